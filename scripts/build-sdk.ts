@@ -20,7 +20,7 @@ const groups = [
   group('client', 'client/(?!lists)|transports/client/(?!memory)'),
   group('tasks', 'extensions/tasks/'),
   group('skills', 'extensions/skills/'),
-  group('shared', '(?!transports/client/memory)'),
+  group('shared', '(?!links/memory)'),
 ]
 
 /** What at least two ways in share of the sources at a path. */

@@ -11,8 +11,9 @@ import { Connecting, createQuestions, defaults, Events, Requests, Running } from
 import type { LiveInbox } from './inbox/index.ts'
 import { fingerprint } from './json.ts'
 import { Discretion, Launch, reconfigure } from './launch/index.ts'
-import { createLibrary } from './library/index.ts'
+import { createLibrary, ResourceTexts } from './library/index.ts'
 import { LoginRoom } from './login/index.ts'
+import { authNetworkIn, fetchIn } from './network/index.ts'
 import { ParkedSecrets, Parking } from './parked/index.ts'
 import { createPolicyRoom, type ServerDefinitions, saysReadOnly, toolDefinition } from './policy/index.ts'
 import { createResults } from './results/index.ts'
@@ -42,6 +43,7 @@ class LiveHost implements Host {
   readonly #servers = new Map<string, ServerConnection>()
   readonly #discretion = new Discretion()
   readonly #launch: Launch
+  readonly #env: NonNullable<HostOptions['env']>
   readonly secrets: Host['secrets']
   readonly consents: Host['consents']
   readonly logins: LoginRoom
@@ -74,16 +76,36 @@ class LiveHost implements Host {
   readonly #requests: Requests
   #closing: Promise<void> | undefined
   readonly trace: Trace
-  readonly library: Host['library'] = createLibrary(this, (event) => this.#events.emit(event))
+  readonly #texts: ResourceTexts
+  readonly library: Host['library']
 
   constructor(options: HostOptions) {
     const { redactor } = this.#discretion
+    const { env = process.env } = options
     this.#store = withoutKeptSecrets(openStore(options.store ?? ':memory:', options.log), redactor)
-    this.trace = createTrace(this, this.#origins, redactor, () => this.#store.trace, options.log)
+    this.trace = createTrace(
+      this,
+      this.#origins,
+      redactor,
+      () => this.#store.trace,
+      options.log,
+      fetchIn(env),
+    )
     this.#recorder = createRecorder(this.#discretion.log(this.#store.activity), {
       row: (row) => this.#events.emit({ type: 'activity', row }),
       failed: (error) => process.emitWarning(`An activity could not be written: ${reasonOf(error)}`),
     })
+    this.#texts = new ResourceTexts({
+      table: this.#store.texts,
+      redactor,
+      servers: () => [...this.#servers].filter(([, { state }]) => state.state !== 'disabled'),
+      usable: (connection) => {
+        const isUsable = this.trust.usableResources(connection)
+        return (uri) => isUsable(this.#shown.uriOf(connection.name, uri))
+      },
+    })
+    this.library = createLibrary(this, (event) => this.#events.emit(event), this.#texts)
+    this.#env = env
     this.connections = this.#states
     this.#safe = new ParkedSecrets({
       redactor: this.#discretion.redactor,
@@ -136,6 +158,7 @@ class LiveHost implements Host {
     this.logins = new LoginRoom({
       store: options.credentials,
       open: options.openPage,
+      network: authNetworkIn(env),
       asker: this.inbox,
       recorder: this.#recorder,
       redactor: this.#discretion.redactor,
@@ -153,6 +176,7 @@ class LiveHost implements Host {
       table: this.#store.sampling,
       find: (server, asked) => this.#origins.find(server, asked),
       identityOf: (name) => this.#servers.get(name)?.identity,
+      emit: (event) => this.#events.emit(event),
       now: Date.now,
     })
     this.sampling = this.#sampling.desk
@@ -224,6 +248,7 @@ class LiveHost implements Host {
       recorder: this.#recorder,
       discretion: this.#discretion,
       running: this.#running,
+      texts: this.#texts,
     })
     this.#broker = new Broker({
       catalog: this.#catalog,
@@ -257,6 +282,7 @@ class LiveHost implements Host {
 
   async start(): Promise<void> {
     this.#running.refuseWhenClosed()
+    await this.#launch.learn()
     await Promise.all([...this.#servers.values()].map((server) => server.start()))
   }
 
@@ -288,9 +314,14 @@ class LiveHost implements Host {
     const until = this.#running.until(signal)
     return this.#running.track(() =>
       examineServer(server, config, {
-        prepare: () => this.#launch.prepare(server, config, until),
+        prepare: async () => {
+          await this.#launch.learn()
+          return this.#launch.prepare(server, config, until)
+        },
         shown: (step) => this.#discretion.value(step),
         onStep,
+        login: (given) => this.logins.of(server, given),
+        env: this.#env,
         signal: until,
       }),
     )
@@ -363,7 +394,9 @@ class LiveHost implements Host {
 
   pruneActivity(before: string): number {
     this.#running.refuseWhenClosed()
-    return this.#store.activity.prune(before)
+    const rows = this.#store.activity.prune(before)
+    this.#store.texts.prune(new Date(before).toISOString())
+    return rows
   }
 
   record: Host['record'] = ({ outcome, durationMs, ...start }) => {

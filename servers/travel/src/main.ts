@@ -1,8 +1,10 @@
 #!/usr/bin/env node
+import { randomBytes } from 'node:crypto'
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { serveStdio } from '@jackfield/sdk/stdio'
+import { type ServeStdioOptions, serveStdio } from '@jackfield/sdk/stdio'
 import type { TravelServer } from './index.ts'
 
 const help = `The travel server: plan and book a trip over the Model Context Protocol.
@@ -62,6 +64,30 @@ async function openServer(database: string): Promise<TravelServer> {
   })
 }
 
+/** What lets a question be answered after a restart, in files beside the database; nothing where none is kept. */
+async function lastingState(database: string): Promise<Pick<ServeStdioOptions, 'keys' | 'backplane'>> {
+  if (database === ':memory:') return {}
+  const { sqliteBackplane } = await import('@jackfield/sdk/backplane/sqlite')
+  return { keys: [keyIn(`${database}.key`)], backplane: sqliteBackplane(`${database}.state`) }
+}
+
+/** The key in a file that only its owner can read; a new one where there is no file yet. */
+function keyIn(file: string): string {
+  if (!existsSync(file)) {
+    // Written whole under another name first, since another process may read the file at once.
+    const draft = `${file}.${process.pid}`
+    writeFileSync(draft, randomBytes(32).toString('hex'), { mode: 0o600 })
+    try {
+      linkSync(draft, file)
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    } finally {
+      rmSync(draft)
+    }
+  }
+  return readFileSync(file, 'utf8')
+}
+
 async function serveOverHttp(server: TravelServer, port: number): Promise<void> {
   const { serveHttp } = await import('@jackfield/sdk/http')
   const http = await serveHttp(server).listen({ port })
@@ -83,7 +109,7 @@ async function main(): Promise<void> {
     return
   }
   const server = await openServer(given.db)
-  if (given.http === undefined) await serveStdio(server).closed
+  if (given.http === undefined) await serveStdio(server, await lastingState(given.db)).closed
   else await serveOverHttp(server, given.http)
 }
 

@@ -1,4 +1,8 @@
+import type { Cancelled } from '../forms/prompter.ts'
+import type { ScreenView } from '../forms/screen.ts'
+import { createFlow, type Flow } from '../output/flow.ts'
 import type { Palette } from '../output/palette.ts'
+import { plain } from '../output/sanitize.ts'
 
 /** What a program that holds a conversation is told, one line of JSON each. */
 export type ChatEvent =
@@ -37,6 +41,8 @@ export interface ReadOptions {
   complete?: (line: string) => Promise<[hits: string[], part: string]>
   /** What stands there already, to be changed. */
   draft?: string
+  /** Shown above the line until something is typed; Tab puts it into the line. It is sent only if the person sends it. */
+  suggestion?: string
   /** It is a message to the model or a command of the chat: what was queued is read first, and history applies. */
   isMessage?: boolean
 }
@@ -49,16 +55,56 @@ export interface ChatFace {
   /** Writes text that is safe to print. */
   write(text: string): void
   /**
+   * Writes everything that is neither an answer nor the output of a command: to stderr, where another program reads stdout.
+   * Absent where all of it goes to the same place.
+   */
+  notes?: ChatFace
+  /**
    * Draws one line that stands for something under way, in place of the one before. It must fit. Only faces that can
    * draw over a line have it; with `over`, the line stays and is followed by others.
    */
   live?(line: string, over: boolean): void
+  /** Renders Markdown that comes in pieces. Only terminals have it; elsewhere a text stays as it was written. */
+  markdown?(): Flow
   /** Takes events in place of drawings. */
   tell?(event: ChatEvent): void
-  /** Reads a line; undefined when the person is done (Ctrl+D). */
+  /** Reads a line; undefined when the person is done (Ctrl+D) or, unless it is a message, leaves it (Ctrl+C, Esc). */
   readLine(prompt: string, options?: ReadOptions): Promise<string | undefined>
   /** Leaves the terminal to other work, such as an editor, until that is over. Only terminals have it. */
   aside?<T>(work: () => Promise<T>): Promise<T>
+  /** Lets the person work on a view that takes every key, until it gives an answer. Only terminals have it. */
+  screen?<T>(view: ScreenView<T>, signal: AbortSignal): Promise<T | Cancelled>
   /** Gives a signal that is aborted when the person stops the turn, and a function to call when it is over. */
   turn(): { signal: AbortSignal; done(): void }
+}
+
+/** Where text of a model goes, as it comes: rendered on a terminal, as it was written elsewhere. It is made safe to print. */
+export function modelText(face: ChatFace): Flow {
+  if (face.markdown !== undefined) return face.markdown()
+  const indent = face.columns() === undefined ? 0 : 2
+  const flow = createFlow({ write: (text) => face.write(text), columns: () => face.columns(), indent })
+  return { push: (text) => flow.push(plain(text)), end: () => flow.end() }
+}
+
+/** Asks whether a text is used as it is, until an answer is valid; undefined when the person leaves the question. */
+export async function askUse(question: string, face: ChatFace): Promise<'yes' | 'no' | 'edit' | undefined> {
+  for (;;) {
+    const line = (await face.readLine(`${question} [Y/n/e(dit)] › `))?.trim().toLowerCase()
+    if (line === undefined) return undefined
+    if (['', 'y', 'yes'].includes(line)) return 'yes'
+    if (['n', 'no'].includes(line)) return 'no'
+    if (['e', 'edit'].includes(line)) return 'edit'
+    const possible = 'y or Enter is yes, n is no, e is edit.'
+    const text = line.startsWith('/')
+      ? `Answer this question before a command: ${possible}`
+      : `Possible: ${possible}`
+    face.write(`${face.palette.yellow(text)}\n`)
+  }
+}
+
+/** Writes a whole text of a model. */
+export function writeModelText(text: string, face: ChatFace): void {
+  const flow = modelText(face)
+  flow.push(text)
+  if (flow.end()) flow.push('\n')
 }

@@ -1,8 +1,10 @@
+import { stripVTControlCharacters } from 'node:util'
 import type { Io } from '../cli/io.ts'
 import type { ScreenKey } from '../forms/screen.ts'
+import type { MarkdownFlow } from '../output/markdown-flow.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
-import { readKeys } from '../surface/read-keys.ts'
+import { cleaned, readKeys } from '../surface/read-keys.ts'
 import type { ChatFace, ReadOptions } from './face.ts'
 import type { Floor } from './floor.ts'
 import { InputEditor } from './input-editor.ts'
@@ -13,14 +15,21 @@ interface Typing {
   editor: InputEditor
   prompt: string
   complete?: ReadOptions['complete']
+  suggestion?: string
   /** Typed while a turn runs: it is shown only where there is something to show. */
   ahead: boolean
   submit(text: string): void
   interrupt(): void
+  /** Esc was pressed. */
+  escape?(): void
   end(): void
 }
 
 export interface TerminalFaceOptions {
+  /** Renders Markdown; without it, text stays as it was written. */
+  markdown?: typeof MarkdownFlow
+  /** Shows a view in turn with questions; without it, nothing is chosen from lists. */
+  screen?: NonNullable<ChatFace['screen']>
   /** Called when Ctrl+C is pressed again while something still runs that does not read a text. */
   leave?: () => void
   /** What was typed in earlier conversations, oldest first. */
@@ -30,6 +39,8 @@ export interface TerminalFaceOptions {
 const leaveHint = '(Ctrl+C again, Ctrl+D or /quit leaves)\n'
 const mostHistory = 1_000
 const queuedRows = 4
+/** Time after a key during which the person still counts as typing. */
+const typingMs = 1_000
 
 /**
  * A chat face on a terminal, with several lines, history, search and Tab. What is typed while a turn runs is kept below
@@ -38,7 +49,7 @@ const queuedRows = 4
 export function terminalFace(
   io: Io,
   floor: Floor,
-  { leave = () => {}, earlier = () => [] }: TerminalFaceOptions = {},
+  { leave = () => {}, earlier = () => [], markdown: Markdown, screen }: TerminalFaceOptions = {},
 ): ChatFace {
   const palette = paletteFor(io.stdout, io.env)
   const output = new TerminalOutput(io.stdout)
@@ -49,9 +60,15 @@ export function terminalFace(
   let typing: Typing | undefined
   /** Whether Ctrl+C was pressed since a text was read last. */
   let interrupted = false
+  /** When a key was pressed last that did not send the message. */
+  let lastKey = Number.NEGATIVE_INFINITY
   let watching = false
   let detach: (() => void) | undefined
   let held: (() => void)[] = []
+  /** The line that is not ended is the end of a text of the model. */
+  let hasTail = false
+  /** The line about something under way, drawn anew below each notice. */
+  let liveLine = ''
 
   const inputs = (): readonly string[] => {
     history ??= [...new Set(earlier())].slice(-mostHistory)
@@ -78,11 +95,33 @@ export function terminalFace(
     held.push(work)
   }
 
+  /** The unfinished block of a model's text is drawn again with its next piece, and rendered once it is complete. */
+  function clearTail(): void {
+    if (hasTail) output.replaceLine('', false)
+    hasTail = false
+  }
+
+  const write = (text: string): void =>
+    inTurn(() => {
+      clearTail()
+      if (liveLine !== '') output.replaceLine('', false)
+      output.write(text)
+      if (liveLine !== '' && text.endsWith('\n')) output.replaceLine(liveLine, false)
+    })
+  const live = (line: string, over: boolean): void => {
+    liveLine = over ? '' : line
+    drawLine(line, over)
+  }
+  const drawLine = (line: string, over: boolean): void => {
+    // What is only on its way is drawn again when it moves on.
+    if (over || !floor.taken) inTurn(() => output.replaceLine(line, over))
+  }
+
   function draw(): void {
     output.show(typing === undefined || detach === undefined ? undefined : viewOf(typing))
   }
 
-  function viewOf({ editor, prompt, ahead }: Typing): InputView | undefined {
+  function viewOf({ editor, prompt, ahead, suggestion }: Typing): InputView | undefined {
     if (ahead && queue.length === 0 && editor.text === '' && editor.search === undefined) return undefined
     const { search, note } = editor
     const room = output.columns - 1
@@ -97,6 +136,8 @@ export function terminalFace(
       const mark = search.found || search.query === '' ? '' : ', nothing found'
       return { above, prompt: `${oneLine(`(search${mark}) ${search.query}`, room - 10)} › `, ...editor.shown }
     }
+    if (suggestion !== undefined && editor.text === '')
+      above.push(palette.dim(oneLine(`Tab: ${suggestion}`, room)))
     if (note !== undefined) above.push(palette.yellow(oneLine(note, room)))
     return { above, prompt, text: editor.text, at: editor.line.at }
   }
@@ -118,24 +159,47 @@ export function terminalFace(
     draw()
   }
 
-  floor.typing(() => {
-    detach?.()
-    output.endLine()
-    floor.free().then(attach)
+  floor.typing({
+    get isTyping() {
+      return (typing?.editor.text ?? kept) !== '' || performance.now() - lastKey < typingMs
+    },
+    type(keys) {
+      lastKey = performance.now()
+      // Keys that move or send have no meaning while the message is not shown.
+      for (const part of stripVTControlCharacters(keys).split(/(\u007f)/)) {
+        const text = cleaned(part).replaceAll('\n', '')
+        if (part !== '\u007f' && text === '') continue
+        if (typing !== undefined) typing.editor.press(text === '' ? { name: 'backspace' } : { typed: text })
+        else kept = text === '' ? kept.slice(0, -1) : kept + text
+      }
+    },
+    aside() {
+      detach?.()
+      clearTail()
+      output.endLine()
+      floor.free().then(attach)
+    },
   })
 
   function press(key: ScreenKey): void {
     const now = typing
     if (now === undefined) return
     const action = now.editor.press(key)
+    if (now.editor.text !== '' || action === 'interrupt') delete now.suggestion
+    lastKey = action === undefined || action === 'complete' ? performance.now() : Number.NEGATIVE_INFINITY
     if (action === 'submit') now.submit(now.editor.text)
     else if (action === 'interrupt') now.interrupt()
+    else if (action === 'escape') now.escape?.()
     else if (action === 'end') now.end()
     else if (action === 'complete') complete(now)
     draw()
   }
 
-  function complete({ editor, complete: wanted }: Typing): void {
+  function complete({ editor, complete: wanted, suggestion }: Typing): void {
+    if (editor.text === '' && suggestion !== undefined) {
+      editor.replace(suggestion)
+      return
+    }
     if (wanted === undefined) return
     const { text, at } = editor.line
     wanted(text.slice(0, at)).then(
@@ -176,15 +240,23 @@ export function terminalFace(
     interrupted = true
   }
 
-  function read(prompt: string, { complete, draft = '', isMessage = false }: ReadOptions) {
+  function read(prompt: string, { complete, draft = '', isMessage = false, suggestion }: ReadOptions) {
     return new Promise<string | undefined>((resolve) => {
       let asked = false
       interrupted = false
       const editor = new InputEditor(isMessage ? kept || draft : draft, isMessage ? inputs : undefined)
       if (isMessage) kept = ''
+      // Only a message is worth a second thought: any other line is left at once.
+      const leaveLine = (): void => {
+        done()
+        echo(prompt, '')
+        resolve(undefined)
+      }
       const done = begin({
         ...{ editor, prompt, ahead: false },
+        ...(!isMessage && { escape: leaveLine }),
         ...(complete !== undefined && { complete }),
+        ...(suggestion !== undefined && { suggestion }),
         submit(text) {
           done()
           echo(prompt, text)
@@ -192,6 +264,7 @@ export function terminalFace(
           resolve(text)
         },
         interrupt() {
+          if (!isMessage) return leaveLine()
           const isEmpty = editor.text === ''
           if (asked && isEmpty) {
             done()
@@ -215,11 +288,19 @@ export function terminalFace(
   return {
     palette,
     columns: () => io.stdout.columns,
-    write: (text) => inTurn(() => output.write(text)),
-    live: (line, over) => {
-      // What is only on its way is drawn again when it moves on.
-      if (over || !floor.taken) inTurn(() => output.replaceLine(line, over))
-    },
+    write,
+    live,
+    ...(Markdown !== undefined && {
+      markdown: () =>
+        new Markdown({
+          ...{ palette, columns: () => output.columns, write },
+          live(line) {
+            if (floor.taken) return
+            hasTail = line !== ''
+            drawLine(line, false)
+          },
+        }),
+    }),
     async readLine(prompt, options = {}) {
       if (!watching) io.onInterrupt(onIdleInterrupt)
       watching = true
@@ -238,6 +319,7 @@ export function terminalFace(
         floor.asking(false)
       }
     },
+    ...(screen !== undefined && { screen }),
     turn() {
       const stop = new AbortController()
       let over = false
@@ -271,6 +353,7 @@ export function terminalFace(
       const done = (): void => {
         if (over) return
         over = true
+        liveLine = ''
         end()
         if (kept === '') kept = ahead.editor.text
         stopTyping()

@@ -1,8 +1,8 @@
-import type { HostEvent, LateResult, ModelWait, ToolCallEvent, Turn } from '@jackfield/host'
-import { createFlow, flowed } from '../output/flow.ts'
+import type { Conversation, HostEvent, LateResult, ModelWait, ToolCallEvent, Turn } from '@jackfield/host'
+import { fitting, flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { callDone, callLeft, callUnderWay, describeCall, describeEnd, duration } from './calls.ts'
-import type { ChatEvent, ChatFace } from './face.ts'
+import { type ChatEvent, type ChatFace, modelText } from './face.ts'
 
 /** How one turn shows while it runs. */
 export interface TurnView {
@@ -14,7 +14,15 @@ export interface TurnView {
   end(turn: Turn | undefined): void
 }
 
-type Start = Extract<ToolCallEvent, { type: 'start' }>
+type Start = Extract<ToolCallEvent, { type: 'start' }> & { number?: number | undefined }
+
+/** The conversation that calls are shown of: their numbers are their places in it. */
+type Numbering = Pick<Conversation, 'id' | 'calls'>
+
+/** The turn that a view shows. */
+interface ShownTurn extends Numbering {
+  readonly model: Pick<Conversation['model'], 'id'>
+}
 type Later = Extract<ToolCallEvent, { type: 'later' }>
 type End = Extract<ToolCallEvent, { type: 'end' }>
 
@@ -33,9 +41,15 @@ function endingOf({ stopReason, callsNotRun }: Turn): string | undefined {
 }
 
 /** Makes the view of one turn of a conversation. */
-export function turnView(face: ChatFace, conversation: string, now: () => number): TurnView {
-  const times = createTimes(conversation, now)
-  return face.tell === undefined ? drawn(face, times) : told(face.tell, times)
+export function turnView(face: ChatFace, talk: ShownTurn, now: () => number, signal: AbortSignal): TurnView {
+  const times = createTimes(talk.id, now)
+  return face.tell === undefined ? drawn(face, talk, times, signal, now) : told(face.tell, times)
+}
+
+/** What `/show` takes for a call; undefined for one that is not of the conversation. */
+function numberOf(id: string, { calls }: Numbering): number | undefined {
+  const at = calls.findLastIndex((call) => call.id === id)
+  return at === -1 ? undefined : at + 1
 }
 
 interface Times {
@@ -58,10 +72,15 @@ function createTimes(conversation: string, now: () => number): Times {
   }
 }
 
-function drawn(face: ChatFace, times: Times): TurnView {
+function drawn(
+  face: ChatFace,
+  talk: ShownTurn,
+  times: Times,
+  signal: AbortSignal,
+  now: () => number,
+): TurnView {
   const { palette } = face
-  const indent = face.columns() === undefined ? 0 : 2
-  const flow = createFlow({ write: (text) => face.write(text), columns: () => face.columns(), indent })
+  const flow = modelText(face)
   let running: Start | undefined
   let open = false
   const endLine = (): void => {
@@ -72,6 +91,26 @@ function drawn(face: ChatFace, times: Times): TurnView {
     const all = face.columns()
     return all === undefined ? undefined : all - 1
   }
+  let since = 0
+  let timer: NodeJS.Timeout | undefined
+  let isWaitShown = false
+  /** Shows after a second that the model has not answered yet, and for how long. */
+  const startWaiting = (): void => {
+    if (face.live === undefined) return
+    since = now()
+    clearInterval(timer)
+    timer = setInterval(() => {
+      const waited = Math.round((now() - since) / 1_000)
+      const line = `… waiting for ${oneLine(talk.model.id, 40)}  ${waited} s · Ctrl+C stops`
+      face.live?.(palette.dim(fitting(line, columns())), false)
+      isWaitShown = true
+    }, 1_000).unref()
+  }
+  const stopWaiting = (): void => {
+    clearInterval(timer)
+    if (isWaitShown) face.live?.('', false)
+    isWaitShown = false
+  }
   const underWay = (state: string): void => {
     if (running !== undefined) face.live?.(callUnderWay(running, state, palette, columns()), false)
   }
@@ -80,8 +119,9 @@ function drawn(face: ChatFace, times: Times): TurnView {
     const ms = times.of(event.activity)
     if (running === undefined || face.live === undefined) {
       face.write(`${describeEnd(event, ms, palette)}\n`)
-    } else face.live(callDone(running, event, ms, palette, columns()), true)
+    } else face.live(callDone(running, event, ms, palette, columns(), signal.aborted), true)
     running = undefined
+    startWaiting()
   }
 
   function later(event: Later): void {
@@ -90,19 +130,23 @@ function drawn(face: ChatFace, times: Times): TurnView {
     if (face.live === undefined) face.write(`${line}\n`)
     else face.live(line, true)
     running = undefined
+    startWaiting()
   }
 
+  startWaiting()
   return {
     text(delta) {
+      stopWaiting()
       open = true
-      flow.push(plain(delta))
+      flow.push(delta)
     },
     call(event) {
+      stopWaiting()
       if (open) endLine()
       if (event.type === 'end') return end(event)
       if (event.type === 'later') return later(event)
-      running = event
-      if (face.live === undefined) face.write(`${describeCall(event, palette)}\n`)
+      running = { ...event, number: numberOf(event.id, talk) }
+      if (face.live === undefined) face.write(`${describeCall(running, palette)}\n`)
       else underWay('')
     },
     wait({ forMs, why, attempt, attempts }) {
@@ -120,6 +164,7 @@ function drawn(face: ChatFace, times: Times): TurnView {
       return true
     },
     end(turn) {
+      stopWaiting()
       endLine()
       const words = turn === undefined ? undefined : endingOf(turn)
       if (words !== undefined) face.write(`${palette.yellow(words)}\n`)
@@ -164,13 +209,14 @@ function resultEvent(event: End, ms: number | undefined): Extract<ChatEvent, { t
 }
 
 /** Tells how a call ended whose question had been left for later. */
-export function tellLate(event: LateResult, face: ChatFace): void {
+export function tellLate(event: LateResult, talk: Numbering, face: ChatFace): void {
   if (face.tell !== undefined) {
     face.tell(resultEvent(event, undefined))
     return
   }
   const { palette } = face
-  const start = { type: 'start' as const, id: event.id, name: event.name, arguments: {} }
+  const { id, name } = event
+  const start: Start = { type: 'start', id, name, arguments: {}, number: numberOf(id, talk) }
   const columns = face.columns()
   const line = callDone(start, event, undefined, palette, columns === undefined ? undefined : columns - 1)
   face.write(`${line}\n${palette.dim('  The model is told with what you say next.')}\n`)

@@ -8,7 +8,15 @@ interface Examples {
 
 /** Examples by command, without `jackfield`. */
 export const examples: Readonly<Record<string, Examples>> = {
-  chat: { runnable: [], others: ['chat', 'chat --model offline', 'chat --resume'] },
+  chat: {
+    runnable: [],
+    others: [
+      'chat',
+      'chat "What is in this folder?"',
+      'chat --print "Summarize this" < notes.txt',
+      'chat --resume',
+    ],
+  },
   start: { runnable: [], others: ['start', 'start --script'] },
   servers: { runnable: ['servers', 'servers --json'], others: ['servers --watch'] },
   tools: { runnable: ['tools travel', 'tools travel.searchFlights', 'tools --meter'] },
@@ -45,6 +53,16 @@ export const examples: Readonly<Record<string, Examples>> = {
   },
   watch: { runnable: [], others: ['watch everything', 'watch everything demo://resource/dynamic/text/1'] },
   run: { runnable: ['run --types'], others: ['run compare-fares.ts', 'run report.ts --max-calls 20'] },
+  generate: {
+    runnable: [
+      'generate client travel --output-file travel.ts',
+      'generate cli everything --output-file everything.mjs',
+    ],
+    others: [
+      'generate client travel --output-file travel.ts --check',
+      'generate cli -- npx -y @modelcontextprotocol/server-everything',
+    ],
+  },
   inbox: { runnable: ['inbox', 'inbox --all --json'] },
   respond: {
     runnable: [],

@@ -5,7 +5,7 @@ import { examples } from './examples.ts'
 const headings: readonly (readonly [heading: string, commands: readonly string[]])[] = [
   ['Talk:', ['chat', 'start']],
   ['Find:', ['servers', 'tools', 'search', 'resources', 'prompts', 'find']],
-  ['Use:', ['call', 'read', 'prompt', 'complete', 'watch', 'run']],
+  ['Use:', ['call', 'read', 'prompt', 'complete', 'watch', 'run', 'generate']],
   ['Decide:', ['inbox', 'respond', 'policy', 'trust', 'roots', 'sampling']],
   ['Look back:', ['activity', 'log', 'replay', 'record', 'serve-recording']],
   [
@@ -41,6 +41,21 @@ provider below whose variables are set. A variable in the second column is neede
   OPENAI_API_KEY=… jackfield chat --model openai/gpt-6-sol
   OPENAI_COMPATIBLE_BASE_URL=http://127.0.0.1:8000/v1 jackfield chat --model compatible/qwen3
   jackfield chat --model ollama/llama3.2`
+
+/** The form of an answers file, in the help of commands with `--answers`. */
+export const answersHelp = `
+An answers file (--answers FILE) answers what servers ask where no person is there. Of a list, the first entry that matches is used:
+  {
+    "elicitation": [
+      { "match": "Which seat", "action": "accept", "content": { "seat": "12A" } },
+      { "action": "decline" }
+    ],
+    "sampling": [{ "match": "/summar/i", "model": "offline" }, { "text": "No comment." }],
+    "approvals": [{ "tool": "search", "verdict": "allow" }],
+    "roots": "deny"
+  }
+"match" is a part of the question, or /a regular expression/flags; an entry without it matches every question. What the file has
+no entry for is not asked: --park leaves questions in the inbox instead.`
 
 /** Puts every command of the program under its heading. */
 export function groupCommands(program: Command): void {

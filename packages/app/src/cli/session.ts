@@ -13,9 +13,11 @@ import { defaultEnvironment } from '@jackfield/sdk/client/stdio'
 import { changeLines } from '../output/definitions.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
+import { createWarnings, type Warnings } from '../output/warnings.ts'
 import { type Answers, answersSurface, modelsNamed } from '../surface/answers-file.ts'
 import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
 import { CliError, ExitCode } from './exit.ts'
+import { isAboutKey } from './failure.ts'
 import { type Io, isInteractive, type Output } from './io.ts'
 import { modelsInUse } from './models.ts'
 import { revisionsFor } from './revisions.ts'
@@ -97,7 +99,12 @@ export async function openSession(
     },
   })
   const said: string[] = []
-  tell(host, target, options.verbose === true, said, io, output)
+  const warnings = createWarnings((line) => output.note(line))
+  tell(host, target, options.verbose === true, said, warnings, io, output)
+  const close = async (): Promise<void> => {
+    await host.close()
+    warnings.end()
+  }
   const stop = (): void => {
     host.close()
   }
@@ -112,9 +119,9 @@ export async function openSession(
       throw state.error === undefined ? new McpError('PROTOCOL', state.reason) : errorOf(state.error)
     }
     const asked = surface === person ? person : undefined
-    return { host, server: target.name, person: asked, [Symbol.asyncDispose]: () => host.close() }
+    return { host, server: target.name, person: asked, [Symbol.asyncDispose]: close }
   } catch (error) {
-    await host.close()
+    await close()
     throw error
   } finally {
     io.signal.removeEventListener('abort', stop)
@@ -127,21 +134,33 @@ export function errorOf({ code, message, data }: Failure): Error {
 }
 
 /** Shows what the server says beside its answers; the end of its stderr is kept in `said`. */
-function tell(host: Host, target: Target, verbose: boolean, said: string[], io: Io, output: Output): void {
-  const warned = new Set<string>()
+function tell(
+  host: Host,
+  target: Target,
+  verbose: boolean,
+  said: string[],
+  warnings: Warnings,
+  io: Io,
+  output: Output,
+): void {
   host.on((event) => {
     if (event.type === 'log') {
       const { level, logger, data } = event
       const from = logger === undefined ? '' : ` ${oneLine(logger)}`
-      output.note(`[${level}]${from}: ${plain(typeof data === 'string' ? data : JSON.stringify(data))}`)
+      const line = `[${level}]${from}: ${plain(typeof data === 'string' ? data : JSON.stringify(data))}`
+      if (level === 'warning') warnings.show(event.server, line)
+      else output.note(line)
     }
     if (event.type === 'trust' && event.accepted !== undefined) {
       const head = `! ${oneLine(event.server)} changed what it says about itself since it was last started so:`
       output.note([head, ...changeLines(event.accepted, paletteFor(io.stderr, io.env))].join('\n'))
     }
-    if (event.type === 'warning' && !warned.has(event.message)) {
-      warned.add(event.message)
-      output.note(`! ${oneLine(event.message)}`)
+    if (event.type === 'warning') warnings.show(event.server, `! ${oneLine(event.message)}`)
+    if (event.type === 'sampling') {
+      const { server, model } = event
+      output.note(
+        `${oneLine(server)} asked for a model's answer: the built-in planner (${oneLine(model)}) gave it, without network or cost.`,
+      )
     }
     if (event.type === 'login') output.note(`Sign in at the page that opens, or here:\n  ${plain(event.url)}`)
     if (event.type === 'stderr') {
@@ -228,8 +247,11 @@ function cannotConnect(
       ? ''
       : `\nIt wrote to stderr:\n  ${last.join('\n  ')}`
   const code = error?.code
-  const hint = wantedVariables(target, `${why}\n${said.join('')}`, io)
-  return new CliError(ExitCode.cannotConnect, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {
+  const noKey = isAboutKey(error?.data)
+  const hint = noKey ? '' : wantedVariables(target, `${why}\n${said.join('')}`, io)
+  // Nothing was connected to: the way to the secret has to be configured first.
+  const exitCode = noKey ? ExitCode.usage : ExitCode.cannotConnect
+  return new CliError(exitCode, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {
     ...(code !== undefined && { code }),
   })
 }

@@ -1,12 +1,19 @@
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import type { AskInput, HostOptions, LayeredConfig } from '@jackfield/host'
+import {
+  type AskInput,
+  configFiles,
+  type HostOptions,
+  type LayeredConfig,
+  type SamplingSettings,
+} from '@jackfield/host'
 import { credentialStore, type SecretsIo, secretStore } from './secrets.ts'
-import type { ConfigChoice } from './target.ts'
+import { type ConfigChoice, layersOf, readLayers } from './target.ts'
 
 /** What a host takes from the configuration, and from where this program runs; the servers are not among it. */
 export function hostSettings(
   config: LayeredConfig | undefined,
-  options: ConfigChoice,
+  options: ConfigChoice & { answers?: unknown },
   io: SecretsIo,
   askInput?: AskInput,
 ): Omit<HostOptions, 'servers' | 'models'> {
@@ -17,12 +24,31 @@ export function hostSettings(
     ...config?.limits,
     ...(config !== undefined && { log: config.log }),
     ...(config !== undefined && { sampling: config.sampling }),
+    ...(options.answers !== undefined && { sampling: reviewedByFile(config?.sampling) }),
     workspace: io.cwd,
     env: io.env,
     home: io.env.HOME ?? homedir(),
     secrets: secretStore(io),
     credentials: credentialStore(io),
     ...(askInput !== undefined && { askInput }),
+    // What other servers of the configuration are given is not shown either, nor kept in the log.
+    redactFor: async () => {
+      if (config !== undefined) return Object.values(config.servers)
+      // A command about an address or a program needs no file, also where one cannot be read.
+      if (!configFiles(layersOf(options, io)).some(({ file }) => existsSync(file))) return []
+      return readLayers(options, io).then(
+        ({ servers }) => Object.values(servers),
+        () => [],
+      )
+    },
     startProjectServers: options.startWhatThisFolderNames === true,
   }
+}
+
+/** A file of answers decides about every request of a server for a model, also where the offline planner would answer. */
+function reviewedByFile(sampling: SamplingSettings = {}): SamplingSettings {
+  const servers = Object.entries(sampling.servers ?? {}).map(
+    ([name, { reviewOffline: _, ...settings }]) => [name, settings] as const,
+  )
+  return { ...sampling, servers: Object.fromEntries(servers), reviewOffline: true }
 }

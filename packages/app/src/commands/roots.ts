@@ -17,15 +17,16 @@ export interface RootsOptions extends ConfigChoice {
   name?: string
 }
 
-interface Desk {
+/** What a verb works on. */
+export interface RootsContext {
   host: Host
   servers: Readonly<Record<string, ServerConfig>>
-  io: Io
-  output: Output
-  options: RootsOptions
+  io: Pick<Io, 'cwd'>
+  output: Pick<Output, 'palette' | 'columns' | 'result'>
+  options: Pick<RootsOptions, 'name'>
 }
 
-type Verb = (words: readonly string[], desk: Desk) => Promise<void>
+type Verb = (words: readonly string[], desk: RootsContext) => Promise<void>
 
 /** What each verb of `jackfield roots` does. Nothing is started by any of them. */
 export const rootsVerbs = {
@@ -55,7 +56,7 @@ export const rootsVerbs = {
     const removed = await host.roots.remove(folder)
     output.result({ folder, removed }, () =>
       removed
-        ? `No server is told of ${oneLine(folder)} any more.`
+        ? `${oneLine(folder)} is no longer shared with any server.`
         : `${oneLine(folder)} is not open. See: jackfield roots`,
     )
   },
@@ -64,7 +65,7 @@ export const rootsVerbs = {
     host.roots.exclude(pattern)
     output.result(
       { excluded: host.roots.excluded() },
-      () => `No server is told of folders like ${oneLine(pattern)}.`,
+      () => `Folders like ${oneLine(pattern)} are not shared with any server.`,
     )
   },
   include: async (words, { host, output }) => {
@@ -99,14 +100,14 @@ export const rootsVerbs = {
     const roots = await host.roots.allow(server, 'command line', places)
     output.result({ server, roots }, () =>
       roots.length === 0
-        ? `There is no folder that ${oneLine(server)} could be told of. Open one with: jackfield roots add <folder>`
+        ? `There is no folder to share with ${oneLine(server)}. Open one with: jackfield roots add <folder>`
         : `${oneLine(server)} may know: ${roots.map(({ uri }) => pathOf(uri)).join(', ')}`,
     )
   },
   deny: async (words, { host, output }) => {
     const server = only(words, 'deny <server>')
     await host.roots.deny(server, 'command line')
-    output.result({ server, roots: [] }, () => `${oneLine(server)} is told of no folder.`)
+    output.result({ server, roots: [] }, () => `No folder is shared with ${oneLine(server)}.`)
   },
   forget: async (words, { host, output }) => {
     const server = only(words, 'forget <server>')
@@ -146,8 +147,8 @@ function overview(
   folders: readonly OpenFolder[],
   excluded: readonly string[],
   stands: readonly ServerRoots[],
-  servers: Desk['servers'],
-  output: Output,
+  servers: RootsContext['servers'],
+  output: RootsContext['output'],
 ): string {
   const { palette } = output
   const parts: string[] = []
@@ -163,7 +164,7 @@ function overview(
     const shown = cautious ? rows : rows.map((row) => row.slice(0, 2))
     parts.push(
       palette.dim(`${folders.length} open`),
-      table(['FOLDER', 'FROM', ...(cautious ? ['LOOK OUT FOR'] : [])], shown, output),
+      table(['FOLDER', 'FROM', ...(cautious ? ['WARNINGS'] : [])], shown, output),
     )
   }
   if (excluded.length > 0)
@@ -177,7 +178,7 @@ function overview(
         ? `you are asked about ${asks.length}`
         : known.map(({ uri }) => pathOf(uri)).join('\n') || 'none',
     ])
-    parts.push('', table(['SERVER', 'STATE', 'ASKED', 'MAY KNOW'], rows, output))
+    parts.push('', table(['SERVER', 'STATE', 'ASKED', 'SHARED'], rows, output))
   }
   const asking = stands.filter(({ asked }) => asked !== undefined)
   if (asking.length > 0) parts.push('', ...advice(asking, servers, output))
@@ -185,7 +186,11 @@ function overview(
 }
 
 /** Revision 2026-07-28 deprecates roots, so folders are better given by arguments. */
-function advice(asking: readonly ServerRoots[], servers: Desk['servers'], { palette }: Output): string[] {
+function advice(
+  asking: readonly ServerRoots[],
+  servers: RootsContext['servers'],
+  { palette }: RootsContext['output'],
+): string[] {
   const names = asking.map(({ server }) => oneLine(server)).join(', ')
   const program = asking.find(({ server }) => 'command' in (servers[server] ?? {}))
   return [
@@ -202,6 +207,6 @@ function only(words: readonly string[], usage: string): string {
   return word
 }
 
-function placed(folder: string, { cwd }: Io): string {
+function placed(folder: string, { cwd }: RootsContext['io']): string {
   return /^(?:~(?:\/|$)|[a-z][a-z0-9+.-]+:)/i.test(folder) ? folder : resolve(cwd, folder)
 }

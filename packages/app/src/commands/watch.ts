@@ -23,7 +23,7 @@ export async function watch(context: CommandContext): Promise<ExitCode> {
   )
   output.note(
     acknowledged.length === 0
-      ? 'The server tells of no changes.'
+      ? 'The server does not report changes.'
       : `Watching ${acknowledged.join(', ')}. Ctrl+C ends it.`,
   )
   if (acknowledged.length === 0) return ExitCode.done

@@ -3,13 +3,18 @@ import { styleText } from 'node:util'
 import { isCancel, SelectPrompt, wrapTextWithPrefix } from '@clack/core'
 import * as clack from '@clack/prompts'
 import { type Cancelled, type Choice, cancelled } from '../forms/prompter.ts'
+import { oneLine } from '../output/sanitize.ts'
 
 export interface SelectStreams {
   input: Readable
   output: Writable
+  /** Why keys do not count yet, shown in place of the keys; undefined once they do. */
+  hint?: () => string | undefined
 }
 
 const most = 12
+/** Characters of a choice where the keys are listed. */
+const shortLabel = 24
 
 /** Asks for one of several on a terminal, with the arrows, or at once with the key that a choice has. */
 export async function clackSelect<T extends string>(
@@ -18,8 +23,12 @@ export async function clackSelect<T extends string>(
   isWithdrawn: () => boolean = () => false,
 ): Promise<T | Cancelled> {
   const keys = options.flatMap(({ key, label }) =>
-    key === undefined ? [] : [`${styleText('dim', `${key}:`)} ${label.toLowerCase()}`],
+    key === undefined ? [] : [`${styleText('dim', `${key}:`)} ${oneLine(label.toLowerCase(), shortLabel)}`],
   )
+  let isInterrupted = false
+  /** How a question that was left is shown: nothing was chosen then. */
+  const leftAs = (): string =>
+    !isInterrupted && options.some(({ value }) => value === 'later') ? 'left for later' : 'cancelled'
   const prompt = new SelectPrompt<Choice<T>>({
     ...streams,
     options,
@@ -32,16 +41,16 @@ export async function clackSelect<T extends string>(
       // What was withdrawn was not decided, so no choice stays on the screen.
       if (this.state === 'cancel' && isWithdrawn()) return head.trimEnd()
       if (this.state === 'submit' || this.state === 'cancel') {
-        const style = this.state === 'submit' ? ('dim' as const) : (['strikethrough', 'dim'] as const)
         const prefix = `${styleText('gray', clack.S_BAR)}  `
-        const line = styled(chosen?.label ?? '', typeof style === 'string' ? [style] : [...style])
+        const line = styled(this.state === 'submit' ? (chosen?.label ?? '') : leftAs(), ['dim'])
         const taken = wrapTextWithPrefix(streams.output, line, prefix)
         return this.state === 'submit' ? head + taken : `${head}${taken}\n${styleText('gray', clack.S_BAR)}`
       }
       const margin = `${styleText('cyan', clack.S_BAR)}  `
+      const hint = streams.hint?.()
       const footer = clack.formatInstructionFooter(
         streams.output,
-        [...clack.SELECT_INSTRUCTIONS, ...keys],
+        hint === undefined ? [...clack.SELECT_INSTRUCTIONS, ...keys] : [styleText('yellow', hint)],
         true,
       )
       const lines = clack.limitOptions({
@@ -56,8 +65,16 @@ export async function clackSelect<T extends string>(
       return `${head}${margin}${lines.join(`\n${margin}`)}\n${footer.join('\n')}\n`
     },
   })
-  prompt.on('key', (typed, { ctrl, meta }) => {
-    if (typed === undefined || ctrl === true || meta === true) return
+  // Text that arrives at once was pasted, or typed before the question was there: a letter of it is no answer.
+  let isText = false
+  const read = (chunk: Buffer | string): void => {
+    const text = chunk.toString()
+    isText = text.length > 1 && !text.startsWith('\u001b')
+  }
+  streams.input.prependListener('data', read)
+  prompt.on('key', (typed, { ctrl, meta, name }) => {
+    isInterrupted = ctrl === true && name === 'c'
+    if (typed === undefined || ctrl === true || meta === true || isText) return
     const at = options.findIndex(({ key }) => key === typed)
     const option = options[at]
     if (option === undefined) return
@@ -65,7 +82,7 @@ export async function clackSelect<T extends string>(
     prompt.value = option.value
     prompt.state = 'submit'
   })
-  const given = await prompt.prompt()
+  const given = await prompt.prompt().finally(() => streams.input.off('data', read))
   if (isCancel(given)) return cancelled
   return options.find(({ value }) => value === given)?.value ?? cancelled
 }
@@ -77,7 +94,7 @@ function optionLine({ label, hint }: Choice<string>, isActive: boolean): string 
 }
 
 /** Each line on its own, so that wrapping does not carry a style into the margin. */
-function styled(text: string, style: ('dim' | 'strikethrough')[]): string {
+function styled(text: string, style: 'dim'[]): string {
   return text
     .split('\n')
     .map((line) => styleText(style, line))

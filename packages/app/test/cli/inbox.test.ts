@@ -1,8 +1,9 @@
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { InboxItem } from '@jackfield/host'
 import { describe, expect, it } from 'vitest'
-import { begin, jsonFile, run, tempFolder } from './jackfield.ts'
+import { begin, jsonFile, recorded, run, tempFolder, travel } from './jackfield.ts'
 
 const server = fileURLToPath(new URL('asking-server.ts', import.meta.url))
 const eras = { session: [process.execPath, server, 'session'], stateless: [process.execPath, server] }
@@ -18,8 +19,8 @@ function place(era: keyof typeof eras) {
     return JSON.parse(stdout).questions
   }
   /** A call that left its question in the inbox; `id` is what it says to type. */
-  const parked = async () => {
-    const call = begin(['call', 'booking', 'book', '--park', ...options])
+  const parked = async (...more: string[]) => {
+    const call = begin(['call', 'booking', 'book', '--park', ...options, ...more])
     await call.says('--cancel')
     const [item] = await questions()
     return { ...call, id: item?.id.slice(0, 8) ?? '' }
@@ -32,7 +33,7 @@ describe.each(['session', 'stateless'] as const)('a call without a terminal (%s)
     const { options, store, questions, parked } = place(era)
     const call = await parked()
     const answered = await run(['respond', call.id, '--accept', 'seat=12A', 'window=true', ...options])
-    expect(answered).toMatchObject({ code: 0, stdout: 'Answered. The program that asked goes on.\n' })
+    expect(answered).toMatchObject({ code: 0, stdout: 'Answered. The program that asked continues.\n' })
     const { code, stdout, stderr } = await call.ended
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ action: 'accept', content: { seat: '12A', window: true } })
@@ -45,6 +46,48 @@ describe.each(['session', 'stateless'] as const)('a call without a terminal (%s)
     expect(await questions('--all')).toMatchObject([
       { state: 'answered', answer: { by: 'jackfield respond' } },
     ])
+  })
+})
+
+describe('a question that was left for later in jackfield start', () => {
+  it('is answered with the command that is printed, which starts the server anew, from any folder', async () => {
+    const home = join(tempFolder(), '.jackfield')
+    mkdirSync(home)
+    const store = join(home, 'host.db')
+    const [command, ...args] = travel(join(home, 'travel.db'))
+    const config = jsonFile({ mcpServers: { travel: { command, args } } })
+    const trip = {
+      destination: 'Barcelona',
+      departure: '2027-06-15',
+      returnDate: '2027-06-22',
+      travelers: 1,
+    }
+    const words = ['call', 'travel', 'bookVacation', '--args', JSON.stringify(trip), '--park']
+    const call = begin([...words, '--config', config, '--store', store])
+    await call.says('--cancel')
+    call.child.kill('SIGKILL')
+    await call.ended
+    const { stdout: listed } = await run(['inbox', '--json', '--store', store])
+    const [item] = JSON.parse(listed).questions
+    const id = item.id.slice(0, 8)
+    const { code, stdout, stderr } = await run(['respond', id, '--decline', '--store', store])
+    expect(stderr).not.toContain('no config names')
+    expect(stderr).not.toContain('State')
+    expect({ code, stdout }).toMatchObject({
+      stdout: expect.stringMatching(/not booked|Nothing was booked|declined/i),
+    })
+    for (const file of ['travel.db.key', 'travel.db.state'])
+      expect(statSync(join(home, file)).mode & 0o777).toBe(0o600)
+  })
+
+  it('is refused before the person is asked where no server can take the answer', async () => {
+    const { store, parked } = place('stateless')
+    const call = await parked()
+    call.child.kill('SIGKILL')
+    await call.ended
+    const { code, stderr } = await run(['respond', call.id, '--store', store])
+    expect(code).toBe(2)
+    expect(stderr).toContain('no config names "booking"')
   })
 })
 
@@ -96,6 +139,38 @@ describe('a call that is interrupted', () => {
   })
 })
 
+describe.each([
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+  ['SIGINT', 130],
+] as const)('%s at a call that waits for an answer', (signal, exitCode) => {
+  it('ends it: the question stays in the inbox, and its row is closed (stateless)', async () => {
+    const { store, questions, parked } = place('stateless')
+    const call = await parked('--json')
+    call.child.kill(signal)
+    const { code, stdout, stderr } = await call.ended
+    expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
+    expect(stderr).toContain('{"error":{"message":"Interrupted. The question stays in the inbox."}}\n')
+    expect(await questions()).toMatchObject([{ state: 'parked', waits: false, resumable: true }])
+    const { rows } = await recorded(['--store', store], tempFolder())
+    expect(rows.filter(({ kind }) => kind === 'call').map(({ outcome }) => outcome)).toEqual(['parked'])
+  })
+
+  it('ends it with the same exit code where the question cannot stay (session)', async () => {
+    const { store, questions, parked } = place('session')
+    const call = await parked('--json')
+    call.child.kill(signal)
+    const { code, stdout, stderr } = await call.ended
+    expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
+    expect(stderr).toContain(
+      '{"error":{"message":"Interrupted. The question is withdrawn: a call in a session ends with the program that made it."}}\n',
+    )
+    expect(await questions()).toEqual([])
+    const { rows } = await recorded(['--store', store], tempFolder())
+    expect(rows.filter(({ kind }) => kind === 'call').map(({ outcome }) => outcome)).toEqual(['cancelled'])
+  })
+})
+
 describe('answers on the command line', () => {
   it('that do not fit are refused with what to write, and the question stays open', async () => {
     const { options, questions, parked, store } = place('stateless')
@@ -126,7 +201,7 @@ describe('the inbox', () => {
   it('shows what waits as a table, one question whole, and what to do when there is none', async () => {
     const { store, parked } = place('stateless')
     const empty = await run(['inbox', '--store', store])
-    expect(empty.stdout).toContain('No question waits for you.')
+    expect(empty.stdout).toContain('No open questions.')
     const call = await parked()
     const table = (await run(['inbox', '--store', store])).stdout
     expect(table).toMatch(new RegExp(`${call.id} +just now +booking +elicitation +waits +Which seat\\?`))
@@ -136,6 +211,23 @@ describe('the inbox', () => {
     expect(whole).toContain('"requestedSchema"')
     expect(whole).toContain(`jackfield respond ${call.id} --store ${store} --decline`)
     await run(['respond', call.id, '--cancel', '--store', store])
+    await call.ended
+  })
+})
+
+describe('inbox --server', () => {
+  it('refuses a server that neither asked anything nor is configured, and says which are known', async () => {
+    const { store, questions, parked } = place('stateless')
+    const call = await parked()
+    const unknown = await run(['inbox', '--server', 'bookings', '--store', store])
+    expect(unknown).toMatchObject({ code: 2, stdout: '' })
+    expect(unknown.stderr).toContain('There is no server "bookings". Known are: booking.')
+    expect(await questions('--server', 'booking')).toHaveLength(1)
+    const cwd = tempFolder()
+    writeFileSync(join(cwd, '.mcp.json'), JSON.stringify({ mcpServers: { quiet: { command: 'quiet' } } }))
+    const quiet = await run(['inbox', '--server', 'quiet', '--store', store], { cwd })
+    expect(quiet).toMatchObject({ code: 0, stdout: expect.stringContaining('No open questions.') })
+    call.child.kill('SIGINT')
     await call.ended
   })
 })

@@ -1,4 +1,6 @@
-import type { SamplingLimits, SamplingSettings, SamplingStage } from '../types/index.ts'
+import { offlineModel } from '../models/index.ts'
+import type { Model, SamplingLimits, SamplingSettings, SamplingStage } from '../types/index.ts'
+import type { SamplingDeps } from './deps.ts'
 
 const defaults: SamplingLimits = {
   requestsPerMinute: 5,
@@ -16,6 +18,22 @@ export function limitsOf(server: string, { limits, servers }: SamplingSettings):
 /** The looks that the config leaves out for a server. */
 export function approvedByConfig(server: string, { servers }: SamplingSettings): readonly SamplingStage[] {
   return own(servers, server)?.approve ?? []
+}
+
+/**
+ * Whether a model answers a server without a review: only the built-in offline planner itself, which needs no network,
+ * costs nothing and involves no third party. Another model of that id does not.
+ */
+export function passesOffline(
+  server: string,
+  model: Model | undefined,
+  { settings }: Pick<SamplingDeps, 'settings'>,
+): boolean {
+  return model === offlineModel && !reviewsOffline(server, settings)
+}
+
+function reviewsOffline(server: string, { reviewOffline = false, servers }: SamplingSettings): boolean {
+  return own(servers, server)?.reviewOffline ?? reviewOffline
 }
 
 function own<T>(entries: Readonly<Record<string, T>> | undefined, name: string): T | undefined {

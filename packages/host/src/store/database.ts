@@ -10,12 +10,13 @@ import { formMigration } from './form-table.ts'
 import { identityMigration } from './identity-table.ts'
 import { sealedMigration } from './inbox-table.ts'
 import { manifestMigration } from './manifest-table.ts'
+import { createTextIndex, resourceTextMigration } from './resource-text-table.ts'
 import { resultMigration } from './result-table.ts'
 import { rootsMigration } from './roots-table.ts'
 import { samplingMigration } from './sampling-table.ts'
 import { advice, faultOf, StoreError, type StoreFault } from './store-error.ts'
 import { traceFactsMigration, traceMigration } from './trace-table.ts'
-import { trustMigration } from './trust-table.ts'
+import { trustMigration, trustRevisionsMigration } from './trust-table.ts'
 
 /** Statements that bring a store from one version to the next; the store's `user_version` counts those done. */
 const migrations: readonly string[] = [
@@ -156,6 +157,8 @@ const migrations: readonly string[] = [
   formMigration,
   rootsMigration,
   `${sealedMigration}${identityMigration}${traceFactsMigration}`,
+  resourceTextMigration,
+  trustRevisionsMigration,
 ]
 
 /**
@@ -261,6 +264,7 @@ function migrate(database: DatabaseSync): void {
       )
     }
     for (const statements of migrations.slice(version)) database.exec(statements)
+    createTextIndex(database)
     database.exec(`PRAGMA user_version = ${migrations.length}`)
     database.exec('COMMIT')
   } catch (error) {

@@ -80,6 +80,8 @@ export interface HostReadOptions {
   conversation?: string
   /** Called with the id of the activity row as soon as it is written. */
   onRow?: (activity: number) => void
+  /** Whether `Library.search` may find the text later (`read` only). Default true. */
+  searchable?: boolean
 }
 
 /** How a host connects, the same for all its servers. */
@@ -139,7 +141,10 @@ export interface HostOptions {
   openPage?: (url: URL) => Promise<void>
   /** Asks for values that configurations want the person to type. Default: nobody is asked, and such a server fails. */
   askInput?: AskInput
-  /** Where variables of configurations are looked up when a server is started. Default `process.env`. */
+  /**
+   * Where variables of configurations are looked up when a server is started, and which proxy its connections go through
+   * (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Default `process.env`.
+   */
   env?: Readonly<Record<string, string | undefined>>
   /** What `${userHome}` stands for. Default: the home folder of the account. */
   home?: string
@@ -162,6 +167,11 @@ export interface HostOptions {
   /** Milliseconds a call, read or other request may go without an answer or progress. Default 60 000. */
   callTimeoutMs?: number
   connect?: HostConnectOptions
+  /**
+   * Further configurations, whose servers are not connected: the secret values that they name are redacted too. Read once,
+   * before the first server is started.
+   */
+  redactFor?: () => Promise<Iterable<ServerConfig>>
   /** What is kept of the messages. The activity log is not meant: it is kept until it is pruned. */
   log?: LogSettings
   /** Who the host says it is to servers. */
@@ -262,7 +272,8 @@ export interface Host extends AsyncDisposable {
   leave(conversation: string): void
   /** Calls `listener` for every event until the returned function is called. */
   on(listener: (event: HostEvent) => void): () => void
-  activity(filter?: { server?: string; kind?: Activity['kind']; limit?: number }): Activity[]
+  /** Rows of the activity log, oldest first. `id`: only this row. `limit`: the newest so many, default 1 000. */
+  activity(filter?: { id?: number; server?: string; kind?: Activity['kind']; limit?: number }): Activity[]
   /** What servers say about themselves, as it was agreed to. */
   readonly trust: TrustDesk
   /** Everything that happened, message by message, and doing it again. */
@@ -276,7 +287,8 @@ export interface Host extends AsyncDisposable {
   verifyActivity(options?: { head?: string }): ActivityVerification
   /**
    * Takes the oldest rows away, up to the first one of `before` (ISO 8601) or later. The log stays verifiable: a row
-   * of the chain keeps the hash that it goes on from. Gives the count of rows.
+   * of the chain keeps the hash that it goes on from. Texts that were read before are removed from `Library.search`, too.
+   * Gives the count of rows.
    * @throws McpError 'INVALID' where `before` is no time
    */
   pruneActivity(before: string): number

@@ -1,8 +1,9 @@
 import { closeSync, openSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { excerpt, McpError } from '../jsonrpc/error.ts'
 import { type Backplane, type MemoryBounds, memoryBackplane } from '../request/backplane.ts'
 import { limits } from '../request/limits.ts'
+import { openSqlite } from './open-sqlite.ts'
 
 /** A backplane in an SQLite file. */
 export interface SqliteBackplane extends Backplane {
@@ -143,10 +144,11 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
 function openDatabase(path: string): DatabaseSync {
   try {
     closeSync(openSync(path, 'a', 0o600))
-    const db = new DatabaseSync(path)
+    const db = openSqlite('sqliteBackplane', path)
     db.exec(schema)
     return db
   } catch (cause) {
+    if (cause instanceof McpError) throw cause
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new McpError(
       'CONNECT_FAILED',

@@ -1,8 +1,9 @@
-import { McpError } from '../jsonrpc/error.ts'
+import { excerpt, McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ClientCapabilities, Implementation } from '../protocol/definitions.ts'
 import { type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import { latest, latestLegacy } from '../protocol/revision.ts'
+import { requireKnown } from '../request/known-members.ts'
 import type { Server } from '../server/server.ts'
 import { http } from '../transports/client/http.ts'
 import type { ClientTransport, ClientTransportFactory } from '../transports/client/transport.ts'
@@ -18,6 +19,38 @@ import type { Client, ConnectOptions, ServerFacts } from './types.ts'
 
 const defaultConnectMs = 30_000
 const defaultProbeMs = 5_000
+const maxPrinted = 100
+const maxPrintedChars = 1000
+const optionNames = Object.keys({
+  onElicit: true,
+  onSample: true,
+  onRoots: true,
+  elicitation: true,
+  sampling: true,
+  info: true,
+  revisions: true,
+  experimental: true,
+  extensions: true,
+  relay: true,
+  connectTimeoutMs: true,
+  probeTimeoutMs: true,
+  timeoutMs: true,
+  maxTotalMs: true,
+  maxRounds: true,
+  maxQuestions: true,
+  logLevel: true,
+  onLog: true,
+  onChange: true,
+  maxListBytes: true,
+  maxListPages: true,
+  cache: true,
+  onWarning: true,
+  telemetry: true,
+  onMessage: true,
+  onElicitationComplete: true,
+  onClose: true,
+  signal: true,
+} satisfies Record<keyof ConnectOptions, true>)
 const defaultInfo: Implementation = { name: 'jackfield', version: '0' }
 
 /** What to connect to: a URL, a server in this process, a transport, or a function that returns a new transport. */
@@ -31,6 +64,7 @@ export type Target = string | URL | Server | ClientTransport | ClientTransportFa
 export function connect<S extends Server>(target: S, options?: ConnectOptions): Promise<Client<S>>
 export function connect<S = unknown>(target: Target, options?: ConnectOptions): Promise<Client<S>>
 export async function connect(target: Target, given: ConnectOptions = {}): Promise<Client> {
+  requireKnown('The options object of connect', given, optionNames)
   const options = guardCallbacks(given)
   const handlers = new HandlerRegistry(options)
   const identity: ClientIdentity = {
@@ -176,9 +210,19 @@ function eraClientFor(
   return (publish) => new SessionClient({ connection, facts, timeoutMs, initialize: renew, publish })
 }
 
+/** Prints warnings, each once for a connection. */
+function printedOnce(): (message: string) => void {
+  const printed = new Set<string>()
+  return (message) => {
+    if (printed.has(message) || printed.size >= maxPrinted) return
+    printed.add(message)
+    console.warn(`[mcp client] ${excerpt(message, maxPrintedChars)}`)
+  }
+}
+
 function guardCallbacks(options: ConnectOptions): ConnectOptions {
   const { onWarning, onLog, onChange, onMessage, onElicitationComplete, onClose } = options
-  const report = guardCallback(onWarning ?? (() => {}), 'onWarning', () => {})
+  const report = guardCallback(onWarning ?? printedOnce(), 'onWarning', () => {})
   return {
     ...options,
     onWarning: report,

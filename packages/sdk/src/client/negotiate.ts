@@ -76,7 +76,9 @@ async function completeInitialize(
   connection.transport.adopt(facts.revision)
   const ready = connection.transport
     .notify({ jsonrpc: '2.0', method: 'notifications/initialized' })
-    .catch((error) => connection.warn(`The server rejected notifications/initialized: ${error}`))
+    .catch((error) => {
+      if (connection.isOpen) connection.warn(`The server rejected notifications/initialized: ${error}`)
+    })
   await orAborted(ready, deadline.signal)
   await orAborted(connection.transport.listen(), deadline.signal)
   return facts

@@ -202,7 +202,10 @@ export interface ConnectOptions extends AnswerOptions {
   maxListPages?: number
   /** Disables the result cache. */
   cache?: false
-  /** Called for tolerated faults of the server, such as invalid output, ignored tools and unexpected responses. */
+  /**
+   * Called for tolerated faults of the server (invalid output, ignored tools, late or unexpected responses) and for handlers of
+   * this client that failed. Default: `console.warn`, each message once per connection, the first 100 of them.
+   */
   onWarning?: (message: string) => void
   /** Traces requests in both directions. Default: none. */
   telemetry?: ClientTelemetry

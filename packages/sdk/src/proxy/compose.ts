@@ -5,6 +5,7 @@ import type { Implementation, LoggingLevel, ServerCapabilities } from '../protoc
 import { type MethodRow, methodRow, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import type { Change, Changes } from '../request/changes.ts'
 import { allows, type Caller, type Exchange, type Outcome } from '../request/exchange.ts'
+import { requireKnown } from '../request/known-members.ts'
 import { clipped, logOf } from '../server/handler-context.ts'
 import type { Middleware, Server } from '../server/server.ts'
 import { listen } from '../server/subscriptions.ts'
@@ -106,6 +107,18 @@ function mergeSettings(first: object, second: object): object {
 const defaultSeparator = '__'
 const defaultPageSize = 1000
 const maxReported = 1000
+const optionNames = Object.keys({
+  name: true,
+  version: true,
+  title: true,
+  instructions: true,
+  icons: true,
+  servers: true,
+  separator: true,
+  pageSize: true,
+  use: true,
+  onError: true,
+} satisfies Record<keyof CompositionOptions, true>)
 
 /**
  * Mounts servers under prefixes and serves them as one. Tools and prompts become `prefix__name`; resources keep their URIs
@@ -113,6 +126,7 @@ const maxReported = 1000
  * @throws McpError 'INVALID' for an invalid prefix or separator
  */
 export function compose(options: CompositionOptions): Composition {
+  requireKnown('The options object of compose', options, optionNames)
   return new ComposedServer(options)
 }
 
@@ -179,6 +193,10 @@ class ComposedServer implements Composition {
   taskSupport(tool: string): ReturnType<Server['taskSupport']> {
     const { member, name } = this.#resolve(tool) ?? {}
     return name === undefined ? undefined : member?.server.taskSupport(name)
+  }
+
+  get memoryOnly(): readonly string[] {
+    return [...new Set(this.#all().flatMap(({ server }) => server.memoryOnly ?? []))]
   }
 
   get scopes(): readonly string[] {

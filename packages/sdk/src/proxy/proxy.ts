@@ -11,6 +11,7 @@ import type {
 import { type MethodRow, methodRow, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import type { Changes, Subscriber } from '../request/changes.ts'
 import type { Caller, Exchange, Outcome } from '../request/exchange.ts'
+import { requireKnown } from '../request/known-members.ts'
 import { logOf } from '../server/handler-context.ts'
 import type { Middleware, Server } from '../server/server.ts'
 import { listen } from '../server/subscriptions.ts'
@@ -110,6 +111,9 @@ export const proxyLimits: ProxyLimits = {
  * @throws McpError if the server cannot be reached
  */
 export async function proxy(upstream: Target | Client, options: ProxyOptions = {}): Promise<ProxiedServer> {
+  requireKnown('The options object of proxy', options, optionNames)
+  if (options.limits !== undefined)
+    requireKnown('"limits" of proxy', options.limits, Object.keys(proxyLimits))
   const server = new ProxyServer(upstream, options)
   try {
     await server.start()
@@ -119,6 +123,20 @@ export async function proxy(upstream: Target | Client, options: ProxyOptions = {
     throw error
   }
 }
+
+const optionNames = Object.keys({
+  name: true,
+  version: true,
+  title: true,
+  instructions: true,
+  use: true,
+  connect: true,
+  targetFor: true,
+  sharedConnection: true,
+  extensions: true,
+  limits: true,
+  onError: true,
+} satisfies Record<keyof ProxyOptions, true>)
 
 /** The params of each method; no others are forwarded. */
 const forwardedParams: Readonly<Record<string, readonly string[]>> = {

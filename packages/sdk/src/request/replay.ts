@@ -36,6 +36,8 @@ export interface ReplayOptions {
    * each process.
    */
   acceptUnknown?: boolean
+  /** Called whenever a state is sealed. */
+  onSealed?: () => void
   /** Called with the reason for which a state was refused, which the client does not get. */
   onRefused?: (reason: string) => void
   /** Called with an error of the backplane, whose details the client does not get. */

@@ -1,4 +1,4 @@
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, kindOf, McpError, RpcError } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
 import type { Backplane } from './backplane.ts'
 import { canonical, digest, fromBase64Url, toBase64Url, utf8 } from './encoding.ts'
@@ -39,6 +39,8 @@ export function createStateCodec(options: {
   audience: string
   ttlMs?: number
   acceptUnknown?: boolean
+  /** Called whenever a state is sealed. */
+  onSealed?: () => void
   onRefused?: (reason: string) => void
   /** Called with an error of the backplane, whose details the client does not get. */
   onFailed?: (error: unknown) => void
@@ -83,6 +85,7 @@ export function createStateCodec(options: {
 
   return {
     async seal(exchange, journal) {
+      options.onSealed?.()
       const claims: Claims = {
         exp: Date.now() + ttlMs,
         aud: audience,
@@ -155,18 +158,13 @@ const minKeyBytes = 32
 export function stateKeys(keys: readonly (string | Uint8Array)[] = []): Uint8Array<ArrayBuffer>[] {
   if (!Array.isArray(keys)) {
     throw new TypeError(
-      `"keys" must be a list of secrets, not ${typeof keys === 'string' ? 'one string' : typeof keys}: write keys: [secret]`,
+      `"keys" must be a list of secrets, not ${typeof keys === 'string' ? 'one string' : kindOf(keys)}: write keys: [secret]`,
     )
   }
   const secrets = keys.map((secret: unknown, at) => {
     if (typeof secret === 'string') return utf8(secret)
     if (secret instanceof Uint8Array) return Uint8Array.from(secret)
-    const what =
-      secret === undefined
-        ? 'undefined (is its environment variable set?)'
-        : secret === null
-          ? 'null'
-          : `a ${typeof secret}`
+    const what = secret === undefined ? 'undefined (is its environment variable set?)' : kindOf(secret)
     throw new TypeError(
       `"keys[${at}]" is ${what}: a state key is a string or a Uint8Array of at least ${minKeyBytes} bytes`,
     )

@@ -1,4 +1,4 @@
-import { McpError } from '../jsonrpc/error.ts'
+import { kindOf, McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type {
   AudioContent,
@@ -56,10 +56,10 @@ export function isContent(value: unknown): value is ContentBlock {
 
 /** Why a value is no valid content block, naming the member; undefined for a valid one. */
 export function faultOfContent(value: unknown): string | undefined {
-  if (!isObject(value)) return 'it is no object with a "type"'
+  if (!isObject(value)) return `it must be an object with a "type", not ${kindOf(value)}`
   switch (value['type']) {
     case 'text':
-      return typeof value['text'] === 'string' ? undefined : '"text" is no string'
+      return typeof value['text'] === 'string' ? undefined : '"text" is not a string'
     case 'image':
     case 'audio':
       return faultOfBase64('data', value['data']) ?? faultOfMimeType(value['mimeType'])
@@ -81,7 +81,7 @@ export function isContents(value: unknown): value is ResourceContents {
 
 /** Why a value is no valid resource contents, naming the member; undefined for valid ones. */
 export function faultOfContents(value: unknown): string | undefined {
-  if (!isObject(value)) return 'it is no object with a "uri"'
+  if (!isObject(value)) return `it must be an object with a "uri", not ${kindOf(value)}`
   if (typeof value['uri'] !== 'string') return '"uri" is missing'
   const { text, blob: bytes } = value
   if (bytes === undefined) return typeof text === 'string' ? undefined : '"text" or "blob" is missing'
@@ -102,21 +102,35 @@ export class UnserializableValue extends TypeError {
 
 /**
  * The JSON text of a value, undefined if it has none.
- * @throws Unwritable for what JSON cannot carry, such as a BigInt or an object within itself
+ * @throws UnserializableValue for what JSON cannot carry, such as a BigInt, NaN, a Map or an object within itself
  */
 export function requireSerializable(place: string, value: unknown): string | undefined {
+  let text: string | undefined
   try {
-    return JSON.stringify(value)
+    text = JSON.stringify(value)
   } catch (error) {
     throw new UnserializableValue(place, value, error)
   }
+  if (losesParts(value)) throw new UnserializableValue(place, value, undefined)
+  return text
+}
+
+/** Whether JSON writes null for a number of the value, or {} for a map or set. There are no cycles: it was written before. */
+function losesParts(value: unknown): boolean {
+  if (typeof value === 'number') return !Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value)) return value.some(losesParts)
+  if (value instanceof Map || value instanceof Set) return true
+  if ('toJSON' in value && typeof value.toJSON === 'function') return false
+  for (const name in value) if (losesParts(Reflect.get(value, name))) return true
+  return false
 }
 
 /** An error to report; of an `UnserializableValue` it names the member that cannot be serialized. */
 export function withJsonPath(error: unknown): unknown {
   if (!(error instanceof UnserializableValue)) return error
   const { place, value, message, cause } = error
-  const { path, what } = faultInJson(value, 'writable') ?? { path: '', what: String(cause) }
+  const { path, what } = faultInJson(value, 'lossless') ?? { path: '', what: String(cause) }
   const at = path === '' || path.startsWith('[') ? `${place}${path}` : `${place}.${path}`
   return new TypeError(`${message.slice(0, -place.length)}${at} is ${what}`, { cause })
 }
@@ -138,15 +152,15 @@ function faultOfTexts(value: Record<string, unknown>, names: readonly string[]):
 function faultOfBase64(member: string, value: unknown): string | undefined {
   if (value === undefined) return `"${member}" is missing`
   if (value instanceof Uint8Array) return `"${member}" holds bytes: give them to image(), audio() or blob()`
-  if (typeof value !== 'string') return `"${member}" is no base64`
+  if (typeof value !== 'string') return `"${member}" is not base64`
   if (value.startsWith('data:')) {
     return `"${member}" is a data: URL: give what follows its comma, and its type in "mimeType"`
   }
-  return value.length % 4 === 0 && base64.test(value) ? undefined : `"${member}" is no base64`
+  return value.length % 4 === 0 && base64.test(value) ? undefined : `"${member}" is not base64`
 }
 
 function faultOfMimeType(value: unknown): string | undefined {
   if (value === undefined) return '"mimeType" is missing'
   const isType = typeof value === 'string' && mimeTypePattern.test(value)
-  return isType ? undefined : `"mimeType" is no media type such as image/png: ${JSON.stringify(value)}`
+  return isType ? undefined : `"mimeType" is not a media type such as image/png: ${JSON.stringify(value)}`
 }

@@ -2,6 +2,7 @@ import { McpError } from '../jsonrpc/error.ts'
 import { type Icon, isSafeIcon } from '../protocol/content.ts'
 import type { CacheHints, Tool } from '../protocol/definitions.ts'
 import { isScope } from '../request/exchange.ts'
+import { requireKnown } from '../request/known-members.ts'
 
 /** Validates cache hints. @throws McpError 'INVALID' */
 export function requireHints(what: string, hints: Partial<CacheHints> | undefined): void {
@@ -93,19 +94,13 @@ export function requireMembers(
   known: readonly string[],
   handler?: { readonly name: string; readonly does: string },
 ): void {
-  const unknown = Object.entries(value).find(
-    ([name, member]) => member !== undefined && !known.includes(name),
+  requireKnown(what, value, known, (name) =>
+    handler !== undefined && [...handlerNames, 'run', 'read'].includes(name)
+      ? `the function that ${handler.does} is "${handler.name}"`
+      : Object.hasOwn(elsewhere, name)
+        ? elsewhere[name]
+        : undefined,
   )
-  if (unknown !== undefined) {
-    const [name] = unknown
-    const replaced =
-      handler !== undefined && [...handlerNames, 'run', 'read'].includes(name)
-        ? `the function that ${handler.does} is "${handler.name}"`
-        : Object.hasOwn(elsewhere, name)
-          ? elsewhere[name]
-          : undefined
-    throw invalid(`${what} has an unknown member "${name}": ${replaced ?? `use one of ${known.join(', ')}`}`)
-  }
   if (handler === undefined) return
   const run: unknown = Reflect.get(value, handler.name)
   if (typeof run !== 'function') {

@@ -119,7 +119,7 @@ function requireContents(value: unknown, at: number): ResourceContents {
   }
   throw new TypeError(
     'A resource must give text, bytes, or contents with a "uri" and either a "text" or a "blob" in base64; ' +
-      `contents[${at}] is none: ${faultOfContents(value)}`,
+      `contents[${at}] cannot be used: ${faultOfContents(value)}`,
   )
 }
 
@@ -131,6 +131,11 @@ export function resourceEntry(name: string, value: ResourceValue): ResourceEntry
   if ('uriTemplate' in value) throw invalid(`${what} has a "uriTemplate": define it with template()`)
   requireMembers(what, value, resourceMembers, { name: 'read', does: 'serves a read' })
   const { uri, mimeType, annotations, size, cache } = value
+  if (/\{[^{}]*\}/.test(uri)) {
+    throw invalid(
+      `${what} has a URI template in "uri": define it with template({ uriTemplate: '${uri}', … })`,
+    )
+  }
   if (!URL.canParse(uri)) throw invalid(`${what} needs an absolute URI, not "${uri}"`)
   requireHints(what, cache)
   const scopes = scopesOf(what, value.scopes)

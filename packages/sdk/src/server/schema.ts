@@ -68,7 +68,12 @@ export function jsonOf(schema: DescribedSchema, side: 'input' | 'output'): JsonS
   } catch (error) {
     if (error instanceof McpError) throw error
     const why = error instanceof Error ? error.message : String(error)
-    throw new McpError('INVALID', `the schema cannot be written as JSON Schema: ${why}`, { cause: error })
+    const hint = /\b(?:date|bigint)\b/i.test(why)
+      ? '. JSON has neither dates nor BigInts: use a string or a number, such as z.iso.datetime() or z.int(), and convert it in the handler'
+      : ''
+    throw new McpError('INVALID', `the schema cannot be written as JSON Schema: ${why}${hint}`, {
+      cause: error,
+    })
   }
 }
 
@@ -286,6 +291,7 @@ export function prepare(schema: AnySchema, side: 'input' | 'output'): Prepared {
   const described = describedOf(schema)
   if (described === undefined) {
     requireJson(schema, '')
+    requireKeywords(schema)
     const validator = compileTrusted(schema)
     return {
       json: schema,
@@ -339,6 +345,22 @@ function requireJson(value: unknown, place: string, above: readonly object[] = [
   for (const [name, member] of Object.entries(value)) {
     requireJson(member, place === '' ? name : `${place}.${name}`, inside)
   }
+}
+
+/** Names that JSON Schema, or an extension of it, gives a meaning. */
+const keyword =
+  /^(?:[$]|x-|type$|enum$|const$|not$|if$|items$|prefixItems$|contains$|required$|definitions$|depend|title$|description$|default$|examples$|.*(?:Of|[pP]roperties|propertyNames)$)/
+
+/** Refuses an object that is neither a shape nor JSON Schema: JSON Schema would ignore its members, and accept any value. */
+function requireKeywords(schema: JsonSchema): void {
+  const names = Object.keys(schema)
+  const [unknown] = names
+  if (unknown === undefined || names.some((name) => keyword.test(name))) return
+  throw new McpError(
+    'INVALID',
+    `"${unknown}" is neither a keyword of JSON Schema nor a member with a schema: write { ${unknown}: z.string() } with a ` +
+      `validator, or { type: 'object', properties: { ${unknown}: { type: 'string' } } }`,
+  )
 }
 
 /** Whether an object is a plain object, and no validator. */

@@ -106,7 +106,7 @@ export interface Server<D extends Definitions = Definitions> {
    * kind, such as `tools: {}`, to add to it later.
    */
   add(definitions: Definitions): void
-  /** Removes definitions by name and notifies subscribed clients. */
+  /** Removes definitions by name and notifies subscribed clients. Names that are not defined are ignored. */
   remove(names: { tools?: string[]; resources?: string[]; prompts?: string[] }): void
   /** Notifies subscribed clients that a resource changed. */
   resourceUpdated(uri: string): void
@@ -137,6 +137,8 @@ export interface Server<D extends Definitions = Definitions> {
   headerPlan(tool: string): HeaderPlan | undefined
   /** Whether calls of a tool run as tasks; undefined if its handler decides. */
   taskSupport(tool: string): 'optional' | 'required' | undefined
+  /** What its extensions keep in the memory of this process, each as the end of a warning. */
+  readonly memoryOnly?: readonly string[]
   /** Reports an error whose text is not sent to the client. */
   report(error: unknown, where: { method: string; name?: string }): void
   /** Only for types: what this server defines. */

@@ -177,8 +177,11 @@ const tooLate = new Error(`No response within ${totalTimeoutMs} ms`)
  */
 export type AuthFetch = (url: URL, init: RequestInit, addresses: readonly string[]) => Promise<Response>
 
-/** Resolves a host name to its addresses. Rejects if it has none. */
-export type Lookup = (hostname: string) => Promise<readonly string[]>
+/**
+ * Resolves a host name to its addresses. Rejects if it has none. Returns undefined if the name is not resolved on this machine,
+ * for example because a proxy resolves it; only the name itself is checked then.
+ */
+export type Lookup = (hostname: string, url: URL) => Promise<readonly string[] | undefined>
 
 /** How requests to authorization servers are sent. */
 export interface NetworkOptions {
@@ -395,9 +398,9 @@ export class Network {
     if (this.#lookup === undefined || named === 'forbidden') {
       return { zone: named ?? 'public', mixed: false, addresses: [] }
     }
-    let addresses: readonly string[]
+    let addresses: readonly string[] | undefined
     try {
-      addresses = await orAborted(this.#lookup(host), AbortSignal.timeout(timeoutMs))
+      addresses = await orAborted(this.#lookup(host, url), AbortSignal.timeout(timeoutMs))
     } catch (error) {
       throw authError(
         `The host ${host} could not be resolved. Check the network, or try again later`,
@@ -405,6 +408,7 @@ export class Network {
         error,
       )
     }
+    if (addresses === undefined) return { zone: named ?? 'public', mixed: false, addresses: [] }
     const zones = new Set(addresses.map((address) => zoneOfAddress(address) ?? 'forbidden'))
     if (named === 'loopback' && [...zones].some((zone) => zone !== 'loopback')) zones.add('forbidden')
     const worst = (['forbidden', 'loopback', 'private'] as const).find((zone) => zones.has(zone))

@@ -1,4 +1,5 @@
 import { McpError } from '../../jsonrpc/error.ts'
+import { requireKnown } from '../../request/known-members.ts'
 import { limits } from '../../request/limits.ts'
 import type { TaskStatus } from './record.ts'
 import { memoryTaskStore, type TaskStore } from './store.ts'
@@ -59,6 +60,7 @@ export function resolveSettings(options: TasksOptions): TaskSettings {
     maxTakeovers: options.maxTakeovers ?? 5,
     onEvent: options.onEvent ?? (() => {}),
   }
+  requireKnown('The options object of tasks', options, Object.keys(settings))
   for (const [name, value] of Object.entries(settings)) {
     if (typeof value === 'number' && (!Number.isSafeInteger(value) || value < 1)) {
       throw new McpError('INVALID', `The tasks option "${name}" must be a positive integer, got ${value}`)

@@ -24,6 +24,9 @@ export interface Tasks extends Extension {
   close(): Promise<void>
 }
 
+const onlyHere =
+  'tasks are kept in the memory of the process that created them, and no other process finds them. Give tasks() a store ' +
+  'that all processes share, such as sqliteTaskStore of @jackfield/sdk/extensions/tasks/sqlite.'
 const pageSize = 100
 const first = lastWithCoreTasks
 
@@ -36,9 +39,11 @@ const first = lastWithCoreTasks
  * only for the owner of both ends of the connection.
  */
 export function tasks(options: TasksOptions = {}): Tasks {
-  const engine = new TaskEngine(resolveSettings(options))
+  const settings = resolveSettings(options)
+  const engine = new TaskEngine(settings)
   return {
     id: tasksExtension,
+    ...(settings.store.durable ? {} : { memoryOnly: onlyHere }),
     methods: methodsOf(engine),
     use: middlewareOf(engine),
     capabilities: capabilitiesOn,

@@ -1,6 +1,7 @@
 import { connect as connectTo, type NetConnectOpts, type Socket } from 'node:net'
 import { McpError } from '../../jsonrpc/error.ts'
 import { LineSource } from '../../jsonrpc/line-source.ts'
+import { requireKnown } from '../../request/known-members.ts'
 import { limits } from '../../request/limits.ts'
 import type { SocketAddress } from '../server/socket.ts'
 import { type Channel, type ChannelEvents, DuplexTransport, LineSender } from './duplex.ts'
@@ -24,6 +25,8 @@ const graceMs = 100
  * neither authenticated nor encrypted.
  */
 export function socket(address: SocketAddress, options: SocketTransportOptions = {}): ClientTransportFactory {
+  requireKnown('The address of socket', address, ['path', 'port', 'host'])
+  requireKnown('The options object of socket', options, ['maxFrameBytes', 'maxQueuedBytes'])
   return () =>
     new DuplexTransport('socket', (events, signal) => SocketChannel.open(address, options, events, signal))
 }

@@ -6,7 +6,7 @@ import type {
   JsonRpcRequest,
   JsonRpcResponse,
 } from '../../jsonrpc/message.ts'
-import { classify } from '../../jsonrpc/parse.ts'
+import { classify, isObject } from '../../jsonrpc/parse.ts'
 import { isModern, readPeerMeta } from '../../protocol/meta.ts'
 import { type Backplane, memoryBackplane } from '../../request/backplane.ts'
 import {
@@ -79,6 +79,9 @@ function tooMany(): RpcError {
 /** Milliseconds for handlers to finish. A process must exit 1 s after its input ended. */
 const graceMs = 900
 
+/** Milliseconds between the last progress of a request and its response, so that a client reads them separately. */
+const apartMs = 2
+
 /** Serves one ordered two-way channel (stdio, memory, a socket) in both eras at once. */
 export function openConnection(
   server: Server,
@@ -101,6 +104,10 @@ class DuplexConnection implements Duplex, SessionOutlet {
   readonly #session: Session
   /** Values that arrived while the maximum of requests was in flight, in order. */
   readonly #queue: QueuedValue[] = []
+  /** Progress tokens of the notifications sent in this turn of the event loop. */
+  readonly #reported = new Set<unknown>()
+  /** Sends the responses that wait for their client to read progress. */
+  readonly #delayed = new Set<() => void>()
   #accepting = true
   #open = true
 
@@ -236,12 +243,35 @@ class DuplexConnection implements Duplex, SessionOutlet {
     while (this.#queue.length > 0)
     this.#calls.abort(new McpError('CONNECTION_CLOSED', reason))
     await this.#calls.idle(graceMs)
+    for (const send of this.#delayed) send()
     this.#open = false
     this.#session.close(reason)
   }
 
   notify(message: JsonRpcNotification): void {
     this.#out(message)
+    const token = message.params?.['progressToken']
+    if (this.transport === undefined || token === undefined) return
+    if (this.#reported.size === 0) setTimeout(() => this.#reported.clear(), 0)
+    this.#reported.add(token)
+  }
+
+  /**
+   * Sends a response a little later if progress of its request was sent in this one. The official clients (versions 1 and 2)
+   * remove the progress handler of a request when its response is read, before the handlers of notifications in the same chunk run.
+   */
+  #afterProgress(message: JsonRpcRequest, response: NonNullable<ServedResponse>): void {
+    const meta = this.#reported.size === 0 ? undefined : message.params?.['_meta']
+    if (!isObject(meta) || !this.#reported.has(meta['progressToken'])) {
+      this.#out(response)
+      return
+    }
+    const send = (): void => {
+      clearTimeout(timer)
+      if (this.#delayed.delete(send)) this.#out(response)
+    }
+    const timer = setTimeout(send, apartMs)
+    this.#delayed.add(send)
   }
 
   request(message: JsonRpcRequest): boolean {
@@ -265,7 +295,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
         // A subscription that the server ends is cancelled before its result is sent.
         this.#out({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
       }
-      this.#out(response)
+      this.#afterProgress(message, response)
     } catch (error) {
       this.#out(failure(id, refusalOf(error, method, this.#server)))
     }

@@ -286,7 +286,10 @@ export function encodeMessage(
 }
 
 /** The JSON of a response as text or UTF-8. One that cannot be serialized is reported and replaced by an error. */
-export function encodeResponse(response: JsonRpcResponse, server: Server): string | Uint8Array<ArrayBuffer> {
+export function encodeResponse(
+  response: JsonRpcResponse,
+  server: Server,
+): string | ReturnType<TextEncoder['encode']> {
   try {
     return responseBody(response)
   } catch (error) {

@@ -197,6 +197,15 @@ export function defaultLogLevel(server: Server): LoggingLevel | undefined {
   return server.capabilities.logging === undefined ? undefined : 'info'
 }
 
+/**
+ * The level of a `logging/setLevel` request.
+ * @throws RpcError -32602 for any other value
+ */
+export function requireLoggingLevel(level: unknown): LoggingLevel {
+  if (isLoggingLevel(level)) return level
+  throw invalidInitialize(`"level" must be one of ${loggingLevels.join(', ')}`)
+}
+
 /** Session-based clients receive extensions only if they declare some. */
 function offeredTo(offered: ServerCapabilities, client: ClientCapabilities): ServerCapabilities {
   if (client.extensions !== undefined) return offered
@@ -412,8 +421,8 @@ export class Session {
 
   #setLevel(level: unknown): void {
     if (this.#server.capabilities.logging === undefined) throw notOffered('logging/setLevel')
-    if (!isLoggingLevel(level)) throw invalid(`"level" must be one of ${loggingLevels.join(', ')}`)
-    if (this.#peer !== undefined) this.#peer = { ...this.#peer, logLevel: level }
+    const logLevel = requireLoggingLevel(level)
+    if (this.#peer !== undefined) this.#peer = { ...this.#peer, logLevel }
   }
 
   async #subscribe(message: JsonRpcRequest, peer: Peer): Promise<JsonObject> {

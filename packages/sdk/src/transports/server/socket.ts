@@ -12,11 +12,12 @@ import { isMainThread } from 'node:worker_threads'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
 import { type Backplane, memoryBackplane } from '../../request/backplane.ts'
 import { anonymousCaller, localCaller } from '../../request/exchange.ts'
+import { requireKnown } from '../../request/known-members.ts'
 import { stateKeys } from '../../request/state.ts'
 import type { Server } from '../../server/server.ts'
 import { LineConnection } from './line-connection.ts'
 import { MemoryBudget } from './memory-budget.ts'
-import { type Bounds, bounds, requireServer } from './options.ts'
+import { type Bounds, bounds, requirePort, requireServer } from './options.ts'
 import { failure } from './served-request.ts'
 
 const onWindows = process.platform === 'win32'
@@ -97,8 +98,8 @@ export type SocketAddress =
 /** Options of `serveSocket`. */
 export interface ServeSocketOptions {
   /**
-   * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Default: a random one for all
-   * connections of this server.
+   * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Default, also for an empty
+   * list: a random one for all connections of this server.
    */
   keys?: readonly (string | Uint8Array)[]
   /**
@@ -133,6 +134,15 @@ export interface SocketServer {
   close(): Promise<void>
 }
 
+const optionNames = Object.keys({
+  keys: true,
+  backplane: true,
+  acceptUnknownStates: true,
+  limits: true,
+  onError: true,
+  dangerouslyListenBeyondLoopback: true,
+} satisfies Record<keyof ServeSocketOptions, true>)
+
 /** Milliseconds for a client to read the last messages after its connection was closed. */
 const lingerMs = 1000
 /** Milliseconds for it to close its own end then. */
@@ -152,6 +162,9 @@ export async function serveSocket(
   options: ServeSocketOptions = {},
 ): Promise<SocketServer> {
   requireServer(server, 'serveSocket')
+  requireKnown('The address of serveSocket', address, ['path', 'port', 'host'])
+  requireKnown('The options object of serveSocket', options, optionNames)
+  if ('port' in address) requirePort('serveSocket', address.port)
   if ('port' in address && !isLoopback(hostOf(address)) && options.dangerouslyListenBeyondLoopback !== true) {
     throw new TypeError(
       `host: "${hostOf(address)}" is reached from other machines, and a socket authenticates nobody. Serve HTTP there, ` +
@@ -182,7 +195,8 @@ class ListeningServer implements SocketServer {
     this.#options = options
     this.#limits = bounds(options.limits)
     stateKeys(options.keys)
-    this.#keys = options.keys ?? [crypto.getRandomValues(new Uint8Array(32))]
+    const { keys = [] } = options
+    this.#keys = keys.length > 0 ? keys : [crypto.getRandomValues(new Uint8Array(32))]
     this.#backplane = options.backplane ?? memoryBackplane(this.#limits)
     this.#memory = new MemoryBudget(this.#limits.memoryBytes)
     const shared = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs }

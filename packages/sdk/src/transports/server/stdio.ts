@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Backplane } from '../../request/backplane.ts'
+import { requireKnown } from '../../request/known-members.ts'
 import type { Server } from '../../server/server.ts'
 import { LineConnection } from './line-connection.ts'
 import { type Bounds, bounds, requireServer } from './options.ts'
@@ -43,8 +44,8 @@ function ignore(): void {}
 /** Options of `serveStdio`. */
 export interface ServeStdioOptions {
   /**
-   * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Default: a random one, which
-   * suffices unless clients retry with another process.
+   * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Default, also for an empty
+   * list: a random one, which suffices unless clients retry with another process.
    */
   keys?: readonly (string | Uint8Array)[]
   /**
@@ -89,6 +90,7 @@ export interface StdioServer {
  */
 export function serveStdio(server: Server, options: ServeStdioOptions = {}): StdioServer {
   requireServer(server, 'serveStdio')
+  requireKnown('The options object of serveStdio', options, optionNames)
   // The global: importing `node:process` creates all of its members, which takes milliseconds.
   const { input = process.stdin, output = process.stdout } = options
   const guard = options.output === undefined ? guardStdout() : undefined
@@ -112,6 +114,17 @@ export function serveStdio(server: Server, options: ServeStdioOptions = {}): Std
     },
   })
 }
+
+const optionNames = Object.keys({
+  keys: true,
+  backplane: true,
+  acceptUnknownStates: true,
+  onError: true,
+  limits: true,
+  outlives: true,
+  input: true,
+  output: true,
+} satisfies Record<keyof ServeStdioOptions, true>)
 
 /** Milliseconds for a process to exit by itself after its client disconnected. */
 const outliveMs = 1_000

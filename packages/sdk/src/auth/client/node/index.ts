@@ -1,4 +1,5 @@
-export { pinnedFetch } from '../pinned-fetch.ts'
+export type { Senders } from '../pinned-fetch.ts'
+export { fetchWith, pinnedFetch } from '../pinned-fetch.ts'
 export type { EncryptedFiles, EncryptedFilesOptions } from './encrypted-files.ts'
 export { encryptedFiles } from './encrypted-files.ts'
 export type { LoopbackOptions } from './loopback.ts'

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { requireKnown } from '../../../request/known-members.ts'
 import type { Server } from '../../../server/server.ts'
-import { requireServer } from '../options.ts'
+import { requirePort, requireServer } from '../options.ts'
 import { Guard } from './guard.ts'
 import {
   type HttpListener,
@@ -12,7 +13,7 @@ import {
 } from './node.ts'
 import type { ServeHttpOptions } from './options.ts'
 import { Router } from './router.ts'
-import { HttpServerState } from './server-state.ts'
+import { HttpServerState, warnOnce } from './server-state.ts'
 import { WebReply, WebRequest } from './web.ts'
 
 /** A server on HTTP, for all revisions. Its functions can be destructured. */
@@ -23,9 +24,10 @@ export interface HttpHandler {
   node(request: IncomingMessage, response: ServerResponse): void
   /**
    * Listens on a port (Node).
-   * @param options `port`: default 0, any free port; `host`: default 127.0.0.1, for this machine only
+   * @param options the port, or an object. `port`: default 0, any free port; `host`: default 127.0.0.1, for this machine only
+   * @throws McpError 'INVALID' for a port that is not a whole number from 0 to 65535
    */
-  listen(options?: { port?: number; host?: string }): Promise<HttpListener>
+  listen(options?: number | { port?: number; host?: string }): Promise<HttpListener>
   /** Closes the handler: ends subscriptions, sends responses within 1 s, and answers further requests with 503. */
   close(): Promise<void>
 }
@@ -36,9 +38,31 @@ const notOfNode =
 
 const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '::', ''])
 
-/** Mounts a server on HTTP. */
+const optionNames = Object.keys({
+  keys: true,
+  backplane: true,
+  acceptUnknownStates: true,
+  sessions: true,
+  path: true,
+  sse: true,
+  allowedHosts: true,
+  allowedOrigins: true,
+  authenticate: true,
+  clientAddress: true,
+  limits: true,
+  onWarning: true,
+  acceptUnaskedAnswers: true,
+  dangerouslyAllowAnyHost: true,
+  dangerouslyAllowAnyOrigin: true,
+} satisfies Record<keyof ServeHttpOptions, true>)
+
+/**
+ * Mounts a server on HTTP.
+ * @throws McpError 'INVALID' for an option that does not exist, TypeError for one that cannot be used
+ */
 export function serveHttp(server: Server, options: ServeHttpOptions = {}): HttpHandler {
   requireServer(server, 'serveHttp')
+  requireKnown('The options object of serveHttp', options, optionNames)
   const warn = options.onWarning ?? ((message: string): void => console.warn(message))
   const path = options.path ?? '/mcp'
   checkPath('path', path)
@@ -60,13 +84,13 @@ export function serveHttp(server: Server, options: ServeHttpOptions = {}): HttpH
         'Give serveHttp an authenticate, such as bearer of @jackfield/sdk/auth.',
     )
   }
-  const hasKeys = options.keys !== undefined && options.keys.length > 0
-  if (!hasKeys || options.backplane === undefined) {
-    const what = hasKeys && options.acceptUnknownStates === true ? 'may count twice' : 'are refused'
-    warn(
-      `${server.info.name}: without keys and a backplane, answers to questions asked before a restart or by another process ` +
-        `${what}. Give serveHttp the same keys and one backplane on every node to change that.`,
-    )
+  if (options.sessions === 'none') {
+    for (const what of server.memoryOnly ?? []) {
+      warnOnce(
+        warn,
+        `${server.info.name}: with sessions: 'none' any process may serve a request, but ${what}`,
+      )
+    }
   }
 
   const unsent = new UnsentResponses(state.bounds.streamStallMs)
@@ -85,7 +109,11 @@ export function serveHttp(server: Server, options: ServeHttpOptions = {}): HttpH
       router.handle(new WebRequest(request), reply)
       return reply.response
     },
-    listen: async ({ port = 0, host = '127.0.0.1' } = {}) => {
+    listen: async (options = {}) => {
+      const given = typeof options === 'number' ? { port: options } : options
+      requireKnown('The options object of listen', given, ['port', 'host'])
+      const { port = 0, host = '127.0.0.1' } = given
+      requirePort('listen', port)
       if (everywhere.has(host)) {
         warn(`Listening on every network interface: name the hosts clients use in allowedHosts.`)
       } else {

@@ -69,7 +69,7 @@ export interface Authenticate {
 export interface ServeHttpOptions {
   /**
    * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Use the same on every node.
-   * Default: a random one, so that states of other nodes, or from before a restart, are rejected.
+   * Default, also for an empty list: a random one, so that states of other nodes, or from before a restart, are rejected.
    */
   keys?: readonly (string | Uint8Array)[]
   /**
@@ -86,9 +86,9 @@ export interface ServeHttpOptions {
   /**
    * `'none'` serves clients of 2024-11-05 to 2025-11-25 without sessions: every POST is independent, on any instance, without
    * `initialize` and `Mcp-Session-Id`. GET and DELETE get 405. These clients do not get what requires a session: elicitation,
-   * sampling and roots requests, resource subscriptions, `list_changed` notifications, `logging/setLevel`, cancellation by
-   * notification, and resumption of a stream. Clients of 2026-07-28 are not affected. Default: sessions in the memory of this
-   * process.
+   * sampling and roots requests, resource subscriptions, `list_changed` notifications, cancellation by notification, and
+   * resumption of a stream. `logging/setLevel` is accepted without effect. Clients of 2026-07-28 are not affected. Default:
+   * sessions in the memory of this process.
    */
   sessions?: 'none'
   /** Path of the endpoint. Default `/mcp`, or the path at which Express or a compatible framework mounts the handler. */

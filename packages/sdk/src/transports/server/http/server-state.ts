@@ -42,6 +42,7 @@ export interface Busy {
 }
 
 const graceMs = 1000
+const maxPrinted = 1000
 /** Maximum number of cached callers by network address, so that all requests of a caller share one object. */
 const addresses = 10_000
 
@@ -68,6 +69,7 @@ export class HttpServerState {
   readonly #listenQuota: PrincipalQuota
   readonly #addressOf: (request: HttpRequest) => string | undefined
   readonly #anonymous = new RotatingMap<string, Caller>()
+  #warned = false
   #subscriptions = 0
   /** Requests in flight other than subscriptions, including those of closed sessions. */
   #calls = 0
@@ -93,6 +95,7 @@ export class HttpServerState {
       ttlMs: this.bounds.stateTtlMs,
       acceptUnasked: options.acceptUnaskedAnswers ?? false,
       acceptUnknown: options.acceptUnknownStates ?? false,
+      onSealed: () => this.#warnOfStates(options, warn),
       onRefused: (reason) => warn(`A requestState was refused: ${reason}`),
       onFailed: (error) => warn(`The backplane failed: ${error instanceof Error ? error.message : error}`),
     })
@@ -101,6 +104,23 @@ export class HttpServerState {
     this.join().catch((error) => report(server, error, 'changes of other nodes'))
     this.legacy = options.sessions === 'none' ? new SessionlessRequests(this) : new SessionRequests(this)
     this.sse = options.sse === undefined ? undefined : new SseSessions(options.sse, this)
+  }
+
+  /** Warns once that input requests do not outlive this process, unless that was chosen. */
+  #warnOfStates({ keys = [], backplane, acceptUnknownStates }: ServeHttpOptions, warn: Warn): void {
+    if (this.#warned || acceptUnknownStates === false) return
+    this.#warned = true
+    const noBackplane = backplane === undefined && acceptUnknownStates === undefined
+    if (keys.length > 0 && !noBackplane) return
+    const missing = [...(keys.length === 0 ? ['keys'] : []), ...(noBackplane ? ['a backplane'] : [])].join(
+      ' and ',
+    )
+    warnOnce(
+      warn,
+      `${this.server.info.name}: without ${missing}, an answer to an input request from before a restart, or from another process, is refused, ` +
+        'and the client starts its request over. Give serveHttp the same keys and one backplane in every process, or set ' +
+        'acceptUnknownStates: false if this is what you want.',
+    )
   }
 
   get closing(): boolean {
@@ -254,6 +274,18 @@ function networkOf(address: string): string {
   const last = tail === undefined || tail === '' ? [] : tail.split(':')
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - last.length)
   return `${[...groups, ...Array<string>(zeros).fill('0'), ...last].slice(0, 4).join(':')}::/64`
+}
+
+type Warn = (message: string) => void
+
+/** Warnings that this process has printed, so that each is printed once. */
+const printed = new Set<string>()
+
+/** Prints a warning once in this process, also where a server is mounted for each request. */
+export function warnOnce(warn: Warn, message: string): void {
+  if (printed.has(message) || printed.size >= maxPrinted) return
+  printed.add(message)
+  warn(message)
 }
 
 function busy(status: 429 | 503, why: string): Busy {

@@ -29,6 +29,7 @@ import {
   defaultLogLevel,
   type InvalidMessage,
   initialize,
+  requireLoggingLevel,
   type SessionOutlet,
   serveBatch,
 } from '../session.ts'
@@ -254,7 +255,6 @@ const inputStrategy = cannotAsk(
 
 /** Methods that require a session, with the alternative. */
 const needsSession: ReadonlyMap<string, string> = new Map([
-  ['logging/setLevel', 'log messages of a call are sent from level info'],
   ['resources/subscribe', 'read the resource again, or use a client of revision 2026-07-28'],
   ['resources/unsubscribe', 'there are no subscriptions'],
 ])
@@ -369,6 +369,11 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
     }
     if (method === 'ping') return { jsonrpc: '2.0', id, result: {} }
     requireMethod(server, this.peer.revision, method)
+    if (method === 'logging/setLevel' && server.capabilities.logging !== undefined) {
+      // Clients send it when they connect to a server with the capability "logging". It does not affect later requests.
+      requireLoggingLevel(params?.['level'])
+      return { jsonrpc: '2.0', id, result: {} }
+    }
     const instead = needsSession.get(method)
     if (instead !== undefined) throw sessionNeeded(method, instead)
     return this.#calls.run(new ServedRequest(message, this.peer, inputStrategy, this, bounds), server)
