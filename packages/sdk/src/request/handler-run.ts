@@ -37,9 +37,13 @@ export async function runToOutcome<T>(
       // A handler that waits for the signal's `abort` event would wait forever.
       if (exchange.signal.aborted) throw notRun()
       const lazy = new HandlerRunOnDemand(exchange, handlerRun, carried)
-      const end = await lazy.race(run)
+      const raced = lazy.race(run)
+      const end = raced instanceof Promise ? await raced : raced
       if (end instanceof EndedEarly) return end.outcome
-      if (!(end instanceof InputRequired)) return { type: 'complete', result: await finish(end) }
+      if (!(end instanceof InputRequired)) {
+        const result = finish(end)
+        return { type: 'complete', result: result instanceof Promise ? await result : result }
+      }
       handlerRun = lazy.get()
       const next = await Promise.race([handlerRun.require(end), handlerRun.ended])
       if ('type' in next) return next
@@ -71,8 +75,8 @@ class HandlerRunOnDemand implements LazyHandlerRun {
   readonly carried: Carried
   readonly #exchange: Exchange
   #handlerRun: HandlerRun | undefined
-  #resolve: (end: EndedEarly) => void = () => {}
-  #reject: (error: unknown) => void = () => {}
+  #failure: { readonly error: unknown } | undefined
+  #settle: { resolve(end: EndedEarly): void; reject(error: unknown): void } | undefined
 
   constructor(exchange: Exchange, handlerRun: HandlerRun | undefined, carried: Carried) {
     this.#exchange = exchange
@@ -87,29 +91,37 @@ class HandlerRunOnDemand implements LazyHandlerRun {
   get(): HandlerRun {
     if (this.#handlerRun === undefined) {
       this.#handlerRun = this.#exchange.inputStrategy.begin(this.#exchange)
-      this.#follow(this.#handlerRun)
+      this.#follow()
     }
     return this.#handlerRun
   }
 
   fail(error: unknown): void {
-    this.#reject(error)
+    this.#failure ??= { error }
+    this.#settle?.reject(error)
   }
 
   /** Runs the handler until it returns, or the handler run ends. */
-  race<T>(run: (handlerRun: LazyHandlerRun) => T | Promise<T>): Promise<T | EndedEarly> {
+  race<T>(run: (handlerRun: LazyHandlerRun) => T | Promise<T>): T | Promise<T | EndedEarly> {
+    const returned = run(this)
+    // Nothing to race: a handler that is not asynchronous, and did not ask.
+    if (this.#handlerRun === undefined && this.#failure === undefined && !isThenable(returned))
+      return returned
     return new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-      if (this.#handlerRun !== undefined) this.#follow(this.#handlerRun)
-      Promise.resolve(run(this)).then(resolve, reject)
+      this.#settle = { resolve, reject }
+      if (this.#failure !== undefined) reject(this.#failure.error)
+      this.#follow()
+      Promise.resolve(returned).then(resolve, reject)
     })
   }
 
-  #follow(handlerRun: HandlerRun): void {
-    handlerRun.ended.then(
-      (outcome) => this.#resolve(new EndedEarly(outcome)),
-      (error) => this.#reject(error),
-    )
+  #follow(): void {
+    const settle = this.#settle
+    if (settle === undefined) return
+    this.#handlerRun?.ended.then((outcome) => settle.resolve(new EndedEarly(outcome)), settle.reject)
   }
+}
+
+function isThenable(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }

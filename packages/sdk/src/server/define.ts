@@ -90,15 +90,18 @@ export function defineServer<
     hints: { ttlMs: cache?.ttlMs ?? 0, cacheScope: cache?.cacheScope ?? 'private' },
   })
   const layers = [...(options.use ?? []), ...extensions.flatMap(({ use }) => use ?? [])]
-  const serve = layers.reduceRight<typeof handlers>(
-    (next, layer) => async (exchange) => layer(exchange, next),
-    handlers,
-  )
-  const handle: Server['handle'] = async (exchange) => {
+  const rejecting: typeof handlers = async (exchange) => handlers(exchange)
+  const serve =
+    layers.length === 0
+      ? handlers
+      : layers.reduceRight<typeof handlers>(
+          (next, layer) => async (exchange) => layer(exchange, next),
+          rejecting,
+        )
+  const handle: Server['handle'] = (exchange) => {
     const { method, params, peer, limits } = exchange
     const refused = missingScopesError(scopesFor(registry, method, params, limits.uriChars), peer)
-    if (refused !== undefined) throw refused
-    return await serve(exchange)
+    return refused === undefined ? serve(exchange) : Promise.reject(refused)
   }
 
   const server: Server<{ tools: T; resources: R; prompts: P }> = Object.freeze({
@@ -134,7 +137,7 @@ export function defineServer<
     taskSupport: (tool: string) => registry.tools.get(tool)?.task,
     memoryOnly: extensions.flatMap(({ memoryOnly = [] }) => memoryOnly),
   })
-  for (const extension of extensions) extension.attach?.(server, handlers)
+  for (const extension of extensions) extension.attach?.(server, rejecting)
   return server
 }
 

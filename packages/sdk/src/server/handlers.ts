@@ -69,7 +69,10 @@ export interface Parts {
 
 type Handler = (exchange: Exchange) => Promise<Outcome>
 
-/** Serves every request method by its handler. A method behind a capability the server lacks is not found. */
+/**
+ * Serves every request method by its handler. A method behind a capability the server lacks is not found. It may throw before
+ * it returns a promise.
+ */
 export function handlersOf(parts: Parts): Handler {
   const { registry, changes, capabilities, capabilitiesOn, added, instructions, report, pageSize, hints } =
     parts
@@ -119,18 +122,21 @@ export function handlersOf(parts: Parts): Handler {
       { handler, capability: rows.get(method)?.capability },
     ]),
   )
-  return async (exchange) => {
+  return (exchange) => {
     const found = exchange.peer.revision.method(exchange.method) && handlers.get(exchange.method)
-    if (found === undefined) {
-      const served = await added.handle(exchange)
-      if (served === undefined) throw notFound(exchange.method)
-      return served
-    }
+    if (found === undefined) return serveAdded(added, exchange)
     if (found.capability !== undefined && capabilities()[found.capability] === undefined) {
       throw notFound(exchange.method)
     }
-    return await found.handler(exchange)
+    return found.handler(exchange)
   }
+}
+
+/** Serves a method of an extension. */
+async function serveAdded(added: ExtensionMethods, exchange: Exchange): Promise<Outcome> {
+  const outcome = await added.handle(exchange)
+  if (outcome === undefined) throw notFound(exchange.method)
+  return outcome
 }
 
 /** The definition that a request names. @throws RpcError -32602 if there is none */

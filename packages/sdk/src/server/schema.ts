@@ -26,8 +26,9 @@ export function isDescribed(schema: object): schema is DescribedSchema {
 }
 
 /** Validates a value. */
-export async function validate(schema: DescribedSchema, value: unknown): Promise<Checked> {
-  return checkedOf(await schema['~standard'].validate(value))
+export function validate(schema: DescribedSchema, value: unknown): Checked | Promise<Checked> {
+  const result = schema['~standard'].validate(value)
+  return result instanceof Promise ? result.then(checkedOf) : checkedOf(result)
 }
 
 /**
@@ -278,7 +279,7 @@ type Optional<T> = {
 /** A schema, prepared for validation. */
 export interface Prepared {
   readonly json: JsonSchema
-  check(value: unknown): Promise<Checked>
+  check(value: unknown): Checked | Promise<Checked>
   /** Whether an object may have this member with this value, whatever its other members; undefined if that is not known synchronously. */
   accepts(member: string, value: unknown): boolean | undefined
 }
@@ -295,7 +296,7 @@ export function prepare(schema: AnySchema, side: 'input' | 'output'): Prepared {
     const validator = compileTrusted(schema)
     return {
       json: schema,
-      async check(value) {
+      check(value) {
         const why = validator.check(value)
         return why === undefined ? { ok: true, value } : { ok: false, why }
       },

@@ -30,7 +30,8 @@ export async function callTool(tool: ToolEntry, exchange: Exchange, report: Repo
   const args = exchange.params['arguments']
   if (args !== undefined && !isObject(args)) throw invalidParams('"arguments" must be an object')
   try {
-    const checked = await (tool.input ?? noInput).check(args ?? {})
+    const check = (tool.input ?? noInput).check(args ?? {})
+    const checked = check instanceof Promise ? await check : check
     if (!checked.ok) return failed(`Invalid arguments for "${name}": ${checked.why}`)
     return await runHandler(
       exchange,
@@ -48,11 +49,11 @@ export async function callTool(tool: ToolEntry, exchange: Exchange, report: Repo
 
 /** The check of the arguments of a tool without `input`: they are ignored. */
 const noInput: Pick<Prepared, 'check'> = {
-  check: async () => ({ ok: true, value: {} }),
+  check: () => ({ ok: true, value: {} }),
 }
 
 /** The wire result of what a tool returned; its structured content satisfies the output schema. */
-async function resultOf(tool: ToolEntry, returned: unknown, report: Report): Promise<JsonObject> {
+function resultOf(tool: ToolEntry, returned: unknown, report: Report): JsonObject | Promise<JsonObject> {
   const { output } = tool
   if (Reply.is(returned) && (output === undefined || returned.isError)) {
     return replyResult(returned, returned.structured)

@@ -83,13 +83,11 @@ export class Calls {
    * Serves a request that was admitted. It counts as in flight from the call of this function on.
    * @throws RpcError where all sessions together, or those of its principal, have too many in flight
    */
-  async run(call: ServedRequest, server: Server): Promise<ServedResponse> {
+  run(call: ServedRequest, server: Server): Promise<ServedResponse> {
     const busy = this.#places?.take()
     if (busy !== undefined) throw busy
     this.#byId.set(call.id, call)
-    const response = await call.serve(server)
-    this.#forget(call)
-    return response
+    return call.serve(server, () => this.#forget(call))
   }
 
   #forget(call: ServedRequest): void {

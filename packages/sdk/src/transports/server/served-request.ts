@@ -85,8 +85,11 @@ export class ServedRequest {
     this.abort(reason)
   }
 
-  /** The response of the server, or undefined if the request was cancelled. Never rejects. */
-  async serve(server: Server): Promise<ServedResponse> {
+  /**
+   * The response of the server, or undefined if the request was cancelled. Never rejects.
+   * @param onOver called before the promise resolves
+   */
+  async serve(server: Server, onOver: () => void = () => {}): Promise<ServedResponse> {
     let response: JsonRpcResponse
     try {
       const outcome = await server.handle(this.exchange)
@@ -94,6 +97,7 @@ export class ServedRequest {
     } catch (error) {
       response = this.#failure(error, server)
     }
+    onOver()
     if (this.#over) return undefined
     this.#over = true
     return response

@@ -310,7 +310,8 @@ export class NodeReply implements HttpReply {
     if (length > pieceBytes) endInPieces(response, body, this.#unsent.stallMs)
     else response.end(body)
     const taken = length > freeBytes ? length : 0
-    if (response.writableFinished) this.memory?.give(taken)
+    // Most responses are in the buffer of the operating system by now.
+    if (response.writableEnded && response.writableLength === 0) this.memory?.give(taken)
     else this.#unsent.watch(response, length, () => this.memory?.give(taken))
   }
 

@@ -324,21 +324,22 @@ export class Router {
   }
 
   /** Serves a message: one with a version in `_meta` is stateless, any other belongs to a session. */
-  async #message(exchange: HttpExchange, value: unknown): Promise<void> {
+  #message(exchange: HttpExchange, value: unknown): Promise<void> {
     const { legacy } = this.#state
     const { request, reply, caller } = exchange
     if (Array.isArray(value)) {
-      if (!namesStateless(request)) await legacy.batch(exchange, value)
-      else refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
-      return
+      if (!namesStateless(request)) return legacy.batch(exchange, value)
+      refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
+      return Promise.resolve()
     }
     const classified = classify(value)
     if (classified.kind === 'invalid') {
       reply.send(400, JSON.stringify(failure(classified.id, classified.error)))
     } else if (classified.kind === 'request') {
       const { message } = classified
-      if (isStateless(request, message)) await serveStateless(this.#state, request, reply, caller, message)
-      else await legacy.request(exchange, message)
+      return isStateless(request, message)
+        ? serveStateless(this.#state, request, reply, caller, message)
+        : legacy.request(exchange, message)
     } else if (!namesStateless(request)) {
       legacy.other(exchange, classified.message)
     } else if (classified.kind === 'notification') {
@@ -346,6 +347,7 @@ export class Router {
     } else {
       refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: nothing was asked of this client')
     }
+    return Promise.resolve()
   }
 
   #notJson(reply: HttpReply): void {

@@ -68,7 +68,7 @@ function answerStatus(code: number): number {
 }
 
 /** Serves one stateless request (2026-07-28). */
-export async function serveStateless(
+export function serveStateless(
   state: HttpServerState,
   request: HttpRequest,
   reply: HttpReply,
@@ -82,9 +82,9 @@ export async function serveStateless(
   } catch (error) {
     const refusal = refusalOf(error, message.method, state.server)
     reply.send(refusalStatus(refusal.code), JSON.stringify(failure(message.id, refusal)))
-    return
+    return Promise.resolve()
   }
-  if (!refusesScopes(state, reply, caller, message)) await answer.serve(call)
+  return refusesScopes(state, reply, caller, message) ? Promise.resolve() : answer.serve(call)
 }
 
 /** Validates the envelope, then every header that mirrors a part of it. */
