@@ -167,7 +167,7 @@ onLinux(
     for (const given of words) {
       const { code, stdout, stderr } = await run(given, { env, stdin: 'a-secret-value' })
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-      expect(stderr).toMatch(/no keychain that answers|needs the package @napi-rs\/keyring/)
+      expect(stderr).toMatch(/[Nn]o keychain of this system responds|needs the package @napi-rs\/keyring/)
       expect(stderr).toContain('Set JACKFIELD_PASSPHRASE, or JACKFIELD_KEY_FILE')
     }
     expect(existsSync(join(data, 'jackfield', 'secrets', 'keychain'))).toBe(false)
