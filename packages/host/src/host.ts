@@ -11,7 +11,7 @@ import { Connecting, createQuestions, defaults, Events, Requests, Running } from
 import type { LiveInbox } from './inbox/index.ts'
 import { fingerprint } from './json.ts'
 import { Discretion, Launch, reconfigure } from './launch/index.ts'
-import { createLibrary } from './library/index.ts'
+import { createLibrary, ResourceTexts } from './library/index.ts'
 import { LoginRoom } from './login/index.ts'
 import { ParkedSecrets, Parking } from './parked/index.ts'
 import { createPolicyRoom, type ServerDefinitions, saysReadOnly, toolDefinition } from './policy/index.ts'
@@ -74,7 +74,8 @@ class LiveHost implements Host {
   readonly #requests: Requests
   #closing: Promise<void> | undefined
   readonly trace: Trace
-  readonly library: Host['library'] = createLibrary(this, (event) => this.#events.emit(event))
+  readonly #texts: ResourceTexts
+  readonly library: Host['library']
 
   constructor(options: HostOptions) {
     const { redactor } = this.#discretion
@@ -84,6 +85,16 @@ class LiveHost implements Host {
       row: (row) => this.#events.emit({ type: 'activity', row }),
       failed: (error) => process.emitWarning(`An activity could not be written: ${reasonOf(error)}`),
     })
+    this.#texts = new ResourceTexts({
+      table: this.#store.texts,
+      redactor,
+      servers: () => [...this.#servers].filter(([, { state }]) => state.state !== 'disabled'),
+      usable: (connection) => {
+        const isUsable = this.trust.usableResources(connection)
+        return (uri) => isUsable(this.#shown.uriOf(connection.name, uri))
+      },
+    })
+    this.library = createLibrary(this, (event) => this.#events.emit(event), this.#texts)
     this.connections = this.#states
     this.#safe = new ParkedSecrets({
       redactor: this.#discretion.redactor,
@@ -224,6 +235,7 @@ class LiveHost implements Host {
       recorder: this.#recorder,
       discretion: this.#discretion,
       running: this.#running,
+      texts: this.#texts,
     })
     this.#broker = new Broker({
       catalog: this.#catalog,
@@ -363,7 +375,9 @@ class LiveHost implements Host {
 
   pruneActivity(before: string): number {
     this.#running.refuseWhenClosed()
-    return this.#store.activity.prune(before)
+    const rows = this.#store.activity.prune(before)
+    this.#store.texts.prune(new Date(before).toISOString())
+    return rows
   }
 
   record: Host['record'] = ({ outcome, durationMs, ...start }) => {

@@ -8,7 +8,7 @@ import { Breaker, backoff } from './backoff.ts'
 import { Board } from './board.ts'
 import { ListKeeper } from './keeper.ts'
 import { everyKind, noLists, type ServerLists } from './lists.ts'
-import { KeptLists } from './manifest.ts'
+import { KeptLists, principalOf } from './manifest.ts'
 import { Opener } from './opener.ts'
 import type { ConnectionOptions } from './options.ts'
 import { pause } from './pause.ts'
@@ -104,6 +104,11 @@ export class ServerConnection {
     return this.#options.identity()
   }
 
+  /** Who it shows things to: the account, or whatever it knows the caller by. */
+  get principal(): string {
+    return principalOf(this.name, this.config)
+  }
+
   get state(): ConnectionState {
     return this.#board.state
   }
@@ -162,6 +167,7 @@ export class ServerConnection {
       throw new McpError('INVALID', `${this.name} is a program; nobody signs in there`)
     const revocation = await this.#opener.forget()
     this.#options.manifests.forget(this.identity)
+    this.#options.texts.forget(this.identity)
     const client = this.#client
     if (client === undefined) return revocation
     this.#drop(client)

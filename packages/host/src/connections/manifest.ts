@@ -49,7 +49,7 @@ function isListOfRecords(list: unknown): boolean {
 }
 
 /** Who the server lists things to: the account, or whatever it is given to know the caller by. */
-function principalOf(name: string, config: ServerConfig): string {
+export function principalOf(name: string, config: ServerConfig): string {
   return 'url' in config
     ? fingerprint({ account: name, headers: config.headers, auth: config.auth })
     : fingerprint({ env: config.env, envFile: config.envFile })

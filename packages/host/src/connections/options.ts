@@ -1,7 +1,7 @@
 import type { ProtocolVersion } from '@jackfield/sdk'
 import type { AnswerOptions, ConnectOptions } from '@jackfield/sdk/client'
 import type { Login, SignInNeeded } from '../login/index.ts'
-import type { EraTable, ManifestTable } from '../store/index.ts'
+import type { EraTable, ManifestTable, ResourceTextTable } from '../store/index.ts'
 import type { Tap } from '../trace/index.ts'
 import type { ConnectionState, HttpServerConfig, ServerConfig } from '../types/index.ts'
 import type { ListKind } from './lists.ts'
@@ -31,6 +31,7 @@ export interface ConnectionOptions {
   tap: () => Tap
   eras: EraTable
   manifests: ManifestTable
+  texts: Pick<ResourceTextTable, 'forget'>
   connectTimeoutMs: number
   /** Milliseconds of silence after which a server over the network is asked whether it is there; 0 for never. */
   idlePingMs: number

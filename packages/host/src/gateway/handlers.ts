@@ -92,7 +92,10 @@ export class Handlers implements Makers {
   read(server: string, uri: string, context: Context): ReturnType<Passing<ReadReply>['pass']> {
     const conversation = this.#deps.conversationOf(context)
     return this.#reads.pass(this.#deps.requestOf(context), { server, target: uri, conversation }, (held) =>
-      told(server, () => this.#deps.host.read(server, uri, optionsOf(held))).then(asReply),
+      // Its text is found by the person of the host: what clients of the gateway read is theirs.
+      told(server, () => this.#deps.host.read(server, uri, { ...optionsOf(held), searchable: false })).then(
+        asReply,
+      ),
     )
   }
 

@@ -25,7 +25,7 @@ export interface ConnectingDeps {
   options: HostOptions
   /** How each server stands, which is kept up to date. */
   states: Map<string, ConnectionState>
-  store: Pick<Store, 'forms' | 'eras' | 'manifests'>
+  store: Pick<Store, 'forms' | 'eras' | 'manifests' | 'texts'>
   asker: Asker
   origins: Origins
   recorder: Recorder
@@ -88,6 +88,7 @@ export class Connecting {
       agreedRoots: () => roots.agreed(name),
       eras: store.eras,
       manifests: store.manifests,
+      texts: store.texts,
       tap: trace.tap(name, options.connect),
       revisions: options.connect?.revisions,
       idlePingMs: options.connect?.idlePingMs ?? defaults.idlePingMs,

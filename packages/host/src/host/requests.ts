@@ -4,6 +4,7 @@ import { isTransport } from '../broker/index.ts'
 import type { Catalog, ShownCatalog } from '../catalog/index.ts'
 import { listChanges, type ServerConnection } from '../connections/index.ts'
 import type { Discretion } from '../launch/index.ts'
+import type { ResourceTexts } from '../library/index.ts'
 import type { Policy } from '../policy/index.ts'
 import type { Recorder, RowStart } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
@@ -20,6 +21,7 @@ export interface RequestsDeps {
   recorder: Recorder
   discretion: Discretion
   running: Running
+  texts: ResourceTexts
 }
 
 /** What is asked of servers besides calling tools: it changes nothing there, and leaves a row all the same. */
@@ -31,17 +33,19 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
   }
 
   read: Host['read'] = async (server, address, options = {}) => {
-    const { catalog, shown, trust } = this.#deps
+    const { catalog, shown, trust, texts } = this.#deps
     const uri = shown.uriOf(server, address)
     const connection = catalog.server(server)
     trust.refuse(connection, 'resource', uri)
-    return this.#told(
+    const result = await this.#told(
       { kind: 'read', server, summary: uri, detail: { uri } },
       { method: 'resources/read', target: uri, ...within(options) },
       connection,
       (client, signal) => client.read(uri, { signal }),
       options,
     )
+    if (options.searchable !== false) texts.add(connection, uri, result.contents)
+    return result
   }
 
   prompt: Host['prompt'] = async (name, args, options = {}) => {

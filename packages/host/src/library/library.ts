@@ -1,4 +1,4 @@
-import type { Host, HostEvent, Library, ResourceRef } from '../types/index.ts'
+import type { Host, HostEvent, Library, LibraryMatch, ResourceRef } from '../types/index.ts'
 import { attach } from './attach.ts'
 import { Completions } from './completions.ts'
 import { saidOf, tokensOf } from './contents.ts'
@@ -8,7 +8,8 @@ import { include } from './include.ts'
 import { Listing, type Lists } from './listing.ts'
 import { previewOf } from './preview.ts'
 import { previewPrompt } from './prompts.ts'
-import { LibraryIndex } from './search.ts'
+import { type Found, LibraryIndex } from './search.ts'
+import { type ResourceTexts, snippetOf } from './texts.ts'
 import { treeOf } from './tree.ts'
 import type { Watching } from './watches.ts'
 import { Withholding } from './withheld.ts'
@@ -17,8 +18,12 @@ export type LibraryHost = Lists & Watching & Pick<Host, 'read' | 'prompt' | 'com
 
 const usualCharacters = 20_000
 
-/** Resources and prompts over the lists and reads of a host. */
-export function createLibrary(host: LibraryHost, emit: (event: HostEvent) => void): Library {
+/** Resources and prompts over the lists and reads of a host. Without `texts`, contents are not searched. */
+export function createLibrary(
+  host: LibraryHost,
+  emit: (event: HostEvent) => void,
+  texts?: ResourceTexts,
+): Library {
   const listing = new Listing(host)
   const index = new LibraryIndex()
   const completions = new Completions(host)
@@ -39,11 +44,30 @@ export function createLibrary(host: LibraryHost, emit: (event: HostEvent) => voi
   /** By conversation: what is not included, or `all`. */
   const unwanted = new Map<string, Set<string> | 'all'>()
 
+  const matchOf = ({ entry, score, isNamed, text }: Found, words: readonly string[]): LibraryMatch | undefined => {
+    if (text === undefined) return { entry, score }
+    const snippet = texts?.snippet(text, words)
+    if (snippet === undefined) {
+      // What else matched was a secret that became known after the read.
+      return isNamed || snippetOf(text.uri, words) !== undefined ? { entry, score } : undefined
+    }
+    const reason = withheld(text.server, text.uri)
+    const content = { snippet, readAt: text.readAt, ...(reason !== undefined && { withheld: reason }) }
+    return { entry, score, content }
+  }
+
   return {
     tree: () => treeOf(listing.entries),
-    search(query, options) {
+    search(query, { content = false, ...options } = {}) {
       index.update(listing.entries)
-      return index.search(query, options)
+      const unavailable = content ? (texts?.unavailable ?? undefined) : undefined
+      const found = index.search(query, options, content ? (words) => texts?.find(words) ?? [] : undefined)
+      const matches = found.matches.flatMap((match) => matchOf(match, found.words) ?? [])
+      return {
+        matches,
+        total: found.total - (found.matches.length - matches.length),
+        ...(unavailable !== undefined && { contentUnavailable: unavailable }),
+      }
     },
     async preview(server, uri, { characters = usualCharacters, signal } = {}) {
       const { contents } = await host.read(server, uri, signal === undefined ? {} : { signal })

@@ -10,6 +10,7 @@ import { formMigration } from './form-table.ts'
 import { identityMigration } from './identity-table.ts'
 import { sealedMigration } from './inbox-table.ts'
 import { manifestMigration } from './manifest-table.ts'
+import { resourceTextMigration } from './resource-text-table.ts'
 import { resultMigration } from './result-table.ts'
 import { rootsMigration } from './roots-table.ts'
 import { samplingMigration } from './sampling-table.ts'
@@ -156,6 +157,7 @@ const migrations: readonly string[] = [
   formMigration,
   rootsMigration,
   `${sealedMigration}${identityMigration}${traceFactsMigration}`,
+  resourceTextMigration,
 ]
 
 /**

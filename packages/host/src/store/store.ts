@@ -12,6 +12,12 @@ import { createLabelTable, type LabelTable } from './label-table.ts'
 import { createManifestTable, type ManifestTable } from './manifest-table.ts'
 import { createOwners, type Owners } from './owners.ts'
 import { createParkedTable, type ParkedTable } from './parked-table.ts'
+import {
+  createResourceTextTable,
+  memoryResourceTextBounds,
+  type ResourceTextTable,
+  resourceTextBounds,
+} from './resource-text-table.ts'
 import { createResultTable, type ResultTable } from './result-table.ts'
 import { createRootsTable, type RootsTable } from './roots-table.ts'
 import { createSamplingTable, type SamplingTable } from './sampling-table.ts'
@@ -40,6 +46,7 @@ export interface Store {
   readonly roots: RootsTable
   readonly manifests: ManifestTable
   readonly results: ResultTable
+  readonly texts: ResourceTextTable
   readonly forms: FormTable
   readonly trace: TraceTable
   readonly conversations: ConversationTable
@@ -77,6 +84,10 @@ export function openStore(file: string, log: LogSettings = {}): Store {
     roots: createRootsTable(database),
     manifests: createManifestTable(database),
     results: createResultTable(database),
+    texts: createResourceTextTable(
+      database,
+      file === ':memory:' ? memoryResourceTextBounds : resourceTextBounds,
+    ),
     forms: createFormTable(database),
     trace,
     conversations: createConversationTable(database),

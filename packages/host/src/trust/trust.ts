@@ -151,6 +151,19 @@ export class Trust implements TrustDesk {
     throw new McpError('INVALID', `The ${what} ${name} of ${connection.name} is out of use: ${reason}`)
   }
 
+  /** Decides by its URI whether a resource may be shown, also while its server is not connected. */
+  usableResources(connection: ServerConnection): (uri: string) => boolean {
+    const gate = this.gate(connection)
+    const listed = new Map(connection.lists.resources.map((resource) => [resource.uri, resource]))
+    const rows = this.#ledger.rows(this.#identity(connection))
+    return (uri) => {
+      const found = listed.get(uri)
+      if (found !== undefined) return gate('resource', found) === undefined
+      const row = rows.get(keyOf({ what: 'resource', name: uri }))
+      return row === undefined || stateOf(row) === 'pinned'
+    }
+  }
+
   /** What a server says about its use, where that is as it was agreed to. */
   instructions(connection: ServerConnection): string | undefined {
     const text = connection.client?.server.instructions

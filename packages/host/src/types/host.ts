@@ -80,6 +80,8 @@ export interface HostReadOptions {
   conversation?: string
   /** Called with the id of the activity row as soon as it is written. */
   onRow?: (activity: number) => void
+  /** Whether `Library.search` may find the text later (`read` only). Default true. */
+  searchable?: boolean
 }
 
 /** How a host connects, the same for all its servers. */

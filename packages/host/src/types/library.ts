@@ -35,12 +35,52 @@ export type LibraryEntry =
   | ({ readonly kind: 'template' } & CatalogTemplate)
   | ({ readonly kind: 'prompt' } & LibraryPrompt)
 
+/** A part of a snippet: text between matches, or a match. */
+export interface SnippetPiece {
+  readonly text: string
+  readonly isMatch: boolean
+}
+
+/** The text of a resource that was read earlier and matches a search. */
+export interface ContentMatch {
+  /** Where most of the words are, in pieces whose texts together are the snippet. Not made safe to print. */
+  readonly snippet: readonly SnippetPiece[]
+  /** When it was read, ISO 8601: its server may say something else by now. */
+  readonly readAt: string
+  /** Why a model is not given it; absent where it may be. */
+  readonly withheld?: string
+}
+
+/** One result of a search. */
+export interface LibraryMatch {
+  readonly entry: LibraryEntry
+  /** Comparable within one search only. */
+  readonly score: number
+  /** Absent where only names and descriptions match. */
+  readonly content?: ContentMatch
+}
+
 /** What a search found. */
 export interface LibrarySearch {
-  /** The best first. A score is comparable within one search only. */
-  readonly matches: readonly { readonly entry: LibraryEntry; readonly score: number }[]
+  /** The best first. */
+  readonly matches: readonly LibraryMatch[]
   /** How many fit at all. */
   readonly total: number
+  /** Why contents were not searched, in a sentence; absent where they were, or were not asked for. */
+  readonly contentUnavailable?: string
+}
+
+/** What a search covers. */
+export interface LibrarySearchOptions {
+  server?: string
+  kinds?: readonly LibraryEntry['kind'][]
+  /** Default 20, at most 200. */
+  limit?: number
+  /**
+   * Also searches the texts of resources that were read earlier: by the person, for a conversation, or by a model in
+   * one. Default false. The results are for the person: attach a resource to give it to a model.
+   */
+  content?: boolean
 }
 
 /** A JSON value as rows of a tree, of bounded size. */
@@ -199,12 +239,10 @@ export interface Library {
   tree(): LibraryNode[]
   /**
    * Resources, templates and prompts by their names, titles, URIs, descriptions and types. Beginnings of words are
-   * enough, slips of the pen are borne, and a URI or command written out comes first. `limit`: default 20, at most 200.
+   * enough, slips of the pen are borne, and a URI or command written out comes first. With `content`, also the texts of
+   * resources that were read: matches in names come first, then those in texts, by BM25.
    */
-  search(
-    query: string,
-    options?: { server?: string; kinds?: readonly LibraryEntry['kind'][]; limit?: number },
-  ): LibrarySearch
+  search(query: string, options?: LibrarySearchOptions): LibrarySearch
   /** Reads a resource for the person alone. `characters`: of one text, default 20 000. */
   preview(
     server: string,
