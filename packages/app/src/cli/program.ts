@@ -120,7 +120,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   )
   server(
     'find <words...>',
-    'find resources, templates and prompts of every configured server',
+    'find resources, templates and prompts of every configured server, and texts that were read',
     async () => (await import('../commands/find.ts')).find,
     (made) => serverNames(made).option('--limit <count>', 'so many', count, 20),
   )

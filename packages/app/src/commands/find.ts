@@ -1,4 +1,6 @@
+import type { ContentMatch } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
+import { ago } from '../output/ago.ts'
 import { entryTexts } from '../output/library.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
@@ -10,25 +12,35 @@ export interface FindOptions extends ServerOptions {
   limit: number
 }
 
-/** `jackfield find <words>`: resources, templates and prompts of every configured server that fit, the best first. */
+/** `jackfield find <words>`: resources, also by their texts, templates and prompts of every configured server. */
 export async function find(context: CommandContext<FindOptions>): Promise<ExitCode> {
   const { words, options, output } = context
   const query = words.join(' ')
   if (query.trim() === '') throw usageError('What for? Usage: jackfield find <words...>')
   await using open = await openServers(context, ['resources', 'prompts'], options.server)
   const { host, ready } = open
-  const { matches, total } = host.library.search(query, { limit: options.limit })
-  output.result({ total, matches }, () => {
+  const found = host.library.search(query, { limit: options.limit, content: true })
+  const { matches, total, contentUnavailable } = found
+  if (contentUnavailable !== undefined)
+    output.note(`Only names and descriptions were searched: ${contentUnavailable}.`)
+  output.result(found, () => {
     if (matches.length === 0) {
       const all = host.resources().length + host.templates().length + host.prompts().length
-      return `Nothing fits among ${all} of ${ready.length === 1 ? '1 server' : `${ready.length} servers`}. jackfield resources and jackfield prompts list them.`
+      return `Nothing fits among ${all} of ${ready.length === 1 ? '1 server' : `${ready.length} servers`}. jackfield resources and jackfield prompts list them; the text of a resource is found once it was read.`
     }
-    const rows = matches.map(({ entry }) => {
+    const rows = matches.map(({ entry, content }) => {
       const { written, about } = entryTexts(entry)
-      return [oneLine(written, 120), entry.kind, oneLine(entry.server), oneLine(about, 300)]
+      const lines = [oneLine(about, 300), ...(content === undefined ? [] : [contentLine(content)])]
+      return [oneLine(written, 120), entry.kind, oneLine(entry.server), lines.join('\n')]
     })
     const shown = output.palette.dim(`${matches.length} of ${total} that fit, the best first`)
     return `${table(['FOUND', 'KIND', 'SERVER', 'DESCRIPTION'], rows, output)}\n${shown}`
   })
   return ExitCode.done
+}
+
+/** The part of a text that matches, with every match in angle quotation marks, and when it was read. */
+function contentLine({ snippet, readAt }: ContentMatch): string {
+  const text = snippet.map((piece) => (piece.isMatch ? `«${piece.text}»` : piece.text)).join('')
+  return `read ${ago(readAt, Date.now())}: ${oneLine(text, 300)}`
 }

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { everything, filesystem, jsonFile, run, tempFolder } from './jackfield.ts'
 
@@ -27,6 +29,70 @@ describe.concurrent('resources and prompts', () => {
       code: 2,
       stderr: expect.stringContaining('jackfield find <words...>'),
     })
+  })
+
+  test('are found by what was read of them', async () => {
+    const store = ['--store', join(tempFolder(), 'store.sqlite')]
+    const words = ['find', 'fixed', 'point', ...store, ...config()]
+    const before = await run(words)
+    expect(before.stdout).toMatch(
+      /^Nothing fits among \d+ of 2 servers\. .*the text of a resource is found once it was read\.\n$/,
+    )
+    const uri = 'demo://resource/static/document/structure.md'
+    const { stdout } = await run(['read', 'everything', uri, ...store, ...config()])
+    const [word = ''] = /\b[a-z]{9,}\b/.exec(stdout.slice(200)) ?? []
+    const found = await run(['find', word, ...store, ...config()])
+    expect(found).toMatchObject({ code: 0, stderr: '' })
+    expect(found.stdout).toMatch(/\n +read just now: .*«/)
+    const json = await run(['find', word, '--json', ...store, ...config()])
+    const { matches } = JSON.parse(json.stdout)
+    const match = matches.find((one: { content?: unknown }) => one.content !== undefined)
+    expect(match).toMatchObject({
+      entry: { kind: 'resource', server: 'everything', resource: { uri } },
+      content: { readAt: expect.any(String) },
+    })
+    const marked = match.content.snippet.find((piece: { isMatch: boolean }) => piece.isMatch)
+    expect(marked.text.toLowerCase()).toContain(word)
+    // Without a store nothing is kept.
+    const without = await run(['find', word, '--json', '--no-store', ...config()])
+    expect(without.stdout).not.toContain('"content"')
+  })
+
+  test('are found by name alone where SQLite has no full-text search, and the command says so', async () => {
+    const folder = tempFolder()
+    const store = ['--store', join(folder, 'store.sqlite')]
+    const hook = join(folder, 'without-fts5.mjs')
+    // Fails as SQLite does that was built without the module.
+    writeFileSync(
+      hook,
+      `import { DatabaseSync } from 'node:sqlite'
+      for (const method of ['exec', 'prepare']) {
+        const real = DatabaseSync.prototype[method]
+        DatabaseSync.prototype[method] = function (sql) {
+          if (/fts5|resource_words/.test(sql)) throw new Error('no such module: fts5')
+          return real.call(this, sql)
+        }
+      }`,
+    )
+    const uri = 'demo://resource/static/document/structure.md'
+    await run(['read', 'everything', uri, ...store, ...config()])
+    const node = ['--import', hook]
+    expect(await run(['read', 'everything', uri, ...store, ...config()], { node })).toMatchObject({ code: 0 })
+    const found = await run(['find', 'archit', ...store, ...config()], { node })
+    expect(found).toMatchObject({ code: 0, stdout: expect.stringContaining('architecture.md') })
+    expect(found.stderr).toMatch(
+      /Only names and descriptions were searched: the SQLite of this Node \(.*\) was built without FTS5/,
+    )
+    const json = await run(['find', 'archit', '--json', ...store, ...config()], { node })
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      contentUnavailable: expect.stringContaining('FTS5'),
+      matches: [{ entry: { kind: 'resource' } }],
+    })
+    expect(await run(['activity', 'prune', '--before', '2999-01-01', ...store], { node })).toMatchObject({
+      code: 0,
+    })
+    const after = await run(['find', 'archit', '--json', ...store, ...config()])
+    expect(after.stdout).not.toContain('"content"')
   })
 
   test('are drawn as a tree', async () => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { connect, http } from '@jackfield/sdk/client'
 import { memoryStore } from '@jackfield/sdk/client/auth'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -215,13 +216,21 @@ it('an agreement to one login is over with it, whatever began and ended meanwhil
 })
 
 describe('signing out', () => {
-  it('forgets the tokens and what the server listed', async () => {
+  it('forgets the tokens, what the server listed and the texts that were read there', async () => {
     const one = await world()
     const credentials = memoryStore()
     const store = join(folder(), 'store.db')
     const servers = { s: { url: one.url, lazy: true } }
     const host = await signedIn(one, { credentials, store, servers })
+    const raw = new DatabaseSync(store)
+    raw
+      .prepare(
+        `INSERT INTO resource_text (identity, principal, uri, bytes, at, text) VALUES (?, 'p', 'u', 1, '2999', 't')`,
+      )
+      .run(host.trust.server('s').identity)
     await host.logins.signOut('s')
+    expect(raw.prepare('SELECT count(*) AS n FROM resource_text').get()?.['n']).toBe(0)
+    raw.close()
     expect(host.connections.get('s')).toMatchObject({ state: 'needs-sign-in', reason: 'you signed out' })
     expect(host.tools()).toEqual([])
     await host.close()
