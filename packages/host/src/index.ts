@@ -1,5 +1,6 @@
 export * from './agent/index.ts'
 export { type Bundle, type BundleOptions, readBundle, removeBundle } from './bundle/index.ts'
+export { commentText, memberName, quoted, schemaType } from './code/index.ts'
 export {
   appFiles,
   ConfigError,
@@ -31,6 +32,7 @@ export {
 export { serveGateways } from './gateway/index.ts'
 export { createHost } from './host.ts'
 export { showQuestion } from './inbox/index.ts'
+export { fingerprint } from './json.ts'
 export { type MachineVariable, machineVariables } from './launch/index.ts'
 export * from './models/index.ts'
 export {

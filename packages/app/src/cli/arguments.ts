@@ -139,7 +139,8 @@ function named(type: Type): string {
   return names[type]
 }
 
-function typesOf(schema: unknown, root: JsonSchema, depth = 0): Set<Type> {
+/** The types that a schema allows, through references and branches; none where it does not say. */
+export function typesOf(schema: unknown, root: JsonSchema, depth = 0): Set<Type> {
   if (!isObject(schema) || depth > 8) return new Set()
   const own = dereferenced(schema, root)
   const stated = (Array.isArray(own.type) ? own.type : [own.type]).filter(isType)

@@ -45,6 +45,16 @@ export const examples: Readonly<Record<string, Examples>> = {
   },
   watch: { runnable: [], others: ['watch everything', 'watch everything demo://resource/dynamic/text/1'] },
   run: { runnable: ['run --types'], others: ['run compare-fares.ts', 'run report.ts --max-calls 20'] },
+  generate: {
+    runnable: [
+      'generate client travel --output-file travel.ts',
+      'generate cli everything --output-file everything.mjs',
+    ],
+    others: [
+      'generate client travel --output-file travel.ts --check',
+      'generate cli -- npx -y @modelcontextprotocol/server-everything',
+    ],
+  },
   inbox: { runnable: ['inbox', 'inbox --all --json'] },
   respond: {
     runnable: [],

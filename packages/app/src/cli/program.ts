@@ -134,6 +134,15 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
         .option('--max-calls <count>', 'tool calls that it may make', count, 200),
   )
   server(
+    'generate <client|cli> <target>',
+    'generate a typed client (TypeScript) or a command line from the tools of a server',
+    async () => (await import('../commands/generate.ts')).generate,
+    (made) =>
+      made
+        .option('-o, --output-file <file>', 'write the code to a file instead of stdout')
+        .option('--check', 'write nothing; exit with 1 where the file is not what would be generated now'),
+  )
+  server(
     'resources [target]',
     'list the resources and templates of a server, or of every configured one',
     async () => (await lists()).resources,

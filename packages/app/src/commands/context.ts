@@ -1,7 +1,7 @@
 import type { HostConnectOptions, Surface } from '@jackfield/host'
 import type { Io, Output } from '../cli/io.ts'
 import { openSession, type Session } from '../cli/session.ts'
-import { type CommandWords, type ConfigChoice, takeTarget } from '../cli/target.ts'
+import { type CommandWords, type ConfigChoice, type Target, takeTarget } from '../cli/target.ts'
 import { readAnswers } from '../surface/answers-file.ts'
 
 /** Options of every command that talks to one server. */
@@ -24,12 +24,12 @@ export interface CommandContext<O = ServerOptions> extends CommandWords {
   output: Output
 }
 
-/** Connects to the server the words begin with, fetches `lists`, and gives the words after it. */
+/** Connects to the server the words begin with, fetches `lists`, and gives the words after it and what they named. */
 export async function connectTo(
   context: CommandContext,
   lists: NonNullable<HostConnectOptions['lists']> = [],
   surface?: Surface,
-): Promise<{ session: Session; rest: string[] }> {
+): Promise<{ session: Session; rest: string[]; target: Target }> {
   const { options, io, output } = context
   const { target, rest } = await takeTarget(context, options, io)
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
@@ -42,5 +42,6 @@ export async function connectTo(
       output,
     ),
     rest,
+    target,
   }
 }

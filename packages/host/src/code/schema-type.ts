@@ -42,7 +42,20 @@ function typeOf(schema: unknown, at: Place): string {
     )
   }
   if (Array.isArray(type)) return union(type.map((one) => simple(one, schema, at)))
-  return simple(type ?? (isRecord(schema['properties']) ? 'object' : undefined), schema, at)
+  const own = simple(type ?? (isRecord(schema['properties']) ? 'object' : undefined), schema, at)
+  return type === 'object' ? withBranches(own, schema, deeper) : own
+}
+
+/** An object whose other members are described in branches beside its own. */
+function withBranches(own: string, schema: JsonRecord, at: Place): string {
+  const typesIn = (branches: unknown): string[] =>
+    Array.isArray(branches) ? branches.slice(0, bounds.branches).map((branch) => typeOf(branch, at)) : []
+  const others = [
+    ...typesIn(schema['allOf']),
+    ...[schema['anyOf'], schema['oneOf']].map((branches) => union(typesIn(branches))),
+  ].filter((type) => type !== 'unknown')
+  const all = [...(own === 'Record<string, unknown>' ? [] : [own]), ...others.map((type) => `(${type})`)]
+  return all.length === 0 ? own : all.join(' & ')
 }
 
 function simple(type: unknown, schema: JsonRecord, at: Place): string {
@@ -67,10 +80,8 @@ function arrayOf(schema: JsonRecord, at: Place): string {
   const deeper = { ...at, depth: at.depth + 1 }
   const tuple = schema['prefixItems']
   if (Array.isArray(tuple)) {
-    return `[${tuple
-      .slice(0, bounds.branches)
-      .map((item) => typeOf(item, deeper))
-      .join(', ')}]`
+    const types = tuple.slice(0, bounds.branches).map((item) => typeOf(item, deeper))
+    return `[${[...types, ...(tuple.length > types.length ? ['...unknown[]'] : [])].join(', ')}]`
   }
   return `Array<${typeOf(schema['items'], deeper)}>`
 }
@@ -99,18 +110,37 @@ function remark(property: unknown, indent: string): string[] {
   return [comment(`${property['description'].slice(0, bounds.remark)}${preset}`, indent)]
 }
 
-/** A text of a server as one comment that it cannot end. */
+/** A text of a server as one comment that it can neither end nor turn into a directive to the compiler. */
 export function comment(text: string, indent: string): string {
-  return `${indent}/** ${oneLine(text).replaceAll('*/', '*\\/')} */`
+  return `${indent}/** ${commentText(text)} */`
+}
+
+/** A text of a server on one line, for a comment. */
+export function commentText(text: string): string {
+  return oneLine(text)
+    .replaceAll('*/', '*\\/')
+    .replace(/@(?=ts-)/gi, '\\@')
 }
 
 /** A name as a member is declared: quoted where it is no identifier. */
 export function memberName(name: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name)
+}
+
+const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu
+
+/** A text as a literal of JavaScript; what does not show, or turns text around, is escaped. */
+export function quoted(text: string): string {
+  return JSON.stringify(text).replace(hidden, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, unit) => `\\u${character.charCodeAt(unit).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  )
 }
 
 function literal(value: unknown): string {
-  const text = JSON.stringify(value)
+  const text = typeof value === 'string' ? quoted(value) : JSON.stringify(value)
   return text === undefined || text.length > 200 || isRecord(value) || Array.isArray(value) ? 'unknown' : text
 }
 

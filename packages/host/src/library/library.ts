@@ -44,7 +44,10 @@ export function createLibrary(
   /** By conversation: what is not included, or `all`. */
   const unwanted = new Map<string, Set<string> | 'all'>()
 
-  const matchOf = ({ entry, score, isNamed, text }: Found, words: readonly string[]): LibraryMatch | undefined => {
+  const matchOf = (
+    { entry, score, isNamed, text }: Found,
+    words: readonly string[],
+  ): LibraryMatch | undefined => {
     if (text === undefined) return { entry, score }
     const snippet = texts?.snippet(text, words)
     if (snippet === undefined) {

@@ -1,0 +1,224 @@
+import { commentText, memberName, quoted, schemaType } from '@jackfield/host'
+import type { JsonSchema, Prompt, Tool } from '@jackfield/sdk'
+import { type Definitions, headerOf, sorted, type TemplateDefinition } from './definitions.ts'
+import { camelCase, pascalCase, uniqueNames } from './names.ts'
+
+/** Names that objects have already, and the one that makes a value look like a promise. */
+const reserved = new Set([...Object.getOwnPropertyNames(Object.prototype), 'then', 'prototype', 'toJSON'])
+
+/** What stands before `Result` in the names of types that the file imports or declares. */
+const importedTypes = new Set(['Tool', 'CallTool', 'GetPrompt', 'ReadResource'])
+
+/** A typed client of one server as the text of one TypeScript file. The same definitions give the same text. */
+export function clientSource(definitions: Definitions, version: string): string {
+  const name = pascalCase(definitions.server, 'Server')
+  const lowerName = camelCase(definitions.server, 'server')
+  const tools = toolParts(sorted(definitions.tools, (tool) => tool.name))
+  const prompts = promptParts(sorted(definitions.prompts, (prompt) => prompt.name))
+  const templates = templateParts(sorted(definitions.templates, ({ template }) => template.uriTemplate))
+  const parts = [
+    { member: 'tools', about: 'The tools.', made: tools },
+    { member: 'prompts', about: 'The prompts.', made: prompts },
+    {
+      member: 'resources',
+      about: 'Resources by their templates. `client.read(uri)` reads any other.',
+      made: templates,
+    },
+  ].filter(({ made }) => made.members.length > 0)
+  const types = [...tools.types, ...prompts.types, ...templates.types]
+  const isTyped = definitions.tools.some(({ outputSchema }) => outputSchema !== undefined)
+  return [
+    headerOf('client', definitions, version),
+    imports(tools, prompts, templates),
+    ...(tools.members.length === 0 ? [] : [toolResult]),
+    ...types,
+    `/** What ${commentText(definitions.server)} offers. */\n${[
+      `export interface ${name}Client extends AsyncDisposable {`,
+      '  /** The connection, for everything else. */',
+      '  readonly client: Client',
+      ...parts.map(
+        ({ member, about, made }) =>
+          `  /** ${about} */\n  readonly ${member}: {\n${made.signatures.join('\n')}\n  }`,
+      ),
+      '  close(): Promise<void>',
+      '}',
+    ].join('\n')}`,
+    connectFunction(name, lowerName),
+    [
+      '/** The same over a client that is connected already. */',
+      `export function ${lowerName}Client(client: Client): ${name}Client {`,
+      '  return {',
+      '    client,',
+      ...parts.map(({ member, made }) => `    ${member}: {\n${made.members.join('\n')}\n    },`),
+      '    close: () => client.close(),',
+      '    [Symbol.asyncDispose]: () => client.close(),',
+      '  }',
+      '}',
+    ].join('\n'),
+    ...(tools.members.length === 0 ? [] : [callFunction]),
+    ...(isTyped ? [structuredFunction] : []),
+  ]
+    .join('\n\n')
+    .concat('\n')
+}
+
+interface Parts {
+  /** Type declarations. */
+  types: string[]
+  /** Members of the interface. */
+  signatures: string[]
+  /** Members of the value. */
+  members: string[]
+}
+
+function imports(tools: Parts, prompts: Parts, templates: Parts): string {
+  const results = [
+    ...(tools.members.length > 0 ? ['type CallToolResult'] : []),
+    ...(prompts.members.length > 0 ? ['type GetPromptResult'] : []),
+    ...(templates.members.length > 0 ? ['parseTemplate', 'type ReadResourceResult'] : []),
+  ]
+  const clients = [
+    ...(tools.members.length + prompts.members.length > 0 ? ['type CallOptions'] : []),
+    'type Client',
+    'type ConnectOptions',
+    'connect',
+    ...(templates.members.length > 0 ? ['type ReadOptions'] : []),
+    'type Target',
+  ]
+  return [
+    ...(results.length === 0 ? [] : [`import { ${results.join(', ')} } from '@jackfield/sdk'`]),
+    `import { ${clients.join(', ')} } from '@jackfield/sdk/client'`,
+  ].join('\n')
+}
+
+function toolParts(tools: readonly Tool[]): Parts {
+  const methods = uniqueNames(tools, ({ name }) => camelCase(name, 'tool'), reserved)
+  const typeNames = uniqueNames(tools, ({ name }) => pascalCase(name, 'Tool'), importedTypes)
+  const all = tools.map((tool) => {
+    const method = methods.get(tool) ?? ''
+    const type = typeNames.get(tool) ?? ''
+    const { name, inputSchema, outputSchema } = tool
+    const output = outputSchema === undefined ? 'unknown' : `${type}Result`
+    const given = `args${isOptional(inputSchema) ? '?' : ''}: ${type}Arguments, options?: CallOptions`
+    return {
+      types: [
+        `/** Arguments of the tool ${commentText(quoted(name))}. */\nexport type ${type}Arguments = ${argumentsType(inputSchema)}`,
+        ...(outputSchema === undefined
+          ? []
+          : [
+              `/** Structured result of the tool ${commentText(quoted(name))}. */\nexport type ${type}Result = ${schemaType(outputSchema)}`,
+            ]),
+      ],
+      signature: `${described(tool, tool.annotations?.title)}    ${method}(${given}): Promise<ToolResult<${output}>>`,
+      member: `      ${method}: (args, options) => call(client, ${quoted(name)}, args, options),`,
+    }
+  })
+  return partsOf(all)
+}
+
+function promptParts(prompts: readonly Prompt[]): Parts {
+  const methods = uniqueNames(prompts, ({ name }) => camelCase(name, 'prompt'), reserved)
+  const all = prompts.map((prompt) => {
+    const method = methods.get(prompt) ?? ''
+    const list = prompt.arguments ?? []
+    const isRequired = list.some(({ required }) => required === true)
+    const members = variables(list.map(({ name, required }) => ({ name, required: required === true })))
+    return {
+      types: [],
+      signature: `${described(prompt)}    ${method}(args${isRequired ? '' : '?'}: ${members}, options?: CallOptions): Promise<GetPromptResult>`,
+      member: `      ${method}: (args, options) => client.prompt(${quoted(prompt.name)}, args, options),`,
+    }
+  })
+  return partsOf(all)
+}
+
+function templateParts(templates: readonly TemplateDefinition[]): Parts {
+  const methods = uniqueNames(templates, ({ template }) => camelCase(template.name, 'template'), reserved)
+  const all = templates.map((definition) => {
+    const { template } = definition
+    const method = methods.get(definition) ?? ''
+    const members = variables(definition.variables)
+    return {
+      types: [],
+      signature: `${described(template)}    ${method}(variables: ${members}, options?: ReadOptions): Promise<ReadResourceResult>`,
+      member: `      ${method}: (variables, options) =>\n        client.read(parseTemplate(${quoted(template.uriTemplate)}).expand(variables), options),`,
+    }
+  })
+  return partsOf(all)
+}
+
+function partsOf(all: readonly { types: string[]; signature: string; member: string }[]): Parts {
+  return {
+    types: all.flatMap(({ types }) => types),
+    signatures: all.map(({ signature }) => signature),
+    members: all.map(({ member }) => member),
+  }
+}
+
+/** Members that are all texts, as a type. */
+function variables(list: readonly { name: string; required: boolean }[]): string {
+  const members = new Map(list.map(({ name, required }) => [name, required]))
+  if (members.size === 0) return 'Record<string, never>'
+  const written = [...members].map(([name, required]) => `${memberName(name)}${required ? '' : '?'}: string`)
+  return `{ ${written.join('; ')} }`
+}
+
+/** Arguments are an object, whatever else a schema says about them. */
+function argumentsType(schema: JsonSchema): string {
+  const type = schemaType(schema)
+  if (type === '{}') return 'Record<string, never>'
+  const others = ['$ref', 'const', 'enum', 'anyOf', 'oneOf', 'allOf']
+  const isPlain = schema.type === 'object' && !others.some((keyword) => keyword in schema)
+  return isPlain ? type : `Record<string, unknown> & (${type})`
+}
+
+function isOptional({ required }: JsonSchema): boolean {
+  return !Array.isArray(required) || required.length === 0
+}
+
+/** What a server says about something it offers, as a comment of the member. */
+function described(
+  { name, title, description }: { name: string; title?: string; description?: string },
+  otherTitle?: string,
+): string {
+  const says = [title ?? otherTitle, description].filter((part) => part !== undefined && part.trim() !== '')
+  const text = says.length === 0 ? `\`${name}\`` : says.join(': ')
+  return `    /** ${commentText(text)} */\n`
+}
+
+const toolResult = `/** The result of a tool. Where the tool itself failed, \`isError\` is true and \`content\` says why. */
+export type ToolResult<T> = Omit<CallToolResult, 'structuredContent'> & { structuredContent?: T }`
+
+function connectFunction(name: string, lowerName: string): string {
+  return `/**
+ * Connects to the server: \`target\` is its URL, \`http(url, { headers })\`, or \`stdio({ command, args, env })\` of
+ * '@jackfield/sdk/client/stdio'. Take what is secret of it from the environment or a store of secrets.
+ */
+export async function connect${name}(target: Target, options?: ConnectOptions): Promise<${name}Client> {
+  const client: Client = await connect(target, options)
+  try {
+    // Structured results are checked against the output schemas that the server lists.
+    await client.tools()
+    return ${lowerName}Client(client)
+  } catch (error) {
+    await client.close()
+    throw error
+  }
+}`
+}
+
+const callFunction = `async function call<T>(
+  client: Client,
+  name: string,
+  args: Record<string, unknown> | undefined,
+  options: CallOptions | undefined,
+): Promise<ToolResult<T>> {
+  return (await client.call(name, args, options)) as ToolResult<T>
+}`
+
+const structuredFunction = `/** The structured content of a result. Throws an Error with the text of the result where there is none. */
+export function structured<T>({ content, isError, structuredContent }: ToolResult<T>): T {
+  if (isError !== true && structuredContent !== undefined) return structuredContent
+  const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []))
+  throw new Error(texts.join('\\n') || 'The result has no structured content')
+}`
