@@ -146,8 +146,9 @@ function read(words) {
   if (end !== -1) found.start = words.slice(end + 1)
   const own = end === -1 ? words : words.slice(0, end)
   const take = (at, name) => {
-    if (at + 1 >= own.length) throw new UsageError('--' + name + ' needs a value.')
-    return own[at + 1]
+    const next = own[at + 1]
+    if (next !== undefined && !next.startsWith('--')) return next
+    throw new UsageError('--' + name + ' needs a value. One that begins with -- is written --' + name + '=<value>.')
   }
   for (let at = 0; at < own.length; at += 1) {
     const word = own[at]
@@ -258,12 +259,12 @@ async function main() {
   if (version) return console.log(facts.version)
   if (help) return console.log(command === undefined ? generalHelp() : commandHelp(command))
   if (command === undefined) throw new UsageError(generalHelp())
+  const folder = jackfieldFolder()
+  const args = JSON.stringify(await argumentsOf(given, folder))
   const server = given.server ?? process.env[facts.variable] ?? facts.server
   if (start === undefined && (server === null || server === '')) {
     throw new UsageError('Which server? Name one with --server <name or URL>, in the variable ' + facts.variable + ', or give the command that starts it after --.')
   }
-  const folder = jackfieldFolder()
-  const args = JSON.stringify(await argumentsOf(given, folder))
   const target = start === undefined ? [server] : []
   const after = start === undefined ? [] : ['--', ...start]
   // In this process, so that arguments are in no list of processes.

@@ -32,7 +32,7 @@ export function headerOf(kind: GeneratedKind, definitions: Definitions, version:
     `// Definitions: sha256:${definitionsHash(kind, definitions)}`,
     `// Update: ${command}`,
     `// Check whether it is up to date: ${command} --check`,
-    '// No address, command, variable, header or token of the server is in this file.',
+    '// Of the configuration of the server, its name alone is in this file: no command, variable, header or token.',
   ].join('\n')
 }
 
