@@ -69,6 +69,12 @@ function serverHelp() {
   return 'Server: ' + named + ', unless --server, the variable ' + facts.variable + ' or a command after -- says otherwise.'
 }
 
+/** What is too wide for its column stands on a line of its own. */
+function row(left, right, width) {
+  if (left.length <= width || right === '') return ('  ' + left.padEnd(width) + '  ' + right).trimEnd()
+  return '  ' + left + '\n' + ' '.repeat(width + 4) + right
+}
+
 function commandHelp({ command, details, flags }) {
   const rows = flags.map(({ flag, shown, types, required, about, preset }) => {
     const value = types.length === 1 && types[0] === 'boolean' ? '' : ' <' + shown + '>'
@@ -80,7 +86,7 @@ function commandHelp({ command, details, flags }) {
     'Usage: ' + program + ' ' + command + flags.filter(({ required }) => required).map(({ flag }) => ' --' + flag + ' <value>').join('') + ' [options]',
     ...(details === '' ? [] : ['', details]),
     '',
-    ...(rows.length === 0 ? ['It takes no arguments.'] : rows.map(([left, right]) => ('  ' + left.padEnd(width) + '  ' + right).trimEnd())),
+    ...(rows.length === 0 ? ['It takes no arguments.'] : rows.map(([left, right]) => row(left, right, width))),
     '',
     'Options of every command: ' + program + ' --help',
   ].join('\n')

@@ -71,5 +71,8 @@ export function definitionsHash(kind: GeneratedKind, { tools, prompts, templates
 
 /** In one order whatever order the server lists them in. */
 export function sorted<T>(list: readonly T[], nameOf: (entry: T) => string): T[] {
-  return list.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
+  return list.toSorted((one, other) => {
+    const [name, otherName] = [nameOf(one), nameOf(other)]
+    return name < otherName ? -1 : Number(name > otherName)
+  })
 }

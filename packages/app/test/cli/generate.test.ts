@@ -368,7 +368,7 @@ describe.concurrent('a generated command line', () => {
     expect(help).toMatchObject({ code: 0, stderr: '' })
     expect(help.stdout).toMatch(/^ {2}get-sum +Returns the sum of two numbers$/m)
     expect((await cli('get-annotated-message', '--help')).stdout).toMatch(
-      /^ {2}--message-type <"error" \| "success" \| "debug"> +Type of message .* \(required\)$/m,
+      /^ {2}--message-type <"error" \| "success" \| "debug">\n {40}Type of message .* \(required\)$/m,
     )
     expect((await cli('--version')).stdout).toMatch(/^jackfield \S+, definitions sha256:[0-9a-f]{64}\n$/)
     expect(await cli('get-sum', '--a', '2', '--b=3', ...config)).toMatchObject({

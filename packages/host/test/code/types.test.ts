@@ -41,8 +41,27 @@ describe('a schema becomes a type', () => {
     [{ properties: { 'b-c': { type: 'null' } } }, '{\n        "b-c"?: null\n      }'],
     [{ description: 'no type' }, 'unknown'],
     [{ $ref: '#/$defs/none' }, 'unknown'],
+    [{ type: 'object', allOf: [{ properties: { b: { type: 'null' } } }] }, '({\n        b?: null\n      })'],
+    [
+      { type: 'object', properties: { b: {} }, anyOf: [{ required: ['b'] }] },
+      '{\n        b?: unknown\n      }',
+    ],
+    [
+      { type: 'object', properties: { b: {} }, oneOf: [{ type: 'object', additionalProperties: false }] },
+      '{\n        b?: unknown\n      } & ({})',
+    ],
+    [
+      { type: 'array', prefixItems: Array.from({ length: 21 }, () => ({ type: 'null' })) },
+      `[${'null, '.repeat(20)}...unknown[]]`,
+    ],
+    [{ const: 'a\u202eb' }, '"a\\u202eb"'],
   ])('%j', (schema, type) => {
     expect(member(schema)).toBe(type)
+  })
+
+  test('with comments that are no directive to a compiler', () => {
+    const text = declared({ description: '@ts-expect-error', inputSchema: { type: 'object' } })
+    expect(text).toContain('/** \\@ts-expect-error */')
   })
 
   test('with its references, as far as they go', () => {
