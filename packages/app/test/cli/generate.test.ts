@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const execute = promisify(execFile)
 
 // Every run starts several processes, and one compiles.
-vi.setConfig({ testTimeout: 120_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 /** A folder of a project that has the SDK and the command installed. */
 function project(): string {

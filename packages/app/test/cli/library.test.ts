@@ -10,7 +10,7 @@ function config(): string[] {
 }
 
 // Every run starts several processes.
-vi.setConfig({ testTimeout: 90_000 })
+vi.setConfig({ testTimeout: 180_000 })
 
 describe.concurrent('resources and prompts', () => {
   test('are found over all servers by what they are about', async () => {

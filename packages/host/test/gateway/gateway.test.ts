@@ -342,6 +342,17 @@ describe('a call that cannot be recorded', () => {
 })
 
 describe('what is offered', () => {
+  it('is not found by the search of the host after a client read it', async () => {
+    const far = await upstream()
+    const { host, server } = await gateway({ servers: { far: { url: far.url } } })
+    const client = await ours(server)
+    const found = () => host.library.search('note', { content: true }).matches.filter((one) => one.content)
+    await client.read('note://any/x')
+    expect(found()).toEqual([])
+    await host.read('far', 'note://any/x')
+    expect(found()).toMatchObject([{ entry: { server: 'far', resource: { uri: 'note://any/x' } } }])
+  })
+
   it('reads as the servers wrote it, under the names of the host', async () => {
     const far = await upstream()
     const { server } = await gateway({ servers: { far: { url: far.url }, near: session().config } })

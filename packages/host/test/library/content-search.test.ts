@@ -178,7 +178,7 @@ describe('what is not found', () => {
     expect(raw.prepare('SELECT count(*) AS n FROM resource_words').get()?.['n']).toBe(0)
   })
 
-  test('is what a client of the gateway read', async () => {
+  test('is what was read with `searchable: false`', async () => {
     const { url } = await shelf({ resources: { n: note('note://n', () => 'The crane is broken') } })
     const host = await started({ servers: { shelf: { url } } })
     await host.read('shelf', 'note://n', { searchable: false })
