@@ -256,7 +256,7 @@ function jackfieldFolder() {
   }
   const found = places.find((place) => existsSync(join(place, 'bin', 'jackfield.js')) && existsSync(join(place, 'package.json')))
   if (found !== undefined) return found
-  throw new UsageError('jackfield is not installed. Install it with: npm install --global jackfield')
+  throw new UsageError('jackfield is neither installed beside this file nor on the PATH. Install it with npm install jackfield, or npm install --global jackfield.')
 }
 
 async function main() {

@@ -28,6 +28,8 @@ function typeOf(schema: unknown, at: Place): string {
   if (typeof $ref === 'string') return typeOf(referred(at.root, $ref), deeper)
   if (only !== undefined) return literal(only)
   if (Array.isArray(choices)) return union(choices.map(literal))
+  if (type === 'object' || (type === undefined && isRecord(schema['properties'])))
+    return withBranches(simple('object', schema, at), schema, deeper)
   const branches = schema['anyOf'] ?? schema['oneOf']
   if (Array.isArray(branches) && type === undefined) {
     return union(branches.slice(0, bounds.branches).map((branch) => typeOf(branch, deeper)))
@@ -42,8 +44,7 @@ function typeOf(schema: unknown, at: Place): string {
     )
   }
   if (Array.isArray(type)) return union(type.map((one) => simple(one, schema, at)))
-  const own = simple(type ?? (isRecord(schema['properties']) ? 'object' : undefined), schema, at)
-  return type === 'object' ? withBranches(own, schema, deeper) : own
+  return simple(type, schema, at)
 }
 
 /** An object whose other members are described in branches beside its own. */

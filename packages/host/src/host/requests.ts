@@ -33,19 +33,21 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
   }
 
   read: Host['read'] = async (server, address, options = {}) => {
-    const { catalog, shown, trust, texts } = this.#deps
+    const { catalog, shown, trust, texts, discretion } = this.#deps
     const uri = shown.uriOf(server, address)
     const connection = catalog.server(server)
     trust.refuse(connection, 'resource', uri)
-    const result = await this.#told(
+    return this.#told(
       { kind: 'read', server, summary: uri, detail: { uri } },
       { method: 'resources/read', target: uri, ...within(options) },
       connection,
-      (client, signal) => client.read(uri, { signal }),
+      async (client, signal) => {
+        const result = await client.read(uri, { signal })
+        if (options.searchable !== false) texts.add(connection, uri, discretion.value(result).contents)
+        return result
+      },
       options,
     )
-    if (options.searchable !== false) texts.add(connection, uri, result.contents)
-    return result
   }
 
   prompt: Host['prompt'] = async (name, args, options = {}) => {

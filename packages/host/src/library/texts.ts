@@ -2,7 +2,7 @@ import type { ResourceContents } from '@jackfield/sdk'
 import type { ServerConnection } from '../connections/index.ts'
 import type { Redactor } from '../secrets/index.ts'
 import type { ResourceTextRow, ResourceTextTable } from '../store/index.ts'
-import { reasonOf } from '../text.ts'
+import { oneLine, reasonOf } from '../text.ts'
 import type { SnippetPiece } from '../types/index.ts'
 
 /** The server of a text. What another account read, or another program of the same name, is not found. */
@@ -46,12 +46,12 @@ export class ResourceTexts {
     return this.#deps.table.unavailable
   }
 
-  /** Keeps the text of what was read. A failure is a warning: the read itself succeeded. */
+  /** Keeps the text of what was read; empty where it is no text. A failure is a warning: the read itself succeeded. */
   add({ identity, principal }: TextSource, address: string, contents: readonly ResourceContents[]): void {
     const { redactor, table } = this.#deps
     const texts = contents.flatMap((entry) => ('text' in entry ? [entry.text] : []))
     const text = redactor.text(texts.join('\n')).slice(0, bounds.indexed).toWellFormed()
-    if (text.trim() === '' || this.unavailable !== undefined) return
+    if (this.unavailable !== undefined) return
     const uri = redactor.text(address)
     const mimeType = contents.find((entry) => 'text' in entry)?.mimeType ?? null
     try {
@@ -62,7 +62,7 @@ export class ResourceTexts {
         at: new Date().toISOString(),
       })
     } catch (error) {
-      process.emitWarning(`The text of ${uri} could not be indexed for search: ${reasonOf(error)}`)
+      process.emitWarning(`The text of ${oneLine(uri)} could not be indexed for search: ${reasonOf(error)}`)
     }
   }
 

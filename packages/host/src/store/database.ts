@@ -10,7 +10,7 @@ import { formMigration } from './form-table.ts'
 import { identityMigration } from './identity-table.ts'
 import { sealedMigration } from './inbox-table.ts'
 import { manifestMigration } from './manifest-table.ts'
-import { resourceTextMigration } from './resource-text-table.ts'
+import { createTextIndex, resourceTextMigration } from './resource-text-table.ts'
 import { resultMigration } from './result-table.ts'
 import { rootsMigration } from './roots-table.ts'
 import { samplingMigration } from './sampling-table.ts'
@@ -263,6 +263,7 @@ function migrate(database: DatabaseSync): void {
       )
     }
     for (const statements of migrations.slice(version)) database.exec(statements)
+    createTextIndex(database)
     database.exec(`PRAGMA user_version = ${migrations.length}`)
     database.exec('COMMIT')
   } catch (error) {

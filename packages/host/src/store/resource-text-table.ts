@@ -45,10 +45,6 @@ export interface ResourceTextTable {
   forget(identity: string): void
 }
 
-/**
- * The index itself is a virtual table that is created where the SQLite of this Node can do so: a store must open
- * everywhere.
- */
 export const resourceTextMigration = `
   CREATE TABLE resource_text (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -64,11 +60,24 @@ export const resourceTextMigration = `
   CREATE INDEX resource_text_at ON resource_text (at, seq, bytes);
 `
 
-/** Without a copy of the words. Words come normalized, so that only spaces separate them: no tokenizer of SQLite does more. */
-const createIndex = `
-  CREATE VIRTUAL TABLE IF NOT EXISTS resource_words
-  USING fts5(uri, text, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '2 3')
-`
+/**
+ * Creates the index where there is none and this SQLite has FTS5. It is no part of a migration, since a store must open
+ * without FTS5 too. It keeps no copy of the words, which come normalized: spaces alone separate them.
+ */
+export function createTextIndex(database: DatabaseSync): void {
+  try {
+    database.exec(`
+      CREATE VIRTUAL TABLE IF NOT EXISTS resource_words
+      USING fts5(uri, text, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '2 3')
+    `)
+  } catch (error) {
+    if (!lacksIndex(error)) throw error
+  }
+}
+
+function lacksIndex(error: unknown): boolean {
+  return /no such (?:module|table)/i.test(reasonOf(error))
+}
 
 export interface ResourceTextBounds {
   /** UTF-8 bytes of all texts together. */
@@ -97,7 +106,7 @@ export function createResourceTextTable(
   const text = database.prepare('SELECT text FROM resource_text WHERE seq = ?')
   const index = openIndex(database)
   const oldest = (): string => new Date(now() - bounds.ageMs).toISOString()
-  /** Removes rows, and their words from the index, so that nothing of them remains in the file. */
+  /** Removes rows, and their words from the index. */
   const remove = (statement: StatementSync, value: string): void =>
     atomically(database, () => {
       if (statement.run(value).changes > 0) index?.compact()
@@ -127,10 +136,10 @@ const notBuiltIn = `the SQLite of this Node (${process.versions.node}) was built
 /** The full-text index; undefined where SQLite has none. */
 function openIndex(database: DatabaseSync) {
   try {
-    // A table that another Node created is there without the module, too, but cannot be read.
-    database.exec(`${createIndex}; SELECT rowid FROM resource_words LIMIT 0`)
+    // Without the module, an index that another Node created is there and cannot be read.
+    database.exec('SELECT rowid FROM resource_words LIMIT 0')
   } catch (error) {
-    if (/no such module/i.test(reasonOf(error))) return undefined
+    if (lacksIndex(error)) return undefined
     throw error
   }
   const before = database.prepare(

@@ -46,6 +46,7 @@ describe('a schema becomes a type', () => {
       { type: 'object', properties: { b: {} }, anyOf: [{ required: ['b'] }] },
       '{\n        b?: unknown\n      }',
     ],
+    [{ properties: { b: {} }, anyOf: [{ required: ['b'] }] }, '{\n        b?: unknown\n      }'],
     [
       { type: 'object', properties: { b: {} }, oneOf: [{ type: 'object', additionalProperties: false }] },
       '{\n        b?: unknown\n      } & ({})',

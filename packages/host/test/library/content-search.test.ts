@@ -70,6 +70,9 @@ describe('searching what was read', () => {
     expect(found(host, 'Bergen no')).toEqual(['weather://no/Bergen'])
     expect(found(host, 'rainy')).toEqual([])
     expect(found(host, 'sunny')).toEqual(['note://n'])
+    text = ''
+    await host.read('shelf', 'note://n')
+    expect(found(host, 'sunny')).toEqual([])
   })
 
   test('finds words of languages without spaces', async () => {
