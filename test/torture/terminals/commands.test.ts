@@ -25,6 +25,8 @@ const commands: readonly Command[] = [
   { words: ['resources', 'hostile'], code: 0 },
   { words: ['call', 'hostile', 'tell', '-v'], code: 0 },
   { words: ['trust', 'hostile'], code: 0 },
+  { words: ['generate', 'client', 'hostile'], code: 0 },
+  { words: ['generate', 'cli', 'hostile'], code: 0 },
   { words: ['log'], code: 0, isStored: true },
 ]
 const moreCommands: readonly Command[] = [
