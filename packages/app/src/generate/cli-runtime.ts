@@ -69,7 +69,7 @@ function serverHelp() {
   return 'Server: ' + named + ', unless --server, the variable ' + facts.variable + ' or a command after -- says otherwise.'
 }
 
-/** What is too wide for its column stands on a line of its own. */
+/** Text that is too wide for its column is on a line of its own. */
 function row(left, right, width) {
   if (left.length <= width || right === '') return ('  ' + left.padEnd(width) + '  ' + right).trimEnd()
   return '  ' + left + '\n' + ' '.repeat(width + 4) + right
@@ -111,7 +111,7 @@ function jsonFrom(name, text) {
   }
 }
 
-/** The value that a text stands for: the first of the types of the schema that it can be. */
+/** Converts a text to the first of the schema's types that it can be. */
 function valueOf(name, given, types) {
   const text = textFrom(name, given)
   const can = (type) => types.includes(type)

@@ -6,7 +6,7 @@ import { camelCase, pascalCase, uniqueNames } from './names.ts'
 /** Names that objects have already, and the one that makes a value look like a promise. */
 const reserved = new Set([...Object.getOwnPropertyNames(Object.prototype), 'then', 'prototype', 'toJSON'])
 
-/** What stands before `Result` in the names of types that the file imports or declares. */
+/** Prefixes of `Result` in the names of types that the file imports or declares. */
 const importedTypes = new Set(['Tool', 'CallTool', 'GetPrompt', 'ReadResource'])
 
 /** A typed client of one server as the text of one TypeScript file. The same definitions give the same text. */
