@@ -143,6 +143,12 @@ function tell(host: Host, target: Target, verbose: boolean, said: string[], io: 
       warned.add(event.message)
       output.note(`! ${oneLine(event.message)}`)
     }
+    if (event.type === 'sampling') {
+      const { server, model } = event
+      output.note(
+        `${oneLine(server)} asked for a model's answer: the built-in planner (${oneLine(model)}) gave it, without network or cost.`,
+      )
+    }
     if (event.type === 'login') output.note(`Sign in at the page that opens, or here:\n  ${plain(event.url)}`)
     if (event.type === 'stderr') {
       if (verbose) output.note(`${oneLine(target.name)}: ${plain(event.text).trimEnd()}`)
