@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { InboxItem } from '@jackfield/host'
@@ -136,6 +137,23 @@ describe('the inbox', () => {
     expect(whole).toContain('"requestedSchema"')
     expect(whole).toContain(`jackfield respond ${call.id} --store ${store} --decline`)
     await run(['respond', call.id, '--cancel', '--store', store])
+    await call.ended
+  })
+})
+
+describe('inbox --server', () => {
+  it('refuses a server that neither asked anything nor is configured, and says which are known', async () => {
+    const { store, questions, parked } = place('stateless')
+    const call = await parked()
+    const unknown = await run(['inbox', '--server', 'bookings', '--store', store])
+    expect(unknown).toMatchObject({ code: 2, stdout: '' })
+    expect(unknown.stderr).toContain('There is no server "bookings". Known are: booking.')
+    expect(await questions('--server', 'booking')).toHaveLength(1)
+    const cwd = tempFolder()
+    writeFileSync(join(cwd, '.mcp.json'), JSON.stringify({ mcpServers: { quiet: { command: 'quiet' } } }))
+    const quiet = await run(['inbox', '--server', 'quiet', '--store', store], { cwd })
+    expect(quiet).toMatchObject({ code: 0, stdout: expect.stringContaining('No question waits for you.') })
+    call.child.kill('SIGINT')
     await call.ended
   })
 })
