@@ -39,7 +39,7 @@ export async function inbox(
   output.result({ store, questions: items.map(jsonOf) }, () => {
     const heading = output.palette.dim(store)
     if (items.length > 0) return `${heading}\n${inboxTable(items, output, Date.now(), options.store)}`
-    return `${heading}\nNo question waits for you.${options.all === true ? '' : ' jackfield inbox --all shows those that were answered.'}`
+    return `${heading}\nNo open questions.${options.all === true ? '' : ' jackfield inbox --all shows those that were answered.'}`
   })
   return ExitCode.done
 }

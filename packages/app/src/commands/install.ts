@@ -226,7 +226,7 @@ function whoAgrees(
   const person = options.yes === true ? undefined : personAt(io)
   if (person === undefined) output.note(lines.join('\n'))
   if (person === undefined && options.yes !== true) {
-    throw usageError('Nobody is there to ask. Look at what would run, and add --yes to install it.')
+    throw usageError('There is no terminal to ask in. Review what would run, and add --yes to install it.')
   }
   return person
 }

@@ -60,7 +60,7 @@ export async function decide(
   const done = host.trust[verb](name, chosen)
   const past = { accept: 'accepted', block: 'blocked', reset: 'forgotten' }[verb]
   output.result({ server, [past]: done }, () => {
-    if (done.length === 0) return `Nothing of ${oneLine(server)} waits for you.`
+    if (done.length === 0) return `Nothing of ${oneLine(server)} needs a decision.`
     const lines = done.map((item) => `  ${titleOf(item)}`)
     const after = verb === 'reset' ? '\nWhat it says next is pinned as at first use.' : ''
     return `${count(done.length, 'thing')} of ${oneLine(server)} ${past}:\n${lines.join('\n')}${after}`
@@ -105,7 +105,7 @@ export function refuseHeldBack(
 ): void {
   const item = host.trust.server(server).items.find((one) => one.what === what && one.name === name)
   if (item === undefined || item.state === 'pinned' || !item.listed) return
-  const why = item.state === 'blocked' ? 'you blocked it' : 'nobody has accepted it as it is now'
+  const why = item.state === 'blocked' ? 'you blocked it' : 'it has not been accepted as it is now'
   const shown = oneLine(server)
   throw new CliError(
     ExitCode.outOfUse,

@@ -91,7 +91,7 @@ export async function askApproval(
       }
       case 'deny-why': {
         const reason = await prompter.text({
-          message: 'Why not? The caller is told',
+          message: 'Reason (sent to the caller)',
           validate: () => undefined,
         })
         if (reason === cancelled) break

@@ -33,7 +33,7 @@ describe.each(['session', 'stateless'] as const)('a call without a terminal (%s)
     const { options, store, questions, parked } = place(era)
     const call = await parked()
     const answered = await run(['respond', call.id, '--accept', 'seat=12A', 'window=true', ...options])
-    expect(answered).toMatchObject({ code: 0, stdout: 'Answered. The program that asked goes on.\n' })
+    expect(answered).toMatchObject({ code: 0, stdout: 'Answered. The program that asked continues.\n' })
     const { code, stdout, stderr } = await call.ended
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ action: 'accept', content: { seat: '12A', window: true } })
@@ -127,7 +127,7 @@ describe('the inbox', () => {
   it('shows what waits as a table, one question whole, and what to do when there is none', async () => {
     const { store, parked } = place('stateless')
     const empty = await run(['inbox', '--store', store])
-    expect(empty.stdout).toContain('No question waits for you.')
+    expect(empty.stdout).toContain('No open questions.')
     const call = await parked()
     const table = (await run(['inbox', '--store', store])).stdout
     expect(table).toMatch(new RegExp(`${call.id} +just now +booking +elicitation +waits +Which seat\\?`))
@@ -152,7 +152,7 @@ describe('inbox --server', () => {
     const cwd = tempFolder()
     writeFileSync(join(cwd, '.mcp.json'), JSON.stringify({ mcpServers: { quiet: { command: 'quiet' } } }))
     const quiet = await run(['inbox', '--server', 'quiet', '--store', store], { cwd })
-    expect(quiet).toMatchObject({ code: 0, stdout: expect.stringContaining('No question waits for you.') })
+    expect(quiet).toMatchObject({ code: 0, stdout: expect.stringContaining('No open questions.') })
     call.child.kill('SIGINT')
     await call.ended
   })

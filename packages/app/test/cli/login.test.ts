@@ -65,7 +65,7 @@ test('a person signs in once, every later command uses it, and signing out ends 
 test('where nobody can sign in, that is said', { timeout: 60_000 }, async () => {
   const config = ['--config', jsonFile({ mcpServers: { local: { command: 'true' } } })]
   const program = await run(['login', 'local', ...config])
-  expect(program).toMatchObject({ code: 2, stderr: 'local is a program; nobody signs in there.\n' })
+  expect(program).toMatchObject({ code: 2, stderr: 'local is a program and has no sign-in.\n' })
   expect((await run(['login', ...config])).stderr).toContain('Which server?')
   const shop = await world()
   const key = { JACKFIELD_KEY_FILE: join(tempFolder(), 'key'), XDG_DATA_HOME: tempFolder() }

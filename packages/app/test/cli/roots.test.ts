@@ -24,7 +24,7 @@ test('folders are opened, shown and closed', async () => {
   expect(folders).toMatchObject([{ from: 'workspace' }, { from: 'added', name: 'other' }])
   expect((await jackfield('roots', 'remove', other)).stdout).toContain('No server is told')
   expect((await jackfield('roots', 'exclude', cwd)).code).toBe(0)
-  expect((await jackfield('roots')).stdout).toContain('✗ not told: it is left out by')
+  expect((await jackfield('roots')).stdout).toContain('✗ not shared: it is left out by')
   expect((await jackfield('roots', 'include', cwd)).stdout).toContain('no longer left out')
 })
 

@@ -52,7 +52,7 @@ test('what changed is shown and out of use', async () => {
   says(changed, look)
   const refused = await jackfield('call', 'shop', 'buy')
   expect(refused.code).toBe(5)
-  expect(refused.stderr).toContain('tool buy of shop is out of use: nobody has accepted it as it is now.')
+  expect(refused.stderr).toContain('tool buy of shop is out of use: it has not been accepted as it is now.')
   expect(refused.stderr).toContain('jackfield trust accept shop buy')
   expect((await jackfield('call', 'shop', 'look')).stdout).toBe('done\n')
   const full = await jackfield('trust', 'shop')

@@ -7,7 +7,7 @@ import { missing, person } from './person.ts'
 /** What the screen shows while something waits for a key, and what a person who agrees does then. */
 const steps: readonly [shown: RegExp, act: (terminal: Terminal) => void][] = [
   [
-    /◆ {2}(?:Allow this call|Tell it|Send this to the model|Give this answer)/,
+    /◆ {2}(?:Allow this call|Share these folders|Send this to the model|Give this answer)/,
     (terminal) => terminal.type('y'),
   ],
   [/◆ {2}Send it\?/, (terminal) => terminal.press('enter')],
