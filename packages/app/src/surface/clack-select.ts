@@ -3,6 +3,7 @@ import { styleText } from 'node:util'
 import { isCancel, SelectPrompt, wrapTextWithPrefix } from '@clack/core'
 import * as clack from '@clack/prompts'
 import { type Cancelled, type Choice, cancelled } from '../forms/prompter.ts'
+import { oneLine } from '../output/sanitize.ts'
 
 export interface SelectStreams {
   input: Readable
@@ -10,6 +11,8 @@ export interface SelectStreams {
 }
 
 const most = 12
+/** Characters of a choice where the keys are listed. */
+const shortLabel = 24
 
 /** Asks for one of several on a terminal, with the arrows, or at once with the key that a choice has. */
 export async function clackSelect<T extends string>(
@@ -18,7 +21,7 @@ export async function clackSelect<T extends string>(
   isWithdrawn: () => boolean = () => false,
 ): Promise<T | Cancelled> {
   const keys = options.flatMap(({ key, label }) =>
-    key === undefined ? [] : [`${styleText('dim', `${key}:`)} ${label.toLowerCase()}`],
+    key === undefined ? [] : [`${styleText('dim', `${key}:`)} ${oneLine(label.toLowerCase(), shortLabel)}`],
   )
   const prompt = new SelectPrompt<Choice<T>>({
     ...streams,

@@ -166,7 +166,7 @@ test('mistakes are told with what to do', async () => {
     code: 2,
     stderr: 'There is no server "store". There are: shop.\n',
   })
-  expect((await jackfield('trust', 'accept', 'shop')).stdout).toBe('Nothing of shop waits for you.\n')
+  expect((await jackfield('trust', 'accept', 'shop')).stdout).toBe('Nothing of shop needs a decision.\n')
 })
 
 test('of a command after --, what changed is shown and used; a configured server of the same command stays pinned', async () => {

@@ -57,7 +57,7 @@ describe.skipIf(missing !== undefined)('what a terminal shows of questions', { t
     expect(terminal.history()).not.toContain('Left in the inbox')
     const { questions } = JSON.parse((await ann.quietly('inbox', '--json')).stdout)
     expect(questions).toEqual([])
-    expect(terminal.history().match(/Tell it\?/g)).toHaveLength(1)
+    expect(terminal.history().match(/Share these folders\?/g)).toHaveLength(1)
   })
 
   test('a question left for later names the store it waits in', async () => {

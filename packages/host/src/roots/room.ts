@@ -154,7 +154,10 @@ export class Roots {
     this.#deps.table.decide(identity, this.folders.workspace, {
       verdict: agreed === undefined ? 'deny' : 'allow',
       offered: [...earlier(before?.offered ?? []), ...offered.map(seenAs)].slice(-maxDecided),
-      agreed: agreed === undefined ? [] : [...earlier(before?.agreed ?? []), ...agreed.map(seenAs)],
+      agreed:
+        agreed === undefined
+          ? []
+          : [...earlier(before?.agreed ?? []), ...agreed.map(seenAs)].slice(-maxDecided),
       by,
       at: new Date().toISOString(),
     })
@@ -197,19 +200,26 @@ export class Roots {
     } finally {
       signal.removeEventListener('abort', abort)
       asking.waiting -= 1
-      if (asking.waiting === 0) asking.withdraw.abort(signal.reason)
+      if (asking.waiting === 0) {
+        this.#over(identity, asking)
+        asking.withdraw.abort(signal.reason)
+      }
     }
   }
 
   #open(identity: string, server: string, standing: Standing, cause: Cause, row: number): Asking {
     const withdraw = new AbortController()
     const done = this.#ask(server, standing, cause, row, withdraw.signal).finally(() =>
-      this.#asking.delete(identity),
+      this.#over(identity, asking),
     )
     done.catch(() => {})
-    const asking = { done, withdraw, waiting: 0 }
+    const asking: Asking = { done, withdraw, waiting: 0 }
     this.#asking.set(identity, asking)
     return asking
+  }
+
+  #over(identity: string, asking: Asking): void {
+    if (this.#asking.get(identity) === asking) this.#asking.delete(identity)
   }
 
   async #ask(
