@@ -14,9 +14,13 @@ const reviewed: Script = {
     {
       jackfield: async (desk) => {
         const asker = await desk.server('asker')
-        const file = await configure(desk, { shop: asker }, {
-          jackfield: { models: ['offline'], sampling: { reviewOffline: true } },
-        })
+        const file = await configure(
+          desk,
+          { shop: asker },
+          {
+            jackfield: { models: ['offline'], sampling: { reviewOffline: true } },
+          },
+        )
         const terminal = await desk.terminal('jackfield', ['call', 'shop', 'think', '--config', file])
         await terminal.until('Send this to the model?')
         const shown = terminal.history()

@@ -156,7 +156,7 @@ describe.concurrent('secret', () => {
     const cwd = place({})
     const env = { ...passphrase, XDG_DATA_HOME: join(cwd, 'data') }
     const file = join(cwd, 'config.json')
-    const server = { command, args, env: { REGION: '${input:region}' } }
+    const server = { command: process.execPath, args, env: { REGION: '${input:region}' } }
     mkdirSync(join(cwd, 'data/jackfield'), { recursive: true })
     {
       await using host = createHost({
