@@ -59,8 +59,15 @@ export async function clackSelect<T extends string>(
       return `${head}${margin}${lines.join(`\n${margin}`)}\n${footer.join('\n')}\n`
     },
   })
+  // Text that arrives at once was pasted, or typed before the question was there: a letter of it is no answer.
+  let isText = false
+  const read = (chunk: Buffer | string): void => {
+    const text = chunk.toString()
+    isText = text.length > 1 && !text.startsWith('\u001b')
+  }
+  streams.input.prependListener('data', read)
   prompt.on('key', (typed, { ctrl, meta }) => {
-    if (typed === undefined || ctrl === true || meta === true) return
+    if (typed === undefined || ctrl === true || meta === true || isText) return
     const at = options.findIndex(({ key }) => key === typed)
     const option = options[at]
     if (option === undefined) return
@@ -68,7 +75,7 @@ export async function clackSelect<T extends string>(
     prompt.value = option.value
     prompt.state = 'submit'
   })
-  const given = await prompt.prompt()
+  const given = await prompt.prompt().finally(() => streams.input.off('data', read))
   if (isCancel(given)) return cancelled
   return options.find(({ value }) => value === given)?.value ?? cancelled
 }
