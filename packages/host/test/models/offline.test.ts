@@ -380,6 +380,14 @@ describe('a trip', () => {
     expect(refused.said.at(-1)).toBe(`${sign} Nothing was booked.`)
   })
 
+  test('is not disturbed by thanks', async () => {
+    const { messages } = await conversation(wish)
+    messages.push({ role: 'user', content: { type: 'text', text: 'Thank you very much!' } })
+    const { calls, said } = await goOn(messages)
+    expect(calls).toEqual([])
+    expect(said[0]).toContain('You are welcome.')
+  })
+
   test('is not read from what the host tells a model', async () => {
     const { calls, said } = await goOn([
       {

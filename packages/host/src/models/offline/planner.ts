@@ -32,7 +32,7 @@ export function canPlan({ tools = [] }: Pick<ModelRequest, 'tools'>): boolean {
 const smallTalk =
   /^\W*(?:hi|hello|hey|hallo|good (?:morning|afternoon|evening|day)|help(?: me)?|what can you do|what do you do|who are you|what are you|how are you)(?:\s+(?:there|you|planner|jackfield|for me))?[\s,.!?]*(?:(?:what can you do|who are you|help)(?: for me)?[\s.!?]*)?$/i
 const thanks =
-  /^\W*(?:thanks|thank you|thx|great|perfect|ok(?:ay)?|cool|nice)(?:[\s,]+(?:a lot|so much|very much|you|thanks|planner))*[\s.!]*$/i
+  /^\W*(?:many )?(?:thanks|thank you|thx)(?:[\s,]+(?:a lot|so much|very much|you|planner))*[\s.!]*$/i
 
 /** The next move of a trip being planned; undefined where the words are not about travelling. */
 export function planTrip(request: ModelRequest, today: Date): Move | undefined {
