@@ -179,7 +179,7 @@ function forPerson({ tools }: Plan, text: string): string {
   const names = [...tools.keys(), 'read_result', 'read_resource', 'list_resources', 'search_tools']
   const isForModel = (sentence: string): boolean =>
     names.some((name) => sentence.includes(name)) ||
-    /\b(?:the model|this client|do not (?:try|call|make)|you are told|call it again|the caller|elicitation|sampling)\b/i.test(
+    /\b(?:this client|do not (?:try|call|make)|you are told|call it again|the caller|elicitation|sampling)\b/i.test(
       sentence,
     )
   const lines = text
