@@ -9,12 +9,18 @@ const reviewed: Script = {
   id: 'sampling-seen-and-changed',
   capability: 'C4',
   title: 'See everything a server would ask my model, and change what the server is told',
-  how: 'A tool asks the offline model, in a terminal. System prompt, message and limit must be on the screen before anything is sent; the answer is changed to another, which the server must have received.',
+  how: 'A tool asks the offline model, in a terminal, with reviews of it turned on. System prompt, message and limit must be on the screen before anything is sent; the answer is changed to another, which the server must have received.',
   tools: onlyFor(
     {
       jackfield: async (desk) => {
         const asker = await desk.server('asker')
-        const file = await configure(desk, { shop: asker }, { jackfield: { models: ['offline'] } })
+        const file = await configure(
+          desk,
+          { shop: asker },
+          {
+            jackfield: { models: ['offline'], sampling: { reviewOffline: true } },
+          },
+        )
         const terminal = await desk.terminal('jackfield', ['call', 'shop', 'think', '--config', file])
         await terminal.until('Send this to the model?')
         const shown = terminal.history()

@@ -164,6 +164,7 @@ class LiveHost implements Host {
       table: this.#store.sampling,
       find: (server, asked) => this.#origins.find(server, asked),
       identityOf: (name) => this.#servers.get(name)?.identity,
+      emit: (event) => this.#events.emit(event),
       now: Date.now,
     })
     this.sampling = this.#sampling.desk

@@ -6,12 +6,17 @@ interface Places {
   /** The search path; relative folders on it are not searched. */
   path: string
   cwd: string
-  env: Readonly<Record<string, string | undefined>>
+  /** Where `PATHEXT` is looked up on Windows. Default: its usual value. */
+  env?: Readonly<Record<string, string | undefined>>
 }
 
 /** The file that a command names, as the system would find it; undefined where there is none that may be executed. */
-export async function findProgram(command: string, { path, cwd, env }: Places): Promise<string | undefined> {
-  const places = /[\\/]/.test(command)
+export async function findProgram(
+  command: string,
+  { path, cwd, env = {} }: Places,
+): Promise<string | undefined> {
+  const isPath = process.platform === 'win32' ? /[\\/]/.test(command) : command.includes('/')
+  const places = isPath
     ? [resolve(cwd, command)]
     : path.split(delimiter).flatMap((folder) => (isAbsolute(folder) ? [join(folder, command)] : []))
   const endings = process.platform === 'win32' ? windowsEndings(command, env) : ['']
@@ -21,7 +26,7 @@ export async function findProgram(command: string, { path, cwd, env }: Places): 
   return undefined
 }
 
-function windowsEndings(command: string, env: Places['env']): string[] {
+function windowsEndings(command: string, env: NonNullable<Places['env']>): string[] {
   const listed = Object.entries(env).find(([name]) => name.toUpperCase() === 'PATHEXT')?.[1]
   const endings = (listed ?? '.COM;.EXE;.BAT;.CMD').split(';').filter(Boolean)
   return /\.[^.\\/]+$/.test(command) ? ['', ...endings] : endings

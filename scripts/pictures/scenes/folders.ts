@@ -17,7 +17,7 @@ export const folders: Scene = {
     await studio.quietly('jackfield roots add ~/photos --name photos')
     await using shell = studio.shell()
     await shell.enter('jackfield call guide save')
-    await shell.until('Tell it?')
+    await shell.until('Share these folders?')
     await shell.settled()
     studio.take('roots-question', 'A server wants to know your folders', shell)
     await shell.choose('Yes, of all')

@@ -1,5 +1,6 @@
 import type { Conversation, Host, HostEvent, Library } from '@jackfield/host'
 import { oneLine } from '../output/sanitize.ts'
+import { createWarnings } from '../output/warnings.ts'
 import { notice } from './notices.ts'
 
 /** What happens beside the conversation, told once. */
@@ -22,6 +23,7 @@ const most = 6
 export function createNews(state: NewsSource, tell: (text: string) => void): News {
   const { host } = state
   const told = new Set<string>()
+  const warnings = createWarnings(tell)
   let known = toolsOf(state)
   let settling: NodeJS.Timeout | undefined
 
@@ -70,9 +72,14 @@ export function createNews(state: NewsSource, tell: (text: string) => void): New
       }
       if (event.type === 'resource-updated' && isAttached(state, event)) return
       const text = notice(event)
-      if (text !== undefined) tell(text)
+      if (text === undefined) return
+      if (event.type === 'log' && event.level === 'warning') warnings.show(event.server, text)
+      else tell(text)
     },
-    end: () => clearTimeout(settling),
+    end() {
+      clearTimeout(settling)
+      warnings.end()
+    },
   }
 }
 

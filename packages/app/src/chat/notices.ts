@@ -16,6 +16,8 @@ export function notice(event: HostEvent): string | undefined {
       const message = event.message === undefined ? '' : ` ${oneLine(event.message)}`
       return `  ${oneLine(event.tool)}: ${event.progress}${of}${message}`
     }
+    case 'sampling':
+      return `${oneLine(event.server)} asked for a model's answer: the built-in planner (${oneLine(event.model)}) gave it, without network or cost`
     case 'resource-updated':
       return `${oneLine(event.server)}: ${oneLine(event.uri)} changed`
     case 'log': {

@@ -26,30 +26,28 @@ export function addConfigCommands(program: Command, io: Io, begin: (json: boolea
         end(await (await work())(words, options, io, output))
       })
   }
-  const config = program
-    .command('config')
-    .description('what is configured, where it is written, what it waits for')
+  const config = program.command('config').description('Show and manage configured servers')
   const listed = config.command('list', { isDefault: true }).usage('[options]')
   refuseUnknownWords(config, listed)
-  ofConfig(listed, 'every server, what it is, and where it is written', async () => (await load()).listConfig)
+  ofConfig(listed, 'List servers with the file that configures them', async () => (await load()).listConfig)
   ofConfig(
     config.command('explain').usage('[options] [server...]'),
-    'file and line of every field, and what is overridden',
+    'Show the file and line of every field, and what it overrides',
     async () => (await load()).explainConfig,
   )
   ofConfig(
-    config.command('allow').usage('[options] <server...>').option('--all', 'every configured server'),
-    'agree that servers that files of this folder name are started',
+    config.command('allow').usage('[options] <server...>').option('--all', 'all configured servers'),
+    'Allow servers configured by files of this folder to start',
     async () => (await load()).allowServer,
   )
   ofConfig(
-    config.command('forbid').usage('[options] <server...>').option('--all', 'every configured server'),
-    'take that agreement back',
+    config.command('forbid').usage('[options] <server...>').option('--all', 'all configured servers'),
+    'Revoke that permission',
     async () => (await load()).forbidServer,
   )
   ofConfig(
     config.command('import').usage('[options] [server...]'),
-    'see the servers of your other applications, or copy those you name into your own config',
+    'List servers of other applications, or copy them into your own config',
     async () => (await import('../commands/import.ts')).importServers,
   )
 
@@ -64,20 +62,18 @@ export function addConfigCommands(program: Command, io: Io, begin: (json: boolea
       })
   }
   const secrets = () => import('../commands/secret.ts')
-  const secret = program
-    .command('secret')
-    .description('keep values that configs refer to by name, out of sight')
+  const secret = program.command('secret').description('Manage secrets that configurations refer to by name')
   const kept = secret.command('list', { isDefault: true }).usage('[options]')
   refuseUnknownWords(secret, kept)
-  ofSecrets(kept, 'their names, never their values', async () => (await secrets()).listSecrets)
+  ofSecrets(kept, 'List names of secrets, never their values', async () => (await secrets()).listSecrets)
   ofSecrets(
     secret.command('set').usage('[options] <name>'),
-    'keep a value; it is typed unseen, or piped in',
+    'Store a secret; the value is typed at a hidden prompt or read from stdin',
     async () => (await secrets()).setSecret,
   )
   ofSecrets(
     secret.command('remove').usage('[options] <name>'),
-    'forget a value',
+    'Remove a secret, or the remembered answer to an input',
     async () => (await secrets()).removeSecret,
   )
 }

@@ -11,15 +11,16 @@ export function addGatewayCommands(
   begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
 ): void {
   withConfigOptions(
-    program
-      .command('gateway')
-      .description('show every configured server to other clients as one server, under your policy'),
+    program.command('gateway').description('Serve all configured servers as one server, under your policy'),
   )
-    .option('--stdio', 'on stdin and stdout (default)')
-    .option('--http <address>', 'on an address: 127.0.0.1:8080, or port 0 for a free one')
-    .option('--only <name...>', 'only these tools and prompts, as server__tool; * and ? stand for others')
-    .option('--users <file>', 'with --http: tokens by user, as JSON; each has connections of their own')
-    .option('--allow-host <name...>', 'with --http: answer to these names too')
+    .option('--stdio', 'use stdin and stdout (default)')
+    .option('--http <address>', 'listen on an address such as 127.0.0.1:8080; port 0 picks a free one')
+    .option('--only <name...>', 'expose only these tools and prompts, as server__tool; * and ? are wildcards')
+    .option(
+      '--users <file>',
+      'with --http: JSON file with a token per user; each user has separate connections',
+    )
+    .option('--allow-host <name...>', 'with --http: also accept these Host headers')
     .addOption(storeOption())
     .addOption(noStoreOption())
     .action(async (options: GatewayCommandOptions) => {

@@ -5,7 +5,7 @@ import { type ExitCode, usageError } from './exit.ts'
 import type { Io, Output } from './io.ts'
 import { envOption, jsonOption, storeOption } from './options.ts'
 
-const registryWords = 'address of the registry; default JACKFIELD_REGISTRY, or the official one'
+const registryWords = 'registry URL; default JACKFIELD_REGISTRY, or the official registry'
 
 /** Adds `registry`, `install` and `uninstall`. `command` is what follows `--`. */
 export function addInstallCommands(
@@ -14,14 +14,14 @@ export function addInstallCommands(
   begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
   command: string[] | undefined,
 ): void {
-  const registry = program.command('registry').description('find servers that others published')
+  const registry = program.command('registry').description('Find published servers')
   registry
     .command('search')
-    .description('servers whose name fits')
+    .description('Search servers by name')
     .argument('[words...]')
     .option('--registry <url>', registryWords)
-    .option('--limit <count>', 'so many', limit, 30)
-    .option('--cursor <cursor>', 'go on where a page ended')
+    .option('--limit <count>', 'maximum number of results', limit, 30)
+    .option('--cursor <cursor>', 'continue after a page')
     .addOption(jsonOption())
     .action(async (words: string[], options: RegistryCommandOptions) => {
       const { output, end } = begin(options.json === true)
@@ -33,7 +33,7 @@ export function addInstallCommands(
     })
   registry
     .command('show')
-    .description('one server: what it is, and what installing it would run')
+    .description('Show a server and what installing it would run')
     .argument('[name[@version]]')
     .option('--registry <url>', registryWords)
     .addOption(jsonOption())
@@ -49,10 +49,10 @@ export function addInstallCommands(
   program
     .command('install')
     .usage('[options] <name[@version] | server.json | file.mcpb | url | -- command...>')
-    .description('put a server into your own configuration, after showing what it runs, and start it once')
+    .description('Install a server: show what it runs, add it to your configuration and start it once')
     .argument('[words...]')
-    .option('--name <name>', 'what to call it here')
-    .option('--set <id=value...>', 'values it asks for; secrets are asked for, or set with jackfield secret')
+    .option('--name <name>', 'name in your configuration')
+    .option('--set <id=value...>', 'values it needs; secrets are prompted for, or set with jackfield secret')
     .addOption(envOption())
     .option('--yes', 'install it without asking')
     .option('--no-start', 'do not start it')
@@ -69,7 +69,7 @@ export function addInstallCommands(
     })
   program
     .command('uninstall')
-    .description('take a server out of your own configuration, with its bundle and its secrets')
+    .description('Remove a server from your configuration, with its bundle and secrets')
     .argument('[name]')
     .addOption(jsonOption())
     .action(async (name: string | undefined, options: { json?: boolean }) => {

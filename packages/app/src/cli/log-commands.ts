@@ -18,19 +18,19 @@ export function addLogCommands(
   const load = () => import('../commands/log.ts')
   const log = program
     .command('log')
-    .description('look into everything that happened: messages, calls, questions, HTTP, stderr')
+    .description('Show recorded events: messages, calls, questions, HTTP, stderr')
   log.addHelpText('after', filterHelp)
   // A condition may begin with -, as options do.
   const filtered = (made: Command): Command =>
     made.argument('[filter...]').allowUnknownOption().addHelpText('after', filterHelp)
   filtered(log.command('show', { isDefault: true }).usage('[options] [filter...] | <id>'))
-    .description('the newest events, or one of them whole')
-    .option('--tree', 'under what caused them')
-    .option('--raw', 'messages whole, with their answers')
-    .option('--timeline', 'side by side, server by server')
-    .option('--stats', 'counts, failures, times and tokens')
-    .option('--follow', 'go on with what happens, until Ctrl+C')
-    .option('--limit <count>', 'so many of the newest', whole)
+    .description('Show the newest events, or one event in full')
+    .option('--tree', 'group events under their cause')
+    .option('--raw', 'show full messages with their responses')
+    .option('--timeline', 'one column per server')
+    .option('--stats', 'show counts, errors, durations and tokens')
+    .option('--follow', 'follow new events until Ctrl+C')
+    .option('--limit <count>', 'maximum number of events', whole)
     .addOption(storeOption())
     .addOption(jsonOption())
     .action(async (words: string[], options: LogOptions) => {
@@ -38,8 +38,8 @@ export function addLogCommands(
       end(await (await load()).log(words, options, io, output))
     })
   filtered(log.command('export').usage('[options] <jsonl|har|otlp> [filter...]'))
-    .description('events as JSON lines, as an HTTP archive, or as traces of OpenTelemetry')
-    .option('--output <file>', 'write them there')
+    .description('Export events as JSON lines, an HTTP archive (HAR) or OpenTelemetry traces')
+    .option('--output <file>', 'write to a file')
     .addOption(storeOption())
     .action(async ([format, ...words]: string[], options: ExportOptions) => {
       const { output, end } = begin(false)
@@ -48,7 +48,7 @@ export function addLogCommands(
   log
     .command('diff')
     .usage('[options] <a> <b>')
-    .description('what two recordings have different, whatever the order')
+    .description('Compare two recordings, ignoring order')
     .argument('[a]', 'a file that jackfield record wrote')
     .argument('[b]', 'another one')
     .addOption(jsonOption())
@@ -57,7 +57,7 @@ export function addLogCommands(
       end(await (await load()).diff(a, b, io, output))
     })
   filtered(program.command('record').usage('[options] <file> [filter...]').argument('[file]'))
-    .description('write down what servers answered, to be served again without them')
+    .description('Record responses of servers, to serve them again without the servers')
     .addOption(storeOption())
     .addOption(jsonOption())
     .action(async (file: string | undefined, words: string[], options: RecordOptions) => {
@@ -67,9 +67,9 @@ export function addLogCommands(
   program
     .command('serve-recording')
     .usage('[options] <file> [server]')
-    .description('be the server of a recording, over stdio')
+    .description('Serve a recording over stdio')
     .argument('[file]', 'a file that jackfield record wrote')
-    .argument('[server]', 'which of its servers, where there are several')
+    .argument('[server]', 'server to serve, if the recording has several')
     .action(async (file: string | undefined, server: string | undefined) => {
       const { output, end } = begin(false)
       end(await (await import('../commands/serve-recording.ts')).serveRecording(file, server, io, output))

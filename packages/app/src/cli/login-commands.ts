@@ -17,13 +17,13 @@ export function addLoginCommands(
       .addOption(storeOption())
       .addOption(jsonOption())
       .argument('[words...]')
-  made('login', 'sign in at a server in your browser; the tokens are kept, sealed')
-    .option('--no-browser', 'only tell the page, and wait until you come back from it')
+  made('login', 'Sign in to a server in your browser; tokens are stored encrypted')
+    .option('--no-browser', 'print the address instead of opening a browser')
     .action(async (words: string[], options: LoginOptions) => {
       const { output, end } = begin(options.json === true)
       end(await (await load()).login(words, options, io, output))
     })
-  made('logout', 'forget the tokens for a server, and have them revoked').action(
+  made('logout', 'Sign out of a server: revoke and delete its tokens').action(
     async (words: string[], options: LoginOptions) => {
       const { output, end } = begin(options.json === true)
       end(await (await load()).logout(words, options, io, output))

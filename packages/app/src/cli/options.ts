@@ -6,19 +6,22 @@ export function withConfigOptions(command: Command): Command {
     .addOption(
       new Option(
         '--config <file>',
-        'this config file and no other; may be given again. Default: .mcp.json, jackfield.json, .vscode/mcp.json, .cursor/mcp.json, ~/.config/jackfield/config.json',
+        'use only this config file; repeatable. Default: .mcp.json, jackfield.json, .vscode/mcp.json, .cursor/mcp.json, ~/.config/jackfield/config.json',
       ).argParser((file: string, before: string[] = []) => [...before, file]),
     )
-    .option('--profile <name>', 'only the servers of this profile of the config')
-    .option('--discover', 'also the servers of your other applications')
-    .option('--start-what-this-folder-names', 'start servers that files of this folder name, without asking')
+    .option('--profile <name>', 'only servers of this profile of the config')
+    .option('--discover', 'also use servers of your other applications')
+    .option(
+      '--start-what-this-folder-names',
+      'start servers configured by files of this folder without asking',
+    )
 }
 
 /** Where the activity log and remembered decisions are stored. */
 export function storeOption(): Option {
   return new Option(
     '--store <file>',
-    'SQLite file of the activity log and remembered decisions; default in ~/.local/share/jackfield',
+    'SQLite file of the activity log and decisions; default in ~/.local/share/jackfield',
   )
 }
 
@@ -26,20 +29,20 @@ export function storeOption(): Option {
 export function noStoreOption(): Option {
   return new Option(
     '--no-store',
-    'run without a store: nothing is recorded, and no earlier decision applies, also about changed tools',
+    'run without a store: nothing is recorded and earlier decisions do not apply, including those about changed tools',
   ).preset(':memory:')
 }
 
 /** The result as JSON. */
 export function jsonOption(): Option {
-  return new Option('--json', 'print the result as one JSON document and nothing else')
+  return new Option('--json', 'print the result as one JSON document')
 }
 
 /** Variables for a server that is started by a command after `--`. */
 export function envOption(): Option {
   return new Option(
     '--env <name[=value]>',
-    'a variable for the command after --; without a value, the one it has here. May be given again',
+    'environment variable for the command after --; without a value, inherited. Repeatable',
   ).argParser((variable: string, before: string[] = []) => [...before, variable])
 }
 
@@ -49,8 +52,8 @@ export function withContentOptions(command: Command): Command {
     .addOption(
       new Option(
         '--output <format>',
-        'json, as with --json; markdown; or raw: the text or bytes, unchanged',
+        'json (same as --json), markdown, or raw (unchanged text or bytes)',
       ).choices(['json', 'markdown', 'raw']),
     )
-    .option('--save-media <folder>', 'write images, audio and other binary data to new files there')
+    .option('--save-media <folder>', 'write images, audio and other binary data to new files in this folder')
 }

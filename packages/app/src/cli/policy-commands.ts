@@ -34,23 +34,21 @@ export function addPolicyCommands(program: Command, deps: PolicyCommandDeps): vo
 
 function addPolicy(program: Command, { io, command, begin, withServerOptions }: PolicyCommandDeps): void {
   const load = () => import('../commands/policy.ts')
-  const policy = program
-    .command('policy')
-    .description('what may be called, by which rule, and what is remembered')
+  const policy = program.command('policy').description('Show and test policy rules and remembered decisions')
   const rules = policy.command('rules', { isDefault: true })
   refuseUnknownWords(policy, rules)
   withConfigOptions(rules)
-    .description('every rule, what it says and where it stands')
+    .description('List rules with their verdict and source')
     .addOption(jsonOption())
     .action(async (options: PolicyOptions) => {
       const { output, end } = begin(options.json === true)
       end(await (await load()).rules(options, io, output))
     })
   withServerOptions(policy.command('explain').usage('[options] <target> <tool> [key=value...]'))
-    .description('what policy says about a call, and everything that it follows from; nothing is called')
+    .description('Explain the decision about a call without making it')
     .argument('[words...]')
-    .addOption(new Option('--caller <caller>', 'who wants it').choices(callers).default('chat'))
-    .option('--conversation <id>', 'the conversation it would be in')
+    .addOption(new Option('--caller <caller>', 'caller').choices(callers).default('chat'))
+    .option('--conversation <id>', 'conversation of the call')
     .action(async (words: string[], options: ExplainOptions) => {
       const { output, end } = begin(options.json === true)
       const context: CommandContext<ExplainOptions> = { words, command, options, io, output }
@@ -59,9 +57,9 @@ function addPolicy(program: Command, { io, command, begin, withServerOptions }: 
   policy
     .command('preview')
     .usage('[options] <rule>')
-    .description('which calls of the activity log a rule would have matched')
+    .description('Show which calls of the activity log a rule would have matched')
     .argument('[rule]', `a rule as in the config: '{"verdict":"deny","tool":"delete_*"}'`)
-    .option('--days <count>', 'how far back', positive, 30)
+    .option('--days <count>', 'number of days to search', positive, 30)
     .addOption(storeOption())
     .addOption(jsonOption())
     .action(async (rule: string | undefined, options: PreviewOptions) => {
@@ -70,7 +68,7 @@ function addPolicy(program: Command, { io, command, begin, withServerOptions }: 
     })
   policy
     .command('grants')
-    .description('every answer that is remembered')
+    .description('List remembered decisions')
     .addOption(storeOption())
     .addOption(jsonOption())
     .action(async (options: PolicyOptions) => {
@@ -80,8 +78,8 @@ function addPolicy(program: Command, { io, command, begin, withServerOptions }: 
   policy
     .command('revoke')
     .usage('[options] <id>')
-    .description('take a remembered answer back')
-    .argument('[id]', 'its id, or the beginning of it')
+    .description('Revoke a remembered decision')
+    .argument('[id]', 'id or a prefix of it')
     .addOption(storeOption())
     .addOption(jsonOption())
     .action(async (id: string | undefined, options: PolicyOptions) => {
@@ -94,12 +92,12 @@ function addActivity(program: Command, { io, begin }: PolicyCommandDeps): void {
   const load = () => import('../commands/activity.ts')
   const activity = program
     .command('activity')
-    .description('show what was called, read and asked, and who decided, newest last')
+    .description('Show calls, reads and questions with who decided, newest last')
   activity
     .command('list', { isDefault: true })
-    .description('the newest rows')
-    .option('--server <name>', 'only of this server')
-    .option('--limit <count>', 'so many of the newest rows', whole, 50)
+    .description('List the newest rows')
+    .option('--server <name>', 'only this server')
+    .option('--limit <count>', 'maximum number of rows', whole, 50)
     .addOption(storeOption())
     .addOption(jsonOption())
     .action(async (options: ActivityOptions) => {
@@ -108,8 +106,8 @@ function addActivity(program: Command, { io, begin }: PolicyCommandDeps): void {
     })
   activity
     .command('verify')
-    .description('whether the log is as it was written; prints the hash it ends with')
-    .option('--head <hash>', 'a hash that was printed before and must still be in the log')
+    .description('Verify that the log is unchanged, and print its last hash')
+    .option('--head <hash>', 'hash printed earlier that must still be in the log')
     .addOption(storeOption())
     .addOption(jsonOption())
     .action(async (options: VerifyOptions) => {
@@ -118,8 +116,8 @@ function addActivity(program: Command, { io, begin }: PolicyCommandDeps): void {
     })
   activity
     .command('prune')
-    .description('take the oldest rows away; what is left can still be verified')
-    .requiredOption('--before <time>', 'up to the first row of this time or later: 2027-01-31')
+    .description('Delete the oldest rows; the rest can still be verified')
+    .requiredOption('--before <time>', 'delete rows before this time, such as 2027-01-31')
     .addOption(storeOption())
     .addOption(jsonOption())
     .action(async (options: PruneOptions) => {
@@ -131,9 +129,9 @@ function addActivity(program: Command, { io, begin }: PolicyCommandDeps): void {
 function addStore(program: Command, { io, begin }: PolicyCommandDeps): void {
   program
     .command('store')
-    .description('repair the store of the activity log and remembered decisions')
+    .description('Repair the store of the activity log and decisions')
     .command('set-aside')
-    .description('rename a damaged store, so that the next command begins a new one; nothing is deleted')
+    .description('Rename a damaged store, so that the next command creates a new one; nothing is deleted')
     .addOption(storeOption())
     .addOption(jsonOption())
     .action(async (options: StoreOptions) => {

@@ -28,8 +28,7 @@ import { addSamplingCommands } from './sampling-commands.ts'
 import { addTrustCommands } from './trust-commands.ts'
 import { version } from './version.ts'
 
-const about =
-  'Talks to MCP servers: lists what they offer, calls, reads, completes, watches, and holds conversations.'
+const about = 'Command line for MCP servers: list, call, read, watch and chat.'
 
 const more = `
 The help of a command has examples: jackfield help call. Options that most commands share: jackfield help options.
@@ -108,94 +107,91 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   const lists = () => import('../commands/list.ts')
   server(
     'tools [target] [tool]',
-    'list the tools of a server or of every configured one, or show one tool in full',
+    'List tools of one server or all configured servers, or show one tool in full',
     async () => (await lists()).tools,
-    (made) => made.option('--meter', 'what their definitions cost a model, by server'),
+    (made) => made.option('--meter', 'show how many tokens the definitions take, by server'),
   )
   server(
     'search <words...>',
-    'find tools of every configured server by what they do',
+    'Search tools of all configured servers by what they do',
     async () => (await import('../commands/search.ts')).search,
-    (made) => serverNames(made).option('--limit <count>', 'so many', count, 10),
+    (made) => serverNames(made).option('--limit <count>', 'maximum number of results', count, 10),
   )
   server(
     'find <words...>',
-    'find resources, templates and prompts of every configured server, and texts that were read',
+    'Search resources, resource templates and prompts of all configured servers, and texts that were read',
     async () => (await import('../commands/find.ts')).find,
-    (made) => serverNames(made).option('--limit <count>', 'so many', count, 20),
+    (made) => serverNames(made).option('--limit <count>', 'maximum number of results', count, 20),
   )
   server(
     'run <file>',
-    'run a program (JavaScript or TypeScript) over the tools of every configured server',
+    'Run a JavaScript or TypeScript program that calls tools of the configured servers',
     async () => (await import('../commands/run.ts')).run,
     (made) =>
       serverNames(made)
-        .option('--types', 'show the declarations of what it can use')
-        .option('--max-calls <count>', 'tool calls that it may make', count, 200),
+        .option('--types', 'print the type declarations of the API it can use')
+        .option('--max-calls <count>', 'maximum number of tool calls', count, 200),
   )
   server(
     'generate <client|cli> <target>',
-    'generate a typed client (TypeScript) or a command line from the tools of a server',
+    'Generate a typed client (TypeScript) or a command line from the tools of a server',
     async () => (await import('../commands/generate.ts')).generate,
     (made) =>
       made
         .option('-o, --output-file <file>', 'write the code to a file instead of stdout')
-        .option('--check', 'write nothing; exit with 1 where the file is not what would be generated now'),
+        .option('--check', 'write nothing; exit with 1 if the file is out of date'),
   )
   server(
     'resources [target]',
-    'list the resources and templates of a server, or of every configured one',
+    'List resources and resource templates of one server or all configured servers',
     async () => (await lists()).resources,
-    (made) => made.option('--tree', 'as a tree, by server and the parts of URIs'),
+    (made) => made.option('--tree', 'show a tree by server and URI path'),
   )
   server(
     'prompts [target]',
-    'list the prompts of a server, or of every configured one',
+    'List prompts of one server or all configured servers',
     async () => (await lists()).prompts,
   )
   server(
     'call <target> <tool> [key=value...]',
-    'call a tool',
+    'Call a tool',
     async () => (await import('../commands/call.ts')).call,
     (made) =>
       withContentOptions(made)
-        .option(
-          '--args <json>',
-          'arguments as one JSON object, @file with one, or - for stdin; sent unchecked',
-        )
+        .option('--args <json>', 'arguments as a JSON object, @file or - for stdin; sent without validation')
         .option(
           '--park',
-          'leave questions in the inbox and wait until they are answered (jackfield respond)',
+          'leave questions in the inbox and wait until they are answered with jackfield respond',
         ),
   )
   server(
     'read <target> <uri>',
-    'read a resource',
+    'Read a resource',
     async () => (await import('../commands/read.ts')).read,
     (made) => withContentOptions(made).option('-o, --output-file <file>', 'write the contents to a file'),
   )
   server(
     'prompt <target> <name> [key=value...]',
-    'get a prompt',
+    'Get a prompt',
     async () => (await import('../commands/prompt.ts')).prompt,
     (made) =>
-      withContentOptions(made).option('--preview', 'what a model would be given, and about what it costs'),
+      withContentOptions(made).option('--preview', 'show what a model would get, with an estimate of tokens'),
   )
   server(
     'complete <target> <prompt|template> <argument> <value> [key=value...]',
-    'ask for completions of an argument; key=value are arguments already chosen',
+    'Complete an argument of a prompt or resource template; key=value are arguments already chosen',
     async () => (await import('../commands/complete.ts')).complete,
   )
   server(
     'watch <target> [uri...]',
-    'tell of changes until Ctrl+C',
+    'Watch for changes until Ctrl+C',
     async () => (await import('../commands/watch.ts')).watch,
   )
 
   withConfigOptions(
-    program.command('servers').description('connect every configured server and say how each stands'),
+    program.command('servers').description('Connect all configured servers and show their state'),
   )
-    .option('--watch', 'go on, and follow changes of the files until Ctrl+C')
+    .option('--watch', 'keep running and apply changes of the configuration files until Ctrl+C')
     .addOption(storeOption())
     .addOption(noStoreOption())
     .addOption(jsonOption())
@@ -207,7 +203,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
 
   server(
     'doctor [target]',
-    'look a server over step by step, or every configured one, and say what to do',
+    'Diagnose one server or all configured servers step by step and suggest fixes',
     async () => (await import('../commands/doctor.ts')).doctor,
   )
 
@@ -228,39 +224,39 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
 
   server(
     'replay <id|file> [key=value...]',
-    'do a request of the log again and compare what it gives',
+    'Repeat a request of the log and compare the results',
     async () => (await import('../commands/replay.ts')).replay,
     (made) =>
       made
-        .option('--edit', 'change its arguments first')
-        .option('--save <file>', 'keep it with its result, to be run again as a test'),
+        .option('--edit', 'edit its arguments first')
+        .option('--save <file>', 'save it with its result, to run it as a test'),
   )
   server(
     'respond <id>',
-    'answer a question in the inbox; where its program ended, the call goes on here',
+    'Answer a question in the inbox; if its program has exited, the call continues here',
     async () => (await import('../commands/respond.ts')).respond,
     (made) =>
       made
-        .option('--accept [key=value...]', 'accept a form with these values, or a visit')
+        .option('--accept [key=value...]', 'accept a form with these values, or a URL')
         .option(
           '--send-secrets-as-plain-text',
           'with --accept: send values of fields that seem to ask for a password or the like',
         )
-        .option('--decline', 'tell the server no')
-        .option('--cancel', 'tell the server that you do not answer')
-        .option('--allow', 'allow what is asked')
-        .option('--deny', 'refuse what is asked')
+        .option('--decline', 'decline the request of the server')
+        .option('--cancel', 'cancel without a decision')
+        .option('--allow', 'allow the request')
+        .option('--deny', 'deny the request')
         .option('--args <json>', 'with --allow: call with these arguments instead')
-        .option('--reason <text>', 'why; it stays here, unless the call is denied')
-        .option('--url <address>', 'where the server is, if no config names it'),
+        .option('--reason <text>', 'reason; recorded locally, and sent to the caller if a call is denied')
+        .option('--url <address>', 'address of the server, if no config names it'),
   )
 
   program
     .command('inbox')
-    .description('show the questions that wait for you, of every program on the store, or one of them whole')
-    .argument('[id]', 'the beginning of an id')
-    .option('--all', 'also those that were answered, withdrawn or lost')
-    .option('--server <name>', 'only of this server')
+    .description('List open questions of every program that uses the store, or show one in full')
+    .argument('[id]', 'id or a prefix of it')
+    .option('--all', 'include answered, withdrawn and lost questions')
+    .option('--server <name>', 'only this server')
     .addOption(storeOption())
     .addOption(jsonOption())
     .action(async (id: string | undefined, options: InboxOptions) => {
@@ -279,21 +275,19 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     withServerOptions,
   })
 
-  withConfigOptions(
-    program.command('chat').description('hold a conversation in the terminal, with every configured server'),
-  )
+  withConfigOptions(program.command('chat').description('Chat in the terminal with all configured servers'))
     .addHelpText('after', modelHelp)
     .option('--model <name>', 'provider/model, offline, or script:file.json; see below')
-    .option('--root <folder...>', 'folders that servers may be told of, after asking you')
+    .option('--root <folder...>', 'folders that servers may see after you agree')
     .option('--code', 'let the model write programs that call the tools')
     .option(
       '--max-calls <count>',
-      'tool calls that one message of yours may lead to; the model then waits for you to continue (default: 200)',
+      'maximum number of tool calls per message; the model then waits for you to continue (default: 200)',
       count,
     )
-    .option('--resume [id]', 'go on with a kept conversation; without an id, with the last one')
-    .option('--json', 'lines from stdin, events as lines of JSON on stdout, for programs')
-    .option('--answers <file>', 'answers to questions of servers, for when nobody is there')
+    .option('--resume [id]', 'resume a saved conversation; without an id, the last one')
+    .option('--json', 'read lines from stdin and write events as JSON lines to stdout')
+    .option('--answers <file>', 'file with answers to questions, for unattended runs')
     .addOption(storeOption())
     .addOption(noStoreOption())
     .action(async (options: ChatOptions) => {
@@ -304,19 +298,17 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
 
   program
     .command('start')
-    .description(
-      'start with the servers that come along: a conversation here, or a planned trip without a terminal',
-    )
-    .option('--script', 'hold one whole planning conversation without asking anybody')
+    .description('Try Jackfield with bundled servers: a chat, or a scripted trip without a terminal')
+    .option('--script', 'run the scripted planning conversation')
     .option('--model <name>', 'provider/model, or offline; see jackfield chat --help')
-    .option('--record <file>', 'draw the scripted conversation as an SVG picture')
+    .option('--record <file>', 'write the scripted conversation as an SVG picture')
     .action(async (options: StartOptions) => {
       const { start } = await import('../start/command.ts')
       code = await start(options, io, createOutput(io, false))
     })
 
   const shared = withSharedOptions(
-    program.command('options').usage(' ').description('options that most commands share'),
+    program.command('options').usage(' ').description('Show options shared by most commands'),
   ).action(() => shared.outputHelp())
 
   groupCommands(program)
@@ -349,15 +341,15 @@ function withServerOptions(command: Command): Command {
 /** What most commands take, described by `jackfield help options`. */
 function withSharedOptions(command: Command): Command {
   return withConfigOptions(command)
-    .option('--answers <file>', 'answers to questions of the server, for when nobody is there')
+    .option('--answers <file>', 'file with answers to questions, for unattended runs')
     .addOption(storeOption())
     .addOption(envOption())
     .addOption(noStoreOption())
     .option('--header <header...>', "header for a URL target, as 'Name: value'")
     .option('--era <era>', 'auto, modern or legacy')
-    .option('--revision <date>', 'speak only this revision of the protocol')
-    .option('--timeout <seconds>', 'without an answer or progress', seconds)
-    .option('-v, --verbose', 'show messages on the wire, and what the server writes to stderr')
+    .option('--revision <date>', 'use only this protocol revision')
+    .option('--timeout <seconds>', 'timeout without a response or progress, in seconds', seconds)
+    .option('-v, --verbose', 'show protocol messages and the stderr of the server')
 }
 
 function serverNames(command: Command): Command {

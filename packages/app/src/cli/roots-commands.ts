@@ -5,18 +5,14 @@ import type { Io, Output } from './io.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
 
 const verbs: readonly [name: keyof typeof rootsVerbs, usage: string, does: string][] = [
-  ['add', '<folder>', 'open a folder to the servers that you allow it to'],
-  ['remove', '<folder>', 'close a folder'],
-  [
-    'exclude',
-    '<pattern>',
-    'tell no server of folders like this: a path, or a pattern with * and **, or a name',
-  ],
-  ['include', '<pattern>', 'take such a pattern back'],
-  ['preview', '<server>', 'what a server would see if you allowed everything'],
-  ['allow', '<server> [folder...]', 'let a server know of these folders, or of all that are open'],
-  ['deny', '<server>', 'tell a server of none'],
-  ['forget', '<server>', 'be asked again when a server wants to know'],
+  ['add', '<folder>', 'Open a folder to servers you allow'],
+  ['remove', '<folder>', 'Close a folder'],
+  ['exclude', '<pattern>', 'Hide folders from all servers: a path, a pattern with * and **, or a name'],
+  ['include', '<pattern>', 'Remove such a pattern'],
+  ['preview', '<server>', 'Show what a server would see if you allowed everything'],
+  ['allow', '<server> [folder...]', 'Allow a server to see these folders, or all open ones'],
+  ['deny', '<server>', 'Deny a server all folders'],
+  ['forget', '<server>', 'Forget the decision about a server, so that you are asked again'],
 ]
 
 /** Adds `roots` and what stands below it. `begin` says whether the result is JSON, and gives where it goes. */
@@ -25,9 +21,7 @@ export function addRootsCommands(
   io: Io,
   begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
 ): void {
-  const command = program
-    .command('roots')
-    .description('the folders that servers may be told of, and which server knows which')
+  const command = program.command('roots').description('Show and manage folders that servers may see (roots)')
   const run = (verb: keyof typeof rootsVerbs, made: Command): void => {
     withConfigOptions(made)
       .addOption(storeOption())
@@ -44,10 +38,10 @@ export function addRootsCommands(
     command
       .command('show', { isDefault: true })
       .usage('[options]')
-      .description('every open folder and every server; starts nothing'),
+      .description('List open folders and decisions about servers; starts nothing'),
   )
   for (const [name, usage, does] of verbs) {
     const made = command.command(name).usage(`[options] ${usage}`).description(does)
-    run(name, name === 'add' ? made.option('--name <name>', 'what servers are told that it is called') : made)
+    run(name, name === 'add' ? made.option('--name <name>', 'name shown to servers') : made)
   }
 }

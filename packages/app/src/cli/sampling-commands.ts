@@ -15,7 +15,7 @@ export function addSamplingCommands(
   const sampling = withConfigOptions(
     program
       .command('sampling')
-      .description('show what servers used of your models, and what passes without asking'),
+      .description('Show model usage by servers (sampling), and what passes without review'),
   )
     .addOption(storeOption())
     .addOption(jsonOption())
@@ -27,8 +27,8 @@ export function addSamplingCommands(
   sampling
     .command('revoke')
     .usage('[options] <id>')
-    .argument('[id]', 'the beginning of it')
-    .description('ask again about what passes without asking')
+    .argument('[id]', 'id or a prefix of it')
+    .description('Revoke a permission to pass without review')
     .action(async (id: string | undefined, _options: unknown, made: Command) => {
       const options = made.optsWithGlobals<SamplingOptions>()
       const { output, end } = begin(options.json === true)
@@ -36,8 +36,8 @@ export function addSamplingCommands(
     })
   sampling
     .command('rank')
-    .description('tell which model the preferences of a server would choose, and why')
-    .option('--hint <text...>', "part of a model's name, the most wanted first")
+    .description('Show which model preferences of a server would choose, and why')
+    .option('--hint <text...>', "part of a model's name, in order of preference")
     .option('--cost <share>', 'how much a low price matters, 0 to 1', share)
     .option('--speed <share>', 'how much speed matters, 0 to 1', share)
     .option('--intelligence <share>', 'how much ability matters, 0 to 1', share)

@@ -13,6 +13,7 @@ import { defaultEnvironment } from '@jackfield/sdk/client/stdio'
 import { changeLines } from '../output/definitions.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
+import { createWarnings, type Warnings } from '../output/warnings.ts'
 import { type Answers, answersSurface, modelsNamed } from '../surface/answers-file.ts'
 import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
 import { CliError, ExitCode } from './exit.ts'
@@ -97,7 +98,12 @@ export async function openSession(
     },
   })
   const said: string[] = []
-  tell(host, target, options.verbose === true, said, io, output)
+  const warnings = createWarnings((line) => output.note(line))
+  tell(host, target, options.verbose === true, said, warnings, io, output)
+  const close = async (): Promise<void> => {
+    await host.close()
+    warnings.end()
+  }
   const stop = (): void => {
     host.close()
   }
@@ -112,9 +118,9 @@ export async function openSession(
       throw state.error === undefined ? new McpError('PROTOCOL', state.reason) : errorOf(state.error)
     }
     const asked = surface === person ? person : undefined
-    return { host, server: target.name, person: asked, [Symbol.asyncDispose]: () => host.close() }
+    return { host, server: target.name, person: asked, [Symbol.asyncDispose]: close }
   } catch (error) {
-    await host.close()
+    await close()
     throw error
   } finally {
     io.signal.removeEventListener('abort', stop)
@@ -127,21 +133,33 @@ export function errorOf({ code, message, data }: Failure): Error {
 }
 
 /** Shows what the server says beside its answers; the end of its stderr is kept in `said`. */
-function tell(host: Host, target: Target, verbose: boolean, said: string[], io: Io, output: Output): void {
-  const warned = new Set<string>()
+function tell(
+  host: Host,
+  target: Target,
+  verbose: boolean,
+  said: string[],
+  warnings: Warnings,
+  io: Io,
+  output: Output,
+): void {
   host.on((event) => {
     if (event.type === 'log') {
       const { level, logger, data } = event
       const from = logger === undefined ? '' : ` ${oneLine(logger)}`
-      output.note(`[${level}]${from}: ${plain(typeof data === 'string' ? data : JSON.stringify(data))}`)
+      const line = `[${level}]${from}: ${plain(typeof data === 'string' ? data : JSON.stringify(data))}`
+      if (level === 'warning') warnings.show(event.server, line)
+      else output.note(line)
     }
     if (event.type === 'trust' && event.accepted !== undefined) {
       const head = `! ${oneLine(event.server)} changed what it says about itself since it was last started so:`
       output.note([head, ...changeLines(event.accepted, paletteFor(io.stderr, io.env))].join('\n'))
     }
-    if (event.type === 'warning' && !warned.has(event.message)) {
-      warned.add(event.message)
-      output.note(`! ${oneLine(event.message)}`)
+    if (event.type === 'warning') warnings.show(event.server, `! ${oneLine(event.message)}`)
+    if (event.type === 'sampling') {
+      const { server, model } = event
+      output.note(
+        `${oneLine(server)} asked for a model's answer: the built-in planner (${oneLine(model)}) gave it, without network or cost.`,
+      )
     }
     if (event.type === 'login') output.note(`Sign in at the page that opens, or here:\n  ${plain(event.url)}`)
     if (event.type === 'stderr') {

@@ -1,12 +1,12 @@
 import { homedir } from 'node:os'
-import type { AskInput, HostOptions, LayeredConfig } from '@jackfield/host'
+import type { AskInput, HostOptions, LayeredConfig, SamplingSettings } from '@jackfield/host'
 import { credentialStore, type SecretsIo, secretStore } from './secrets.ts'
 import type { ConfigChoice } from './target.ts'
 
 /** What a host takes from the configuration, and from where this program runs; the servers are not among it. */
 export function hostSettings(
   config: LayeredConfig | undefined,
-  options: ConfigChoice,
+  options: ConfigChoice & { answers?: unknown },
   io: SecretsIo,
   askInput?: AskInput,
 ): Omit<HostOptions, 'servers' | 'models'> {
@@ -17,6 +17,7 @@ export function hostSettings(
     ...config?.limits,
     ...(config !== undefined && { log: config.log }),
     ...(config !== undefined && { sampling: config.sampling }),
+    ...(options.answers !== undefined && { sampling: reviewedByFile(config?.sampling) }),
     workspace: io.cwd,
     env: io.env,
     home: io.env.HOME ?? homedir(),
@@ -25,4 +26,12 @@ export function hostSettings(
     ...(askInput !== undefined && { askInput }),
     startProjectServers: options.startWhatThisFolderNames === true,
   }
+}
+
+/** A file of answers decides about every request of a server for a model, also where the offline planner would answer. */
+function reviewedByFile(sampling: SamplingSettings = {}): SamplingSettings {
+  const servers = Object.entries(sampling.servers ?? {}).map(
+    ([name, { reviewOffline: _, ...settings }]) => [name, settings] as const,
+  )
+  return { ...sampling, servers: Object.fromEntries(servers), reviewOffline: true }
 }

@@ -117,7 +117,7 @@ export async function explainConfig(
     `${short(place, io)}${row === undefined ? '' : `:${row}`}`
   const tableOf = (fields: readonly (FieldOrigin & { value: string })[]): string =>
     table(
-      ['FIELD', 'VALUE', 'FROM', 'THERE'],
+      ['FIELD', 'VALUE', 'FROM', 'PATH'],
       fields.map(({ field, value, file, line, path }) => [
         oneLine(field),
         oneLine(value, 60),

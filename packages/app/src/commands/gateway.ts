@@ -214,6 +214,6 @@ async function tokensIn(file: string): Promise<Record<string, string>> {
     if (typeof token !== 'string') throw fault(`has no text as the token of ${name}`)
     tokens[name] = token
   }
-  if (Object.keys(tokens).length === 0) throw fault('names nobody')
+  if (Object.keys(tokens).length === 0) throw fault('names no user')
   return tokens
 }

@@ -2,6 +2,7 @@ import { createHost, type Host, type InboxItem } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { storeFile, storeToRead } from '../cli/store.ts'
+import { readLayers } from '../cli/target.ts'
 import { answerWith } from '../forms/later.ts'
 import { age } from '../output/age.ts'
 import { pretty } from '../output/content.ts'
@@ -34,12 +35,25 @@ export async function inbox(
     ...(options.all === true && { state: 'all' }),
     ...(server !== undefined && { server }),
   })
+  if (server !== undefined && items.length === 0) await refuseUnknown(server, host, io)
   output.result({ store, questions: items.map(jsonOf) }, () => {
     const heading = output.palette.dim(store)
     if (items.length > 0) return `${heading}\n${inboxTable(items, output, Date.now(), options.store)}`
-    return `${heading}\nNo question waits for you.${options.all === true ? '' : ' jackfield inbox --all shows those that were answered.'}`
+    return `${heading}\nNo open questions.${options.all === true ? '' : ' jackfield inbox --all shows those that were answered.'}`
   })
   return ExitCode.done
+}
+
+/** Throws a usage error for a server that no config names and that never asked anything. */
+async function refuseUnknown(server: string, host: Host, io: Io): Promise<void> {
+  const { servers } = await readLayers({}, io)
+  const asked = host.inbox.list({ state: 'all' }).map(({ question }) => question.cause.server)
+  const known = [...new Set([...Object.keys(servers), ...asked])].sort()
+  if (known.includes(server)) return
+  const has = known.length === 0 ? 'No server is known' : `Known are: ${oneLine(known.join(', '), 400)}`
+  throw usageError(
+    `There is no server "${oneLine(server)}". ${has}. jackfield inbox lists the questions of all.`,
+  )
 }
 
 /** A host on the store alone. Looking makes no store; there is nothing to see in one that is not there. */

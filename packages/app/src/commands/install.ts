@@ -77,13 +77,17 @@ export async function install(
   const given = { set, known: await secretsFor(plan, io) }
   // Where no values can be asked for later, what is missing is known now.
   const early = personAt(io) === undefined ? await valuesFor(plan, given, io, output) : undefined
-  if (early !== undefined) plan.config(early)
-  if (!(await agreed(plan, { person, lines }, options, io))) {
+  const refused = (): ExitCode => {
+    io.signal.throwIfAborted()
     output.note('Nothing was installed.')
     return ExitCode.toolError
   }
-  const values = early ?? (await valuesFor(plan, given, io, output))
-  const config = plan.config(values)
+  if (early !== undefined) plan.config(early.values)
+  if (!(await agreed(plan, { person, lines }, options, io))) return refused()
+  const wanted = early ?? (await valuesFor(plan, given, io, output))
+  if (wanted === undefined) return refused()
+  const config = plan.config(wanted.values)
+  for (const [name, value] of wanted.secrets) await secretStore(io).set(name, value)
   await bundle?.unpack()
   await addServer(file, plan.name, config)
   const started = options.start ? await startOnce(plan.name, config, options, io) : undefined
@@ -222,7 +226,7 @@ function whoAgrees(
   const person = options.yes === true ? undefined : personAt(io)
   if (person === undefined) output.note(lines.join('\n'))
   if (person === undefined && options.yes !== true) {
-    throw usageError('Nobody is there to ask. Look at what would run, and add --yes to install it.')
+    throw usageError('There is no terminal to ask in. Review what would run, and add --yes to install it.')
   }
   return person
 }
@@ -290,13 +294,21 @@ async function secretsFor({ name, needs }: InstallPlan, io: Io): Promise<Readonl
   }
 }
 
+interface Values {
+  values: Record<string, string[]>
+  /** Secrets that were typed, to be kept under these names. */
+  secrets: Map<string, string>
+}
+
+/** The values of what the plan needs; undefined where the user cancels with Esc. */
 async function valuesFor(
   plan: InstallPlan,
   { set, known }: { set: Record<string, string[]>; known: ReadonlySet<string> },
   io: Io,
   output: Output,
-): Promise<Record<string, string[]>> {
+): Promise<Values | undefined> {
   const values = { ...set }
+  const secrets = new Map<string, string>()
   const ask = personAt(io)?.askInput
   for (const need of plan.needs) {
     const { id, secret } = need
@@ -305,18 +317,19 @@ async function valuesFor(
       values[id] = ['']
       continue
     }
-    const typed =
-      need.required || need.default === undefined ? await ask?.(plan.name, inputOf(need)) : undefined
-    if (typed === undefined || typed === '') {
+    const isAsked = ask !== undefined && (need.required || need.default === undefined)
+    const typed = isAsked ? await ask(plan.name, inputOf(need)) : ''
+    if (typed === undefined) return undefined
+    if (typed === '') {
       if (secret !== undefined && need.required) {
         output.note(`It needs a secret before it starts: jackfield secret set ${oneLine(secret)}`)
       }
       continue
     }
-    if (secret !== undefined) await secretStore(io).set(secret, typed)
+    if (secret !== undefined) secrets.set(secret, typed)
     values[id] = [secret === undefined ? typed : '']
   }
-  return values
+  return { values, secrets }
 }
 
 function inputOf({ id, description, secret, options, ...rest }: NeededValue): ConfigInput {

@@ -1,6 +1,8 @@
 import { makeVisible } from '@jackfield/host'
 import type { JsonSchema, Prompt, Resource, ResourceTemplate, Tool } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import type { Output } from '../cli/io.ts'
+import type { Session } from '../cli/session.ts'
 import { pretty, size } from '../output/content.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -33,7 +35,7 @@ export async function tools(context: CommandContext<ToolsOptions>): Promise<Exit
   if (name === undefined) {
     if (all.length === 0) refuseEmptyList(session, ['tool'])
     output.result({ tools: all }, () => toolTable(all, output))
-    for (const line of outOfUseLines(session.host.trust.server(session.server))) output.note(line)
+    noteOutOfUse(session, toolLists.kinds, output)
     return ExitCode.done
   }
   if (!all.some((tool) => tool.name === name)) refuseHeldBack(session, { what: 'tool', name })
@@ -56,6 +58,7 @@ export async function resources(context: CommandContext<ResourcesOptions>): Prom
   output.result({ resources: direct, resourceTemplates: templates }, () =>
     resourceTables(direct, templates, output),
   )
+  noteOutOfUse(session, resourceLists.kinds, output)
   return ExitCode.done
 }
 
@@ -69,7 +72,17 @@ export async function prompts(context: CommandContext): Promise<ExitCode> {
   const all = session.host.prompts().map(({ prompt }) => prompt)
   if (all.length === 0) refuseEmptyList(session, ['prompt'])
   output.result({ prompts: all }, () => promptTable(all, output))
+  noteOutOfUse(session, promptLists.kinds, output)
   return ExitCode.done
+}
+
+/** Names what of a list is out of use, with the reason. */
+function noteOutOfUse(
+  { host, server }: Pick<Session, 'host' | 'server'>,
+  kinds: ServerLists['kinds'],
+  output: Output,
+): void {
+  for (const line of outOfUseLines(host.trust.server(server), kinds)) output.note(line)
 }
 
 const toolLists: ServerLists = {
@@ -78,7 +91,7 @@ const toolLists: ServerLists = {
   isEmpty: (host, server) => !host.tools().some((entry) => entry.server === server),
   of: (host, server, look) => {
     const own = host.tools().flatMap((entry) => (entry.server === server ? [entry.tool] : []))
-    const held = outOfUseLines(host.trust.server(server))
+    const held = outOfUseLines(host.trust.server(server), toolLists.kinds)
     return { result: { tools: own }, text: [toolTable(own, look), ...held].join('\n') }
   },
 }
@@ -93,7 +106,10 @@ const resourceLists: ServerLists = {
     const templates = host.templates().flatMap((entry) => (entry.server === server ? [entry.template] : []))
     return {
       result: { resources: own, resourceTemplates: templates },
-      text: resourceTables(own, templates, look),
+      text: [
+        resourceTables(own, templates, look),
+        ...outOfUseLines(host.trust.server(server), resourceLists.kinds),
+      ].join('\n'),
     }
   },
 }
@@ -104,7 +120,8 @@ const promptLists: ServerLists = {
   isEmpty: (host, server) => !host.prompts().some((entry) => entry.server === server),
   of: (host, server, look) => {
     const own = host.prompts().flatMap((entry) => (entry.server === server ? [entry.prompt] : []))
-    return { result: { prompts: own }, text: promptTable(own, look) }
+    const held = outOfUseLines(host.trust.server(server), promptLists.kinds)
+    return { result: { prompts: own }, text: [promptTable(own, look), ...held].join('\n') }
   },
 }
 

@@ -37,7 +37,7 @@ export async function login(
   const tools = host.tools().length
   output.result({ server: name, state: 'ready', already, tools }, () =>
     already
-      ? `${plain(name)} is ready; nobody needs to sign in. To sign in as somebody else: jackfield logout ${plain(name)}`
+      ? `${plain(name)} is ready; no sign-in is needed. To sign in as another user: jackfield logout ${plain(name)}`
       : `Signed in. ${plain(name)} is ready, with ${tools} ${tools === 1 ? 'tool' : 'tools'}.`,
   )
   return ExitCode.done
@@ -64,7 +64,7 @@ function signedOut(server: string, revocation: Revocation): string {
   const said = `Signed out of ${plain(server)}.`
   switch (revocation.outcome) {
     case 'none':
-      return `Nobody was signed in at ${plain(server)}.`
+      return `No user was signed in at ${plain(server)}.`
     case 'revoked':
       return `${said} The tokens are revoked.`
     case 'unsupported':
@@ -78,7 +78,7 @@ async function targetOf(words: string[], options: LoginOptions, io: Io, command:
   if (words.length === 0) throw needed(command)
   const { target } = await takeTarget({ words, command: undefined }, options, io)
   if ('url' in target.server) return target
-  throw usageError(`${plain(target.name)} is a program; nobody signs in there.`)
+  throw usageError(`${plain(target.name)} is a program and has no sign-in.`)
 }
 
 function needed(command: string): CliError {

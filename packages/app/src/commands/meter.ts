@@ -37,7 +37,7 @@ function meterText(meter: ToolMeter, look: TableOptions): string {
   ])
   rows.push(['all', `${meter.tools}`, `${meter.tokens}`, ''])
   return [
-    table(['SERVER', 'TOOLS', 'TOKENS', 'DEAREST'], rows, look),
+    table(['SERVER', 'TOOLS', 'TOKENS', 'LARGEST'], rows, look),
     '',
     meter.why,
     palette.dim(

@@ -44,7 +44,7 @@ export async function rules(options: PolicyOptions, io: Io, output: Output): Pro
       oneLine(rule.author ?? ''),
       aboutRule(rule),
     ])
-    return `${table(['RULE', 'SAYS', 'AUTHOR', 'ABOUT'], rows, { palette, columns })}\n${palette.dim(`${count}; deny before ask before allow. ${rest}`)}`
+    return `${table(['RULE', 'VERDICT', 'AUTHOR', 'ABOUT'], rows, { palette, columns })}\n${palette.dim(`${count}; deny before ask before allow. ${rest}`)}`
   })
   return ExitCode.done
 }
@@ -155,7 +155,7 @@ function previewed(
 ): string {
   const { matched, considered, uncertain } = told
   const unsure =
-    uncertain === 0 ? '' : ` ${uncertain} more cannot be told about: their arguments were too long to keep.`
+    uncertain === 0 ? '' : ` ${uncertain} more are undecided: their arguments were too long to keep.`
   const counts = `It would have matched ${matched.length} of ${considered} calls of the last ${days} days.${unsure}`
   const heading = `${verdictText(rule.verdict)}  ${aboutRule(rule)}`
   if (matched.length === 0) return `${heading}\n${counts}`
@@ -170,7 +170,7 @@ function previewed(
     verdictText(call.verdict),
     oneLine(`${call.tool} of ${call.server}`),
   ])
-  const heads = ['ROW', 'WHEN', 'CALLER', 'WAS', 'BY RULE', 'ENDED', 'WOULD BE', 'TOOL']
+  const heads = ['ROW', 'WHEN', 'CALLER', 'WAS', 'BY RULE', 'OUTCOME', 'WOULD BE', 'TOOL']
   return `${heading}\n${table(heads, rows, { palette, columns })}\n${counts}`
 }
 
@@ -193,7 +193,7 @@ export async function grants(options: PolicyOptions, io: Io, output: Output): Pr
       aboutGrant(grant),
     ])
     const count = `${list.length} ${list.length === 1 ? 'answer' : 'answers'}; jackfield policy revoke <id> takes one back.`
-    return `${palette.dim(store)}\n${table(['ID', 'SAYS', 'KEPT', 'SINCE', 'FOR'], rows, { palette, columns })}\n${palette.dim(count)}`
+    return `${palette.dim(store)}\n${table(['ID', 'VERDICT', 'KEPT', 'SINCE', 'FOR'], rows, { palette, columns })}\n${palette.dim(count)}`
   })
   return ExitCode.done
 }

@@ -40,7 +40,7 @@ export async function searchRegistry(
     const next = nextCursor === undefined ? [] : [`More: add --cursor ${oneLine(nextCursor)}`]
     return [
       heading,
-      table(['NAME', 'VERSION', 'KIND', 'WHAT IT DOES'], rows, output),
+      table(['NAME', 'VERSION', 'KIND', 'DESCRIPTION'], rows, output),
       ...next,
       'Install one with: jackfield install NAME',
     ].join('\n')

@@ -49,7 +49,7 @@ export async function respond(context: CommandContext<RespondOptions>): Promise<
   if (answer === undefined && !unfinished) return ExitCode.done
   if (item.waits && answer !== undefined) {
     answered(() => host.inbox.answer(item.id, answer, by))
-    output.result({ id: item.id, state: 'answered' }, () => 'Answered. The program that asked goes on.')
+    output.result({ id: item.id, state: 'answered' }, () => 'Answered. The program that asked continues.')
     return ExitCode.done
   }
   if (unfinished && !isUnfinished(host, item)) throw refused(item)
@@ -78,7 +78,7 @@ async function goOn(
     const rest = host.inbox.list().filter(({ question }) => JSON.stringify(question.cause) === cause)
     output.result({ id: item.id, state: 'answered', open: rest.map(({ id }) => id) }, () =>
       [
-        'Answered. The call goes on when its other questions are answered too:',
+        'Answered. The call continues when its other questions are answered too:',
         ...rest.map((other) => `  ${answerWith(other.id, options.store)}`),
       ].join('\n'),
     )
@@ -117,7 +117,7 @@ async function targetOf(item: InboxItem, context: CommandContext<RespondOptions>
     (error: unknown) => {
       if (command !== undefined || options.url !== undefined) throw error
       throw usageError(
-        `The call goes on here, and for that its server is needed: no config names "${oneLine(name)}". Add --url <address>, or -- <command>, as in the call.`,
+        `The call continues here, which needs its server: no config names "${oneLine(name)}". Add --url <address>, or -- <command>, as in the call.`,
       )
     },
   )

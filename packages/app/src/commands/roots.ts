@@ -55,7 +55,7 @@ export const rootsVerbs = {
     const removed = await host.roots.remove(folder)
     output.result({ folder, removed }, () =>
       removed
-        ? `No server is told of ${oneLine(folder)} any more.`
+        ? `${oneLine(folder)} is no longer shared with any server.`
         : `${oneLine(folder)} is not open. See: jackfield roots`,
     )
   },
@@ -64,7 +64,7 @@ export const rootsVerbs = {
     host.roots.exclude(pattern)
     output.result(
       { excluded: host.roots.excluded() },
-      () => `No server is told of folders like ${oneLine(pattern)}.`,
+      () => `Folders like ${oneLine(pattern)} are not shared with any server.`,
     )
   },
   include: async (words, { host, output }) => {
@@ -99,14 +99,14 @@ export const rootsVerbs = {
     const roots = await host.roots.allow(server, 'command line', places)
     output.result({ server, roots }, () =>
       roots.length === 0
-        ? `There is no folder that ${oneLine(server)} could be told of. Open one with: jackfield roots add <folder>`
+        ? `There is no folder to share with ${oneLine(server)}. Open one with: jackfield roots add <folder>`
         : `${oneLine(server)} may know: ${roots.map(({ uri }) => pathOf(uri)).join(', ')}`,
     )
   },
   deny: async (words, { host, output }) => {
     const server = only(words, 'deny <server>')
     await host.roots.deny(server, 'command line')
-    output.result({ server, roots: [] }, () => `${oneLine(server)} is told of no folder.`)
+    output.result({ server, roots: [] }, () => `No folder is shared with ${oneLine(server)}.`)
   },
   forget: async (words, { host, output }) => {
     const server = only(words, 'forget <server>')
@@ -163,7 +163,7 @@ function overview(
     const shown = cautious ? rows : rows.map((row) => row.slice(0, 2))
     parts.push(
       palette.dim(`${folders.length} open`),
-      table(['FOLDER', 'FROM', ...(cautious ? ['LOOK OUT FOR'] : [])], shown, output),
+      table(['FOLDER', 'FROM', ...(cautious ? ['WARNINGS'] : [])], shown, output),
     )
   }
   if (excluded.length > 0)
@@ -177,7 +177,7 @@ function overview(
         ? `you are asked about ${asks.length}`
         : known.map(({ uri }) => pathOf(uri)).join('\n') || 'none',
     ])
-    parts.push('', table(['SERVER', 'STATE', 'ASKED', 'MAY KNOW'], rows, output))
+    parts.push('', table(['SERVER', 'STATE', 'ASKED', 'SHARED'], rows, output))
   }
   const asking = stands.filter(({ asked }) => asked !== undefined)
   if (asking.length > 0) parts.push('', ...advice(asking, servers, output))

@@ -40,9 +40,9 @@ export async function sampling(options: SamplingOptions, io: Io, output: Output)
     const now = Date.now()
     const used =
       usage.length === 0
-        ? 'No server asked a model in the last 24 hours. Limits stand under "sampling" in the "jackfield" section of the config.'
+        ? 'No server asked a model in the last 24 hours. Set limits under "sampling" in the "jackfield" section of the config.'
         : table(
-            ['SERVER', 'LAST MINUTE', 'LAST 24 H', 'TOKENS', 'MONEY', 'WITHOUT ASKING', 'LAST'],
+            ['SERVER', 'LAST MINUTE', 'LAST 24 H', 'TOKENS', 'MONEY', 'UNREVIEWED', 'LAST'],
             usage.map((row) => usageRow(row, now)),
             output,
           )
@@ -50,7 +50,7 @@ export async function sampling(options: SamplingOptions, io: Io, output: Output)
       grants.length === 0
         ? 'Nothing passes without asking you.'
         : `${palette.bold(`Passes without asking: ${grants.length}`)}\n${table(
-            ['SERVER', 'WHAT', 'FOR HOW LONG', 'SINCE', 'TAKE BACK WITH'],
+            ['SERVER', 'WHAT', 'SCOPE', 'SINCE', 'REVOKE WITH'],
             grants.map((grant) => grantRow(grant, now)),
             output,
           )}`
@@ -127,7 +127,7 @@ const lengths: Readonly<Record<SamplingGrant['scope'], string>> = {
 function grantRow({ id, server, stage, scope, at }: SamplingGrant, now: number): string[] {
   return [
     oneLine(server),
-    stage === 'request' ? 'what it asks' : 'what it is told',
+    stage === 'request' ? 'requests' : 'responses',
     lengths[scope],
     at === undefined ? '' : ago(at, now),
     id === undefined ? 'the config' : `jackfield sampling revoke ${id.slice(0, 8)}`,

@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import * as clack from '@clack/prompts'
+import { createHost } from '@jackfield/host'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
 import { secretStore } from '../cli/secrets.ts'
+import { storeFile } from '../cli/store.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 const leastRedacted = 6
@@ -57,10 +60,19 @@ export async function removeSecret(
 ): Promise<ExitCode> {
   const [name] = words
   if (name === undefined) throw usageError('Which secret? jackfield secret list shows their names.')
-  if (!(await secretStore(io).remove(name)))
+  if (!(await forget(name, io)))
     throw usageError(`There is no secret "${oneLine(name)}". jackfield secret list shows those there are.`)
   output.result({ name, removed: true }, () => `${oneLine(name)} is gone.`)
   return ExitCode.done
+}
+
+/** Forgets a secret, or the remembered answer to an input of a config that is no secret; false where there is neither. */
+async function forget(name: string, io: Io): Promise<boolean> {
+  const secrets = secretStore(io)
+  const store = storeFile(undefined, io)
+  if (!existsSync(store)) return secrets.remove(name)
+  await using host = createHost({ servers: {}, models: [], store, secrets })
+  return await host.secrets.remove(name)
 }
 
 async function valueFor(name: string, io: Io): Promise<string> {

@@ -60,7 +60,7 @@ export async function decide(
   const done = host.trust[verb](name, chosen)
   const past = { accept: 'accepted', block: 'blocked', reset: 'forgotten' }[verb]
   output.result({ server, [past]: done }, () => {
-    if (done.length === 0) return `Nothing of ${oneLine(server)} waits for you.`
+    if (done.length === 0) return `Nothing of ${oneLine(server)} needs a decision.`
     const lines = done.map((item) => `  ${titleOf(item)}`)
     const after = verb === 'reset' ? '\nWhat it says next is pinned as at first use.' : ''
     return `${count(done.length, 'thing')} of ${oneLine(server)} ${past}:\n${lines.join('\n')}${after}`
@@ -68,11 +68,14 @@ export async function decide(
   return ExitCode.done
 }
 
-/** What a server offers and is out of use: what it is, why, and how to look at it. */
-export function outOfUse({ server, items }: ServerTrust): (TrustItem & { reason: string; look: string })[] {
+/** What a server offers and is out of use, of these kinds or all: what it is, why, and how to look at it. */
+export function outOfUse(
+  { server, items }: ServerTrust,
+  kinds?: readonly TrustItem['what'][],
+): (TrustItem & { reason: string; look: string })[] {
   const look = `jackfield trust ${oneLine(server)}`
   return items
-    .filter(({ state, listed }) => state !== 'pinned' && listed)
+    .filter(({ what, state, listed }) => state !== 'pinned' && listed && kinds?.includes(what) !== false)
     .map(({ what, name, state, changes, findings }) => {
       const danger = findings.find(({ severity }) => severity === 'danger')
       const isNew = changes.every(({ kind }) => kind === 'added')
@@ -84,9 +87,9 @@ export function outOfUse({ server, items }: ServerTrust): (TrustItem & { reason:
 const mostLines = 10
 
 /** The same in a line each, for a person; after ten, how many more there are. */
-export function outOfUseLines(server: ServerTrust): string[] {
+export function outOfUseLines(server: ServerTrust, kinds?: readonly TrustItem['what'][]): string[] {
   const shown = oneLine(server.server)
-  const all = outOfUse(server)
+  const all = outOfUse(server, kinds)
   const lines = all.slice(0, mostLines).map(({ what, name, reason, look }) => {
     const use = `jackfield trust accept ${shown} ${oneLine(name)}`
     return `${titleOf({ what, name })} of ${shown} is out of use. ${reason} See "${look}", then use it with "${use}".`
@@ -102,7 +105,7 @@ export function refuseHeldBack(
 ): void {
   const item = host.trust.server(server).items.find((one) => one.what === what && one.name === name)
   if (item === undefined || item.state === 'pinned' || !item.listed) return
-  const why = item.state === 'blocked' ? 'you blocked it' : 'nobody has accepted it as it is now'
+  const why = item.state === 'blocked' ? 'you blocked it' : 'it has not been accepted as it is now'
   const shown = oneLine(server)
   throw new CliError(
     ExitCode.outOfUse,

@@ -23,7 +23,7 @@ export async function watch(context: CommandContext): Promise<ExitCode> {
   )
   output.note(
     honored.length === 0
-      ? 'The server tells of no changes.'
+      ? 'The server does not report changes.'
       : `Watching ${honored.join(', ')}. Ctrl+C ends it.`,
   )
   if (honored.length === 0) return ExitCode.done

@@ -83,7 +83,7 @@ function startOf({ id, cause }: ElicitationQuestion, fields: readonly FormField[
 async function refuse({ id }: ElicitationQuestion, prompter: Prompter): Promise<Answer | undefined> {
   for (;;) {
     const choice = await prompter.select<Refusal | 'later'>({
-      message: 'What should the server be told?',
+      message: 'What should the server get?',
       options: [...refusals(), later(id, prompter)],
     })
     if (choice === 'later' || choice === cancelled) return undefined

@@ -84,7 +84,7 @@ async function askFinished(
     const choice = await prompter.select({
       message: 'Did you finish there?',
       options: [
-        { value: 'finished', label: 'Yes, go on' },
+        { value: 'finished', label: 'Yes, continue' },
         {
           value: 'later',
           label: 'Not yet: leave it in the inbox',
@@ -93,7 +93,7 @@ async function askFinished(
         },
         ...(page.opens ? [{ value: 'open', label: opened ? 'Open the page again' : 'Open the page' }] : []),
         { value: 'copy', label: 'Copy the address', hint: 'where the terminal lets programs copy' },
-        { value: 'abandon', label: 'Abandon it', hint: 'the server is told that you closed the question' },
+        { value: 'abandon', label: 'Abandon it', hint: 'sent to the server as closed without a decision' },
       ],
       initial: 'finished',
     })

@@ -21,7 +21,7 @@ export function heading(
   palette: Palette,
 ): string[] {
   const server = oneLine(cause.server)
-  const called = cause.caller === undefined ? 'somebody called' : callers[cause.caller]
+  const called = cause.caller === undefined ? 'a caller called' : callers[cause.caller]
   return [
     `${palette.bold(server)} ${asks}`,
     ...(origin === undefined ? [] : [palette.dim(`  ${server} is ${oneLine(origin, 160)}`)]),

@@ -6,9 +6,9 @@ export type Refusal = 'decline' | 'decline-why' | 'cancel'
 /** The ways to say no, for the end of every list of choices. */
 export function refusals(decline = 'Decline'): { value: Refusal; label: string; hint: string }[] {
   return [
-    { value: 'decline', label: decline, hint: 'the server is told no' },
+    { value: 'decline', label: decline, hint: 'sent to the server as a refusal' },
     { value: 'decline-why', label: 'Decline, and note why…', hint: 'the note stays in your activity log' },
-    { value: 'cancel', label: 'Cancel', hint: 'the server is told that you closed the question' },
+    { value: 'cancel', label: 'Cancel', hint: 'sent to the server as closed without a decision' },
   ]
 }
 

@@ -30,7 +30,7 @@ export function folderLines(folders: readonly FolderPreview[], palette: Palette)
 /** What there is to know about a folder, the worst by shape and colour. */
 export function rootFindingLines(findings: readonly RootFinding[], palette: Palette): string[] {
   const marks = {
-    refused: `${palette.red('✗')} not told:`,
+    refused: `${palette.red('✗')} not shared:`,
     danger: palette.red('▲'),
     warning: palette.yellow('!'),
     note: palette.dim('·'),

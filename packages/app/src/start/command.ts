@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { PolicyRule } from '@jackfield/host'
 import { hold } from '../chat/command.ts'
 import type { ExitCode } from '../cli/exit.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
@@ -12,6 +13,27 @@ export interface StartOptions {
   model?: string
   record?: string
 }
+
+/**
+ * What needs no answer in `jackfield start`: tools that only search, and a new file in the sample folder, which the travel
+ * server writes only after the question about folders. Booking, the calendar, e-mail and replaced files are asked about.
+ */
+const startRules: PolicyRule[] = [
+  { id: 'searching is fine', verdict: 'allow', server: 'travel', tool: '*Flight*' },
+  {
+    id: 'a new file in the sample folder is fine',
+    verdict: 'allow',
+    server: 'travel',
+    tool: 'saveItinerary',
+  },
+  {
+    id: 'a file is replaced',
+    verdict: 'ask',
+    server: 'travel',
+    tool: 'saveItinerary',
+    arguments: [{ at: '/overwrite', equals: true }],
+  },
+]
 
 /** `jackfield start`: a conversation at the terminal, or one whole planned trip where there is none. */
 export async function start(options: StartOptions, io: Io, output: Output): Promise<ExitCode> {
@@ -29,7 +51,7 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
       servers,
       store: resolve(home, 'host.db'),
       roots: [{ uri: pathToFileURL(folder).href, name: 'sample' }],
-      rules: [{ id: 'searching is fine', verdict: 'allow', server: 'travel', tool: 'searchFlights' }],
+      rules: startRules,
     },
     modelsInUse(io.env, options.model, []),
     undefined,

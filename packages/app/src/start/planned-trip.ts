@@ -75,6 +75,8 @@ async function hold(
     models: [...models],
     surface: scriptedPerson(transcript, planner),
     roots: [{ uri: pathToFileURL(folder).href, name: 'sample' }],
+    // Shown here, although the planner would pass without it.
+    sampling: { reviewOffline: true },
     rules: [
       { id: 'looking is fine', verdict: 'allow', server: 'travel', tool: '*Flight*' },
       { id: 'reading files is fine', verdict: 'allow', server: 'files', tool: 'read_*' },

@@ -27,7 +27,11 @@ export async function bundledServers(options: { database: string; folder: string
   for (const [name, entry, args] of wanted) {
     const program = await programOf(entry)
     if (program === undefined) missing.set(name, entry)
-    else servers[name] = { command: process.execPath, args: [program, ...args] }
+    else {
+      const server = { command: process.execPath, args: [program, ...args] }
+      // The file server is given its folder as an argument, and the other one writes no files.
+      servers[name] = name === 'travel' ? server : { ...server, roots: false }
+    }
   }
   const travel = missing.get('travel')
   if (travel !== undefined) {

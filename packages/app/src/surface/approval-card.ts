@@ -26,7 +26,7 @@ const askers: Readonly<Record<NonNullable<Question['cause']['caller']>, string>>
 export function heading(question: Question, palette: Palette): string[] {
   const { cause, decision, labels, origin, findings = [], problem } = question
   const { tool, server } = question.tool
-  const who = cause.caller === undefined ? 'Somebody wants to call' : askers[cause.caller]
+  const who = cause.caller === undefined ? 'A caller wants to call' : askers[cause.caller]
   const title = oneLine(tool.title ?? tool.annotations?.title ?? '', 80)
   const name = palette.bold(oneLine(tool.name))
   const named = title === '' || title === tool.name ? name : `${palette.bold(title)} (${name})`

@@ -14,6 +14,7 @@ type Choice =
   | 'allow'
   | 'allow-read-only'
   | 'show'
+  | 'allow-conversation'
   | 'allow-for'
   | 'edit'
   | 'respond'
@@ -66,6 +67,12 @@ export async function askApproval(
       }
       case 'allow':
         return { verdict: 'allow', ...(edited && { arguments: args }) }
+      case 'allow-conversation':
+        return {
+          verdict: 'allow',
+          ...(edited && { arguments: args }),
+          remember: { scope: 'conversation' },
+        }
       case 'allow-for': {
         const remember = await askRemember(question, prompter, edited, 'narrowest')
         if (remember === cancelled) break
@@ -84,7 +91,7 @@ export async function askApproval(
       }
       case 'deny-why': {
         const reason = await prompter.text({
-          message: 'Why not? The caller is told',
+          message: 'Reason (sent to the caller)',
           validate: () => undefined,
         })
         if (reason === cancelled) break
@@ -106,17 +113,28 @@ function options(
 ): Option<Choice>[] {
   const characters = JSON.stringify(args).length.toLocaleString('en')
   const remembers = question.remember.length > 0
+  const tool = oneLine(question.tool.tool.name, 40)
   return [
     { value: 'deny', label: 'No', key: 'n' },
     { value: 'allow', label: 'Yes, this once', key: 'y' },
+    ...(question.remember.includes('conversation')
+      ? [
+          {
+            value: 'allow-conversation' as const,
+            label: `Yes, and every call of ${tool} in this conversation`,
+            key: 'a',
+            hint: 'whatever its arguments, as long as the tool stays the same',
+          },
+        ]
+      : []),
     { value: 'show', label: all ? 'Show the exact JSON' : `Show everything (${characters} characters)` },
     ...(remembers
       ? [
           {
             value: 'allow-for' as const,
             label: 'Yes, and remember…',
-            key: 'a',
-            hint: 'as long as the tool stays the same',
+            key: 'm',
+            hint: 'for how long and for which arguments, as long as the tool stays the same',
           },
         ]
       : []),

@@ -3,6 +3,7 @@ import { styleText } from 'node:util'
 import { isCancel, SelectPrompt, wrapTextWithPrefix } from '@clack/core'
 import * as clack from '@clack/prompts'
 import { type Cancelled, type Choice, cancelled } from '../forms/prompter.ts'
+import { oneLine } from '../output/sanitize.ts'
 
 export interface SelectStreams {
   input: Readable
@@ -10,6 +11,8 @@ export interface SelectStreams {
 }
 
 const most = 12
+/** Characters of a choice where the keys are listed. */
+const shortLabel = 24
 
 /** Asks for one of several on a terminal, with the arrows, or at once with the key that a choice has. */
 export async function clackSelect<T extends string>(
@@ -18,7 +21,7 @@ export async function clackSelect<T extends string>(
   isWithdrawn: () => boolean = () => false,
 ): Promise<T | Cancelled> {
   const keys = options.flatMap(({ key, label }) =>
-    key === undefined ? [] : [`${styleText('dim', `${key}:`)} ${label.toLowerCase()}`],
+    key === undefined ? [] : [`${styleText('dim', `${key}:`)} ${oneLine(label.toLowerCase(), shortLabel)}`],
   )
   const prompt = new SelectPrompt<Choice<T>>({
     ...streams,
@@ -56,8 +59,15 @@ export async function clackSelect<T extends string>(
       return `${head}${margin}${lines.join(`\n${margin}`)}\n${footer.join('\n')}\n`
     },
   })
+  // Text that arrives at once was pasted, or typed before the question was there: a letter of it is no answer.
+  let isText = false
+  const read = (chunk: Buffer | string): void => {
+    const text = chunk.toString()
+    isText = text.length > 1 && !text.startsWith('\u001b')
+  }
+  streams.input.prependListener('data', read)
   prompt.on('key', (typed, { ctrl, meta }) => {
-    if (typed === undefined || ctrl === true || meta === true) return
+    if (typed === undefined || ctrl === true || meta === true || isText) return
     const at = options.findIndex(({ key }) => key === typed)
     const option = options[at]
     if (option === undefined) return
@@ -65,7 +75,7 @@ export async function clackSelect<T extends string>(
     prompt.value = option.value
     prompt.state = 'submit'
   })
-  const given = await prompt.prompt()
+  const given = await prompt.prompt().finally(() => streams.input.off('data', read))
   if (isCancel(given)) return cancelled
   return options.find(({ value }) => value === given)?.value ?? cancelled
 }

@@ -14,8 +14,8 @@ export async function askInstallation({ lines, starts }: Installation, prompter:
   const choice = await prompter.select({
     message: starts ? 'Install it and start it?' : 'Install it?',
     options: [
-      { value: 'no', label: 'No' },
-      { value: 'yes', label: 'Yes' },
+      { value: 'no', label: 'No', key: 'n' },
+      { value: 'yes', label: 'Yes', key: 'y' },
     ],
     initial: 'no',
   })

@@ -22,7 +22,7 @@ export async function askLogin(
     options: [
       later(id, prompter),
       ...(page.blocked === undefined ? [{ value: 'allow', label: 'Open it and sign in', key: 'y' }] : []),
-      { value: 'deny', label: 'No', hint: 'go on without this server', key: 'n' },
+      { value: 'deny', label: 'No', hint: 'continue without this server', key: 'n' },
     ],
     initial: 'later',
   })

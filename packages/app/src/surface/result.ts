@@ -28,7 +28,7 @@ export async function askResult(
     prompter.say([...lines, ...rest])
   }
   prompter.say([
-    `${palette.bold(oneLine(tool.tool.name))} of ${palette.bold(oneLine(tool.server))} was called for ${cause.caller ?? 'somebody'} and gave:`,
+    `${palette.bold(oneLine(tool.tool.name))} of ${palette.bold(oneLine(tool.server))} was called for ${cause.caller ?? 'an unknown caller'} and gave:`,
     palette.dim(
       `  asked because of rule: ${oneLine(decision.rule)}${decision.author === undefined ? '' : `, ${oneLine(decision.author)}`}`,
     ),
@@ -66,7 +66,7 @@ export async function askResult(
         return { verdict: 'allow', ...(edited && { result }) }
       case 'deny-why': {
         const reason = await prompter.text({
-          message: 'Why not? The caller is told',
+          message: 'Reason (sent to the caller)',
           validate: () => undefined,
         })
         if (reason === cancelled) break

@@ -20,11 +20,11 @@ export async function askRoots(
       : folderLines(folders, palette)),
   ])
   const choice = await prompter.select({
-    message: 'Tell it?',
+    message: 'Share these folders?',
     options: [
-      { value: 'allow', label: roots.length === 1 ? 'Yes, tell it' : 'Yes, of all of them', key: 'y' },
-      ...(roots.length === 1 ? [] : [{ value: 'some' as const, label: 'Only of some' }]),
-      { value: 'deny', label: 'No, it sees none', key: 'n' },
+      { value: 'allow', label: roots.length === 1 ? 'Yes, tell it' : 'Yes, all of them', key: 'y' },
+      ...(roots.length === 1 ? [] : [{ value: 'some' as const, label: 'Only some' }]),
+      { value: 'deny', label: 'No', key: 'n' },
       later(id, prompter),
     ],
     initial: 'deny',

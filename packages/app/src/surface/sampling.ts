@@ -151,10 +151,10 @@ export async function reviewResult(
   }
 }
 
-function lasting(label: string): { value: Remembering; label: string; hint: string }[] {
+function lasting(label: string): { value: Remembering; label: string; hint: string; key?: string }[] {
   const hint = 'as long as its budget lasts; jackfield sampling takes it back'
   return [
-    { value: 'allow-conversation', label: `${label} until the end of this conversation`, hint },
+    { value: 'allow-conversation', label: `${label} until the end of this conversation`, hint, key: 'a' },
     { value: 'allow-always', label: `${label} from now on`, hint },
   ]
 }

@@ -97,7 +97,7 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
       const answer = await ask(prompter)
       if (answer === undefined && !signal.aborted)
         prompter.say([
-          'Left in the inbox. What asked goes on once it is answered, in any window:',
+          'Left in the inbox. The request continues once it is answered, in any window:',
           `  ${answerWith(id, options.store)}`,
         ])
       return answer

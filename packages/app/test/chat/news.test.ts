@@ -48,6 +48,21 @@ describe('what happens beside a conversation', () => {
     ])
   })
 
+  test('shows a repeated warning of a server once, and at the end how often it came', () => {
+    const { told, news } = listening()
+    const warn = (server: string, data: string, level = 'warning'): void =>
+      news.hear({ type: 'log', server, level, data })
+    for (let n = 0; n < 3; n++) warn('shop', 'Stock is low')
+    warn('depot', 'Stock is low')
+    for (let n = 0; n < 2; n++) warn('shop', 'Cannot sell', 'error')
+    const shown = ['shop [warning] Stock is low', 'depot [warning] Stock is low']
+    const errors = ['shop [error] Cannot sell', 'shop [error] Cannot sell']
+    expect(told).toEqual([...shown, ...errors])
+    news.end()
+    expect(told.at(-1)).toBe('shop [warning] Stock is low (repeated 2 times)')
+    expect(told).toHaveLength(5)
+  })
+
   test('says nothing of tools that are back before anybody could miss them, and counts a great many', () => {
     const { now, told, news, catalog } = listening()
     const before = now.tools

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables are written so in configurations.
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { createHost } from '@jackfield/host'
 import { describe, expect, test } from 'vitest'
 import { begin, everything, recorded, run, tempFolder } from './jackfield.ts'
 
@@ -149,6 +150,27 @@ describe.concurrent('secret', () => {
     expect(`${called.stdout}${called.stderr}`).not.toContain('canary')
     expect((await run(['secret', 'remove', 'api'], { cwd, env })).code).toBe(0)
     expect((await run(['secret', 'list', '--json'], { cwd, env })).stdout).toContain('"names": []')
+  })
+
+  test('remove forgets the remembered answer to an input that is no secret too', async () => {
+    const cwd = place({})
+    const env = { ...passphrase, XDG_DATA_HOME: join(cwd, 'data') }
+    const file = join(cwd, 'config.json')
+    const server = { command: process.execPath, args, env: { REGION: '${input:region}' } }
+    mkdirSync(join(cwd, 'data/jackfield'), { recursive: true })
+    {
+      await using host = createHost({
+        servers: { demo: { ...server, from: { file, layer: 'user', inputs: [{ id: 'region' }] } } },
+        models: [],
+        store: join(cwd, 'data/jackfield/activity.db'),
+        askInput: async () => 'eu',
+      })
+      await host.start()
+      expect(host.connections.get('demo')?.state).toBe('ready')
+    }
+    const name = `input region of ${file}`
+    expect(await run(['secret', 'remove', name], { cwd, env })).toMatchObject({ code: 0 })
+    expect(await run(['secret', 'remove', name], { cwd, env })).toMatchObject({ code: 2 })
   })
 
   test('takes no value from the command line', async () => {

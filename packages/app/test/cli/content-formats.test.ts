@@ -119,3 +119,59 @@ describe('--output', () => {
     expect(await draw(['--output', 'raw', '--json'])).toMatchObject({ code: 2 })
   })
 })
+
+/** A server with one resource and one prompt of several blocks. */
+const gallery = [
+  process.execPath,
+  '-e',
+  `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method } = JSON.parse(line)
+    if (id === undefined) return
+    const image = { type: 'image', mimeType: 'image/png', data: '${pixel}' }
+    const results = {
+      initialize: { protocolVersion: '2025-11-25', capabilities: { resources: {}, prompts: {} }, serverInfo: { name: 'g', version: '1' } },
+      'resources/list': { resources: [{ uri: 'art://wall', name: 'wall' }] },
+      'resources/read': { contents: [
+        { uri: 'art://wall/note.txt', mimeType: 'text/plain', text: 'red\\u0007\\n' },
+        { uri: 'art://wall/one.png', mimeType: 'image/png', blob: '${pixel}' },
+      ] },
+      'prompts/list': { prompts: [{ name: 'describe' }] },
+      'prompts/get': { messages: [
+        { role: 'user', content: { type: 'text', text: 'Look\\u0007' } },
+        { role: 'user', content: image },
+      ] },
+    }
+    console.log(JSON.stringify({ jsonrpc: '2.0', id, ...(results[method] ? { result: results[method] } : { error: { code: -32601, message: 'unknown' } }) }))
+  })`,
+]
+
+describe.each([
+  { words: ['read', 'art://wall'], text: 'red\u0007\n', file: 'one.png' },
+  { words: ['prompt', 'describe'], text: 'Look\u0007', file: 'describe.png' },
+])('$words.0', ({ words, text, file }) => {
+  async function shown(options: string[], home = tempFolder()) {
+    const run = inProcess([...words, ...options, '--', ...gallery], { home, piped: true })
+    const code = await run.ended
+    return { code, said: run.said(), home }
+  }
+
+  test('--output raw prints the text unchanged and the bytes of media', async () => {
+    const { code, said } = await shown(['--output', 'raw'])
+    expect(code).toBe(0)
+    expect(said.startsWith(text)).toBe(true)
+    expect(said).toContain('PNG')
+    expect(said).not.toContain(pixel)
+  })
+
+  test('--save-media writes the media to a new file and says where', async () => {
+    const { code, said, home } = await shown(['--save-media', 'out'])
+    expect(code).toBe(0)
+    expect(readdirSync(join(home, 'out'))).toEqual([file])
+    expect(readFileSync(join(home, 'out', file)).toString('base64')).toBe(pixel)
+    expect(said).toContain(`8 B written to ${join(home, 'out', file)}`)
+  })
+
+  test('--output raw is wrong usage beside --json', async () => {
+    expect((await shown(['--output', 'raw', '--json'])).code).toBe(2)
+  })
+})

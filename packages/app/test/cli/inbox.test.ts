@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { InboxItem } from '@jackfield/host'
@@ -32,7 +33,7 @@ describe.each(['session', 'stateless'] as const)('a call without a terminal (%s)
     const { options, store, questions, parked } = place(era)
     const call = await parked()
     const answered = await run(['respond', call.id, '--accept', 'seat=12A', 'window=true', ...options])
-    expect(answered).toMatchObject({ code: 0, stdout: 'Answered. The program that asked goes on.\n' })
+    expect(answered).toMatchObject({ code: 0, stdout: 'Answered. The program that asked continues.\n' })
     const { code, stdout, stderr } = await call.ended
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ action: 'accept', content: { seat: '12A', window: true } })
@@ -126,7 +127,7 @@ describe('the inbox', () => {
   it('shows what waits as a table, one question whole, and what to do when there is none', async () => {
     const { store, parked } = place('stateless')
     const empty = await run(['inbox', '--store', store])
-    expect(empty.stdout).toContain('No question waits for you.')
+    expect(empty.stdout).toContain('No open questions.')
     const call = await parked()
     const table = (await run(['inbox', '--store', store])).stdout
     expect(table).toMatch(new RegExp(`${call.id} +just now +booking +elicitation +waits +Which seat\\?`))
@@ -136,6 +137,23 @@ describe('the inbox', () => {
     expect(whole).toContain('"requestedSchema"')
     expect(whole).toContain(`jackfield respond ${call.id} --store ${store} --decline`)
     await run(['respond', call.id, '--cancel', '--store', store])
+    await call.ended
+  })
+})
+
+describe('inbox --server', () => {
+  it('refuses a server that neither asked anything nor is configured, and says which are known', async () => {
+    const { store, questions, parked } = place('stateless')
+    const call = await parked()
+    const unknown = await run(['inbox', '--server', 'bookings', '--store', store])
+    expect(unknown).toMatchObject({ code: 2, stdout: '' })
+    expect(unknown.stderr).toContain('There is no server "bookings". Known are: booking.')
+    expect(await questions('--server', 'booking')).toHaveLength(1)
+    const cwd = tempFolder()
+    writeFileSync(join(cwd, '.mcp.json'), JSON.stringify({ mcpServers: { quiet: { command: 'quiet' } } }))
+    const quiet = await run(['inbox', '--server', 'quiet', '--store', store], { cwd })
+    expect(quiet).toMatchObject({ code: 0, stdout: expect.stringContaining('No open questions.') })
+    call.child.kill('SIGINT')
     await call.ended
   })
 })

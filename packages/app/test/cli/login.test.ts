@@ -46,7 +46,7 @@ test('a person signs in once, every later command uses it, and signing out ends 
 
   const called = await run(['call', 'shop', 'x', ...config], { env })
   expect(called).toMatchObject({ code: 0, stdout: 'done\n' })
-  expect((await run(['login', 'shop', ...config], { env })).stdout).toContain('nobody needs to sign in')
+  expect((await run(['login', 'shop', ...config], { env })).stdout).toContain('no sign-in is needed')
   expect(shop.as.at('/authorize')).toHaveLength(1)
   for (const bytes of filesIn(data)) expect(bytes).not.toMatch(/(access|refresh)-\d+-secret/)
 
@@ -59,13 +59,13 @@ test('a person signs in once, every later command uses it, and signing out ends 
     'access_token',
   ])
   expect((await run(['call', 'shop', 'x', ...config], { env })).code).toBe(3)
-  expect((await run(['logout', 'shop', ...config], { env })).stdout).toBe('Nobody was signed in at shop.\n')
+  expect((await run(['logout', 'shop', ...config], { env })).stdout).toBe('No user was signed in at shop.\n')
 })
 
 test('where nobody can sign in, that is said', { timeout: 60_000 }, async () => {
   const config = ['--config', jsonFile({ mcpServers: { local: { command: 'true' } } })]
   const program = await run(['login', 'local', ...config])
-  expect(program).toMatchObject({ code: 2, stderr: 'local is a program; nobody signs in there.\n' })
+  expect(program).toMatchObject({ code: 2, stderr: 'local is a program and has no sign-in.\n' })
   expect((await run(['login', ...config])).stderr).toContain('Which server?')
   const shop = await world()
   const key = { JACKFIELD_KEY_FILE: join(tempFolder(), 'key'), XDG_DATA_HOME: tempFolder() }

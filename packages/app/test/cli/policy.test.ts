@@ -32,7 +32,7 @@ test('the rules are shown with who wrote them', async () => {
   const { code, stdout } = await run(['policy', '--config', config])
   expect(code).toBe(0)
   expect(stdout).toMatch(
-    /^RULE +SAYS +AUTHOR +ABOUT\nreading +✓ allow +\S+, jackfield\.rules\[0\] +read_\*, where \/path is inside \S+data\n/,
+    /^RULE +VERDICT +AUTHOR +ABOUT\nreading +✓ allow +\S+, jackfield\.rules\[0\] +read_\*, where \/path is inside \S+data\n/,
   )
   expect(stdout).toMatch(/jackfield\.rules\[1\] +✗ deny +.* +write_\* of files\n/)
   expect(stdout).toMatch(/look first +\? ask +.* +results of list_\*\n/)

@@ -22,9 +22,9 @@ test('folders are opened, shown and closed', async () => {
   })
   const { folders } = JSON.parse((await jackfield('roots', '--json')).stdout)
   expect(folders).toMatchObject([{ from: 'workspace' }, { from: 'added', name: 'other' }])
-  expect((await jackfield('roots', 'remove', other)).stdout).toContain('No server is told')
+  expect((await jackfield('roots', 'remove', other)).stdout).toContain('is no longer shared with any server')
   expect((await jackfield('roots', 'exclude', cwd)).code).toBe(0)
-  expect((await jackfield('roots')).stdout).toContain('✗ not told: it is left out by')
+  expect((await jackfield('roots')).stdout).toContain('✗ not shared: it is left out by')
   expect((await jackfield('roots', 'include', cwd)).stdout).toContain('no longer left out')
 })
 
@@ -53,7 +53,7 @@ test('what a server may know is decided beforehand, and holds without anybody th
   expect(stdout).toContain(
     'files still asks for folders. Revision 2026-07-28 of the protocol deprecates that.',
   )
-  expect((await jackfield('roots', 'deny', 'files')).stdout).toBe('files is told of no folder.\n')
+  expect((await jackfield('roots', 'deny', 'files')).stdout).toBe('No folder is shared with files.\n')
   expect((await jackfield('roots', 'forget', 'files')).stdout).toContain('You are asked again')
   expect((await jackfield('roots', 'forget', 'files')).stdout).toContain('Nothing was decided')
 })

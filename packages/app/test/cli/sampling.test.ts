@@ -51,7 +51,7 @@ describe('jackfield sampling', () => {
     ])
     const { stdout } = await run(['sampling', ...options])
     expect(stdout).toMatch(/everything +2 of 2 +2 +\d+ of 100,000 .* just now/)
-    expect(stdout).toMatch(/Passes without asking: 2\n.*\neverything +what it asks +as the config says/)
+    expect(stdout).toMatch(/Passes without asking: 2\n.*\neverything +requests +as the config says/)
   })
 
   test('says what to do where there is nothing', async () => {

@@ -27,7 +27,7 @@ describe.concurrent('many tools', () => {
   test('are weighed by server, with the reason for searching', async () => {
     const meter = await run(['tools', '--meter', ...config()])
     expect(meter).toMatchObject({ code: 0 })
-    expect(meter.stdout).toMatch(/^SERVER +TOOLS +TOKENS +DEAREST\nfiles +\d+ +\d+ +files__\w+ \d+, /)
+    expect(meter.stdout).toMatch(/^SERVER +TOOLS +TOKENS +LARGEST\nfiles +\d+ +\d+ +files__\w+ \d+, /)
     expect(meter.stdout).toMatch(/\nall +\d+ +\d+\n\nThe definitions take \d\.\d % of the model's context/)
     const one = await run(['tools', '--meter', '--json', '--', ...everything])
     expect(JSON.parse(one.stdout)).toMatchObject({ limits: { share: 0.03, tools: 40 }, servers: [{}] })

@@ -60,6 +60,48 @@ describe('all read-only tools of the server', () => {
   })
 })
 
+describe('the keys of the question', () => {
+  const keysOf = async (question: Question): Promise<[string, string][]> => {
+    const offered: [string, string][] = []
+    const { select, ...rest } = scripted('deny')
+    await askApproval(
+      question,
+      {
+        ...rest,
+        select: (asked) => {
+          for (const { key, value } of asked.options) if (key !== undefined) offered.push([key, value])
+          return select(asked)
+        },
+      },
+      palette,
+      {},
+    )
+    return offered
+  }
+
+  test('are n, y, a for every call of the tool in the conversation, m to choose what is remembered, l for later', async () => {
+    expect(await keysOf(approval({}))).toEqual([
+      ['n', 'deny'],
+      ['y', 'allow'],
+      ['a', 'allow-conversation'],
+      ['m', 'allow-for'],
+      ['l', 'later'],
+    ])
+    expect((await asked(approval({ item: 'a' }), 'allow-conversation')).answer).toEqual({
+      verdict: 'allow',
+      remember: { scope: 'conversation' },
+    })
+  })
+
+  test('have no a where the rule lets no answer be remembered', async () => {
+    expect(await keysOf(approval({}, { remember: [] }))).toEqual([
+      ['n', 'deny'],
+      ['y', 'allow'],
+      ['l', 'later'],
+    ])
+  })
+})
+
 describe('the card of a call', () => {
   test('says who asks for what of whom, why, and what to look out for', async () => {
     const { person, text } = await asked(

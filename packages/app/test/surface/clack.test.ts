@@ -61,6 +61,13 @@ describe('a question on a terminal', () => {
     expect(seen()).toContain('later')
   })
 
+  test('is not answered by a letter of text that arrives at once', async () => {
+    const { prompter, press } = terminal()
+    press('later, please', esc)
+    const keyed = [...options, { value: 'later', label: 'Later', key: 'l' }]
+    expect(await prompter.select({ message: '?', options: keyed })).toBe(cancelled)
+  })
+
   test('starts where it is told to', async () => {
     const { prompter, press } = terminal()
     press(enter)

@@ -99,11 +99,8 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
   test('asks before a call, and folds it into one line with its state and duration', async () => {
     const { chat } = home()
     const add = { name: 'demo__get-sum', arguments: { a: 2, b: 3 } }
-    const terminal = chat([
-      { say: 'I add.', call: [add] },
-      { say: 'Once more.', call: [add] },
-      { say: 'Five.' },
-    ])
+    const turns = [{ say: 'I add.', call: [add] }, { say: 'Once more.', call: [add] }, { say: 'Five.' }]
+    const terminal = chat(turns, [], { rows: 40 })
     await say(terminal, 'What is 2 and 3?')
     await terminal.until('Allow this call?')
     terminal.press('enter')

@@ -56,6 +56,23 @@ describe.skipIf(missing !== undefined)('installing in a terminal', { timeout: 60
     expect({ noted: ann.noted(), written: ann.has(config) }).toEqual({ noted: '', written: false })
   })
 
+  test('installs nothing and keeps no secret where the person presses Esc at a value', async () => {
+    const { url } = await registry([weather])
+    const ann = withLauncher()
+    const terminal = ann.terminal(['install', 'io.github.ann/weather', '--registry', url])
+    await terminal.until('Install it and start it?')
+    terminal.type('y')
+    await terminal.until('weather needs Your token')
+    terminal.type('hush-hush-token\r')
+    await terminal.until('weather needs REGION')
+    terminal.press('escape')
+    await terminal.until('Nothing was installed.')
+    expect(await terminal.exited).toBe(1)
+    expect({ noted: ann.noted(), written: ann.has(config) }).toEqual({ noted: '', written: false })
+    const { stdout } = await ann.quietly('secret', 'list', '--json')
+    expect(JSON.parse(stdout).names).toEqual([])
+  })
+
   test('starts what was pasted into a folder only after its whole command line was agreed to', async () => {
     const ann = withLauncher()
     const pasted = { command: 'npx', args: ['-y', '@ann/weather'], env: { WEATHER_TOKEN: 'sunshine' } }

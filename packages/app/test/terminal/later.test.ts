@@ -53,7 +53,7 @@ describe.skipIf(missing !== undefined)('a question that is left for later', () =
       second.press('enter')
       await second.until('Send it?')
       second.press('enter')
-      await second.until('Answered. The program that asked goes on.')
+      await second.until('Answered. The program that asked continues.')
       await first.until(/"action":"accept","content":\{"seat":"12A","window":true\}/)
       expect(await first.exited).toBe(0)
     },
@@ -144,7 +144,7 @@ describe.skipIf(missing !== undefined)('a question that is left for later', () =
     await terminal.until(/you › *$/m)
     terminal.type('half a line')
     const second = open('respond', id, '--allow')
-    await second.until('Answered. The program that asked goes on.')
+    await second.until('Answered. The program that asked continues.')
     await terminal.until(/Tools: new: booking__book\. \/tools lists them\.\nyou › half a line/)
   })
 })

@@ -51,13 +51,13 @@ describe.skipIf(missing !== undefined)('what a terminal shows of questions', { t
     const ann = person()
     configured(ann, filesystem(ann.home))
     const terminal = ann.terminal(['chat', '--model', 'offline', '--root', ann.home])
-    await terminal.until('Tell it?')
-    await choose(terminal, 'No, it sees none')
+    await terminal.until('Share these folders?')
+    await choose(terminal, 'No')
     await terminal.until(prompt)
     expect(terminal.history()).not.toContain('Left in the inbox')
     const { questions } = JSON.parse((await ann.quietly('inbox', '--json')).stdout)
     expect(questions).toEqual([])
-    expect(terminal.history().match(/Tell it\?/g)).toHaveLength(1)
+    expect(terminal.history().match(/Share these folders\?/g)).toHaveLength(1)
   })
 
   test('a question left for later names the store it waits in', async () => {

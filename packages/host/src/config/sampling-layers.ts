@@ -27,9 +27,14 @@ export function mergedSampling(layers: readonly SamplingLayer[]): SamplingSettin
         const entries = own.flatMap(({ servers }) => serverOf(servers, name) ?? [])
         const approve = entries.find((entry) => entry.approve !== undefined)?.approve
         const limits = joined(entries.map((entry) => entry.limits))
-        return [name, { limits, ...(approve !== undefined && { approve }) }]
+        const reviewOffline = demanded(
+          entries,
+          strict.flatMap((layer) => [layer, serverOf(layer.servers, name) ?? {}]),
+        )
+        return [name, { limits, ...(approve !== undefined && { approve }), ...reviewOffline }]
       }),
     ),
+    ...demanded(own, strict),
   }
   const redact = [
     ...own.flatMap((settings) => settings.redact ?? []),
@@ -60,14 +65,27 @@ export function mergedSampling(layers: readonly SamplingLayer[]): SamplingSettin
 }
 
 /** What of a strict layer has no effect, for a warning. */
-export function withoutEffect({ servers, redact, models }: SamplingSettings): string[] {
+export function withoutEffect({ servers, redact, models, reviewOffline }: SamplingSettings): string[] {
+  const settings = [{ reviewOffline }, ...Object.values(servers ?? {})]
   return [
+    ...(settings.some((entry) => entry.reviewOffline === false) ? ['"reviewOffline": false'] : []),
     ...(Object.values(servers ?? {}).some(({ approve }) => approve !== undefined)
       ? ['what approves sampling']
       : []),
     ...(redact?.some((rule) => 'off' in rule && rule.off) ? ['what turns a redaction off'] : []),
     ...(models?.some(({ cost }) => cost !== undefined) ? ['the price of a model'] : []),
   ]
+}
+
+/** The first of the user's own settings; a strict layer can only demand the review. */
+function demanded(
+  own: readonly Pick<SamplingSettings, 'reviewOffline'>[],
+  strict: readonly Pick<SamplingSettings, 'reviewOffline'>[],
+): Pick<SamplingSettings, 'reviewOffline'> {
+  const reviewOffline = strict.some((settings) => settings.reviewOffline === true)
+    ? true
+    : own.find((settings) => settings.reviewOffline !== undefined)?.reviewOffline
+  return reviewOffline === undefined ? {} : { reviewOffline }
 }
 
 function lowered(

@@ -20,8 +20,9 @@ type ServerSampling = NonNullable<SamplingSettings['servers']>[string]
 export function readSampling(value: unknown, path: string, reader: Reader): SamplingSettings | undefined {
   const entry = reader.record(value, path)
   if (entry === undefined) return undefined
-  onlyKnown(entry, path, ['limits', 'servers', 'redact'], reader)
+  onlyKnown(entry, path, ['limits', 'servers', 'redact', 'reviewOffline'], reader)
   const limits = readLimits(entry['limits'], member(path, 'limits'), reader)
+  const reviewOffline = reader.flag(entry['reviewOffline'], member(path, 'reviewOffline'))
   const servers = reader.record(entry['servers'], member(path, 'servers'))
   const redact = list(entry['redact'], member(path, 'redact'), reader).flatMap(([item, at]) => {
     const rule = readRule(item, at, reader)
@@ -38,6 +39,7 @@ export function readSampling(value: unknown, path: string, reader: Reader): Samp
       ),
     }),
     ...(redact.length > 0 && { redact }),
+    ...(reviewOffline !== undefined && { reviewOffline }),
   }
 }
 
@@ -83,12 +85,17 @@ function readCost(value: unknown, path: string, reader: Reader): ModelFacts['cos
 
 function readServer(value: unknown, path: string, reader: Reader): ServerSampling {
   const entry = reader.record(value ?? null, path) ?? {}
-  onlyKnown(entry, path, ['limits', 'approve'], reader)
+  onlyKnown(entry, path, ['limits', 'approve', 'reviewOffline'], reader)
   const limits = readLimits(entry['limits'], member(path, 'limits'), reader)
   const approve = list(entry['approve'], member(path, 'approve'), reader).flatMap(
     ([item, at]) => reader.oneOf(item ?? null, at, stages) ?? [],
   )
-  return { ...(limits !== undefined && { limits }), ...(approve.length > 0 && { approve }) }
+  const reviewOffline = reader.flag(entry['reviewOffline'], member(path, 'reviewOffline'))
+  return {
+    ...(limits !== undefined && { limits }),
+    ...(approve.length > 0 && { approve }),
+    ...(reviewOffline !== undefined && { reviewOffline }),
+  }
 }
 
 function readLimits(value: unknown, path: string, reader: Reader): Partial<SamplingLimits> | undefined {

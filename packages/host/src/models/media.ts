@@ -1,4 +1,4 @@
-import type { ContentBlock } from '@jackfield/sdk'
+import type { ContentBlock, SamplingContent } from '@jackfield/sdk'
 import { oneLine } from '../text.ts'
 
 /** What media are to a model: something to look at, to listen to, or a document. */
@@ -28,7 +28,8 @@ export interface Media {
 }
 
 const images = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
-const documents = ['application/pdf']
+const pdf = 'application/pdf'
+const documents = [pdf]
 const nothing: ReadonlySet<string> = new Set()
 
 export const anthropicMedia: MediaSupport = {
@@ -69,7 +70,8 @@ export function ollamaMedia(capabilities: readonly unknown[]): MediaSupport {
 /** The media of a content block; undefined for text and links. */
 export function mediaIn(block: ContentBlock): Media | undefined {
   if (block.type === 'image' || block.type === 'audio') {
-    return { kind: block.type, type: mediaType(block.mimeType), data: block.data }
+    const type = mediaType(block.mimeType)
+    return { kind: type === pdf ? 'file' : block.type, type, data: block.data }
   }
   if (block.type !== 'resource' || !('blob' in block.resource)) return undefined
   const { uri, blob, mimeType } = block.resource
@@ -77,6 +79,14 @@ export function mediaIn(block: ContentBlock): Media | undefined {
   const kind = kindOf(type)
   const filename = nameIn(uri)
   return { kind, type, data: blob, ...(filename !== undefined && { filename }) }
+}
+
+/**
+ * A document as a message of a conversation holds it. Messages of MCP sampling have no type for documents, so it takes the
+ * place of an image, with its own media type; `mediaIn` reads it back.
+ */
+export function documentBlock({ type, data }: Media): SamplingContent | undefined {
+  return type === pdf ? { type: 'image', data, mimeType: pdf } : undefined
 }
 
 /** The text that bytes are, for media types of text; undefined for others and for what is no UTF-8. */

@@ -2,6 +2,7 @@ import type { ContentBlock, SamplingContent, SamplingMessage, ToolResultContent 
 import type { ModelMessage, ToolResultPart } from 'ai'
 import {
   described,
+  documentBlock,
   leftOut,
   type Media,
   type MediaKind,
@@ -224,15 +225,17 @@ export function textOf(block: ContentBlock, why: string): string {
   return `[resource ${uriOf(block)}]\n${textIn(media) ?? leftOut(media, why)}`
 }
 
-/** A content block as a message may hold it: images and audio as they are, anything else in words. */
+/** A content block as a message may hold it: images, audio and PDF as they are, anything else in words. */
 export function saidOf(block: ContentBlock): SamplingContent[] {
   const media = mediaIn(block)
-  if (media === undefined || media.kind === 'file') {
-    return [{ type: 'text', text: textOf(block, 'a message holds text, images and audio only') }]
-  }
-  const { kind, data, type: mimeType } = media
   const label: SamplingContent[] =
     block.type === 'resource' ? [{ type: 'text', text: `[resource ${block.resource.uri}]` }] : []
+  const document = media === undefined ? undefined : documentBlock(media)
+  if (document !== undefined) return [...label, document]
+  if (media === undefined || media.kind === 'file') {
+    return [{ type: 'text', text: textOf(block, 'a message holds text, images, audio and PDF only') }]
+  }
+  const { kind, data, type: mimeType } = media
   return [...label, { type: kind, data, mimeType }]
 }
 

@@ -4,12 +4,12 @@ import { ErrorCode, McpError, type Root, RpcError } from '@jackfield/sdk'
 import type { AskContext, Client } from '@jackfield/sdk/client'
 import type { Asker } from '../inbox/asker.ts'
 import { canonical } from '../json.ts'
-import type { Recorder, RootsConsent, RootsTable } from '../store/index.ts'
+import type { Recorder, RootsConsent, RootsTable, SeenFolder } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
 import type { Cause, HostEvent, HostOptions, OpenFolder, RootsDesk, ServerConfig } from '../types/index.ts'
 import { Desk } from './desk.ts'
 import { lookAt, previewOf } from './look.ts'
-import { OpenFolders } from './open-folders.ts'
+import { OpenFolders, sameFolder } from './open-folders.ts'
 import { mustAsk, type Standing, seenAs, standingOf } from './standing.ts'
 import { Watch } from './watch.ts'
 
@@ -33,6 +33,20 @@ export interface RootsDeps {
   signal: AbortSignal
 }
 
+/** A question that is open, and how many requests of the server wait for it. */
+interface Asking {
+  readonly done: Promise<void>
+  readonly withdraw: AbortController
+  waiting: number
+}
+
+/** Milliseconds between two looks whether an open question was decided elsewhere. */
+const lookMs = 100
+/** Questions that one request leads to at most. */
+const maxRounds = 3
+/** Folders that a decision is kept for. */
+const maxDecided = 1_000
+
 /** Which server is told of which folders: nothing before the person agreed, and never more than they agreed to. */
 export class Roots {
   readonly desk: RootsDesk
@@ -42,7 +56,8 @@ export class Roots {
   readonly #watch: Watch
   /** What servers that asked could see then. */
   readonly #seen = new Map<string, string>()
-  readonly #asking = new Map<string, Promise<void>>()
+  /** Open questions by identity, so that one server under two names, or on two connections, is one question. */
+  readonly #asking = new Map<string, Asking>()
 
   constructor(deps: RootsDeps) {
     const { options, table, signal } = deps
@@ -83,10 +98,14 @@ export class Roots {
     })
     table.noteAsked(identity, client?.server.era ?? 'stateless', new Date().toISOString())
     const asked = mustAsk(before)
-    const first = asked && !this.#asking.has(server)
+    const first = asked && !this.#asking.has(identity)
     try {
-      if (asked) await this.#askOnce(server, before, cause, row.id, context.signal)
-      const now = asked ? await this.standing(server) : before
+      let now = before
+      // A shared question may be about other folders than these, which are asked about next.
+      for (let round = 0; round < maxRounds && mustAsk(now); round += 1) {
+        await this.#askOnce(server, now, cause, row.id, context.signal)
+        now = await this.standing(server)
+      }
       this.#seen.set(server, keyOf(now))
       this.#watch.begin()
       const missing = now.missing.map(({ uri }) => uri)
@@ -116,17 +135,29 @@ export class Roots {
     return { home: this.#home, excluded: this.#deps.table.excluded(this.folders.workspace) }
   }
 
-  /** Keeps what the person decided about what they were shown. */
+  /**
+   * Keeps what the person decided about what they were shown. A decision about folders that are not open now stays, so
+   * that it need not be made again when they are.
+   */
   decide(
     server: string,
     offered: readonly OpenFolder[],
     agreed: readonly OpenFolder[] | undefined,
     by: string,
   ): void {
-    this.#deps.table.decide(this.server(server).identity, this.folders.workspace, {
+    const { identity } = this.server(server)
+    const before = this.#consent(identity)
+    const earlier = (folders: readonly SeenFolder[]): SeenFolder[] =>
+      before?.verdict === 'allow'
+        ? folders.filter(({ uri }) => !offered.some((folder) => sameFolder(folder.uri, uri)))
+        : []
+    this.#deps.table.decide(identity, this.folders.workspace, {
       verdict: agreed === undefined ? 'deny' : 'allow',
-      offered: offered.map(seenAs),
-      agreed: (agreed ?? []).map(seenAs),
+      offered: [...earlier(before?.offered ?? []), ...offered.map(seenAs)].slice(-maxDecided),
+      agreed:
+        agreed === undefined
+          ? []
+          : [...earlier(before?.agreed ?? []), ...agreed.map(seenAs)].slice(-maxDecided),
       by,
       at: new Date().toISOString(),
     })
@@ -149,18 +180,46 @@ export class Roots {
     return this.#deps.table.consent(identity, this.folders.workspace)
   }
 
-  #askOnce(
+  /** Asks, or joins the question that is open. It is withdrawn when no request waits for it any more. */
+  async #askOnce(
     server: string,
     standing: Standing,
     cause: Cause,
     row: number,
     signal: AbortSignal,
   ): Promise<void> {
-    const asking =
-      this.#asking.get(server) ??
-      this.#ask(server, standing, cause, row, signal).finally(() => this.#asking.delete(server))
-    this.#asking.set(server, asking)
+    const { identity } = this.server(server)
+    const asking = this.#asking.get(identity) ?? this.#open(identity, server, standing, cause, row)
+    asking.waiting += 1
+    const aborted = Promise.withResolvers<never>()
+    const abort = (): void => aborted.reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) abort()
+    try {
+      await Promise.race([asking.done, aborted.promise])
+    } finally {
+      signal.removeEventListener('abort', abort)
+      asking.waiting -= 1
+      if (asking.waiting === 0) {
+        this.#over(identity, asking)
+        asking.withdraw.abort(signal.reason)
+      }
+    }
+  }
+
+  #open(identity: string, server: string, standing: Standing, cause: Cause, row: number): Asking {
+    const withdraw = new AbortController()
+    const done = this.#ask(server, standing, cause, row, withdraw.signal).finally(() =>
+      this.#over(identity, asking),
+    )
+    done.catch(() => {})
+    const asking: Asking = { done, withdraw, waiting: 0 }
+    this.#asking.set(identity, asking)
     return asking
+  }
+
+  #over(identity: string, asking: Asking): void {
+    if (this.#asking.get(identity) === asking) this.#asking.delete(identity)
   }
 
   async #ask(
@@ -177,10 +236,14 @@ export class Roots {
         isNew: consent !== undefined && fresh.includes(folder),
       })),
     )
-    const { answer, by } = await this.#deps.asker.ask(
-      { kind: 'roots', id: randomUUID(), cause, roots: offered.map(rootOf), folders },
-      { signal, activity: row },
+    const answered = await this.#unlessDecided(server, consent, signal, (until) =>
+      this.#deps.asker.ask(
+        { kind: 'roots', id: randomUUID(), cause, roots: offered.map(rootOf), folders },
+        { signal: until, activity: row },
+      ),
     )
+    if (answered === undefined) return
+    const { answer, by } = answered
     if (answer.verdict === 'deny') return this.decide(server, offered, undefined, by)
     // Nothing beyond what was shown can be agreed to.
     const wanted = answer.roots?.map(({ uri }) => uri)
@@ -190,6 +253,34 @@ export class Roots {
       offered.filter(({ uri }) => wanted?.includes(uri) ?? true),
       by,
     )
+  }
+
+  /** What the person answers; undefined once it was decided meanwhile: in another program on this store, or by a command. */
+  async #unlessDecided<T>(
+    server: string,
+    consent: RootsConsent | undefined,
+    signal: AbortSignal,
+    ask: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
+    const { identity } = this.server(server)
+    const decided = new AbortController()
+    const timer = setInterval(() => {
+      try {
+        if (this.#consent(identity)?.at === consent?.at) return
+      } catch {
+        // A store that cannot be read now is read again.
+        return
+      }
+      decided.abort(new McpError('CANCELLED', 'It was decided elsewhere'))
+    }, lookMs).unref()
+    try {
+      return await ask(AbortSignal.any([signal, decided.signal]))
+    } catch (error) {
+      if (!decided.signal.aborted || signal.aborted) throw error
+      return undefined
+    } finally {
+      clearInterval(timer)
+    }
   }
 
   async #look(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { RootsConsent, SeenFolder } from '../store/index.ts'
 import type { OpenFolder } from '../types/index.ts'
 import { isOffered, isTold } from './look.ts'
+import { sameFolder } from './open-folders.ts'
 
 /** How one server stands towards the folders that are open to it now. */
 export interface Standing {
@@ -42,6 +43,7 @@ function knows(seen: readonly SeenFolder[], folder: OpenFolder): boolean {
   const isLink = folder.findings.some(({ code }) => code === 'link')
   return seen.some(
     ({ uri, real }) =>
-      uri === folder.uri && (folder.real === undefined || real === folder.real || (real === null && !isLink)),
+      sameFolder(uri, folder.uri) &&
+      (folder.real === undefined || real === folder.real || (real === null && !isLink)),
   )
 }

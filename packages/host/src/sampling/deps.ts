@@ -2,7 +2,7 @@ import type { CreateMessageParams, CreateMessageResult } from '@jackfield/sdk'
 import type { AskContext } from '@jackfield/sdk/client'
 import type { Asker } from '../inbox/index.ts'
 import type { ActivityLog, OpenRow, Recorder, SamplingTable } from '../store/index.ts'
-import type { Cause, Model, SamplingDesk, SamplingSettings } from '../types/index.ts'
+import type { Cause, HostEvent, Model, SamplingDesk, SamplingSettings } from '../types/index.ts'
 
 /** What sampling needs of the host. */
 export interface SamplingDeps {
@@ -17,6 +17,7 @@ export interface SamplingDeps {
   find(server: string, asked: AskContext['cause']): { cause: Cause; row: number | null }
   /** What a server is, whatever it is called; undefined for an unknown one. */
   identityOf(server: string): string | undefined
+  emit(event: HostEvent): void
   /** Milliseconds since 1970. */
   now(): number
 }

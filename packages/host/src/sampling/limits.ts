@@ -18,6 +18,14 @@ export function approvedByConfig(server: string, { servers }: SamplingSettings):
   return own(servers, server)?.approve ?? []
 }
 
+/** Whether the person reviews what the built-in offline planner answers a server. */
+export function reviewsOffline(
+  server: string,
+  { reviewOffline = false, servers }: SamplingSettings,
+): boolean {
+  return own(servers, server)?.reviewOffline ?? reviewOffline
+}
+
 function own<T>(entries: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
   return entries !== undefined && Object.hasOwn(entries, name) ? entries[name] : undefined
 }

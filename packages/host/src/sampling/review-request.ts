@@ -8,6 +8,7 @@ import { chosenByPerson } from './choose.ts'
 import { contextFor } from './context.ts'
 import type { Passage, SamplingDeps } from './deps.ts'
 import type { SamplingGrants } from './grants.ts'
+import { passesOffline } from './offline.ts'
 import { maxAttempts, Refused, stepped } from './step.ts'
 import type { Weigher } from './weigh.ts'
 
@@ -19,7 +20,7 @@ export interface Agreed {
   context: SamplingContext | undefined
 }
 
-/** Lets the person see and edit what a server asks, unless they said before that they need not. */
+/** Lets the person see and edit what a server asks, unless a grant or the offline planner makes the review unnecessary. */
 export async function reviewRequest(
   asked: CreateMessageParams,
   choice: ModelChoice,
@@ -30,6 +31,20 @@ export async function reviewRequest(
   const { server, cause, row, signal } = passage
   const { recorder, asker, grants, weigh, now } = deps
   const context = contextFor(asked, cause, deps.activity)
+  const model = deps.models.find(({ id }) => id === choice.model)
+  if (passesOffline(server, model, deps)) {
+    recorder.note(
+      {
+        kind: 'sampling',
+        server,
+        cause: row.id,
+        summary: `The offline planner answers ${server} without a review`,
+        detail: { stage: 'request', passing: { by: 'offline' }, model: choice.model, ...ignored(context) },
+      },
+      'allowed',
+    )
+    return { params: asked, choice, context: undefined }
+  }
   const passing = grants.find(server, 'request', cause.conversation)
   const outcome = passing === undefined ? undefined : spending.passes()
   if (passing !== undefined && outcome !== undefined && 'left' in outcome) {

@@ -7,13 +7,14 @@ import { resultFault } from './check.ts'
 import type { Passage, SamplingDeps } from './deps.ts'
 import type { Made } from './generate.ts'
 import type { SamplingGrants } from './grants.ts'
+import { passesOffline } from './offline.ts'
 import { unknownModel } from './review-request.ts'
 import { maxAttempts, Refused, stepped } from './step.ts'
 
 /** What the person decided about an answer: the server is told it, or a model is asked again. */
 export type Outcome = { told: CreateMessageResult } | { again: string }
 
-/** Lets the person see and edit what a server would be told, unless they said before that they need not. */
+/** Lets the person see and edit what a server would be told, unless a grant or the offline planner makes the review unnecessary. */
 export async function reviewResult(
   params: CreateMessageParams,
   made: Made,
@@ -25,6 +26,21 @@ export async function reviewResult(
   const { server, cause, row, signal } = passage
   const { recorder, asker, grants, now } = deps
   const result = frozenCopy(made.result)
+  const model = deps.models.find(({ id }) => id === choice.model)
+  if (passesOffline(server, model, deps)) {
+    recorder.note(
+      {
+        kind: 'sampling',
+        server,
+        cause: row.id,
+        summary: `The offline planner answered ${server} without a review`,
+        detail: { stage: 'result', passing: { by: 'offline' }, result },
+      },
+      'allowed',
+    )
+    deps.emit({ type: 'sampling', server, model: choice.model })
+    return { told: result }
+  }
   const passing = grants.find(server, 'result', cause.conversation)
   const outcome = passing === undefined ? undefined : spending.passes()
   if (passing !== undefined && outcome !== undefined && 'left' in outcome) {

@@ -11,6 +11,7 @@ import { requestTokens } from './estimate.ts'
 import { generate } from './generate.ts'
 import { SamplingGrants } from './grants.ts'
 import { limitsOf } from './limits.ts'
+import { passesOffline } from './offline.ts'
 import { createRedactor } from './redact.ts'
 import { reviewRequest } from './review-request.ts'
 import { reviewResult } from './review-result.ts'
@@ -102,8 +103,9 @@ export function createSampling(deps: SamplingDeps): Sampling {
     answer,
     canAnswer: (server) =>
       models.length > 0 &&
-      (asker.can('sampling-request') || lasts(server, 'request')) &&
-      (asker.can('sampling-result') || lasts(server, 'result')),
+      (models.every((model) => passesOffline(server, model, deps)) ||
+        ((asker.can('sampling-request') || lasts(server, 'request')) &&
+          (asker.can('sampling-result') || lasts(server, 'result')))),
     desk: createDesk(parts),
   }
 

@@ -1,6 +1,6 @@
-import { constants } from 'node:fs'
-import { access, open, realpath, stat } from 'node:fs/promises'
-import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path'
+import { open, realpath, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve, sep } from 'node:path'
+import { findProgram } from '../program-file.ts'
 import { isWithin } from './within.ts'
 
 const firstBytes = 200
@@ -9,15 +9,6 @@ const manifests = ['package.json', 'pyproject.toml', 'deno.json', 'deno.jsonc', 
 /** Programs whose first plain argument is the program that is meant. */
 const interpreters = /^(?:node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|pypy[\d.]*|ruby|perl|php|bash|sh)$/
 const subcommands = ['run']
-
-/** The file that a command names, as the system would find it; undefined where there is none that may be executed. */
-export async function findProgram(command: string, path: string, cwd: string): Promise<string | undefined> {
-  const places = command.includes('/')
-    ? [resolve(cwd, command)]
-    : path.split(delimiter).flatMap((folder) => (isAbsolute(folder) ? [join(folder, command)] : []))
-  for (const file of places) if (await mayRun(file)) return file
-  return undefined
-}
 
 /**
  * The files and folders that a program is made of, besides those of the system: where it is installed, its
@@ -32,7 +23,7 @@ export async function programFolders(
   const wanted = await installed(program, home)
   const interpreter = await interpreterOf(program)
   if (interpreter !== undefined) {
-    const found = await findProgram(interpreter, path, cwd)
+    const found = await findProgram(interpreter, { path, cwd })
     if (found !== undefined) wanted.push(...(await installed(found, home)))
   }
   if (interpreters.test(basename(program))) {
@@ -102,14 +93,6 @@ async function interpreterOf(file: string): Promise<string | undefined> {
   } finally {
     await handle.close()
   }
-}
-
-async function mayRun(file: string): Promise<boolean> {
-  if (!(await isFile(file))) return false
-  return access(file, constants.X_OK).then(
-    () => true,
-    () => false,
-  )
 }
 
 async function isFile(path: string): Promise<boolean> {

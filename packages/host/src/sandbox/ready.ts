@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { realpath } from 'node:fs/promises'
 import { release } from 'node:os'
 import { promisify } from 'node:util'
-import { findProgram } from './program.ts'
+import { findProgram } from '../program-file.ts'
 
 /** Whether programs can be sandboxed on this machine, and if not, what to do about it. */
 export type SandboxReadiness =
@@ -32,7 +32,7 @@ export async function sandboxReady(
       fix: 'Run the server in a container, or take "sandbox" out of its configuration to start it without one.',
     }
   }
-  const program = await findProgram('bwrap', env['PATH'] ?? '', '/')
+  const program = await findProgram('bwrap', { path: env['PATH'] ?? '', cwd: '/' })
   if (program === undefined) {
     return {
       ready: false,
@@ -67,7 +67,7 @@ export async function sandboxReady(
 export async function processLimit(): Promise<{ prlimit: string } | { reason: string }> {
   if (process.getuid?.() === 0) return { reason: 'Linux does not limit the processes of root' }
   if (!isAtLeast(release(), [5, 14])) return { reason: 'that takes Linux 5.14 or later' }
-  const found = await findProgram('prlimit', systemPath, '/')
+  const found = await findProgram('prlimit', { path: systemPath, cwd: '/' })
   return found === undefined
     ? { reason: 'prlimit is missing: install util-linux' }
     : { prlimit: await realpath(found) }

@@ -4,6 +4,7 @@ import { dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { McpError } from '@jackfield/sdk'
 import type { StdioOptions } from '@jackfield/sdk/client/stdio'
+import { findProgram } from '../program-file.ts'
 import { reasonOf } from '../text.ts'
 import type { Sandbox, StdioServerConfig } from '../types/index.ts'
 import { bwrapArguments } from './arguments.ts'
@@ -18,7 +19,7 @@ import {
   systemMounts,
   withoutHidden,
 } from './mounts.ts'
-import { findProgram, isWide, programFolders } from './program.ts'
+import { isWide, programFolders } from './program.ts'
 import type { WayOut } from './proxy.ts'
 import { processLimit, sandboxReady } from './ready.ts'
 import { isWithin } from './within.ts'
@@ -81,7 +82,7 @@ export async function sandboxed(
   const { bwrap, limitedBy, temporaryBytes } = await means(box, env)
   const path = config.env?.['PATH'] ?? env['PATH'] ?? '/usr/bin:/bin'
   const cwd = resolve(config.cwd ?? '.')
-  const program = await findProgram(config.command, path, cwd)
+  const program = await findProgram(config.command, { path, cwd })
   if (program === undefined) {
     throw new McpError('CONNECT_FAILED', `There is no program "${config.command}" to start`, {
       details: { code: 'ENOENT' },

@@ -100,6 +100,8 @@ export type HostEvent =
   | { type: 'question'; item: InboxItem; rows: readonly number[] }
   /** The person left a question for later: no face shows it any more. `rows`: its activity row and those that led to it. */
   | { type: 'later'; item: InboxItem; rows: readonly number[] }
+  /** The built-in offline planner answered a server's sampling request without a review; `model` is its id. */
+  | { type: 'sampling'; server: string; model: string }
   | { type: 'resource-updated'; server: string; uri: string }
   /** What is attached to a conversation changed, or one of the copies went out of date: see `host.library`. */
   | { type: 'attached'; conversation: string }

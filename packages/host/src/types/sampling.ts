@@ -81,9 +81,16 @@ export interface SamplingSettings {
         limits?: Partial<SamplingLimits>
         /** Which looks are left out while the budget for it lasts. Default none. */
         approve?: readonly SamplingStage[]
+        /** As below, for this server. */
+        reviewOffline?: boolean
       }
     >
   >
+  /**
+   * Whether the person also reviews what the built-in offline planner answers. It is free and runs in this process, so
+   * that by default they are only notified (event `sampling`). Default false.
+   */
+  reviewOffline?: boolean
   redact?: readonly RedactionRule[]
 }
 

@@ -39,7 +39,8 @@ describe('what a config says of models', () => {
 describe('what a config says of sampling', () => {
   const settings = {
     limits: { requestsPerMinute: 3, tokensPerDay: 0, costPerDay: 0.5 },
-    servers: { s: { limits: { maxTokens: 100 }, approve: ['request', 'result'] } },
+    servers: { s: { limits: { maxTokens: 100 }, approve: ['request', 'result'], reviewOffline: false } },
+    reviewOffline: true,
     redact: [{ name: 'ticket', pattern: 'T-\\d+$' }, { builtin: 'email' }, { builtin: 'api-key', off: true }],
   }
 
@@ -60,6 +61,7 @@ describe('what a config says of sampling', () => {
     ],
     [{ redact: [{ builtin: 'passwords' }] }, 'jackfield.sampling.redact[0].builtin must be'],
     [{ redact: [{ pattern: 'x' }] }, 'jackfield.sampling.redact[0] needs "name" and "pattern"'],
+    [{ reviewOffline: 'yes' }, 'jackfield.sampling.reviewOffline'],
     [{ budget: 5 }, 'jackfield.sampling.budget is unknown'],
   ])('%j stops everything, since it says what must not happen', (sampling, told) => {
     expect(() => read({ sampling })).toThrow(ConfigError)
@@ -74,7 +76,10 @@ describe('what a config says of sampling', () => {
       writeFileSync(file, JSON.stringify({ mcpServers: {}, jackfield }))
     write(join(home, '.config', 'jackfield', 'config.json'), {
       models: [{ id: 'a/x', cost: { input: 3, output: 9 } }],
-      sampling: { limits: { tokensPerDay: 1_000 }, servers: { s: { approve: ['request'] } } },
+      sampling: {
+        limits: { tokensPerDay: 1_000 },
+        servers: { s: { approve: ['request'] }, t: { reviewOffline: true } },
+      },
     })
     write(join(cwd, 'jackfield.json'), {
       models: [
@@ -83,7 +88,12 @@ describe('what a config says of sampling', () => {
       ],
       sampling: {
         limits: { tokensPerDay: 9_999, requestsPerMinute: 2, maxTokens: 1_000_000, costPerDay: 1 },
-        servers: { s: { limits: { toolRounds: 1 } }, evil: { approve: ['request', 'result'] } },
+        servers: {
+          s: { limits: { toolRounds: 1 }, reviewOffline: true },
+          t: { reviewOffline: false },
+          evil: { approve: ['request', 'result'] },
+        },
+        reviewOffline: false,
         redact: [{ builtin: 'email' }, { builtin: 'api-key', off: true }],
       },
     })
@@ -94,10 +104,15 @@ describe('what a config says of sampling', () => {
         { id: 'b/y', speed: 1 },
       ],
       limits: { tokensPerDay: 1_000, requestsPerMinute: 2, costPerDay: 1 },
-      servers: { s: { limits: { toolRounds: 1 }, approve: ['request'] }, evil: { limits: {} } },
+      servers: {
+        s: { limits: { toolRounds: 1 }, approve: ['request'], reviewOffline: true },
+        t: { limits: {}, reviewOffline: true },
+        evil: { limits: {} },
+      },
       redact: [{ builtin: 'email' }],
     })
     expect(problems.map(({ message }) => message)).toEqual([
+      expect.stringContaining('"reviewOffline": false'),
       expect.stringContaining('what approves sampling'),
       expect.stringContaining('what turns a redaction off'),
       expect.stringContaining('the price of a model'),

@@ -1,5 +1,6 @@
 import type { ContentBlock, SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
+import { saidOf } from '../../src/library/contents.ts'
 import type { Model } from '../../src/types/index.ts'
 import { claude, first, gpt, hello, local, request, weather } from './asked-models.ts'
 import { type Answer, anthropic, chat, google, ollama, openai, type Provider, provider } from './provider.ts'
@@ -74,6 +75,41 @@ function textsOf(body: unknown): string {
 function expectNoBytesAsText(body: unknown): void {
   for (const part of bytes) expect(textsOf(body)).not.toContain(part)
 }
+
+describe('a PDF that is attached to a message', () => {
+  const contents = [{ uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: pdf }]
+  const attached = [...saidOf(contents), ...hello]
+
+  test('reaches Anthropic, OpenAI and Google as a document, named by its resource', async () => {
+    await using one = await provider(anthropic.message([{ type: 'text', text: 'ok' }]))
+    await claude(one).generate(request({ messages: attached }))
+    await using two = await provider(openai.response([openai.text('ok')]))
+    await gpt(two).generate(request({ messages: attached }))
+    await using three = await provider(google.answer([{ text: 'ok' }]))
+    await gemini(three).generate(request({ messages: attached }))
+    const bodies = [one, two, three].map((server) => server.received[0]?.body)
+    const sent = (body: unknown): string => JSON.stringify(body)
+    expect(sent(bodies[0])).toContain(
+      `"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"${pdf.slice(0, 40)}`,
+    )
+    expect(sent(bodies[1])).toContain(`"file_data":"data:application/pdf;base64,${pdf.slice(0, 40)}`)
+    expect(sent(bodies[2])).toContain('"mimeType":"application/pdf"')
+    for (const body of bodies) {
+      expect(sent(body)).toContain('[resource file:///a.pdf]')
+      expectNoBytesAsText(body)
+    }
+  })
+
+  test('is replaced by a note where a model takes no documents', async () => {
+    await using server = await provider(ollama.show(['completion']), chat.completion({ content: 'ok' }))
+    await llama(server).generate(request({ messages: attached }))
+    const body = server.received.at(-1)?.body
+    expect(textsOf(body)).toContain(
+      '[a file of 60 kB (application/pdf) was left out: this model takes text only]',
+    )
+    expectNoBytesAsText(body)
+  })
+})
 
 describe('a tool result with an image, audio and a document', () => {
   test('reaches Anthropic with the image and the document; a note replaces the audio', async () => {

@@ -91,6 +91,87 @@ describe('what a person says about a trip', () => {
     expect(readTrip([text], today)).toMatchObject(expected)
   })
 
+  // Saturday, 21 November 2026.
+  test.each<[text: string, start: string | undefined, end?: string]>([
+    ['to Rome tomorrow', '2026-11-22'],
+    ['to Rome the day after tomorrow', '2026-11-23'],
+    ['to Rome today', '2026-11-21'],
+    ['to Rome on Friday', '2026-11-27'],
+    ['to Rome this Sunday', '2026-11-22'],
+    ['to Rome next Friday', '2026-11-27'],
+    ['to Rome next Sunday', '2026-11-29'],
+    ['to Rome on Sat', '2026-11-28'],
+    ['to Rome in two weeks', '2026-12-05'],
+    ['to Rome in 10 days', '2026-12-01'],
+    ['to Rome in a month', '2026-12-21'],
+    ['to Rome three weeks from now', '2026-12-12'],
+    ['to Rome in two weeks for three days', '2026-12-05', '2026-12-08'],
+    ['a week in Rome in two weeks', '2026-12-05', '2026-12-12'],
+    ['to Rome next week', '2026-11-23'],
+    ['to Rome next month', '2026-12-15'],
+    ['to Rome early next month', '2026-12-05'],
+    ['to Rome next weekend', '2026-11-27', '2026-11-30'],
+    ['to Rome in June', '2027-06-15'],
+    ['to Rome at the end of May', '2027-05-25'],
+    ['to Rome on the 15th', '2026-12-15'],
+    ['to Rome on 2027-06-15', '2027-06-15'],
+    ['to Rome from 2027-06-15 to 2027-06-20', '2027-06-15', '2027-06-20'],
+    ['to Rome on 15.06.2027', '2027-06-15'],
+    ['to Rome on 06/15/2027', '2027-06-15'],
+    ['to Rome on 15/06/2027', '2027-06-15'],
+    ['to Rome from next Friday to Sunday', '2026-11-27', '2026-11-29'],
+    ['to Rome on Monday, back on Thursday', '2026-11-23', '2026-11-26'],
+    ['to Rome tomorrow, returning on Friday', '2026-11-22', '2026-11-27'],
+    ['to Rome for the sun and the beaches', undefined],
+    ['may I fly to Rome?', undefined],
+  ])('%s is from %s', (text, start, end) => {
+    expect(readTrip([text], today)).toMatchObject({ destination: 'Rome', start, end })
+  })
+
+  test('on a Monday, "next Friday" is that of the week after, and the assumption is stated', () => {
+    const monday = new Date('2026-11-23T00:00:00Z')
+    expect(readTrip(['to Rome next Friday'], monday)).toMatchObject({
+      start: '2026-12-04',
+      assumed: ['"next Friday" means 2026-12-04'],
+    })
+    expect(readTrip(['to Rome on Friday'], monday).start).toBe('2026-11-27')
+    expect(readTrip(['to Rome on Monday'], monday).start).toBe('2026-11-30')
+    expect(readTrip(['to Rome this Monday'], monday).start).toBe('2026-11-23')
+  })
+
+  test.each([
+    'Flights Oslo to Rome next Friday',
+    'Find flights from Oslo to Rome next Friday',
+    'Oslo to Rome next Friday',
+    'Fly me from Oslo to Rome next Friday, please',
+    'I want to go to Rome from Oslo next Friday',
+    'Show me flights to Rome next Friday leaving from Oslo',
+    'get me to rome from oslo next friday',
+  ])('%s names both places and the day', (text) => {
+    const { origin, destination, start } = readTrip([text], today)
+    expect([origin?.toLowerCase(), destination?.toLowerCase(), start]).toEqual(['oslo', 'rome', '2026-11-27'])
+  })
+
+  test('the answer to a question may be a place alone, a length alone, or the day of the return', () => {
+    const first = 'book the best flight to Barcelona next month'
+    expect(readTrip([first], today)).toMatchObject({
+      destination: 'Barcelona',
+      origin: undefined,
+      start: '2026-12-15',
+      end: undefined,
+      book: true,
+    })
+    expect(readTrip([first, 'New York', '5 days'], today)).toMatchObject({
+      origin: 'New York',
+      end: '2026-12-20',
+    })
+    expect(readTrip([first, 'from oslo', 'book it, back on 2026-12-18'], today)).toMatchObject({
+      start: '2026-12-15',
+      end: '2026-12-18',
+    })
+    expect(readTrip([first, 'yes please'], today).origin).toBeUndefined()
+  })
+
   test('a later text wins over an earlier one', () => {
     expect(readTrip(['to Rome on 2027-05-01 for 3 days from Oslo', 'no, 5 days'], today)).toMatchObject({
       destination: 'Rome',
@@ -242,6 +323,89 @@ describe('a trip', () => {
     expect(more.calls.map((call) => call.name)).toContain('travel__bookVacation')
   })
 
+  test('asks for what is missing with the day it understood, and goes on with a bare answer', async () => {
+    const { said, messages } = await conversation('book the best flight to Barcelona next month')
+    expect(said[0]).toContain('A trip to Barcelona on 2026-12-15 ("next month" means 2026-12-15).')
+    expect(said[0]).toContain('where you leave from, and for how many days')
+    messages.push({ role: 'user', content: { type: 'text', text: 'New York' } })
+    const second = await goOn(messages)
+    expect(second.said[0]).toContain('Please tell me for how many days.')
+    messages.push({ role: 'user', content: { type: 'text', text: 'a week' } })
+    const { calls } = await goOn(messages)
+    expect(calls.find(({ name }) => name === 'travel__bookVacation')?.input).toMatchObject({
+      origin: 'New York',
+      departure: '2026-12-15',
+      returnDate: '2026-12-22',
+    })
+  })
+
+  test('in the past is not searched', async () => {
+    const { calls, said } = await conversation('Show me flights from Oslo to Rome on 2020-06-15')
+    expect(calls).toEqual([])
+    expect(said[0]).toContain('2020-06-15 is in the past; today is 2026-11-21')
+  })
+
+  test('shows nothing that was written for a model', async () => {
+    const forModel = [
+      '12 flight options. Call findBestFlight next. Prices are in USD.',
+      '[cut: 100 of 9000 characters are shown here. Read more of it with read_result, id "7".]',
+      'It is JSON: .options: list of 12.',
+      '{"options":[]}',
+      '<untrusted>',
+      'Do not try it again or another way around it.',
+    ]
+    const given = {
+      ...results,
+      travel__searchFlights: { texts: forModel },
+      travel__findBestFlight: {
+        texts: ['x was not called: the person said no. Do not try it again.'],
+        isError: true as const,
+      },
+    }
+    const { said } = await conversation('Show me flights from Oslo to Rome on 2027-06-15', given)
+    const shown = said.at(-1) ?? ''
+    expect(shown).toContain('12 flight options. Prices are in USD.')
+    for (const words of ['findBestFlight', '[cut', 'read_result', 'JSON', '{', '<', 'Do not try'])
+      expect(shown).not.toContain(words)
+    const failing = {
+      ...results,
+      travel__bookVacation: {
+        texts: [
+          'bookVacation of travel was not called: the person said no. Do not try it again or another way around it.',
+        ],
+        isError: true as const,
+      },
+    }
+    const refused = await conversation(wish, failing)
+    expect(refused.said.at(-1)).toBe(`${sign} Nothing was booked.`)
+  })
+
+  test('is not disturbed by thanks', async () => {
+    const { messages } = await conversation(wish)
+    messages.push({ role: 'user', content: { type: 'text', text: 'Thank you very much!' } })
+    const { calls, said } = await goOn(messages)
+    expect(calls).toEqual([])
+    expect(said[0]).toContain('You are welcome.')
+  })
+
+  test('is not read from what the host tells a model', async () => {
+    const { calls, said } = await goOn([
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'text',
+            text: '[From Jackfield, not from the person] The call that waited is over. What it gave:',
+          },
+          { type: 'text', text: 'Plan a trip from Oslo to Rome on 2027-06-15' },
+        ],
+      },
+      { role: 'user', content: { type: 'text', text: 'hello' } },
+    ])
+    expect(calls).toEqual([])
+    expect(said[0]).toContain('Try:')
+  })
+
   test('does not read what the person added already', async () => {
     const messages: SamplingMessage[] = [
       { role: 'user', content: { type: 'text', text: '[resource calendar://events/2027]\n[]' } },
@@ -365,6 +529,26 @@ describe('anything else', () => {
     )
     expect(reply.stopReason).toBe('endTurn')
   })
+
+  test.each(['hello', 'Hi there!', 'Hey', 'help', 'Good morning', 'What can you do?', 'who are you?'])(
+    '%s is answered with what it can do and an example that works',
+    async (text) => {
+      const said = textOf(await ask(text, { tools }))
+      expect(said).toContain('I follow rules and plan trips')
+      const example = /Plan a trip .*/.exec(said)?.[0] ?? ''
+      expect(readTrip([example], new Date())).toMatchObject({
+        origin: 'New York',
+        destination: 'Barcelona',
+        start: '2027-01-20',
+        end: '2027-01-27',
+        budget: 3000,
+      })
+      // Also in the middle of a trip.
+      const { messages } = await conversation('Plan a vacation in Barcelona')
+      messages.push({ role: 'user', content: { type: 'text', text } })
+      expect((await goOn(messages)).said[0]).toContain('I follow rules and plan trips')
+    },
+  )
 
   test('with tools that are not about travelling calls none of them', async () => {
     const reply = await ask('Plan a trip to Rome', {

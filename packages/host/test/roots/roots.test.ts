@@ -289,6 +289,128 @@ describe.each(['session', 'stateless'] as const)('consent (%s)', (era) => {
   })
 })
 
+describe('one question per server and workspace', () => {
+  it('serves two servers of one identity, and requests on several connections', async () => {
+    const workspace = fresh()
+    const answer = Promise.withResolvers<HostAnswers['roots']>()
+    const surface = person({ roots: () => answer.promise })
+    const { config } = session()
+    const host = await started({
+      servers: { a: config, b: config },
+      rules,
+      workspace,
+      home: fresh(),
+      surface,
+    })
+    const all = [told(host, 'a'), told(host, 'b'), told(host, 'a')]
+    await until(() => host.activity({ kind: 'roots' }).length === 3, 'all three requests')
+    answer.resolve({ verdict: 'allow' })
+    expect(await Promise.all(all)).toEqual([[uri(workspace)], [uri(workspace)], [uri(workspace)]])
+    expect(surface.asked).toHaveLength(1)
+  })
+
+  it('asks again only about folders of the second server that the question was not about', async () => {
+    const [one, two] = [fresh(), fresh()]
+    const answer = Promise.withResolvers<HostAnswers['roots']>()
+    const surface = person({ roots: () => answer.promise })
+    const { config } = session()
+    const servers = {
+      a: { ...config, roots: [{ uri: uri(one) }] },
+      b: { ...config, roots: [{ uri: uri(two) }] },
+    }
+    const host = await started({ servers, rules, home: fresh(), surface })
+    const all = [told(host, 'a'), told(host, 'b')]
+    await until(() => host.activity({ kind: 'roots' }).length === 2, 'both requests')
+    answer.resolve({ verdict: 'allow' })
+    expect(await Promise.all(all)).toEqual([[uri(one)], [uri(two)]])
+    const about = surface.asked.flatMap((asked) => (asked.kind === 'roots' ? [asked.roots] : []))
+    expect(about.map((roots) => roots.map((root) => root.uri)).toSorted()).toEqual(
+      [[uri(one)], [uri(two)]].toSorted(),
+    )
+  })
+
+  it('outlives the request that led to it while another one waits', async () => {
+    const workspace = fresh()
+    const answer = Promise.withResolvers<HostAnswers['roots']>()
+    const surface = person({ roots: () => answer.promise })
+    const server = await statelessServer()
+    onTestFinished(() => server.stop())
+    const host = await world({ workspace, surface }, { url: server.url })
+    const stop = new AbortController()
+    const first = host.call('s__roots', {}, { ...cli, signal: stop.signal })
+    await until(() => surface.asked.length === 1, 'the question')
+    const second = told(host)
+    await until(() => host.activity({ kind: 'roots' }).length === 2, 'the second request')
+    stop.abort()
+    await first
+    answer.resolve({ verdict: 'allow' })
+    expect(await second).toEqual([uri(workspace)])
+    expect(surface.asked).toHaveLength(1)
+  })
+
+  it('is settled by the answer in another program on the store, and by a command', async () => {
+    const [store, workspace, home] = [join(fresh(), 'store.db'), fresh(), fresh()]
+    const { config } = session()
+    const signals: AbortSignal[] = []
+    const silent = person({
+      roots: (_, signal) => {
+        signals.push(signal)
+        return new Promise(() => {})
+      },
+    })
+    const chat = await world({ store, workspace, home, surface: silent }, config)
+    const inChat = told(chat)
+    await until(() => signals.length === 1, 'the question')
+    const call = await world({ store, workspace, home, surface: someone() }, config)
+    expect(await told(call)).toEqual([uri(workspace)])
+    expect(await inChat).toEqual([uri(workspace)])
+    expect(signals[0]?.aborted).toBe(true)
+    expect(chat.inbox.list({ state: 'open' })).toEqual([])
+
+    call.roots.forget('s')
+    const again = told(chat)
+    await until(() => signals.length === 2, 'the second question')
+    await chat.roots.allow('s', 'a command')
+    expect(await again).toEqual([uri(workspace)])
+    expect(signals[1]?.aborted).toBe(true)
+  })
+
+  it('is not put again after a restart of the server or the host, nor for the same folder written otherwise', async () => {
+    const [store, workspace, home, more] = [join(fresh(), 'store.db'), fresh(), fresh(), fresh()]
+    const { config } = session()
+    const surface = someone()
+    const first = await world({ store, workspace, home, roots: [{ uri: uri(more) }], surface }, config)
+    await told(first)
+    await first.reconnect('s')
+    expect(await told(first)).toEqual([uri(more), uri(workspace)])
+    await first.close()
+    const roots = [{ uri: `${uri(more)}/` }]
+    const second = await world({ store, workspace, home, roots, surface }, config)
+    expect(await told(second)).toHaveLength(2)
+    expect(surface.asked).toHaveLength(1)
+  })
+
+  it('is not put again for folders that are open only in some runs', async () => {
+    const [store, workspace, home, one, two] = [join(fresh(), 'store.db'), fresh(), fresh(), fresh(), fresh()]
+    const { config } = session()
+    const surface = someone()
+    const run = async (...folders: string[]): Promise<string[]> => {
+      const roots = folders.map((path) => ({ uri: uri(path) }))
+      const host = await world({ store, workspace, home, roots, surface }, config)
+      const seen = await told(host)
+      await host.close()
+      return seen
+    }
+    expect(await run(one)).toEqual([uri(one), uri(workspace)])
+    expect(await run(two)).toEqual([uri(two), uri(workspace)])
+    expect(surface.asked).toHaveLength(2)
+    expect(await run(one)).toEqual([uri(one), uri(workspace)])
+    expect(await run(one, two)).toEqual([uri(one), uri(two), uri(workspace)])
+    expect(await run()).toEqual([uri(workspace)])
+    expect(surface.asked).toHaveLength(2)
+  })
+})
+
 describe('what one server is told', () => {
   it('is nothing where its configuration says none, which it is not even asked about', async () => {
     const surface = someone()

@@ -1,8 +1,9 @@
 import type { CreateMessageParams } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
+import { offlineModel } from '../../src/models/index.ts'
 import { returned, scripted, textOf, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
-import { eras, hostIn, request, sample } from './support.ts'
+import { agreeing, eras, hostIn, request, sample } from './support.ts'
 
 const story = (host: Watched) => host.activity().map(({ kind, outcome, cause }) => [kind, outcome, cause])
 
@@ -186,5 +187,67 @@ describe.each(eras)('sampling (%s)', (era) => {
     })
     expect(model?.detail).toMatchObject({ model: 'test/one', stopReason: 'endTurn' })
     expect(check?.detail).toMatchObject({ stage: 'result', edited: false })
+  })
+})
+
+describe.each(eras)('the built-in offline planner (%s)', (era) => {
+  const asks = { ...request, stopSequences: [] }
+
+  it('answers a server without a review; the event and the log say what answered', async () => {
+    const surface = agreeing()
+    const host = await hostIn(era, { surface, models: [offlineModel] })
+    expect(returned(await sample(host, asks))).toMatchObject({
+      answer: { model: 'jackfield-offline-planner' },
+    })
+    expect(surface.asked).toEqual([])
+    expect(host.events.filter(({ type }) => type === 'sampling')).toEqual([
+      { type: 'sampling', server: 's', model: 'offline' },
+    ])
+    const rows = host.activity({ kind: 'sampling' })
+    expect(rows.map(({ outcome, detail }) => [outcome, detail.stage, detail.passing])).toEqual(
+      expect.arrayContaining([
+        ['ok', undefined, undefined],
+        ['allowed', 'request', { by: 'offline' }],
+        ['allowed', 'result', { by: 'offline' }],
+      ]),
+    )
+  })
+
+  it('needs nobody to be there, unless another model could be chosen', async () => {
+    const alone = await hostIn(era, { models: [offlineModel] })
+    expect(returned(await sample(alone, asks))).toMatchObject({ answer: { role: 'assistant' } })
+    const other = await hostIn(era, { models: [offlineModel, scripted('test/one')] })
+    expect(textOf(await sample(other, asks))).not.toContain('jackfield-offline-planner')
+  })
+
+  it.each([{ reviewOffline: true }, { servers: { s: { reviewOffline: true } } }])(
+    'is reviewed where the settings say so: %j',
+    async (sampling) => {
+      const surface = agreeing()
+      const host = await hostIn(era, { surface, models: [offlineModel], sampling })
+      await sample(host, asks)
+      expect(surface.asked.map(({ kind }) => kind)).toEqual(['sampling-request', 'sampling-result'])
+      expect(host.events.filter(({ type }) => type === 'sampling')).toEqual([])
+    },
+  )
+
+  it('is the only one: a language model, and another model of its id, keep both reviews', async () => {
+    for (const model of [scripted('test/one'), { ...scripted('offline'), isLanguageModel: false }]) {
+      const surface = agreeing()
+      const host = await hostIn(era, { surface, models: [model] })
+      await sample(host, asks)
+      expect(surface.asked.map(({ kind }) => kind)).toEqual(['sampling-request', 'sampling-result'])
+    }
+    const surface = person({
+      'sampling-request': () => ({ verdict: 'allow', model: 'test/one' }),
+      'sampling-result': () => ({ verdict: 'allow' }),
+    })
+    const host = await hostIn(era, {
+      surface,
+      models: [offlineModel, scripted('test/one')],
+      sampling: { reviewOffline: true },
+    })
+    await sample(host, asks)
+    expect(surface.asked).toHaveLength(2)
   })
 })

@@ -300,7 +300,10 @@ export function encodeMessage(
 }
 
 /** The whole answer to a request as JSON, in UTF-8 where it is bytes. One that holds what JSON cannot becomes an error. */
-export function encodeAnswer(response: JsonRpcResponse, server: Server): string | Uint8Array<ArrayBuffer> {
+export function encodeAnswer(
+  response: JsonRpcResponse,
+  server: Server,
+): string | ReturnType<TextEncoder['encode']> {
   try {
     return responseBody(response)
   } catch (error) {

@@ -1,9 +1,19 @@
-/** A span of days as someone wrote it, in ISO dates. */
+/** When a trip is meant to be, in ISO dates. */
 export interface Span {
-  start: string
+  /** Undefined where the text only says when the trip ends. */
+  start: string | undefined
   end: string | undefined
-  /** What was taken for granted, in words. */
+  /** What was assumed, in words. */
   assumed: string | undefined
+}
+
+/** A day that a text names. */
+interface Mention {
+  /** Its place in the text. */
+  from: number
+  to: number
+  date: string
+  assumed?: string
 }
 
 const months = [
@@ -20,26 +30,85 @@ const months = [
   'november',
   'december',
 ]
+const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
+const numbers = [
+  'zero',
+  'one',
+  'two',
+  'three',
+  'four',
+  'five',
+  'six',
+  'seven',
+  'eight',
+  'nine',
+  'ten',
+  'eleven',
+  'twelve',
+]
+
+/** A count in a pattern: digits or a word, which `numberOf` reads. */
+export const count: string = `(\\d{1,4}|${numbers.join('|')}|an?)`
 const month = `(${months.map((name) => `${name}|${name.slice(0, 3)}`).join('|')}|sept)\\.?`
 const day = '(\\d{1,2})(?:st|nd|rd|th)?'
 const year = '(?:,?\\s+(\\d{4}))?'
 const dash = '\\s*(?:-|–|—|to|until|through)\\s*'
+const weekday = `(${weekdays.join('|')})`
+/** Short names count after these words only, since "sun" is also what one travels for. */
+const shortWeekday = '(sun|mon|tues?|wed|thu(?:rs?)?|fri|sat)'
 
 const isoDate = /\b(\d{4})-(\d{2})-(\d{2})\b/g
+const numericDate = /\b(\d{1,2})([./])(\d{1,2})\2(\d{4})\b/g
 const monthFirst = new RegExp(
   `\\b${month}\\s+${day}(?!\\d)(?:${dash}(?:${month}\\s+)?${day}(?!\\d))?${year}`,
   'i',
 )
 const dayFirst = new RegExp(`\\b${day}(?:${dash}${day})?\\s+(?:of\\s+)?${month}\\b${year}`, 'i')
-const monthOnly = new RegExp(`\\b(?:in|during|next)\\s+${month}\\b${year}`, 'i')
+const monthPart = new RegExp(
+  `\\b(?:(early|mid|late|beginning|start|middle|end)(?:\\s+of|\\s+in)?[\\s-]+)?(?:(?:in|during|next|this)\\s+)?${month}\\b${year}`,
+  'gi',
+)
+const relativeAmount = new RegExp(
+  `\\b(?:in\\s+${count}\\s+(day|week|month)s?|${count}\\s+(day|week|month)s?\\s+from\\s+(?:now|today))\\b`,
+  'gi',
+)
+const relativeDay = /\b(?:(the\s+)?day\s+after\s+tomorrow|tomorrow|today|tonight)\b/gi
+const namedWeekday = new RegExp(
+  `\\b(?:(next|this|coming)\\s+${weekday}|(?:on\\s+)?${weekday}|(next|this|coming|on)\\s+${shortWeekday})\\b`,
+  'gi',
+)
+const weekOrMonth =
+  /\b(?:(early|mid|late|beginning of|start of|middle of|end of)[\s-]+)?(?:the\s+)?(?:(next)\s+(week|month)|(this|the|next|coming)\s+(weekend))\b/gi
+const dayOfMonth = /\bon\s+the\s+(\d{1,2})(?:st|nd|rd|th)\b(?!\s+of\b)/gi
+
+/** Between two days that are the first and the last of a trip. */
+const connection =
+  /^\s*,?\s*(?:and\s+)?(?:-|–|—|to|until|till|through|and|(?:return(?:ing)?|(?:come|coming|get|go|fly)\s+(?:back|home)|back|home))(?:\s+(?:on|the|by|home))*\s*$/i
+/** Before a day that is the last of a trip. */
+const ending = /\b(?:until|till|return(?:ing)?|back|home)\s+(?:on\s+|by\s+|the\s+|at\s+|home\s+)*$/i
 
 /** Finds when a trip is meant to be. Dates without a year are the next that lie ahead of `today`. */
 export function findSpan(text: string, today: Date): Span | undefined {
-  const iso = [...text.matchAll(isoDate)].map((match) => match[0]).filter(isReal)
-  const [start, end] = iso
-  if (start !== undefined)
-    return { start, end: end !== undefined && end > start ? end : undefined, assumed: undefined }
-  return monthAndDay(text, today) ?? loose(text, today)
+  const now = iso(today)
+  return (
+    spanIn(text, isoMentions(text)) ??
+    monthAndDay(text, today) ??
+    spanIn(text, numericMentions(text)) ??
+    spanIn(text, relativeMentions(text, now), (mention) => lastDay(text, mention)) ??
+    vagueSpan(text, today)
+  )
+}
+
+/** The text without amounts of time that say when a trip begins, such as "in two weeks". */
+export function withoutStart(text: string): string {
+  return text.replace(relativeAmount, ' ')
+}
+
+/** A count as it is written: digits, a word, or "a". */
+export function numberOf(word: string): number {
+  const spelled = numbers.indexOf(word.toLowerCase())
+  if (spelled !== -1) return spelled
+  return /^an?$/i.test(word) ? 1 : Number(word)
 }
 
 /** The day a number of days after a date. */
@@ -54,25 +123,82 @@ export function daysBetween(start: string, end: string): number {
   return Math.round((Date.parse(`${end}T00:00:00Z`) - Date.parse(`${start}T00:00:00Z`)) / 86_400_000)
 }
 
+/** A date as ISO writes its day. */
+export function iso(date: Date): string {
+  return date.toISOString().slice(0, 10)
+}
+
+/** The first day that is named, and the last where it follows; `asEnd` reads the second one relative to the first. */
+function spanIn(
+  text: string,
+  mentions: readonly Mention[],
+  asEnd: (second: Mention) => (start: string) => string = ({ date }) =>
+    () =>
+      date,
+): Span | undefined {
+  const [first, second] = mentions
+  if (first === undefined) return undefined
+  if (ending.test(text.slice(Math.max(0, first.from - 40), first.from)))
+    return { start: undefined, end: first.date, assumed: first.assumed }
+  const between = second === undefined ? '' : text.slice(first.to, second.from)
+  const listed = second !== undefined && (connection.test(between) || isIso(text, first, second))
+  const end = second !== undefined && listed ? asEnd(second)(first.date) : undefined
+  return {
+    start: first.date,
+    end: end !== undefined && end > first.date ? end : undefined,
+    assumed: first.assumed,
+  }
+}
+
+/** Two ISO dates are a span whatever is written between them. */
+function isIso(text: string, ...mentions: Mention[]): boolean {
+  return mentions.every(({ from, to }) => /^\d{4}-\d{2}-\d{2}$/.test(text.slice(from, to)))
+}
+
+function isoMentions(text: string): Mention[] {
+  return [...text.matchAll(isoDate)].flatMap((match) =>
+    isReal(match[0]) ? [{ from: match.index, to: match.index + match[0].length, date: match[0] }] : [],
+  )
+}
+
+/** `15.06.2027` has the day first; `06/15/2027` the month, unless that cannot be. */
+function numericMentions(text: string): Mention[] {
+  return [...text.matchAll(numericDate)].flatMap((match) => {
+    const [written, first = '', separator, second = '', stated = ''] = match
+    const isDayFirst = separator === '.' || Number(first) > 12
+    const [dayText, monthText] = isDayFirst ? [first, second] : [second, first]
+    const date = dateOf(Number(stated), Number(monthText), Number(dayText))
+    if (!isReal(date)) return []
+    const isAmbiguous = separator === '/' && Number(first) <= 12 && Number(second) <= 12 && first !== second
+    return [
+      {
+        from: match.index,
+        to: match.index + written.length,
+        date,
+        ...(isAmbiguous && { assumed: `"${written}" means ${date}` }),
+      },
+    ]
+  })
+}
+
 function monthAndDay(text: string, today: Date): Span | undefined {
   const first = monthFirst.exec(text)
   if (first !== null) {
     const [, name = '', from = '', otherMonth, to, stated] = first
-    return spanOf(
-      monthNumber(name),
-      Number(from),
-      otherMonth === undefined ? monthNumber(name) : monthNumber(otherMonth),
-      to,
-      stated,
-      today,
-    )
+    const endMonth = monthNumber(otherMonth ?? name)
+    return asEnding(text, first.index, spanOf(monthNumber(name), Number(from), endMonth, to, stated, today))
   }
   const second = dayFirst.exec(text)
-  if (second !== null) {
-    const [, from = '', to, name = '', stated] = second
-    return spanOf(monthNumber(name), Number(from), monthNumber(name), to, stated, today)
-  }
-  return undefined
+  if (second === null) return undefined
+  const [, from = '', to, name = '', stated] = second
+  const number = monthNumber(name)
+  return asEnding(text, second.index, spanOf(number, Number(from), number, to, stated, today))
+}
+
+/** A single day after "back on" or the like is the last one. */
+function asEnding(text: string, at: number, span: Span | undefined): Span | undefined {
+  const isEnd = span?.end === undefined && ending.test(text.slice(Math.max(0, at - 40), at))
+  return isEnd && span !== undefined ? { ...span, start: undefined, end: span.start } : span
 }
 
 function spanOf(
@@ -99,37 +225,130 @@ function spanOf(
   return { start, end: end !== undefined && isReal(end) && end > start ? end : undefined, assumed: undefined }
 }
 
-function loose(text: string, today: Date): Span | undefined {
-  if (/\btomorrow\b/i.test(text)) return { start: addDays(iso(today), 1), end: undefined, assumed: undefined }
-  if (/\bnext week\b/i.test(text)) {
-    const start = addDays(iso(today), ((8 - today.getUTCDay()) % 7) + (today.getUTCDay() === 1 ? 7 : 0))
-    return { start, end: undefined, assumed: `"next week" means Monday, ${start}` }
+/** Days named relative to today, in the order of the text. */
+function relativeMentions(text: string, now: string): Mention[] {
+  const found: Mention[] = []
+  const add = (match: RegExpExecArray, date: string, isClear = false): void => {
+    const written = match[0]
+    const [from, to] = [match.index, match.index + written.length]
+    const name = written.replace(/^on\s+/i, '').replace(/\s+/g, ' ')
+    if (found.some((other) => from < other.to && other.from < to)) return
+    found.push({ from, to, date, ...(!isClear && { assumed: `"${name}" means ${date}` }) })
   }
-  if (/\bnext month\b/i.test(text)) {
-    const start = dateOf(today.getUTCFullYear(), today.getUTCMonth() + 2, 15)
-    return { start, end: undefined, assumed: `"next month" means ${start}` }
+  for (const match of text.matchAll(relativeDay)) {
+    const words = match[0].toLowerCase()
+    add(match, addDays(now, words.includes('after') ? 2 : words === 'tomorrow' ? 1 : 0), true)
   }
-  const named = monthOnly.exec(text)
-  if (named === null) return undefined
-  const span = spanOf(monthNumber(named[1] ?? ''), 15, 1, undefined, named[2], today)
-  return span && { ...span, assumed: `no day was given, so ${span.start}` }
+  for (const match of text.matchAll(relativeAmount)) {
+    const amount = numberOf(match[1] ?? match[3] ?? '')
+    const unit = (match[2] ?? match[4] ?? '').toLowerCase()
+    add(
+      match,
+      unit === 'month' ? addMonths(now, amount) : addDays(now, amount * (unit === 'week' ? 7 : 1)),
+      true,
+    )
+  }
+  for (const match of text.matchAll(namedWeekday)) {
+    const word = (match[1] ?? match[4] ?? '').toLowerCase()
+    const name = (match[2] ?? match[3] ?? match[5] ?? '').toLowerCase()
+    const wanted = weekdays.findIndex((full) => full.startsWith(name.slice(0, 3)))
+    add(match, word === 'next' ? inNextWeek(now, wanted) : onWeekday(now, wanted, word === 'this'))
+  }
+  return found.sort((a, b) => a.from - b.from)
+}
+
+/** A weekday that ends a trip is the first one after its start, whatever word stands before it. */
+function lastDay(text: string, { from, to, date }: Mention): (start: string) => string {
+  const name = new RegExp(`${weekday}|${shortWeekday}`, 'i').exec(
+    text.slice(from, to).replace(/^on\s/i, ''),
+  )?.[0]
+  const wanted = weekdays.findIndex(
+    (full) => name !== undefined && full.startsWith(name.slice(0, 3).toLowerCase()),
+  )
+  return (start) => (wanted === -1 ? date : onWeekday(start, wanted, false))
+}
+
+/** Days that a text leaves open: a week, a weekend, a month or a part of it. */
+function vagueSpan(text: string, today: Date): Span | undefined {
+  const now = iso(today)
+  const vague = (written: string, start: string): Span => ({
+    start,
+    end: undefined,
+    assumed: `"${written.replace(/\s+/g, ' ')}" means ${start}`,
+  })
+  for (const match of text.matchAll(weekOrMonth)) {
+    const [written, part, , unit, which, weekend] = match
+    if (weekend !== undefined) {
+      const isNow = [5, 6, 0].includes(weekdayOf(now))
+      if (which?.toLowerCase() === 'next') return vague(written, inNextWeek(now, 5))
+      return vague(written, isNow ? now : onWeekday(now, 5, true))
+    }
+    if (unit?.toLowerCase() === 'week') {
+      const start = inNextWeek(now, 1)
+      return { start, end: undefined, assumed: `"next week" means Monday, ${start}` }
+    }
+    return vague(written, dateOf(today.getUTCFullYear(), today.getUTCMonth() + 2, dayIn(part)))
+  }
+  for (const match of text.matchAll(dayOfMonth)) {
+    const wanted = Number(match[1])
+    for (let ahead = 1; ahead <= 3; ahead += 1) {
+      const date = dateOf(today.getUTCFullYear(), today.getUTCMonth() + ahead, wanted)
+      if (isReal(date) && date > now) return vague(match[0], date)
+    }
+  }
+  for (const match of text.matchAll(monthPart)) {
+    const [written, part, name = '', stated] = match
+    // The name alone may be another word: "may", or that of a person.
+    if (part === undefined && !/^(?:in|during|next|this)\s/i.test(written)) continue
+    const span = spanOf(monthNumber(name), dayIn(part), 1, undefined, stated, today)
+    if (span === undefined) continue
+    return {
+      ...span,
+      assumed: part === undefined ? `no day was given, so ${span.start}` : `"${written}" means ${span.start}`,
+    }
+  }
+  return undefined
+}
+
+/** The day that stands for a part of a month; without one, its middle. */
+function dayIn(part: string | undefined): number {
+  if (/^(?:early|beginning|start)/i.test(part ?? '')) return 5
+  return /^(?:late|end)/i.test(part ?? '') ? 25 : 15
+}
+
+function weekdayOf(date: string): number {
+  return new Date(`${date}T00:00:00Z`).getUTCDay()
+}
+
+/** The first such weekday after a date, or on it where `orSame`. */
+function onWeekday(date: string, wanted: number, orSame: boolean): string {
+  const ahead = (wanted - weekdayOf(date) + 7) % 7
+  return addDays(date, ahead === 0 && !orSame ? 7 : ahead)
+}
+
+/** That weekday of the week that begins on the next Monday. */
+function inNextWeek(date: string, wanted: number): string {
+  return addDays(onWeekday(date, 1, false), (wanted + 6) % 7)
+}
+
+/** The same day of a later month, or its last day where it is shorter. */
+function addMonths(date: string, amount: number): string {
+  const [yearNumber = 0, monthOfYear = 0, dayNumber = 0] = date.split('-').map(Number)
+  const last = new Date(Date.UTC(yearNumber, monthOfYear + amount, 0)).getUTCDate()
+  return iso(new Date(Date.UTC(yearNumber, monthOfYear - 1 + amount, Math.min(dayNumber, last))))
 }
 
 function monthNumber(name: string): number {
   return months.findIndex((full) => full.startsWith(name.slice(0, 3).toLowerCase())) + 1
 }
 
-function dateOf(yearNumber: number, monthOfYear: number, dayOfMonth: number): string {
-  const overflow = monthOfYear > 12
+function dateOf(yearNumber: number, monthOfYear: number, dayNumber: number): string {
+  const years = Math.floor((monthOfYear - 1) / 12)
   const text = (value: number): string => String(value).padStart(2, '0')
-  return `${overflow ? yearNumber + 1 : yearNumber}-${text(overflow ? monthOfYear - 12 : monthOfYear)}-${text(dayOfMonth)}`
+  return `${yearNumber + years}-${text(monthOfYear - years * 12)}-${text(dayNumber)}`
 }
 
 function isReal(date: string): boolean {
   const time = new Date(`${date}T00:00:00Z`)
   return !Number.isNaN(time.getTime()) && iso(time) === date
-}
-
-function iso(date: Date): string {
-  return date.toISOString().slice(0, 10)
 }

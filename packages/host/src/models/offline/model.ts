@@ -1,7 +1,8 @@
 import type { SamplingContent } from '@jackfield/sdk'
 import type { Model, ModelReply, ModelRequest } from '../../types/index.ts'
 import { blocksOf } from '../messages.ts'
-import { planTrip } from './planner.ts'
+import { addDays, iso } from './dates.ts'
+import { canPlan, planTrip } from './planner.ts'
 import { rankFlights } from './ranking.ts'
 
 const sign = '[offline planner — not a language model]'
@@ -30,9 +31,10 @@ export const offlineModel: Model = {
 function answer(request: ModelRequest): SamplingContent[] {
   const ranking = rankFlights(lastText(request.messages))
   if (ranking !== undefined) return [{ type: 'text', text: ranking }]
-  const hasTools = request.tools !== undefined && request.tools.length > 0 && request.toolChoice !== 'none'
-  const move = hasTools ? planTrip(request, new Date()) : undefined
-  if (move === undefined) return [{ type: 'text', text: `${sign} ${help(hasTools)}` }]
+  const today = localDay(new Date())
+  const isAble = canPlan(request) && request.toolChoice !== 'none'
+  const move = isAble ? planTrip(request, today) : undefined
+  if (move === undefined) return [{ type: 'text', text: `${sign} ${help(isAble, today)}` }]
   const begun = move.uses.length > 0 && isResult(request.messages.at(-1))
   return [
     { type: 'text', text: `${begun ? shortSign : sign} ${move.text}` },
@@ -57,12 +59,23 @@ function isResult(message: ModelRequest['messages'][number] | undefined): boolea
   return blocksOf(message?.content ?? []).some((block) => block.type === 'tool_result')
 }
 
-function help(hasTools: boolean): string {
+/** What the planner can do, with an example that works on this day. */
+function help(isAble: boolean, today: Date): string {
   const model =
-    'Set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OLLAMA_HOST to have a language model answer.'
-  return hasTools
-    ? `I can only plan trips, by rules: try "Plan a trip from New York to Barcelona on 2027-06-15 for 7 days". ${model}`
-    : `I cannot answer this. ${model}`
+    'For anything else, set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OLLAMA_HOST, and a language model answers.'
+  if (!isAble)
+    return `I cannot answer this: I can only plan trips, by rules, with the tools of a travel server, and there are none here. \`jackfield start\` brings one. ${model}`
+  return [
+    'I follow rules and plan trips: I search flights, recommend the best ones, book a trip once you confirm it, enter it in the calendar and save an itinerary. Try:',
+    `  Plan a trip from New York to Barcelona on ${addDays(iso(today), 60)} for 7 days, budget $3000`,
+    '  Show me flights from Oslo to Rome next Friday',
+    model,
+  ].join('\n')
+}
+
+/** The calendar day here, as midnight UTC. */
+function localDay(now: Date): Date {
+  return new Date(Date.UTC(now.getFullYear(), now.getMonth(), now.getDate()))
 }
 
 /** Keeps to the limits a language model would keep to. */

@@ -1,4 +1,5 @@
 import type { ModelRequest } from '../../types/index.ts'
+import { addDays, iso } from './dates.ts'
 import { baseName, callsSince, type Done, personTexts, resourcesSeen, textAt } from './steps.ts'
 import { readTrip, type Trip } from './trip.ts'
 
@@ -17,14 +18,32 @@ interface Plan {
   done: readonly Done[]
   /** Where the person last spoke. */
   spoke: number
+  /** ISO date. */
+  today: string
   seen: ReadonlySet<string>
 }
 
-/** The next move of a trip being planned; undefined where the tools or the words are not about travelling. */
+/** Whether there are tools to plan trips with. */
+export function canPlan({ tools = [] }: Pick<ModelRequest, 'tools'>): boolean {
+  return tools.some(({ name }) => baseName(name) === 'searchFlights')
+}
+
+/** Small talk and questions about the planner itself, which belong to no trip. */
+const smallTalk =
+  /^\W*(?:hi|hello|hey|hallo|good (?:morning|afternoon|evening|day)|help(?: me)?|what can you do|what do you do|who are you|what are you|how are you)(?:\s+(?:there|you|planner|jackfield|for me))?[\s,.!?]*(?:(?:what can you do|who are you|help)(?: for me)?[\s.!?]*)?$/i
+const thanks =
+  /^\W*(?:many )?(?:thanks|thank you|thx)(?:[\s,]+(?:a lot|so much|very much|you|planner))*[\s.!]*$/i
+
+/** The next move of a trip being planned; undefined where the words are not about travelling. */
 export function planTrip(request: ModelRequest, today: Date): Move | undefined {
   const tools = new Map((request.tools ?? []).map((tool) => [baseName(tool.name), tool]))
-  if (!tools.has('searchFlights')) return undefined
-  const texts = personTexts(request.messages)
+  const all = personTexts(request.messages)
+  const said = all.at(-1)
+  const isLast = said?.index === request.messages.length - 1
+  if (isLast && smallTalk.test(said.text)) return undefined
+  if (isLast && thanks.test(said.text))
+    return say('You are welcome. Name a destination to plan another trip.')
+  const texts = all.filter(({ text }) => !smallTalk.test(text) && !thanks.test(text))
   const start = tripStart(
     texts.map(({ text }) => text),
     today,
@@ -48,6 +67,7 @@ export function planTrip(request: ModelRequest, today: Date): Move | undefined {
     tools,
     done: callsSince(request.messages, texts[start]?.index ?? 0),
     spoke: texts.at(-1)?.index ?? 0,
+    today: iso(today),
     seen: resourcesSeen(request.messages),
   })
 }
@@ -74,16 +94,23 @@ function nextMove(plan: Plan): Move {
     start === undefined ||
     (trip.book && trip.end === undefined)
   ) {
-    return say(missing(trip))
+    return say(missing(trip, plan.today))
   }
+  if (start < plan.today)
+    return say(`${start} is in the past; today is ${plan.today}. Please tell me another date.`)
   const reading = toRead(plan, destination, start)
   if (reading.length > 0) return { text: `First I look at your calendar and the weather.`, uses: reading }
 
   const route = { origin, destination, date: start }
   const search = latest(plan, 'searchFlights')
   if (search === undefined)
-    return use(plan, 'searchFlights', `I search flights from ${origin} to ${destination} on ${start}.`, route)
-  if (search.isError) return say(`The flight search gave nothing: ${search.text}`)
+    return use(
+      plan,
+      'searchFlights',
+      `I search flights from ${origin} to ${destination} on ${start}${assumption(trip)}.`,
+      route,
+    )
+  if (search.isError) return say(`The flight search gave nothing: ${forPerson(plan, search.text)}`)
 
   const best = latest(plan, 'findBestFlight')
   if (best === undefined && tools.has('findBestFlight')) {
@@ -93,25 +120,43 @@ function nextMove(plan: Plan): Move {
       ...(preferences !== '' && { preferences }),
     })
   }
-  if (!trip.book || !tools.has('bookVacation')) return say(flightsFound(search, best))
+  if (!trip.book || !tools.has('bookVacation')) return say(flightsFound(plan, search, best))
 
   const booking = latest(plan, 'bookVacation')
   if (booking === undefined) return book(plan, destination, best)
-  if (booking.isError) return say(`Nothing was booked: ${booking.text}`)
+  if (booking.isError) return say(notBooked(forPerson(plan, booking.text)))
   if (textAt(booking.value, 'status') !== 'booked') {
     return say('You did not confirm, so nothing was booked. Tell me what to change, or say "try again".')
   }
   return afterBooking(plan, destination, booking)
 }
 
-function missing(trip: Trip): string {
+function missing(trip: Trip, today: string): string {
   const questions = [
     trip.destination === undefined ? 'where you want to go' : undefined,
     trip.origin === undefined ? 'where you leave from' : undefined,
     trip.start === undefined ? 'on which date' : undefined,
-    trip.start !== undefined && trip.book && trip.end === undefined ? 'for how many days' : undefined,
+    trip.book && trip.end === undefined ? 'for how many days' : undefined,
   ].filter((question) => question !== undefined)
-  return `Please tell me ${questions.join(', and ')}. For example: "from New York on 2027-06-15 for 7 days".`
+  const example = [
+    trip.origin === undefined ? 'from New York' : undefined,
+    trip.start === undefined ? `on ${addDays(today, 60)}` : undefined,
+    trip.book && trip.end === undefined ? 'for 7 days' : undefined,
+  ].filter((part) => part !== undefined)
+  const known = [
+    ...(trip.destination === undefined ? [] : [`to ${trip.destination}`]),
+    ...(trip.start === undefined ? [] : [`on ${trip.start}`]),
+  ]
+  return [
+    ...(known.length === 0 ? [] : [`A trip ${known.join(' ')}${assumption(trip)}.`]),
+    `Please tell me ${questions.join(', and ')}.`,
+    ...(example.length === 0 ? [] : [`For example: "${example.join(' ')}".`]),
+  ].join(' ')
+}
+
+/** What was assumed about the date, for a sentence that names it. */
+function assumption({ assumed }: Trip): string {
+  return assumed.length === 0 ? '' : ` (${assumed.join('; ')})`
 }
 
 /** Reads the calendar of the year and the forecast, from the server that also searches flights. */
@@ -126,10 +171,41 @@ function toRead({ tools, seen }: Plan, destination: string, start: string): Move
     .map((uri) => ({ name: read.name, input: { server, uri } }))
 }
 
-function flightsFound(search: Done, best: Done | undefined): string {
+/**
+ * What of a tool's result is meant for the person. Results are written for a model: this leaves out JSON, notes in
+ * brackets, and sentences that name tools or tell the model what to do.
+ */
+function forPerson({ tools }: Plan, text: string): string {
+  const names = [...tools.keys(), 'read_result', 'read_resource', 'list_resources', 'search_tools']
+  const isForModel = (sentence: string): boolean =>
+    names.some((name) => sentence.includes(name)) ||
+    /\b(?:this client|do not (?:try|call|make)|you are told|call it again|the caller|elicitation|sampling)\b/i.test(
+      sentence,
+    )
+  const lines = text
+    .split('\n')
+    .filter((line) => !/^\s*(?:[{[]|<\/?\w|It is JSON:)/.test(line))
+    .map((line) =>
+      line
+        .split(/(?<=[.!?])\s+(?=\p{Lu})/u)
+        .filter((sentence) => !isForModel(sentence))
+        .join(' '),
+    )
+    .filter((line) => line.trim() !== '')
+  return lines.slice(0, 12).join('\n')
+}
+
+function notBooked(why: string): string {
+  return why === ''
+    ? 'Nothing was booked.'
+    : /^Nothing was booked/i.test(why)
+      ? why
+      : `Nothing was booked: ${why}`
+}
+
+function flightsFound(plan: Plan, search: Done, best: Done | undefined): string {
   const shown = best === undefined || best.isError ? search : best
-  const lines = shown.text.split('\n').filter((line) => !line.startsWith('{'))
-  return `${lines.slice(0, 12).join('\n')}\nSay "book it" with the day you come back, and I ask you to confirm a booking.`
+  return `${forPerson(plan, shown.text)}\nSay "book it" with the day you come back, and I ask you to confirm a booking.`
 }
 
 function book(plan: Plan, destination: string, best: Done | undefined): Move {
@@ -190,7 +266,7 @@ function summary(plan: Plan, city: string, booking: Done): string {
   const told = (tool: string, good: (done: Done) => string, bad: string): string[] => {
     const done = latest(plan, tool)
     if (done === undefined) return []
-    return [done.isError ? `${bad}: ${firstLine(done.text)}` : good(done)]
+    return [done.isError ? `${bad}: ${firstLine(forPerson(plan, done.text))}` : good(done)]
   }
   const emails = plan.done.filter((done) => done.tool === 'sendEmail')
   return [

@@ -1,4 +1,4 @@
-import { readJson, type SamplingMessage } from '@jackfield/sdk'
+import { readJson, type SamplingContent, type SamplingMessage } from '@jackfield/sdk'
 import { blocksOf, textOf } from '../messages.ts'
 
 /** One tool call of the conversation and what came of it. */
@@ -14,16 +14,22 @@ export interface Done {
   index: number
 }
 
-/** What the person said, oldest first, without the resources that were added to it. */
+/** What the person said, oldest first, without resources that were added and without what the host tells a model. */
 export function personTexts(messages: readonly SamplingMessage[]): { index: number; text: string }[] {
   return messages.flatMap((message, index) => {
-    if (message.role !== 'user') return []
-    const text = blocksOf(message.content)
+    const blocks = blocksOf(message.content)
+    if (message.role !== 'user' || isOfHost(blocks[0])) return []
+    const text = blocks
       .flatMap((block) => (block.type === 'text' && !block.text.startsWith('[resource ') ? [block.text] : []))
       .join('\n')
       .slice(0, 5_000)
     return text.trim() === '' ? [] : [{ index, text }]
   })
+}
+
+/** Messages that the host writes to a model are marked so. */
+function isOfHost(block: SamplingContent | undefined): boolean {
+  return block?.type === 'text' && block.text.startsWith('[From Jackfield')
 }
 
 /** URIs of resources that are part of the conversation: added by the person, or asked for with a tool. */

@@ -1,4 +1,4 @@
-import { addDays, daysBetween, findSpan } from './dates.ts'
+import { addDays, count, daysBetween, findSpan, numberOf, withoutStart } from './dates.ts'
 
 /** What a person said about a trip; what they did not say is undefined. */
 export interface Trip {
@@ -22,37 +22,68 @@ export interface Trip {
   book: boolean
 }
 
-const numbers = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']
-const count = `(\\d+|${numbers.join('|')}|an?)`
-
 /** Reads what texts say about a trip; a later text wins over an earlier one. */
 export function readTrip(texts: readonly string[], today: Date): Trip {
   const last = <T>(find: (text: string) => T | undefined): T | undefined =>
     texts.reduce<T | undefined>((found, text) => find(text) ?? found, undefined)
-  const span = last((text) => findSpan(text, today))
-  const stated = last(findDays)
-  const days = stated ?? (span?.end === undefined ? undefined : daysBetween(span.start, span.end))
-  const end = span?.end ?? (span !== undefined && days !== undefined ? addDays(span.start, days) : undefined)
+  const destination = last(findDestination)
   return {
-    destination: last(findDestination),
-    origin: last(findOrigin),
-    start: span?.start,
-    end,
-    days,
+    destination,
+    origin: last(findOrigin) ?? answeredOrigin(texts),
+    ...readSpan(texts, today),
     budget: last(findBudget),
     travelers: last(findTravelers),
     interests: last(findInterests) ?? [],
     preferences: [...new Set(texts.flatMap(findPreferences))],
     emails: [...new Set(texts.flatMap((text) => text.match(/[\w.+-]+@[\w-]+(\.[\w-]+)+/g) ?? []))],
-    assumed: span?.assumed === undefined ? [] : [span.assumed],
     book: texts.some((text) => /\b(plan|book|vacation|holiday|trip|itinerary|travel)\b/i.test(text)),
   }
 }
 
+/** When the trip begins and ends. A length that is named later than its last day takes the place of that. */
+function readSpan(texts: readonly string[], today: Date): Pick<Trip, 'start' | 'end' | 'days' | 'assumed'> {
+  let start: string | undefined
+  let end: string | undefined
+  let days: number | undefined
+  let assumed: string[] = []
+  for (const text of texts) {
+    const span = findSpan(text, today)
+    const stated = findDays(text)
+    if (span !== undefined) assumed = span.assumed === undefined ? [] : [span.assumed]
+    if (span?.start !== undefined) {
+      start = span.start
+      end = span.end
+    } else if (span?.end !== undefined) end = span.end
+    if (stated === undefined) continue
+    days = stated
+    if (span?.end === undefined) end = undefined
+  }
+  if (start === undefined) return { start, end: undefined, days, assumed }
+  if (end !== undefined && end > start) return { start, end, days: days ?? daysBetween(start, end), assumed }
+  return { start, end: days === undefined ? undefined : addDays(start, days), days, assumed }
+}
+
+/** A text that is only the name of a place answers where the trip starts, once it is known where it goes. */
+function answeredOrigin(texts: readonly string[]): string | undefined {
+  const named = texts.findIndex((text) => findDestination(text) !== undefined)
+  const answer = texts
+    .slice(named + 1)
+    .find(
+      (text) =>
+        named !== -1 &&
+        /^\s*\p{L}[\p{L}'’.-]*(?: \p{L}[\p{L}'’.-]*){0,2}\s*\.?\s*$/u.test(text) &&
+        !noPlace.test(firstWord(text)),
+    )
+  return answer?.trim().replace(/\.$/, '')
+}
+
 // A place ends where the sentence goes on to something else.
 const after =
-  '(?=\\s+(?:on|in|at|for|with|from|to|next|leaving|departing|starting|between|by|and|around|during|this|tomorrow|until|within|under|via|please|unless|if|when|as|or|but|so|because|then|\\d|[-–—])|\\s*[,.;:!?)\\n"]|\\s*$)'
+  '(?=\\s+(?:on|in|at|for|with|from|to|next|leaving|departing|starting|between|by|and|around|during|this|tomorrow|today|tonight|the\\s+day|monday|tuesday|wednesday|thursday|friday|saturday|sunday|early|mid|late|end\\s+of|coming|one|two|three|four|five|six|seven|an?|return(?:ing)?|back|until|within|under|via|please|unless|if|when|as|or|but|so|because|then|\\d|[-–—])|\\s*[,.;:!?)\\n"]|\\s*$)'
 const place = `((?:[\\p{L}][\\p{L}'’.-]*)(?:\\s[\\p{L}][\\p{L}'’.-]*){0,3}?(?:\\s\\([A-Z]{3}\\))?)${after}`
+
+/** Up to four words that begin with a capital. */
+const capitals = "\\p{Lu}[\\p{L}'’.-]*(?:\\s\\p{Lu}[\\p{L}'’.-]*){0,3}"
 
 const destinations = [
   new RegExp(`\\bdestination\\s*[:=]\\s*\\**\\s*"?${place}`, 'iu'),
@@ -67,6 +98,7 @@ const destinations = [
   ),
   new RegExp(`\\bfrom\\s+[\\p{L}][^.,\\n]{0,40}?\\s+to\\s+${place}`, 'iu'),
   new RegExp(`\\bto\\s+(?=\\p{Lu})${place}`, 'u'),
+  new RegExp(`\\b(?:trip|flights?|fly|book|vacation|holiday)\\b[^.\\n]{0,60}?\\bto\\s+${place}`, 'iu'),
 ]
 const origins = [
   new RegExp(
@@ -75,9 +107,12 @@ const origins = [
   ),
   new RegExp(`\\bfrom\\s+(?=\\p{Lu})${place}`, 'u'),
   new RegExp(`\\bfrom\\s+${place}`, 'iu'),
+  // "Flights Oslo to Rome", "Oslo to Rome on Friday"
+  new RegExp(`\\b[Ff]lights?\\s+(${capitals})\\s+to\\s+\\p{Lu}`, 'u'),
+  new RegExp(`(?:^|[.!?\\n]\\s*)(${capitals})\\s+to\\s+\\p{Lu}`, 'u'),
 ]
 const noPlace =
-  /^(the|a|an|my|our|me|you|your|it|us|home|here|there|this|that|next|plan|book|find|see|have|go|be|do|get|make|january|february|march|april|may|june|july|august|september|october|november|december|\d.*)$/i
+  /^(i|we|let|trips?|flights?|vacation|holiday|tickets?|going|one|two|three|four|five|six|seven|eight|nine|ten|few|days?|weeks?|months?|weekend|today|tonight|tomorrow|early|mid|late|monday|tuesday|wednesday|thursday|friday|saturday|sunday|yes|yeah|no|ok|okay|sure|please|hi|hey|hello|thanks|thank|try|again|help|nothing|cancel|stop|fly|travel|leave|visit|return|come|what|which|where|when|how|why|who|can|show|the|a|an|my|our|me|you|your|it|us|home|here|there|this|that|next|plan|book|find|see|have|go|be|do|get|make|january|february|march|april|may|june|july|august|september|october|november|december|\d.*)$/i
 
 function findDestination(text: string): string | undefined {
   return findPlace(text, destinations)
@@ -91,15 +126,19 @@ function findPlace(text: string, patterns: readonly RegExp[]): string | undefine
   for (const pattern of patterns) {
     for (const match of text.matchAll(new RegExp(pattern, `${pattern.flags}g`))) {
       const found = match[1]?.trim()
-      if (found !== undefined && !noPlace.test(found.split(/\s/)[0] ?? '')) return found
+      if (found !== undefined && !noPlace.test(firstWord(found))) return found
     }
   }
   return undefined
 }
 
+function firstWord(text: string): string {
+  return text.trim().split(/\s/)[0] ?? ''
+}
+
 function findDays(text: string): number | undefined {
   const duration = new RegExp(`\\b(?:duration\\s*[:=]\\s*)?${count}[\\s-]+(day|night|week)s?\\b`, 'i').exec(
-    text,
+    withoutStart(text),
   )
   if (duration !== null) {
     const amount = numberOf(duration[1] ?? '')
@@ -152,10 +191,4 @@ function findPreferences(text: string): string[] {
     preferences.push(`max ${numberOf(stops)} ${numberOf(stops) === 1 ? 'layover' : 'layovers'}`)
   if (/\bcheap(est)?\b/i.test(text)) preferences.push('cheapest')
   return preferences
-}
-
-function numberOf(word: string): number {
-  const spelled = numbers.indexOf(word.toLowerCase())
-  if (spelled !== -1) return spelled
-  return /^an?$/i.test(word) ? 1 : Number(word)
 }

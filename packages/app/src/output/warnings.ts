@@ -1,0 +1,31 @@
+/** Warnings of servers, each shown once. */
+export interface Warnings {
+  /** Shows a line about a server, unless the same one was shown before. */
+  show(server: string, line: string): void
+  /** Shows how often lines were repeated. */
+  end(): void
+}
+
+/** Distinct lines that are remembered; others are shown each time. */
+const mostKnown = 1_000
+
+export function createWarnings(write: (line: string) => void): Warnings {
+  const known = new Map<string, { line: string; repeats: number }>()
+  return {
+    show(server, line) {
+      const key = JSON.stringify([server, line])
+      const before = known.get(key)
+      if (before !== undefined) {
+        before.repeats += 1
+        return
+      }
+      if (known.size < mostKnown) known.set(key, { line, repeats: 0 })
+      write(line)
+    },
+    end() {
+      for (const { line, repeats } of known.values())
+        if (repeats > 0) write(`${line} (repeated ${repeats === 1 ? 'once' : `${repeats} times`})`)
+      known.clear()
+    },
+  }
+}
