@@ -96,7 +96,7 @@ async function say(
 ): Promise<Turn> {
   const attached = state.attached.splice(0).flatMap(({ messages }) => messages)
   const { signal, done } = face.turn()
-  const view = turnView(face, state.talk.id, () => performance.now())
+  const view = turnView(face, state.talk, () => performance.now())
   showing(view)
   let turn: Turn | undefined
   try {

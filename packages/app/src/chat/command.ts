@@ -158,15 +158,18 @@ export async function hold(
     models: [...models],
     info: { name: 'jackfield', title: 'Jackfield', version },
   })
-  const begun = (model: Model, resumed?: string): Conversation =>
-    createConversation({
+  const begun = (model: Model, resumed?: string): Conversation => {
+    const talk = createConversation({
       ...{ host, model, codeMode },
       ...(maxCalls !== undefined && { maxCalls }),
       ...(resumed !== undefined && { resume: resumed }),
-      onLate: (result) => tellLate(result, talkFace),
+      onLate: (result) => tellLate(result, talk, talkFace),
     })
+    return talk
+  }
   const state: ChatState = {
-    ...{ host, models, facts, attached: [], env: io.env, talk: begun(models[0]), person: face, store },
+    ...{ host, models, facts, attached: [], env: io.env, cwd: io.cwd, servers: options.servers },
+    ...{ talk: begun(models[0]), person: face, store },
     open(resumed) {
       const before = resumed === undefined || modelChosen ? undefined : host.conversations.find(resumed).model
       return begun(models.find(({ id }) => id === before) ?? state.talk.model, resumed)

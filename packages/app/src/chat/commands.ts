@@ -15,6 +15,7 @@ import type { ChatFace } from './face.ts'
 import { begin, compact, fork, resume, save, title } from './keep.ts'
 import { inbox, log, respond, tools } from './look.ts'
 import { usePrompt } from './prompt.ts'
+import { show } from './show.ts'
 import type { ChatState } from './state.ts'
 
 /** What a command leads to. */
@@ -54,8 +55,8 @@ const commands: Readonly<Record<string, ChatCommand>> = {
     run: (_, state, face) => servers(state, face),
   },
   tools: {
-    usage: '/tools [text]',
-    help: 'tools the model can use, and what they cost',
+    usage: '/tools [text] | on <name …> | off <name …>',
+    help: 'tools the model can use, and what they cost; switch some off or on for this conversation: a server, server.tool, or a pattern with *',
     run: plainly(tools),
   },
   prompts: {
@@ -77,6 +78,11 @@ const commands: Readonly<Record<string, ChatCommand>> = {
     usage: '/attached [number]',
     help: 'what is attached and whether it changed since; /attach again [number] takes it as it is now',
     run: plainly(attached),
+  },
+  show: {
+    usage: '/show [number] [--all]',
+    help: 'arguments and result of a call of the model, by default the last; --output-file <file> and --save-media <folder> write it',
+    run: plainly(show),
   },
   call: { usage: '/call <tool> [key=value …]', help: 'call a tool yourself', run: call },
   activity: {
@@ -264,12 +270,12 @@ async function call(
     conversation: state.talk.id,
     signal,
   })
-  show(toolResult(result, face.palette), face)
+  showText(toolResult(result, face.palette), face)
   return done
 }
 
 /** Shows text of a server, set in from the edge on a terminal. */
-function show(text: string, face: ChatFace): void {
+function showText(text: string, face: ChatFace): void {
   const columns = face.columns()
   face.write(`${flowed(text, columns, columns === undefined ? 0 : 2)}\n`)
 }
@@ -277,7 +283,8 @@ function show(text: string, face: ChatFace): void {
 function activity(words: string[], { host }: ChatState, face: ChatFace): CommandOutcome {
   const [which = '20'] = words
   if (which.startsWith('#')) {
-    const row = host.activity().find((entry) => entry.id === Number(which.slice(1)))
+    const id = Number(which.slice(1))
+    const [row] = Number.isInteger(id) ? host.activity({ id }) : []
     if (row === undefined) throw usageError(`There is no row ${which}.`)
     face.write(`${pretty(row)}\n`)
     return done

@@ -42,7 +42,7 @@ function commandsLike(part: string, names: readonly string[]): readonly string[]
 function ownCompletions(
   line: string,
   names: readonly string[],
-  { host, models }: CompletionSource,
+  { host, models, talk }: CompletionSource,
 ): string[] | undefined {
   if (!line.startsWith('/') || line.startsWith('//')) return undefined
   const [name = '', ...words] = line.slice(1).split(/\s+/)
@@ -52,10 +52,25 @@ function ownCompletions(
     if (name === 'model') return models.map(({ id }) => id)
     if (name === 'resume') return host.conversations.list().map(({ id }) => id)
     if (name === 'call' && words.length === 1) return host.tools().map((tool) => `${tool.name} `)
+    if (name === 'tools') return toolSwitches(words, host, talk)
+    if (name === 'show' && words.length === 1)
+      return [...talk.calls.keys()].map((at) => String(at + 1)).toReversed()
     if (name === 'respond') return host.inbox.list().map(({ id }) => id.slice(0, 8))
     if (name !== 'attach') return undefined
     if (words.length === 1) return ['again ', ...[...host.connections.keys()].map((server) => `${server} `)]
     return host.resources().flatMap(({ server, resource }) => (server === words[0] ? [resource.uri] : []))
   }
   return values()?.filter((value) => value.startsWith(part))
+}
+
+/** What `/tools on` and `/tools off` can be followed by: servers and tools that are not in that state. */
+function toolSwitches([verb, ...names]: readonly string[], host: Host, talk: Conversation): string[] {
+  if (names.length === 0) return ['on ', 'off ']
+  if (verb !== 'on' && verb !== 'off') return []
+  const others = host.tools().filter((tool) => talk.isToolOn(tool) === (verb === 'off'))
+  const part = names.at(-1) ?? ''
+  return [
+    ...new Set(others.map(({ server }) => server)),
+    ...others.map(({ server, name, tool }) => (part.includes('__') ? name : `${server}.${tool.name}`)),
+  ]
 }

@@ -205,6 +205,7 @@ function markdownOf(entry: ConversationEntry, { palette }: ChatFace): string {
     }
     case 'summary':
       return `## Summary\n\n${entry.text}`
+    case 'tools':
     case 'usage':
     case 'title':
       return ''

@@ -1,4 +1,12 @@
-import type { Conversation, Host, Model, ModelFacts, ResourceRef, Surface } from '@jackfield/host'
+import type {
+  Conversation,
+  Host,
+  Model,
+  ModelFacts,
+  ResourceRef,
+  ServerConfig,
+  Surface,
+} from '@jackfield/host'
 import type { SamplingMessage } from '@jackfield/sdk'
 
 /** A resource that goes along with what the person says next. */
@@ -23,6 +31,10 @@ export interface ChatState {
   person?: Surface | undefined
   /** The store, where it is not the usual one. */
   store?: string | undefined
+  /** The configured servers, by name. */
+  servers: Readonly<Record<string, ServerConfig>>
+  /** The folder that file names are relative to. */
+  cwd: string
   /** Where keys of further models are. */
   env: NodeJS.ProcessEnv
 }

@@ -36,7 +36,7 @@ describe('a conversation from a pipe', () => {
     )
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain('No language model is set up, so the offline planner answers')
-    expect(stdout).toContain('→ travel__bookVacation {"destination":"Barcelona"')
+    expect(stdout).toContain('] travel__bookVacation {"destination":"Barcelona"')
     expect(stdout).toContain('✓ Booked: Barcelona from 2027-06-15 to 2027-06-22')
     expect(stdout).toMatch(/#\d+ +\S+ +call +ok +\d+ ms +bookVacation of travel/)
     expect(stdout).toMatch(/elicitation +accepted/)
@@ -114,7 +114,7 @@ describe('a model that wants too many calls', () => {
       ['chat', '--config', config(rules), '--model', script(calls(60))],
       say('Echo all'),
     )
-    expect(stdout.match(/→ demo__echo/g)).toHaveLength(50)
+    expect(stdout.match(/→ \[\d+\] demo__echo/g)).toHaveLength(50)
     expect(stdout).toContain('10 tool calls were not run. Say "go on" to continue.')
     expect(code).toBe(1)
   })
@@ -124,7 +124,7 @@ describe('a model that wants too many calls', () => {
       ['chat', '--config', config(rules), '--model', script(calls(60), calls(10), { say: 'All done.' })],
       say('Echo all', 'go on'),
     )
-    expect(stdout.match(/→ demo__echo/g)).toHaveLength(60)
+    expect(stdout.match(/→ \[\d+\] demo__echo/g)).toHaveLength(60)
     expect(stdout).toContain('All done.')
     expect(code).toBe(0)
   })

@@ -30,7 +30,7 @@ describe.concurrent('many tools', () => {
     expect(meter.stdout).toMatch(/^SERVER +TOOLS +TOKENS +DEAREST\nfiles +\d+ +\d+ +files__\w+ \d+, /)
     expect(meter.stdout).toMatch(/\nall +\d+ +\d+\n\nThe definitions take \d\.\d % of the model's context/)
     const one = await run(['tools', '--meter', '--json', '--', ...everything])
-    expect(JSON.parse(one.stdout)).toMatchObject({ limits: { share: 0.03, tools: 40 }, servers: [{}] })
+    expect(JSON.parse(one.stdout)).toMatchObject({ limits: { share: 0.1, tools: 40 }, servers: [{}] })
   })
 
   test('are found by what they do', async () => {
