@@ -40,7 +40,8 @@ export function callUnderWay(
 ): string {
   const name = fitting(oneLine(event.name), share(columns, 0.5))
   const about = fitting(oneLine(state), share(columns, 0.4))
-  const room = columns === undefined ? undefined : columns - widthOf(name) - widthOf(about) - tagWidth(event) - 6
+  const room =
+    columns === undefined ? undefined : columns - widthOf(name) - widthOf(about) - tagWidth(event) - 6
   const args = brief(event, room)
   return `${palette.cyan('◌')} ${tag(event, palette)}${palette.bold(name)}${args === '' ? '' : ` ${palette.dim(args)}`}${about === '' ? '' : `  ${palette.dim(about)}`}`
 }

@@ -10,7 +10,8 @@ import { flowed } from '../output/flow.ts'
 import { aboutGrant } from '../output/rules.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
-import { attach, attachAgain, attached } from './attached.ts'
+import { attachCommand } from './attach-command.ts'
+import { attached, detach } from './attached.ts'
 import type { ChatFace } from './face.ts'
 import { begin, compact, fork, resume, save, title } from './keep.ts'
 import { inbox, log, respond, tools } from './look.ts'
@@ -70,9 +71,9 @@ const commands: Readonly<Record<string, ChatCommand>> = {
     run: (words, state, face) => resources(words, state, face),
   },
   attach: {
-    usage: '/attach <server> <uri>',
-    help: 'read a resource and add it to what you say next; @server:uri in your words does the same',
-    run: attachOne,
+    usage: '/attach [words | <server> <uri>]',
+    help: 'choose resources that go along with what you say next, or name one; @server:uri in your words does the same',
+    run: plainly(attachCommand),
   },
   attached: {
     usage: '/attached [number]',
@@ -83,6 +84,11 @@ const commands: Readonly<Record<string, ChatCommand>> = {
     usage: '/show [number] [--all]',
     help: 'arguments and result of a call of the model, by default the last; --output-file <file> and --save-media <folder> write it',
     run: plainly(show),
+  },
+  detach: {
+    usage: '/detach <number | all>',
+    help: 'take away what is attached; /attached has the numbers',
+    run: plainly(detach),
   },
   call: { usage: '/call <tool> [key=value …]', help: 'call a tool yourself', run: call },
   activity: {
@@ -230,24 +236,6 @@ function resources(words: string[], { host }: ChatState, face: ChatFace): Comman
       ? 'No resources.\n'
       : `${table(['SERVER', 'URI', 'TITLE'], rows, { palette: face.palette, columns: face.columns() })}\n`,
   )
-  return done
-}
-
-async function attachOne(
-  words: string[],
-  state: ChatState,
-  face: ChatFace,
-  signal: AbortSignal,
-): Promise<CommandOutcome> {
-  const [server, uri] = words
-  if (server === 'again' && (uri === undefined || !state.host.connections.has(server))) {
-    await attachAgain(uri, state, face, signal)
-    return done
-  }
-  if (server === undefined || uri === undefined)
-    throw usageError('Usage: /attach <server> <uri>, or /attach again [number]')
-  if (!state.host.connections.has(server)) throw usageError(`There is no server "${server}".`)
-  await attach([{ server, uri }], state, face, signal)
   return done
 }
 

@@ -1,3 +1,5 @@
+import type { Cancelled } from '../forms/prompter.ts'
+import type { ScreenView } from '../forms/screen.ts'
 import type { Palette } from '../output/palette.ts'
 
 /** What a program that holds a conversation is told, one line of JSON each. */
@@ -59,6 +61,8 @@ export interface ChatFace {
   readLine(prompt: string, options?: ReadOptions): Promise<string | undefined>
   /** Leaves the terminal to other work, such as an editor, until that is over. Only terminals have it. */
   aside?<T>(work: () => Promise<T>): Promise<T>
+  /** Lets the person work on a view that takes every key, until it gives an answer. Only terminals have it. */
+  screen?<T>(view: ScreenView<T>, signal: AbortSignal): Promise<T | Cancelled>
   /** Gives a signal that is aborted when the person stops the turn, and a function to call when it is over. */
   turn(): { signal: AbortSignal; done(): void }
 }

@@ -15,7 +15,10 @@ import type { ChatState } from './state.ts'
 /** `/tools [text]`: what the model is offered and what it costs; `/tools on|off <name…>` changes that. */
 export function tools(words: readonly string[], state: ChatState, face: ChatFace): void {
   const [verb, ...names] = words
-  if (verb === 'on' || verb === 'off') return switchTools(verb === 'on', names, state, face)
+  if (verb === 'on' || verb === 'off') {
+    switchTools(verb === 'on', names, state, face)
+    return
+  }
   const { host, talk } = state
   const { palette } = face
   const match = words.join(' ').toLowerCase()
@@ -27,7 +30,7 @@ export function tools(words: readonly string[], state: ChatState, face: ChatFace
     )
     .map((entry) => [
       oneLine(entry.name),
-      ...(off.length === 0 ? [] : [off.includes(entry) ? palette.yellow('off') : 'on']),
+      ...(off.length === 0 ? [] : [!talk.isToolOn(entry) ? palette.yellow('off') : 'on']),
       oneLine(entry.tool.description ?? '', 90),
     ])
   const { contextTokens } = talk.model

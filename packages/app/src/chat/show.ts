@@ -39,9 +39,11 @@ export async function show(words: readonly string[], state: ChatState, face: Cha
   if (result === undefined) throw usageError(`Call ${shown.number} has no result yet.`)
   if (file !== undefined) {
     const path = resolve(state.cwd, file)
-    await writeFile(path, contentOf(shown, result, file), { flag: 'wx', mode: 0o600 }).catch((error: Error) => {
-      throw usageError(`The result was not written: ${error.message}. Name a file that does not exist yet.`)
-    })
+    await writeFile(path, contentOf(shown, result, file), { flag: 'wx', mode: 0o600 }).catch(
+      (error: Error) => {
+        throw usageError(`The result was not written: ${error.message}. Name a file that does not exist yet.`)
+      },
+    )
     note(`The result of call ${shown.number} was written to ${oneLine(path)}`)
   }
   if (folder !== undefined) {
@@ -81,7 +83,9 @@ function callNumbered(which: string | undefined, { host, talk }: ChatState): Sho
   const number = which === undefined ? calls.length : Number(which.replace(/^\[(\d+)\]$/, '$1'))
   const call = Number.isInteger(number) ? calls[number - 1] : undefined
   if (call === undefined)
-    throw usageError(`There is no call ${oneLine(which ?? '', 20)}. Calls have the numbers 1 to ${calls.length}.`)
+    throw usageError(
+      `There is no call ${oneLine(which ?? '', 20)}. Calls have the numbers 1 to ${calls.length}.`,
+    )
   return { number, call, ...endOf(call, host) }
 }
 
@@ -90,7 +94,12 @@ function endOf(call: ConversationCall, host: Host): Omit<Shown, 'number' | 'call
   const row = call.activity === undefined ? undefined : host.activity({ id: call.activity })[0]
   const logged = row === undefined ? undefined : resultIn(row.detail['result'])
   if (row !== undefined && logged !== undefined)
-    return { outcome: row.outcome, durationMs: row.durationMs, result: logged, isWhole: row.detail['cut'] === undefined }
+    return {
+      outcome: row.outcome,
+      durationMs: row.durationMs,
+      result: logged,
+      isWhole: row.detail['cut'] === undefined,
+    }
   if (call.result === undefined)
     return { outcome: 'running', durationMs: null, result: undefined, isWhole: true }
   const { content, isError } = call.result
@@ -110,7 +119,11 @@ function isResult(value: unknown): value is CallToolResult {
   return typeof value === 'object' && value !== null && 'content' in value && Array.isArray(value.content)
 }
 
-function write({ number, call, outcome, durationMs, result, isWhole }: Shown, all: boolean, face: ChatFace): void {
+function write(
+  { number, call, outcome, durationMs, result, isWhole }: Shown,
+  all: boolean,
+  face: ChatFace,
+): void {
   const { palette } = face
   const columns = face.columns()
   const indent = columns === undefined ? 0 : 2
@@ -133,7 +146,10 @@ function write({ number, call, outcome, durationMs, result, isWhole }: Shown, al
   line(`${palette.dim(`[${number}]`)} ${palette.bold(oneLine(call.name))}  ${palette.dim(facts.join(' · '))}`)
   line(palette.dim('arguments'))
   part(pretty(call.arguments))
-  if (result === undefined) return line(palette.dim('no result yet'))
+  if (result === undefined) {
+    line(palette.dim('no result yet'))
+    return
+  }
   line(palette.dim(isWhole ? 'result' : 'result, as far as it is kept'))
   part(toolResult(readable(result), palette))
   const media = mediaOf(result.content, call.name).length
@@ -174,6 +190,8 @@ function contentOf({ call }: Shown, result: CallToolResult, file: string): strin
   if (file.endsWith('.json')) return `${JSON.stringify({ name, arguments: args, result }, null, 2)}\n`
   const texts = rawResult(result).filter((piece) => typeof piece === 'string')
   if (texts.length === 0)
-    throw usageError('The result has no text. --save-media writes its data, a name that ends in .json everything.')
+    throw usageError(
+      'The result has no text. --save-media writes its data, a name that ends in .json everything.',
+    )
   return texts.join('\n')
 }

@@ -2,6 +2,7 @@ import type { Io } from '../cli/io.ts'
 import type { ScreenKey } from '../forms/screen.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
+import { drawn } from '../surface/drawn.ts'
 import { readKeys } from '../surface/read-keys.ts'
 import type { ChatFace, ReadOptions } from './face.ts'
 import type { Floor } from './floor.ts'
@@ -212,6 +213,15 @@ export function terminalFace(
     })
   }
 
+  async function aside<T>(work: () => Promise<T>): Promise<T> {
+    floor.asking(true)
+    try {
+      return await work()
+    } finally {
+      floor.asking(false)
+    }
+  }
+
   return {
     palette,
     columns: () => io.stdout.columns,
@@ -230,14 +240,8 @@ export function terminalFace(
       echo(prompt, next)
       return next
     },
-    async aside(work) {
-      floor.asking(true)
-      try {
-        return await work()
-      } finally {
-        floor.asking(false)
-      }
-    },
+    aside,
+    screen: (view, signal) => aside(() => drawn({ input: io.stdin, output: io.stdout, signal }, view)),
     turn() {
       const stop = new AbortController()
       let over = false

@@ -51,9 +51,12 @@ test('a call whose question is left for later is one line that fits and says how
   view.call(later)
   tellLate(ended, talk, shown)
   const lines = written.join('').split('\n')
-  expect(lines[0]).toMatch(/^◇ \[1\] shop__buy \{"item":"x+… {2}waits for you: \/respond 7244c9a7$/)
+  expect(lines[0]).toMatch(/^◇ \[1\] shop__buy \{"item":… {2}waits for you: \/respond 7244c9a7$/)
   expect(lines[0]?.length).toBeLessThanOrEqual(60)
-  expect(lines.slice(1, 3)).toEqual(['✓ [1] shop__buy  Bought.', '  The model is told with what you say next.'])
+  expect(lines.slice(1, 3)).toEqual([
+    '✓ [1] shop__buy  Bought.',
+    '  The model is told with what you say next.',
+  ])
 })
 
 test('a program that holds a conversation hears of later, and of the result when it comes', () => {

@@ -128,7 +128,9 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     const slow = { name: 'demo__trigger-long-running-operation', arguments: { duration: 60, steps: 60 } }
     const terminal = chat([{ say: 'This takes long.', call: [slow] }, { say: 'Here I am again.' }])
     await say(terminal, 'Go')
-    await terminal.until(/◌ \[1\] demo__trigger-long-running-operation .*running|◌ \[1\] demo__trigger.* of 60/)
+    await terminal.until(
+      /◌ \[1\] demo__trigger-long-running-operation .*running|◌ \[1\] demo__trigger.* of 60/,
+    )
     terminal.press('ctrl+c')
     await terminal.until('Stopped.')
     await say(terminal, 'Still there?')

@@ -40,7 +40,12 @@ export function switched(
   const made = [...new Set(patterns)].map((pattern) => ({ pattern, on }))
   const all = [...before.filter(({ pattern }) => !patterns.includes(pattern)), ...made]
   // Nothing before the last "*" counts, and neither does "on" before the first "off".
-  const counted = all.slice(Math.max(0, all.findLastIndex(({ pattern }) => pattern === '*')))
+  const counted = all.slice(
+    Math.max(
+      0,
+      all.findLastIndex(({ pattern }) => pattern === '*'),
+    ),
+  )
   const first = counted.findIndex((one) => !one.on)
   const result = first === -1 ? [] : counted.slice(first)
   if (result.length > mostSwitches) {

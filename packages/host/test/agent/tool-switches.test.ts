@@ -131,7 +131,12 @@ test('every call of a conversation is listed with its result and its row, also o
   await talk.say('Go')
   talk.compact('We bought tea.')
   expect(talk.calls).toMatchObject([
-    { name: 'shop__look', arguments: { aisle: 3 }, activity: 0, result: { content: [{ text: 'shop__look ran' }] } },
+    {
+      name: 'shop__look',
+      arguments: { aisle: 3 },
+      activity: 0,
+      result: { content: [{ text: 'shop__look ran' }] },
+    },
     { name: 'list_resources', arguments: {}, result: { content: [{ type: 'text' }] } },
     { name: 'shop__buy', arguments: { item: 'tea' }, activity: 0 },
   ])
