@@ -141,8 +141,13 @@ export async function hold(
   const leave = (): void => interrupted.reject(new CliError(ExitCode.interrupted, 'Interrupted.'))
   if (io.signal.aborted) leave()
   else io.signal.addEventListener('abort', leave, { once: true })
+  // Nothing else renders Markdown, and its parser takes time to load.
+  const flow = interactive ? await import('../output/markdown-flow.ts') : undefined
   const talkFace = interactive
-    ? terminalFace(io, floor, { leave, earlier: () => earlierInputs(host) })
+    ? terminalFace(io, floor, {
+        ...{ leave, earlier: () => earlierInputs(host) },
+        ...(flow !== undefined && { markdown: flow.MarkdownFlow }),
+      })
     : json
       ? jsonFace(io)
       : pipedFace(io)

@@ -56,8 +56,8 @@ const commands: Readonly<Record<string, ChatCommand>> = {
     run: (_, state, face) => servers(state, face),
   },
   tools: {
-    usage: '/tools [text] | on <name …> | off <name …>',
-    help: 'tools the model can use, and what they cost; switch some off or on for this conversation: a server, server.tool, or a pattern with *',
+    usage: '/tools [text | on <name> | off <name>]',
+    help: 'tools the model can use, and what they cost; /tools off takes servers, server.tool or patterns with * from the model for this conversation',
     run: plainly(tools),
   },
   prompts: {
@@ -80,15 +80,15 @@ const commands: Readonly<Record<string, ChatCommand>> = {
     help: 'what is attached and whether it changed since; /attach again [number] takes it as it is now',
     run: plainly(attached),
   },
-  show: {
-    usage: '/show [number] [--all]',
-    help: 'arguments and result of a call of the model, by default the last; --output-file <file> and --save-media <folder> write it',
-    run: plainly(show),
-  },
   detach: {
     usage: '/detach <number | all>',
     help: 'take away what is attached; /attached has the numbers',
     run: plainly(detach),
+  },
+  show: {
+    usage: '/show [number] [--all]',
+    help: 'arguments and result of a call of the model, by default the last; --output-file <file> and --save-media <folder> write it',
+    run: plainly(show),
   },
   call: { usage: '/call <tool> [key=value …]', help: 'call a tool yourself', run: call },
   activity: {
@@ -97,8 +97,8 @@ const commands: Readonly<Record<string, ChatCommand>> = {
     run: (words, state, face) => activity(words, state, face),
   },
   log: {
-    usage: '/log [--tree | --timeline | --stats | --raw] [filter | #number]',
-    help: 'every message beside what caused it, as jackfield log has it',
+    usage: '/log [view] [filter | #number]',
+    help: 'every message beside what caused it, as jackfield log has it; views are --tree, --timeline, --stats and --raw',
     run: plainly(log),
   },
   inbox: {

@@ -1,6 +1,8 @@
 import type { Cancelled } from '../forms/prompter.ts'
 import type { ScreenView } from '../forms/screen.ts'
+import { createFlow, type Flow } from '../output/flow.ts'
 import type { Palette } from '../output/palette.ts'
+import { plain } from '../output/sanitize.ts'
 
 /** What a program that holds a conversation is told, one line of JSON each. */
 export type ChatEvent =
@@ -55,6 +57,8 @@ export interface ChatFace {
    * draw over a line have it; with `over`, the line stays and is followed by others.
    */
   live?(line: string, over: boolean): void
+  /** Renders Markdown that comes in pieces. Only terminals have it; elsewhere a text stays as it was written. */
+  markdown?(): Flow
   /** Takes events in place of drawings. */
   tell?(event: ChatEvent): void
   /** Reads a line; undefined when the person is done (Ctrl+D). */
@@ -65,4 +69,19 @@ export interface ChatFace {
   screen?<T>(view: ScreenView<T>, signal: AbortSignal): Promise<T | Cancelled>
   /** Gives a signal that is aborted when the person stops the turn, and a function to call when it is over. */
   turn(): { signal: AbortSignal; done(): void }
+}
+
+/** Where text of a model goes, as it comes: rendered on a terminal, as it was written elsewhere. It is made safe to print. */
+export function modelText(face: ChatFace): Flow {
+  if (face.markdown !== undefined) return face.markdown()
+  const indent = face.columns() === undefined ? 0 : 2
+  const flow = createFlow({ write: (text) => face.write(text), columns: () => face.columns(), indent })
+  return { push: (text) => flow.push(plain(text)), end: () => flow.end() }
+}
+
+/** Writes a whole text of a model. */
+export function writeModelText(text: string, face: ChatFace): void {
+  const flow = modelText(face)
+  flow.push(text)
+  if (flow.end()) flow.push('\n')
 }

@@ -1,5 +1,6 @@
 import type { Io } from '../cli/io.ts'
 import type { ScreenKey } from '../forms/screen.ts'
+import type { MarkdownFlow } from '../output/markdown-flow.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { drawn } from '../surface/drawn.ts'
@@ -22,6 +23,8 @@ interface Typing {
 }
 
 export interface TerminalFaceOptions {
+  /** Renders Markdown; without it, text stays as it was written. */
+  markdown?: typeof MarkdownFlow
   /** Called when Ctrl+C is pressed again while something still runs that does not read a text. */
   leave?: () => void
   /** What was typed in earlier conversations, oldest first. */
@@ -39,7 +42,7 @@ const queuedRows = 4
 export function terminalFace(
   io: Io,
   floor: Floor,
-  { leave = () => {}, earlier = () => [] }: TerminalFaceOptions = {},
+  { leave = () => {}, earlier = () => [], markdown: Markdown }: TerminalFaceOptions = {},
 ): ChatFace {
   const palette = paletteFor(io.stdout, io.env)
   const output = new TerminalOutput(io.stdout)
@@ -77,6 +80,12 @@ export function terminalFace(
       })
     }
     held.push(work)
+  }
+
+  const write = (text: string): void => inTurn(() => output.write(text))
+  const live = (line: string, over: boolean): void => {
+    // What is only on its way is drawn again when it moves on.
+    if (over || !floor.taken) inTurn(() => output.replaceLine(line, over))
   }
 
   function draw(): void {
@@ -225,11 +234,12 @@ export function terminalFace(
   return {
     palette,
     columns: () => io.stdout.columns,
-    write: (text) => inTurn(() => output.write(text)),
-    live: (line, over) => {
-      // What is only on its way is drawn again when it moves on.
-      if (over || !floor.taken) inTurn(() => output.replaceLine(line, over))
-    },
+    write,
+    live,
+    ...(Markdown !== undefined && {
+      markdown: () =>
+        new Markdown({ palette, columns: () => output.columns, write, live: (line) => live(line, false) }),
+    }),
     async readLine(prompt, options = {}) {
       if (!watching) io.onInterrupt(onIdleInterrupt)
       watching = true

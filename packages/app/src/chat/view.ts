@@ -1,8 +1,8 @@
 import type { Conversation, HostEvent, LateResult, ModelWait, ToolCallEvent, Turn } from '@jackfield/host'
-import { createFlow, flowed } from '../output/flow.ts'
+import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { callDone, callLeft, callUnderWay, describeCall, describeEnd, duration } from './calls.ts'
-import type { ChatEvent, ChatFace } from './face.ts'
+import { type ChatEvent, type ChatFace, modelText } from './face.ts'
 
 /** How one turn shows while it runs. */
 export interface TurnView {
@@ -69,8 +69,7 @@ function createTimes(conversation: string, now: () => number): Times {
 
 function drawn(face: ChatFace, talk: Numbering, times: Times): TurnView {
   const { palette } = face
-  const indent = face.columns() === undefined ? 0 : 2
-  const flow = createFlow({ write: (text) => face.write(text), columns: () => face.columns(), indent })
+  const flow = modelText(face)
   let running: Start | undefined
   let open = false
   const endLine = (): void => {
@@ -104,7 +103,7 @@ function drawn(face: ChatFace, talk: Numbering, times: Times): TurnView {
   return {
     text(delta) {
       open = true
-      flow.push(plain(delta))
+      flow.push(delta)
     },
     call(event) {
       if (open) endLine()
