@@ -57,7 +57,7 @@ export async function attached(
   const rows = copies.map((copy, n) => [
     String(n + 1),
     oneLine(copy.server, 20),
-    oneLine(copy.title, 40),
+    `${oneLine(copy.title, 40)}${copy.because === undefined ? '' : `\n${face.palette.dim(oneLine(copy.because))}`}`,
     ago(copy.at, Date.now()),
     count(copy.tokens),
     standing(copy, face.palette),
@@ -109,7 +109,8 @@ export function detach([which, ...more]: readonly string[], state: ChatState, fa
   }
 }
 
-function isSame(one: ResourceRef, other: ResourceRef): boolean {
+/** Whether both are the same resource. */
+export function isSame(one: ResourceRef, other: ResourceRef): boolean {
   return one.server === other.server && one.uri === other.uri
 }
 

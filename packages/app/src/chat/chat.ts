@@ -7,7 +7,9 @@ import { mentionsIn } from './attach.ts'
 import { attach } from './attached.ts'
 import { commandNames, runCommand } from './commands.ts'
 import { completions } from './complete.ts'
+import { includeContext } from './context.ts'
 import type { ChatFace } from './face.ts'
+import { firstWords } from './greet.ts'
 import { createNews, type News } from './news.ts'
 import { readLine } from './slash.ts'
 import type { ChatState } from './state.ts'
@@ -40,7 +42,11 @@ export async function converse(state: ChatState, face: ChatFace): Promise<Conver
   try {
     for (;;) {
       if (face.live !== undefined) face.write(`${statusLine(state, palette, face.columns())}\n`)
-      const line = await face.readLine(`${palette.green('you')} › `, { complete, isMessage: true })
+      const suggestion = state.talk.messages.length === 0 ? firstWords(state) : undefined
+      const line = await face.readLine(`${palette.green('you')} › `, {
+        ...{ complete, isMessage: true },
+        ...(suggestion !== undefined && { suggestion }),
+      })
       if (line === undefined) return { isCut, failed }
       try {
         const outcome = await handle(line, state, face, (shown) => {
@@ -93,9 +99,17 @@ async function say(
   state: ChatState,
   face: ChatFace,
   showing: (view: TurnView) => void,
-): Promise<Turn> {
-  const attached = state.attached.splice(0).flatMap(({ messages }) => messages)
+): Promise<Turn | undefined> {
   const { signal, done } = face.turn()
+  try {
+    await includeContext(state, face, signal)
+  } catch (error) {
+    done()
+    if (!signal.aborted) throw error
+    face.write(`${face.palette.yellow('Stopped.')}\n`)
+    return undefined
+  }
+  const attached = state.attached.splice(0).flatMap(({ messages }) => messages)
   const view = turnView(face, state.talk, () => performance.now())
   showing(view)
   let turn: Turn | undefined

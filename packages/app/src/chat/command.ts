@@ -44,6 +44,8 @@ export interface ChatOptions extends ConfigChoice {
   /** Events as lines of JSON, for programs. */
   json?: boolean
   maxCalls?: number
+  /** Resources that servers mean for a model go along without being chosen. Default true. */
+  context?: boolean
 }
 
 /** `jackfield chat` */
@@ -81,6 +83,7 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
       ...(options.resume !== undefined && { resume: options.resume }),
       ...(store !== undefined && { store }),
       ...(options.maxCalls !== undefined && { maxCalls: options.maxCalls }),
+      ...(options.context !== undefined && { context: options.context }),
     },
   )
 }
@@ -97,6 +100,8 @@ export interface HoldOptions {
   store?: string
   /** Tool calls that one message of the person may lead to. Default: that of a conversation. */
   maxCalls?: number
+  /** Resources that servers mean for a model go along without being chosen. Default true. */
+  context?: boolean
 }
 
 /** Writes a message beside the conversation: above a line that is being typed. */
@@ -122,6 +127,7 @@ export async function hold(
     modelChosen = false,
     store,
     maxCalls,
+    context = true,
   }: HoldOptions = {},
 ): Promise<ExitCode> {
   const interactive = isInteractive(io) && !json
@@ -174,7 +180,7 @@ export async function hold(
   }
   const state: ChatState = {
     ...{ host, models, facts, attached: [], env: io.env, cwd: io.cwd, servers: options.servers },
-    ...{ talk: begun(models[0]), person: face, store },
+    ...{ talk: begun(models[0]), person: face, store, context: { on: context } },
     open(resumed) {
       const before = resumed === undefined || modelChosen ? undefined : host.conversations.find(resumed).model
       return begun(models.find(({ id }) => id === before) ?? state.talk.model, resumed)

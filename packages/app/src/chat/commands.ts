@@ -12,9 +12,10 @@ import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { attachCommand } from './attach-command.ts'
 import { attached, detach } from './attached.ts'
+import { showContext } from './context.ts'
 import type { ChatFace } from './face.ts'
 import { begin, compact, fork, resume, save, title } from './keep.ts'
-import { inbox, log, respond, tools } from './look.ts'
+import { inbox, log, respond, roots, tools } from './look.ts'
 import { usePrompt } from './prompt.ts'
 import { show } from './show.ts'
 import type { ChatState } from './state.ts'
@@ -84,6 +85,16 @@ const commands: Readonly<Record<string, ChatCommand>> = {
     usage: '/detach <number | all>',
     help: 'take away what is attached; /attached has the numbers',
     run: plainly(detach),
+  },
+  roots: {
+    usage: '/roots [add <folder> | allow <server> | …]',
+    help: 'folders that servers may be told of, and which server knows which; add, remove, exclude, include, preview, allow, deny and forget as in jackfield roots',
+    run: plainly(roots),
+  },
+  context: {
+    usage: '/context [on | off]',
+    help: 'what goes along without being chosen, since servers mean it for a model, and why; off leaves it out',
+    run: plainly(showContext),
   },
   show: {
     usage: '/show [number] [--all]',

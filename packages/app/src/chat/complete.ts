@@ -1,4 +1,5 @@
 import type { CatalogTemplate, Conversation, Host, Model } from '@jackfield/host'
+import { rootsVerbs } from '../commands/roots.ts'
 import { plain } from '../output/sanitize.ts'
 import { typeahead } from './attach.ts'
 
@@ -55,6 +56,8 @@ function ownCompletions(
   if (words.length === 0) return commandsLike(name, names).map((one) => `/${one} `)
   const part = words.at(-1) ?? ''
   const values = (): string[] | undefined => {
+    if (name === 'roots') return rootsWords(words, host)
+    if (name === 'context' && words.length === 1) return ['on', 'off']
     if (name === 'detach') return ['all', ...host.library.attached(talk.id).map((_, n) => String(n + 1))]
     if (name === 'model') return models.map(({ id }) => id)
     if (name === 'resume') return host.conversations.list().map(({ id }) => id)
@@ -172,4 +175,12 @@ function decoded(text: string): string {
   } catch {
     return text
   }
+}
+
+/** What `/roots` can be followed by: its verbs, then servers where a verb takes one. */
+function rootsWords([verb = '', ...names]: readonly string[], host: Host): string[] {
+  if (names.length === 0) return Object.keys(rootsVerbs).map((one) => `${one} `)
+  const takesServer = ['preview', 'allow', 'deny', 'forget'].includes(verb)
+  if (takesServer && names.length === 1) return [...host.connections.keys()]
+  return verb === 'include' ? host.roots.excluded() : []
 }

@@ -2,6 +2,7 @@ import { showQuestion } from '@jackfield/host'
 import { usageError } from '../cli/exit.ts'
 import { itemOf } from '../commands/inbox.ts'
 import { showLog } from '../commands/log.ts'
+import { rootsVerbs } from '../commands/roots.ts'
 import { answerWith } from '../forms/later.ts'
 import { age } from '../output/age.ts'
 import { toolResult } from '../output/content.ts'
@@ -146,4 +147,27 @@ export async function log(words: readonly string[], { host }: ChatState, face: C
       note: write,
     },
   )
+}
+
+/** `/roots [verb …]`: the folders that servers may be told of, as `jackfield roots` has it. */
+export async function roots(
+  [verb = 'show', ...words]: readonly string[],
+  { host, servers, cwd }: ChatState,
+  face: ChatFace,
+): Promise<void> {
+  const output = {
+    palette: face.palette,
+    columns: face.columns(),
+    result: (_: unknown, text: () => string) => face.write(`${text()}\n`),
+  }
+  if (!isRootsVerb(verb)) throw usageError(`"${oneLine(verb, 60)}" is unknown. Usage: ${rootsUsage}`)
+  await rootsVerbs[verb](words, { host, servers, io: { cwd }, output, options: {} })
+}
+
+const rootsUsage = `/roots [${Object.keys(rootsVerbs)
+  .filter((verb) => verb !== 'show')
+  .join(' | ')}] …`
+
+function isRootsVerb(verb: string): verb is keyof typeof rootsVerbs {
+  return Object.hasOwn(rootsVerbs, verb)
 }

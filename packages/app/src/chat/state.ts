@@ -8,6 +8,7 @@ import type {
   Surface,
 } from '@jackfield/host'
 import type { SamplingMessage } from '@jackfield/sdk'
+import type { AutomaticContext } from './context.ts'
 
 /** A resource that goes along with what the person says next. */
 export interface AttachedNext {
@@ -27,6 +28,8 @@ export interface ChatState {
   open(resume?: string): Conversation
   /** Goes along with what the person says next. */
   attached: AttachedNext[]
+  /** Whether resources go along that nobody chose. */
+  context: AutomaticContext
   /** Whom questions are put to here, where somebody is there. */
   person?: Surface | undefined
   /** The store, where it is not the usual one. */

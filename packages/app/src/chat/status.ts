@@ -45,9 +45,13 @@ export function fullness(meter: Meter): string | undefined {
 }
 
 /** How much of the model's context was filled by the last request and its reply. */
-function contextOf({ talk, facts }: Meter): { filled: number | undefined; limit: number | undefined } {
-  const said = facts.find(({ id }) => id === talk.model.id)?.contextTokens
-  return { filled: talk.contextTokens, limit: said ?? talk.model.contextTokens }
+function contextOf(meter: Meter): { filled: number | undefined; limit: number | undefined } {
+  return { filled: meter.talk.contextTokens, limit: contextLimit(meter) }
+}
+
+/** Tokens of the model's context, as the configuration or the model says; undefined where neither does. */
+export function contextLimit({ talk, facts }: Pick<Meter, 'talk' | 'facts'>): number | undefined {
+  return facts.find(({ id }) => id === talk.model.id)?.contextTokens ?? talk.model.contextTokens
 }
 
 function contextPart(meter: Meter): string[] {

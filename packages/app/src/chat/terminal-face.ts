@@ -15,6 +15,7 @@ interface Typing {
   editor: InputEditor
   prompt: string
   complete?: ReadOptions['complete']
+  suggestion?: string
   /** Typed while a turn runs: it is shown only where there is something to show. */
   ahead: boolean
   submit(text: string): void
@@ -92,7 +93,7 @@ export function terminalFace(
     output.show(typing === undefined || detach === undefined ? undefined : viewOf(typing))
   }
 
-  function viewOf({ editor, prompt, ahead }: Typing): InputView | undefined {
+  function viewOf({ editor, prompt, ahead, suggestion }: Typing): InputView | undefined {
     if (ahead && queue.length === 0 && editor.text === '' && editor.search === undefined) return undefined
     const { search, note } = editor
     const room = output.columns - 1
@@ -107,6 +108,8 @@ export function terminalFace(
       const mark = search.found || search.query === '' ? '' : ', nothing found'
       return { above, prompt: `${oneLine(`(search${mark}) ${search.query}`, room - 10)} › `, ...editor.shown }
     }
+    if (suggestion !== undefined && editor.text === '')
+      above.push(palette.dim(oneLine(`Tab: ${suggestion}`, room)))
     if (note !== undefined) above.push(palette.yellow(oneLine(note, room)))
     return { above, prompt, text: editor.text, at: editor.line.at }
   }
@@ -145,7 +148,11 @@ export function terminalFace(
     draw()
   }
 
-  function complete({ editor, complete: wanted }: Typing): void {
+  function complete({ editor, complete: wanted, suggestion }: Typing): void {
+    if (editor.text === '' && suggestion !== undefined) {
+      editor.replace(suggestion)
+      return
+    }
     if (wanted === undefined) return
     const { text, at } = editor.line
     wanted(text.slice(0, at)).then(
@@ -186,7 +193,7 @@ export function terminalFace(
     interrupted = true
   }
 
-  function read(prompt: string, { complete, draft = '', isMessage = false }: ReadOptions) {
+  function read(prompt: string, { complete, draft = '', isMessage = false, suggestion }: ReadOptions) {
     return new Promise<string | undefined>((resolve) => {
       let asked = false
       interrupted = false
@@ -195,6 +202,7 @@ export function terminalFace(
       const done = begin({
         ...{ editor, prompt, ahead: false },
         ...(complete !== undefined && { complete }),
+        ...(suggestion !== undefined && { suggestion }),
         submit(text) {
           done()
           echo(prompt, text)

@@ -282,6 +282,10 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
       'tool calls that one message of yours may lead to; the model then waits for you to continue (default: 200)',
       count,
     )
+    .option(
+      '--no-context',
+      'leave out resources that servers mean for a model; by default, important ones go along',
+    )
     .option('--resume [id]', 'go on with a kept conversation; without an id, with the last one')
     .option('--json', 'lines from stdin, events as lines of JSON on stdout, for programs')
     .option('--answers <file>', 'answers to questions of servers, for when nobody is there')

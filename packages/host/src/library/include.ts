@@ -14,6 +14,8 @@ export interface IncludeOptions {
   excluded: (ref: ResourceRef) => string | undefined
   conversation: string
   budget?: number | undefined
+  /** The least priority that counts. */
+  priority?: number | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -75,7 +77,7 @@ interface Candidate {
 }
 
 function candidatesAmong(options: IncludeOptions, left: NotAttached[]): Candidate[] {
-  const { copies, conversation, resources, withheld, excluded } = options
+  const { copies, conversation, resources, withheld, excluded, priority = 0 } = options
   const attached = new Set(copies.list(conversation).map(keyOf))
   const ranked: { entry: CatalogResource; ref: ResourceRef }[] = []
   const seen = new Set<string>()
@@ -87,7 +89,8 @@ function candidatesAmong(options: IncludeOptions, left: NotAttached[]): Candidat
     const forModels = entry.resource.annotations?.audience?.includes('assistant') === true
     const reason =
       withheld(ref.server, ref.uri) ??
-      (forModels ? excluded(ref) : 'its server does not say that it is meant for a model')
+      (forModels ? excluded(ref) : 'its server does not say that it is meant for a model') ??
+      (priorityOf(entry) < priority ? `its priority is below ${priority}` : undefined)
     if (reason === undefined) ranked.push({ entry, ref })
     else left.push({ ...ref, reason })
   }

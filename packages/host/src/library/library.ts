@@ -68,7 +68,7 @@ export function createLibrary(host: LibraryHost, emit: (event: HostEvent) => voi
       if (ref === undefined) unwanted.delete(conversation)
     },
     diff: (conversation, ref, { signal } = {}) => copies.diff(conversation, ref, signal),
-    include(conversation, { budget, signal } = {}) {
+    include(conversation, { budget, priority, signal } = {}) {
       const resources = (): ReturnType<Host['resources']> => listing.of('resource')
       const excluded = (ref: ResourceRef): string | undefined => {
         const without = unwanted.get(conversation)
@@ -77,7 +77,10 @@ export function createLibrary(host: LibraryHost, emit: (event: HostEvent) => voi
       }
       // One after another, since all of them spend the same budget.
       const done = including.then(() =>
-        include({ copies, resources: resources(), withheld, excluded, conversation, budget, signal }),
+        include({
+          ...{ copies, resources: resources(), withheld, excluded },
+          ...{ conversation, budget, priority, signal },
+        }),
       )
       including = done.catch(() => {})
       return done
