@@ -37,7 +37,10 @@ export async function attachCommand(
   }
   const query = words.join(' ')
   if (face.screen === undefined) throw usageError([usage, ...namedMatches(query, state)].join('\n'))
-  const entries = [...resources(state), ...templates(state)]
+  const order = [...host.connections.keys()]
+  const entries = [...resources(state), ...templates(state)].sort(
+    (one, other) => order.indexOf(one.server) - order.indexOf(other.server),
+  )
   const { palette } = face
   const chosen = await face.screen(new Picker({ entries, library: host.library, palette, query }), signal)
   if (chosen === undefined || chosen === cancelled) {

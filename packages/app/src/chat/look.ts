@@ -46,7 +46,7 @@ export function tools(words: readonly string[], state: ChatState, face: ChatFace
   const switched =
     off.length === 0
       ? ''
-      : ` ${off.length} of ${host.tools().length} tools are off in this conversation; /tools on <name> offers them again.`
+      : ` ${off.length} of ${host.tools().length} tools ${off.length === 1 ? 'is' : 'are'} off in this conversation; /tools on <name> offers them again.`
   face.write(`${palette.dim(flowed(`${why}${switched}`, columns))}\n`)
 }
 
