@@ -11,7 +11,7 @@ import type { ChatState } from './state.ts'
 
 const usage =
   'Usage: /attach <server> <uri>, /attach <server> <template> name=value …, or /attach again [number]'
-/** Matches that are named where nobody can choose among them. */
+/** Matches that the usage error lists from a pipe. */
 const mostNamed = 5
 
 /** `/attach`: one resource by its URI, or a choice among all of them. */

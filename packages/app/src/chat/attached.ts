@@ -90,7 +90,7 @@ export async function attachAgain(
   await attach(wanted, state, face, signal)
 }
 
-/** `/detach <number | all>`: takes attached resources away, so that they do not go along and are no longer watched. */
+/** `/detach <number | all>`: removes attached resources. They are not sent and no longer watched. */
 export function detach([which, ...more]: readonly string[], state: ChatState, face: ChatFace): void {
   const { library } = state.host
   const copies = library.attached(state.talk.id)
@@ -103,7 +103,7 @@ export function detach([which, ...more]: readonly string[], state: ChatState, fa
     state.attached = state.attached.filter(({ ref }) => !isSame(ref, copy))
     if (copy.because === undefined) library.detach(state.talk.id, copy)
     else library.exclude(state.talk.id, copy)
-    const rest = waits ? 'it does not go along' : 'the model keeps what it was given before'
+    const rest = waits ? 'it is not sent' : 'the model keeps what it was given before'
     const line = `- ${oneLine(copy.title)}  ${oneLine(copy.uri)}  is no longer attached; ${rest}.`
     face.write(`${face.palette.dim(flowed(line, face.columns(), 0, 2))}\n`)
   }

@@ -148,7 +148,8 @@ export async function hold(
   if (io.signal.aborted) leave()
   else io.signal.addEventListener('abort', leave, { once: true })
   // Nothing else renders Markdown, and its parser takes time to load.
-  const flow = interactive ? await import('../output/markdown-flow.ts') : undefined
+  const flow =
+    interactive && io.stdout.isTTY === true ? await import('../output/markdown-flow.ts') : undefined
   const talkFace = interactive
     ? terminalFace(io, floor, {
         ...{ leave, earlier: () => earlierInputs(host) },

@@ -73,7 +73,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   },
   attach: {
     usage: '/attach [words | <server> <uri>]',
-    help: 'choose resources that go along with what you say next, or name one; @server:uri in your words does the same',
+    help: 'choose resources to send with your next message, or name one; @server:uri in a message does the same',
     run: plainly(attachCommand),
   },
   attached: {
@@ -88,12 +88,12 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   },
   roots: {
     usage: '/roots [add <folder> | allow <server> | …]',
-    help: 'folders that servers may be told of, and which server knows which; add, remove, exclude, include, preview, allow, deny and forget as in jackfield roots',
+    help: 'folders that servers may see, and which server sees which; add, remove, exclude, include, preview, allow, deny and forget as in jackfield roots',
     run: plainly(roots),
   },
   context: {
     usage: '/context [on | off]',
-    help: 'what goes along without being chosen, since servers mean it for a model, and why; off leaves it out',
+    help: 'resources that are included without being chosen, since servers mark them for a model, and why; off leaves them out',
     run: plainly(showContext),
   },
   show: {

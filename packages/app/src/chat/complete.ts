@@ -146,7 +146,7 @@ type TemplateEnd =
   /** It ends in a variable, whose value begins at `from` and is followed by `after`. */
   | { name: string; value: string; chosen: Record<string, string>; from: number; after: string }
 
-/** What stands at the end of a URI that is typed by a template. Variables with operators are typed by hand. */
+/** Where a URI that is typed after a template ends. Variables with operators are not completed. */
 function variableAt(uriTemplate: string, typed: string): TemplateEnd | undefined {
   const parts = uriTemplate.split(/\{([^{}]*)\}/)
   const chosen: Record<string, string> = {}

@@ -1,4 +1,4 @@
-import type { AttachedCopy, Inclusion } from '@jackfield/host'
+import type { AttachedCopy, Inclusion, ResourceRef } from '@jackfield/host'
 import { usageError } from '../cli/exit.ts'
 import { flowed } from '../output/flow.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -12,39 +12,46 @@ const share = 0.03
 const usualContext = 128_000
 /** The least `annotations.priority`: 1 means that a server considers it required. */
 const priority = 0.8
-/** A message does not wait longer than this for what goes along by itself. */
+/** The longest that a message waits for reading them. */
 const patienceMs = 5_000
 
-/** Whether resources go along without being chosen, and what was found the last time. */
+/** Whether resources are included without being chosen, and the last inclusion. */
 export interface AutomaticContext {
   on: boolean
   last?: { readonly conversation: string; readonly inclusion: Inclusion }
 }
 
 /**
- * Attaches what servers mean for a model with a high priority, within a budget, and shows each with the reason. Only a
- * conversation in which nothing was said yet gets it, so that it goes along once.
+ * Attaches resources that servers mark as important for a model, within a budget, and shows each with the reason. Only
+ * before the first message of a conversation, so that each is sent once.
  */
 export async function includeContext(state: ChatState, face: ChatFace, signal: AbortSignal): Promise<void> {
   for (const { title, uri, tokens, because = '' } of await find(state, face, signal)) {
-    const line = `+ ${oneLine(title)}  ${oneLine(uri)}  about ${count(tokens)} tokens; it goes along since ${oneLine(because)}. /context off leaves it out.`
+    const line = `+ ${oneLine(title)}  ${oneLine(uri)}  about ${count(tokens)} tokens; included since ${oneLine(because)}. /context off leaves it out.`
     face.write(`${face.palette.dim(flowed(line, face.columns(), 0, 2))}\n`)
   }
 }
 
-/** Attaches what is to go along by itself. Gives what was not attached before. */
+/** Attaches them and returns those that were not attached before. */
 async function find(state: ChatState, face: ChatFace, signal: AbortSignal): Promise<AttachedCopy[]> {
   const { host, talk, context } = state
   if (!context.on || talk.messages.length > 0) return []
   const patience = AbortSignal.timeout(patienceMs)
   const budget = budgetOf(state)
+  // Reading from a server with labels puts them on the whole conversation, which only the person may cause.
+  const labelled = ({ server }: ResourceRef): string | undefined => {
+    const labels = state.servers[server]?.labels ?? []
+    return labels.length === 0
+      ? undefined
+      : `its server has the label ${labels.join(', ')}; /attach includes it`
+  }
   try {
-    const within = { budget, priority, signal: AbortSignal.any([signal, patience]) }
+    const within = { budget, priority, skip: labelled, signal: AbortSignal.any([signal, patience]) }
     context.last = { conversation: talk.id, inclusion: await host.library.include(talk.id, within) }
   } catch (error) {
     signal.throwIfAborted()
     if (!patience.aborted) throw error
-    const late = `! What servers mean for a model was not read within ${patienceMs / 1_000} s, so it does not go along.`
+    const late = `! Resources that servers mark for a model were not read within ${patienceMs / 1_000} s and are not included.`
     face.write(`${face.palette.yellow(flowed(late, face.columns(), 0, 2))}\n`)
   }
   const found = host.library
@@ -54,7 +61,7 @@ async function find(state: ChatState, face: ChatFace, signal: AbortSignal): Prom
   return found
 }
 
-/** `/context [on | off]`: what goes along by itself and why, and what does not. */
+/** `/context [on | off]`: what is included without being chosen and why, and what is not. */
 export async function showContext(
   [verb, ...more]: readonly string[],
   state: ChatState,
@@ -73,7 +80,7 @@ export async function showContext(
   } else if (verb === 'on') context.on = true
   if (!context.on) {
     line(
-      'Only what you attach goes along with this conversation and those that follow. /context on changes that.',
+      'Nothing is included unless you attach it, in this and later conversations. /context on changes that.',
     )
     if (talk.messages.length > 0) line(face.palette.dim('The model keeps what it was given before.'))
     return
@@ -82,7 +89,7 @@ export async function showContext(
   const last = context.last?.conversation === talk.id ? context.last.inclusion : undefined
   if (last === undefined) {
     line(
-      'Nothing went along by itself when this conversation began; a new one begins with what servers mean for a model.',
+      'Nothing was included when this conversation began. A new one includes what servers mark for a model.',
     )
     return
   }
@@ -92,11 +99,11 @@ export async function showContext(
     )
   for (const { uri, reason } of last.left.filter((one) => isMeant(one, state)))
     line(face.palette.dim(`  not ${oneLine(uri)}: ${oneLine(reason)}`))
-  const sum = `${count(last.tokens)} of ${count(last.budget)} tokens go along by themselves (${share * 100} % of the model's context). /context off leaves them out.`
+  const sum = `${count(last.tokens)} of ${count(last.budget)} tokens are included (${share * 100} % of the model's context). /context off leaves them out.`
   line(face.palette.dim(sum))
 }
 
-/** Of all that does not go along, what its server does mean for a model. */
+/** Whether a resource that was left out is marked for a model. */
 function isMeant({ server, uri }: { server: string; uri: string }, { host }: ChatState): boolean {
   return host
     .resources()

@@ -41,7 +41,7 @@ export interface ReadOptions {
   complete?: (line: string) => Promise<[hits: string[], part: string]>
   /** What stands there already, to be changed. */
   draft?: string
-  /** Shown above the empty line; Tab puts it into the line. It is not sent unless the person sends it. */
+  /** Shown above the line until something is typed; Tab puts it into the line. It is sent only if the person sends it. */
   suggestion?: string
   /** It is a message to the model or a command of the chat: what was queued is read first, and history applies. */
   isMessage?: boolean

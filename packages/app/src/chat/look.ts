@@ -149,7 +149,7 @@ export async function log(words: readonly string[], { host }: ChatState, face: C
   )
 }
 
-/** `/roots [verb …]`: the folders that servers may be told of, as `jackfield roots` has it. */
+/** `/roots [verb …]`: the folders that servers may see, as `jackfield roots` shows and changes them. */
 export async function roots(
   [verb = 'show', ...words]: readonly string[],
   { host, servers, cwd }: ChatState,

@@ -28,7 +28,7 @@ type Cost = { tokens: number } | 'reading' | 'unknown'
 
 /**
  * A list of everything that can be attached: narrowed by typing, moved in with the arrows, chosen from with the space
- * bar. Gives what was chosen, or undefined for Esc. A chosen resource is read once, for the person alone, to say what it
+ * bar. The answer is what was chosen, or undefined for Esc. A chosen resource is read once, for the person alone, to say what it
  * costs.
  */
 export class Picker implements ScreenView<readonly Attachable[] | undefined> {

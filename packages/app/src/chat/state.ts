@@ -28,7 +28,7 @@ export interface ChatState {
   open(resume?: string): Conversation
   /** Goes along with what the person says next. */
   attached: AttachedNext[]
-  /** Whether resources go along that nobody chose. */
+  /** Resources that are included without being chosen. */
   context: AutomaticContext
   /** Whom questions are put to here, where somebody is there. */
   person?: Surface | undefined

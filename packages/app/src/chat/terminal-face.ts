@@ -57,6 +57,8 @@ export function terminalFace(
   let watching = false
   let detach: (() => void) | undefined
   let held: (() => void)[] = []
+  /** The line that is not ended is the end of a text of the model. */
+  let hasTail = false
 
   const inputs = (): readonly string[] => {
     history ??= [...new Set(earlier())].slice(-mostHistory)
@@ -83,7 +85,17 @@ export function terminalFace(
     held.push(work)
   }
 
-  const write = (text: string): void => inTurn(() => output.write(text))
+  /** The unfinished block of a model's text is drawn again with its next piece, and rendered once it is complete. */
+  function clearTail(): void {
+    if (hasTail) output.replaceLine('', false)
+    hasTail = false
+  }
+
+  const write = (text: string): void =>
+    inTurn(() => {
+      clearTail()
+      output.write(text)
+    })
   const live = (line: string, over: boolean): void => {
     // What is only on its way is drawn again when it moves on.
     if (over || !floor.taken) inTurn(() => output.replaceLine(line, over))
@@ -133,6 +145,7 @@ export function terminalFace(
 
   floor.typing(() => {
     detach?.()
+    clearTail()
     output.endLine()
     floor.free().then(attach)
   })
@@ -141,6 +154,7 @@ export function terminalFace(
     const now = typing
     if (now === undefined) return
     const action = now.editor.press(key)
+    if (now.editor.text !== '' || action === 'interrupt') delete now.suggestion
     if (action === 'submit') now.submit(now.editor.text)
     else if (action === 'interrupt') now.interrupt()
     else if (action === 'end') now.end()
@@ -246,7 +260,14 @@ export function terminalFace(
     live,
     ...(Markdown !== undefined && {
       markdown: () =>
-        new Markdown({ palette, columns: () => output.columns, write, live: (line) => live(line, false) }),
+        new Markdown({
+          ...{ palette, columns: () => output.columns, write },
+          live(line) {
+            if (floor.taken) return
+            hasTail = line !== ''
+            live(line, false)
+          },
+        }),
     }),
     async readLine(prompt, options = {}) {
       if (!watching) io.onInterrupt(onIdleInterrupt)

@@ -17,6 +17,8 @@ export interface MarkdownFlowOptions {
 const margin = '  '
 /** Characters of one block, or of one line, that are rendered; what is longer is shown in parts. */
 const mostPending = 8_000
+/** Characters of what is not complete that are looked at; more never fits into a line. */
+const mostTail = 2_000
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const listItem = /^\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)/
 const topItem = /^ ?(?:[-*+]|\d{1,9}[.)])(?:\s|$)/
@@ -76,7 +78,7 @@ export class MarkdownFlow implements Flow {
 
   #add(line: string): void {
     if (line.trim() === '') {
-      // A list goes on after an empty line where the next one belongs to it.
+      // The line after an empty one may still belong to the list.
       if (this.#isList) this.#block.push('')
       else {
         this.#flush()
@@ -133,7 +135,8 @@ export class MarkdownFlow implements Flow {
   /** The end of what is not rendered yet, so that a person sees that more is coming. */
   #drawTail(): void {
     const { live, palette } = this.#options
-    const text = oneLine(`${this.#fence === undefined ? (this.#block.at(-1) ?? '') : ''} ${this.#line}`)
+    const before = this.#fence === undefined ? (this.#block.at(-1) ?? '') : ''
+    const text = oneLine(`${before} ${this.#line}`.slice(-mostTail).replace(/^[\udc00-\udfff]/, ''))
     if (text === '') this.#clearTail()
     else {
       this.#hasTail = true

@@ -154,7 +154,7 @@ function listLines({ items, ordered, start, loose }: Tokens.List, context: Conte
   return lines
 }
 
-/** The box of a task stands before its words. */
+/** The checkbox of a task on the line of its text. */
 function itemTokens(tokens: readonly Token[]): Token[] {
   const [box, text, ...rest] = tokens
   if (box?.type !== 'checkbox' || text === undefined || !('tokens' in text) || text.tokens === undefined)
@@ -317,7 +317,7 @@ function rawLines(text: string, { columns }: Context): string[] {
     .flatMap((line) => wrapped([span(line)], columns))
 }
 
-/** A line of code: its spaces stay, and what is too wide goes on in the next line. */
+/** A line of code: its spaces stay, and what is too wide continues on the next line. */
 export function codeLine(line: string, columns: number): string[] {
   const lines = ['']
   let width = 0

@@ -286,7 +286,7 @@ test('starting without a terminal plans a whole trip, proves it, and draws it', 
   expect(existsSync(join(cwd, '.jackfield'))).toBe(false)
 })
 
-test('the folders that servers may be told of are shown and changed in a conversation', async () => {
+test('the folders that servers may see are shown and changed in a conversation', async () => {
   const cwd = realpathSync(tempFolder())
   const [command, ...args] = travel()
   const words = ['chat', '--config', jsonFile({ mcpServers: { travel: { command, args } } })]

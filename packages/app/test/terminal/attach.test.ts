@@ -106,7 +106,7 @@ describe.skipIf(missing !== undefined)('/attach', { timeout: 60_000 }, () => {
     terminal.type('/detach\r')
     await terminal.until('Usage: /detach <number | all>')
     terminal.type('/detach 1\r')
-    await terminal.until('- The plan  doc://plan  is no longer attached; it does not go along.')
+    await terminal.until('- The plan  doc://plan  is no longer attached; it is not sent.')
     terminal.type('Hello\r')
     const request = await provider.next()
     const said = JSON.stringify(request.messages)

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { model } from './model.ts'
 import { missing, person } from './person.ts'
@@ -59,6 +60,27 @@ describe.skipIf(missing !== undefined)('what a model writes', { timeout: 60_000 
       .join('')
     expect(bold).toContain('Ferries')
     expect(bold).toContain('night boat')
+  })
+
+  test('stays apart from what the program says meanwhile, and comes whole', async () => {
+    const ann = person()
+    const notes = {
+      command: process.execPath,
+      args: [fileURLToPath(new URL('notes-server.ts', import.meta.url))],
+    }
+    ann.write('config.json', { mcpServers: {} })
+    const provider = await model()
+    const terminal = ann.terminal(['chat', '--config', 'config.json'], provider.env)
+    await terminal.until(prompt)
+    terminal.type('Go\r')
+    const request = await provider.next()
+    request.write('One sentence that ')
+    await terminal.until(/^ {2}One sentence that$/m)
+    ann.write('config.json', { mcpServers: { notes: { ...notes, roots: false } } })
+    await terminal.until(/^added by the configuration: notes$/m)
+    request.end('goes on.')
+    await terminal.until(/^ {2}One sentence that goes on\.$/m)
+    expect(terminal.history().match(/One sentence/g)).toHaveLength(1)
   })
 
   test('keeps its marks without colours, and is raw from a pipe', async () => {

@@ -5,7 +5,7 @@ import type { CatalogTool, Host, ToolSwitch } from '../types/index.ts'
 
 type Named = Pick<CatalogTool, 'server' | 'name' | 'tool'>
 
-/** Switches that one conversation keeps; more would be a list that nobody reads. */
+/** Switches that one conversation keeps. */
 const mostSwitches = 200
 
 /** Whether a tool is on: as the last switch that fits it says, else it is. */

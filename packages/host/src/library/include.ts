@@ -16,6 +16,8 @@ export interface IncludeOptions {
   budget?: number | undefined
   /** The least priority that counts. */
   priority?: number | undefined
+  /** Why the caller leaves a resource out; undefined where it does not. */
+  skip?: ((ref: ResourceRef) => string | undefined) | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -77,7 +79,7 @@ interface Candidate {
 }
 
 function candidatesAmong(options: IncludeOptions, left: NotAttached[]): Candidate[] {
-  const { copies, conversation, resources, withheld, excluded, priority = 0 } = options
+  const { copies, conversation, resources, withheld, excluded, priority = 0, skip } = options
   const attached = new Set(copies.list(conversation).map(keyOf))
   const ranked: { entry: CatalogResource; ref: ResourceRef }[] = []
   const seen = new Set<string>()
@@ -90,7 +92,7 @@ function candidatesAmong(options: IncludeOptions, left: NotAttached[]): Candidat
     const reason =
       withheld(ref.server, ref.uri) ??
       (forModels ? excluded(ref) : 'its server does not say that it is meant for a model') ??
-      (priorityOf(entry) < priority ? `its priority is below ${priority}` : undefined)
+      (priorityOf(entry) < priority ? `its priority is below ${priority}` : skip?.(ref))
     if (reason === undefined) ranked.push({ entry, ref })
     else left.push({ ...ref, reason })
   }

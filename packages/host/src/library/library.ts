@@ -68,7 +68,7 @@ export function createLibrary(host: LibraryHost, emit: (event: HostEvent) => voi
       if (ref === undefined) unwanted.delete(conversation)
     },
     diff: (conversation, ref, { signal } = {}) => copies.diff(conversation, ref, signal),
-    include(conversation, { budget, priority, signal } = {}) {
+    include(conversation, { budget, priority, skip, signal } = {}) {
       const resources = (): ReturnType<Host['resources']> => listing.of('resource')
       const excluded = (ref: ResourceRef): string | undefined => {
         const without = unwanted.get(conversation)
@@ -79,7 +79,7 @@ export function createLibrary(host: LibraryHost, emit: (event: HostEvent) => voi
       const done = including.then(() =>
         include({
           ...{ copies, resources: resources(), withheld, excluded },
-          ...{ conversation, budget, priority, signal },
+          ...{ conversation, budget, priority, skip, signal },
         }),
       )
       including = done.catch(() => {})

@@ -12,7 +12,7 @@ export interface ModelUsage {
 export interface ToolSwitch {
   /**
    * A server, a tool as `server.tool` or `server__tool`, or a pattern of these with `*` (any characters) and `?` (one).
-   * A server stands for all of its tools, including those that it adds later.
+   * A server means all of its tools, including those that it adds later.
    */
   readonly pattern: string
   readonly on: boolean
