@@ -1,7 +1,8 @@
 import type { ResourceRef } from '@jackfield/host'
+import { McpError } from '@jackfield/sdk'
 import { textArguments } from '../cli/arguments.ts'
 import { usageError } from '../cli/exit.ts'
-import { cancelled } from '../forms/prompter.ts'
+import { type Cancelled, cancelled } from '../forms/prompter.ts'
 import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { attach, attachAgain } from './attached.ts'
@@ -42,7 +43,12 @@ export async function attachCommand(
     (one, other) => order.indexOf(one.server) - order.indexOf(other.server),
   )
   const { palette } = face
-  const chosen = await face.screen(new Picker({ entries, library: host.library, palette, query }), signal)
+  const picker = new Picker({ entries, library: host.library, palette, query })
+  const chosen = await face.screen(picker, signal).catch((error: unknown): Cancelled => {
+    // Ctrl+C ends the command as well as the list.
+    if (signal.aborted || (error instanceof McpError && error.code === 'CANCELLED')) return cancelled
+    throw error
+  })
   if (chosen === undefined || chosen === cancelled) {
     face.write('Nothing was attached.\n')
     return

@@ -86,6 +86,10 @@ async function handle(
   let outcome: Awaited<ReturnType<typeof runCommand>>
   try {
     outcome = await runCommand(typed.name, typed.words, state, face, signal)
+  } catch (error) {
+    if (!signal.aborted) throw error
+    face.write(`${face.palette.yellow('Stopped.')}\n`)
+    return undefined
   } finally {
     done()
   }

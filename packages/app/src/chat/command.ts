@@ -154,6 +154,7 @@ export async function hold(
     ? terminalFace(io, floor, {
         ...{ leave, earlier: () => earlierInputs(host) },
         ...(flow !== undefined && { markdown: flow.MarkdownFlow }),
+        ...(person !== undefined && { screen: person.screen }),
       })
     : json
       ? jsonFace(io)

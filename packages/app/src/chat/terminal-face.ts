@@ -3,7 +3,6 @@ import type { ScreenKey } from '../forms/screen.ts'
 import type { MarkdownFlow } from '../output/markdown-flow.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
-import { drawn } from '../surface/drawn.ts'
 import { readKeys } from '../surface/read-keys.ts'
 import type { ChatFace, ReadOptions } from './face.ts'
 import type { Floor } from './floor.ts'
@@ -26,6 +25,8 @@ interface Typing {
 export interface TerminalFaceOptions {
   /** Renders Markdown; without it, text stays as it was written. */
   markdown?: typeof MarkdownFlow
+  /** Shows a view in turn with questions; without it, nothing is chosen from lists. */
+  screen?: NonNullable<ChatFace['screen']>
   /** Called when Ctrl+C is pressed again while something still runs that does not read a text. */
   leave?: () => void
   /** What was typed in earlier conversations, oldest first. */
@@ -43,7 +44,7 @@ const queuedRows = 4
 export function terminalFace(
   io: Io,
   floor: Floor,
-  { leave = () => {}, earlier = () => [], markdown: Markdown }: TerminalFaceOptions = {},
+  { leave = () => {}, earlier = () => [], markdown: Markdown, screen }: TerminalFaceOptions = {},
 ): ChatFace {
   const palette = paletteFor(io.stdout, io.env)
   const output = new TerminalOutput(io.stdout)
@@ -244,15 +245,6 @@ export function terminalFace(
     })
   }
 
-  async function aside<T>(work: () => Promise<T>): Promise<T> {
-    floor.asking(true)
-    try {
-      return await work()
-    } finally {
-      floor.asking(false)
-    }
-  }
-
   return {
     palette,
     columns: () => io.stdout.columns,
@@ -279,8 +271,15 @@ export function terminalFace(
       echo(prompt, next)
       return next
     },
-    aside,
-    screen: (view, signal) => aside(() => drawn({ input: io.stdin, output: io.stdout, signal }, view)),
+    async aside(work) {
+      floor.asking(true)
+      try {
+        return await work()
+      } finally {
+        floor.asking(false)
+      }
+    },
+    ...(screen !== undefined && { screen }),
     turn() {
       const stop = new AbortController()
       let over = false

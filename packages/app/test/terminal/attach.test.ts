@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Terminal } from '../../../../scripts/terminal/terminal.ts'
+import { filesystem } from '../cli/jackfield.ts'
 import { model } from './model.ts'
 import { missing, person } from './person.ts'
 
@@ -84,6 +85,36 @@ describe.skipIf(missing !== undefined)('/attach', { timeout: 60_000 }, () => {
     await terminal.until(/book:\/\/atlas\/page\/atlas-$/m)
     terminal.type('1\r')
     await terminal.until(/\+ book:\/\/atlas\/page\/atlas-1/)
+  })
+
+  test('keeps its keys from a question that comes meanwhile, which is asked afterwards', async () => {
+    const { ann, terminal } = await chatting()
+    terminal.type('/attach\r')
+    await terminal.until('Attach: 7 of 7 shown')
+    // A server that asks for the open folders, which a person decides.
+    const [command, ...args] = filesystem(ann.home)
+    const own = { command: process.execPath, args: [shelf], roots: false }
+    ann.write('config.json', { mcpServers: { shelf: own, files: { command, args } } })
+    await expect
+      .poll(async () => (await ann.quietly('inbox', '--json')).stdout, { timeout: 30_000 })
+      .toContain('"roots"')
+    terminal.press('down', 'space')
+    await terminal.until(/◉ Notes/)
+    expect(terminal.screen().join('\n')).not.toContain('Tell it?')
+    terminal.press('enter')
+    await terminal.until('Tell it?')
+    terminal.press('escape')
+    await terminal.until(/\+ Notes +doc:\/\/notes/)
+  })
+
+  test('ends with Ctrl+C, and the conversation goes on', async () => {
+    const { terminal } = await chatting()
+    terminal.type('/attach\r')
+    await terminal.until('Attach: 7 of 7 shown')
+    terminal.press('ctrl+c')
+    await terminal.until(/Nothing was attached\.[\s\S]*you › *$/m)
+    terminal.type('/attached\r')
+    await terminal.until('Nothing is attached.')
   })
 
   test('leaves everything as it was for Esc', async () => {

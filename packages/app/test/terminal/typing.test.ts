@@ -147,4 +147,18 @@ describe.skipIf(missing !== undefined)('what is typed in a conversation', { time
     await terminal.until(/you › y$/m)
     expect(terminal.history()).not.toMatch(/Tab: /)
   })
+
+  test('Ctrl+C stops a command that asks the model, and the conversation goes on', async () => {
+    const { provider, terminal } = await chatting()
+    terminal.type('Hello\r')
+    const first = await provider.next()
+    first.end('Hi.')
+    await terminal.until(/Hi\.[\s\S]*you › *$/m)
+    terminal.type('/compact\r')
+    await provider.next()
+    terminal.press('ctrl+c')
+    await terminal.until(/Stopped\.[\s\S]*you › *$/m)
+    terminal.type('Still there?\r')
+    expect((await provider.next()).last).toBe('Still there?')
+  })
 })
