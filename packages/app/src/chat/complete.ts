@@ -93,9 +93,10 @@ async function attachable(server: string, words: readonly string[], host: Host):
     return [template === undefined ? [] : await assignments(template, words.slice(1), host), part]
   }
   const uris = host.resources().flatMap((entry) => (entry.server === server ? [entry.resource.uri] : []))
-  const filled = await Promise.all(templates.map((entry) => uriCompletions(entry, part, host)))
-  const hits = [...uris, ...filled.flat()].filter((uri) => uri.startsWith(part))
-  return [[...new Set(hits)], part]
+  const hits = [...uris]
+  // One after another: of several requests for suggestions at once, a server is asked only the last.
+  for (const entry of templates) hits.push(...(await uriCompletions(entry, part, host).catch(() => [])))
+  return [[...new Set(hits)].filter((uri) => uri.startsWith(part)), part]
 }
 
 async function assignments(

@@ -210,7 +210,8 @@ const hint = 'type to search · space chooses · enter attaches · esc leaves'
 const shortHint = 'space chooses · enter attaches'
 
 function keyOf(entry: Attachable): string {
-  return JSON.stringify([entry.kind, entry.server, uriOf(entry)])
+  const uri = entry.kind === 'resource' ? entry.resource.uri : entry.template.uriTemplate
+  return JSON.stringify([entry.kind, entry.server, uri])
 }
 
 function uriOf(entry: Attachable): string {
