@@ -29,7 +29,7 @@ export async function attach(
     signal === undefined ? {} : { signal },
   )
   for (const { server, uri, title, tokens, messages } of attached) {
-    const others = state.attached.filter(({ ref }) => ref.server !== server || ref.uri !== uri)
+    const others = state.attached.filter(({ ref }) => !isSame(ref, { server, uri }))
     state.attached = [...others, { ref: { server, uri }, messages }]
     line(
       palette.dim(
@@ -51,20 +51,21 @@ export async function attached(
   const copies = state.host.library.attached(state.talk.id)
   if (which !== undefined) return await showDiff(numbered(copies, which), state, face, signal)
   if (copies.length === 0) {
-    face.write('Nothing is attached. /attach <server> <uri> attaches something, and so does @server:uri.\n')
+    face.write('Nothing is attached. /attach attaches something, and so does @server:uri.\n')
     return
   }
   const rows = copies.map((copy, n) => [
     String(n + 1),
     oneLine(copy.server, 20),
-    oneLine(copy.title, 40),
+    `${oneLine(copy.title, 40)}${copy.because === undefined ? '' : `\n${face.palette.dim(oneLine(copy.because))}`}`,
     ago(copy.at, Date.now()),
     count(copy.tokens),
     standing(copy, face.palette),
   ])
   const heads = ['NUMBER', 'SERVER', 'TITLE', 'READ', 'TOKENS', 'STATE']
   face.write(`${table(heads, rows, { palette: face.palette, columns: face.columns() })}\n`)
-  const ways = '/attached <number> shows what changed; /attach again [number] takes it as it is now.'
+  const ways =
+    '/attached <number> shows what changed; /attach again [number] takes it as it is now; /detach <number | all> takes it away.'
   face.write(`${face.palette.dim(flowed(ways, face.columns()))}\n`)
 }
 
@@ -87,6 +88,30 @@ export async function attachAgain(
   }
   for (const copy of wanted) await showDiff(copy, state, face, signal)
   await attach(wanted, state, face, signal)
+}
+
+/** `/detach <number | all>`: removes attached resources. They are not sent and no longer watched. */
+export function detach([which, ...more]: readonly string[], state: ChatState, face: ChatFace): void {
+  const { library } = state.host
+  const copies = library.attached(state.talk.id)
+  if (copies.length === 0) throw usageError('Nothing is attached.')
+  if (more.length > 0 || (which === undefined && copies.length > 1))
+    throw usageError('Usage: /detach <number | all>. /attached has the numbers.')
+  const gone = which === 'all' ? copies : [numbered(copies, which ?? '1')]
+  for (const copy of gone) {
+    const waits = state.attached.some(({ ref }) => isSame(ref, copy))
+    state.attached = state.attached.filter(({ ref }) => !isSame(ref, copy))
+    if (copy.because === undefined) library.detach(state.talk.id, copy)
+    else library.exclude(state.talk.id, copy)
+    const rest = waits ? 'it is not sent' : 'the model keeps what it was given before'
+    const line = `- ${oneLine(copy.title)}  ${oneLine(copy.uri)}  is no longer attached; ${rest}.`
+    face.write(`${face.palette.dim(flowed(line, face.columns(), 0, 2))}\n`)
+  }
+}
+
+/** Whether both are the same resource. */
+export function isSame(one: ResourceRef, other: ResourceRef): boolean {
+  return one.server === other.server && one.uri === other.uri
 }
 
 function numbered(copies: readonly AttachedCopy[], which: string): AttachedCopy {

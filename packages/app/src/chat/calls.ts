@@ -10,12 +10,15 @@ type Of<T extends ToolCallEvent['type']> = Extract<ToolCallEvent, { type: T }>
 
 const shown = 300
 
+/** A call and its number in the conversation, by which `/show` finds it. */
+type Numbered<T> = T & { readonly number?: number | undefined }
+
 /** A tool call as one line; how much of the arguments is not shown is said. */
-export function describeCall(event: Of<'start'>, palette: Palette): string {
+export function describeCall(event: Numbered<Of<'start'>>, palette: Palette): string {
   const json = plain(JSON.stringify(event.arguments))
   const rest = json.length - shown
-  const args = rest > 0 ? `${json.slice(0, shown)}… (${rest} more characters; /activity shows all)` : json
-  return `${palette.cyan('→')} ${palette.bold(oneLine(event.name))} ${palette.dim(args)}`
+  const args = rest > 0 ? `${json.slice(0, shown)}… (${rest} more characters; /show shows all)` : json
+  return `${palette.cyan('→')} ${tag(event, palette)}${palette.bold(oneLine(event.name))} ${palette.dim(args)}`
 }
 
 /** How a call ended, with the beginning of what it gave. */
@@ -30,21 +33,22 @@ export function describeEnd(event: Of<'end'>, ms: number | undefined, palette: P
 
 /** A call on its way, as a line that is drawn anew: `◌ name {…}  3 of 10`. */
 export function callUnderWay(
-  event: Of<'start'>,
+  event: Numbered<Of<'start'>>,
   state: string,
   palette: Palette,
   columns: number | undefined,
 ): string {
   const name = fitting(oneLine(event.name), share(columns, 0.5))
   const about = fitting(oneLine(state), share(columns, 0.4))
-  const room = columns === undefined ? undefined : columns - widthOf(name) - widthOf(about) - 6
+  const room =
+    columns === undefined ? undefined : columns - widthOf(name) - widthOf(about) - tagWidth(event) - 6
   const args = brief(event, room)
-  return `${palette.cyan('◌')} ${palette.bold(name)}${args === '' ? '' : ` ${palette.dim(args)}`}${about === '' ? '' : `  ${palette.dim(about)}`}`
+  return `${palette.cyan('◌')} ${tag(event, palette)}${palette.bold(name)}${args === '' ? '' : ` ${palette.dim(args)}`}${about === '' ? '' : `  ${palette.dim(about)}`}`
 }
 
 /** The same call when it is over: `✓ name {…}  120 ms · 3 flights`. */
 export function callDone(
-  start: Of<'start'>,
+  start: Numbered<Of<'start'>>,
   end: Of<'end'>,
   ms: number | undefined,
   palette: Palette,
@@ -57,25 +61,25 @@ export function callDone(
       : [palette.green('✓'), '']
   const name = fitting(oneLine(start.name), share(columns, 0.4))
   const facts = [word, ms === undefined ? '' : duration(ms)].filter((part) => part !== '').join(' ')
-  const room = columns === undefined ? 120 : columns - widthOf(name) - facts.length - 8
+  const room = columns === undefined ? 120 : columns - widthOf(name) - facts.length - tagWidth(start) - 8
   const args = brief(start, Math.floor(room / 2))
   const result = fitting(said(end, 400, palette), Math.max(0, room - widthOf(args)))
   const parts = [facts, result].filter((part) => part !== '').join(' · ')
-  return `${mark} ${palette.bold(name)}${args === '' ? '' : ` ${palette.dim(args)}`}${parts === '' ? '' : `  ${palette.dim(parts)}`}`
+  return `${mark} ${tag(start, palette)}${palette.bold(name)}${args === '' ? '' : ` ${palette.dim(args)}`}${parts === '' ? '' : `  ${palette.dim(parts)}`}`
 }
 
 /** A call whose question was left for later: `◇ name {…}  waits for your answer: /respond 7244c9a7`. */
 export function callLeft(
-  start: Of<'start'>,
+  start: Numbered<Of<'start'>>,
   { item }: Of<'later'>,
   palette: Palette,
   columns: number | undefined,
 ): string {
   const about = `waits for you: /respond ${shortId(item)}`
-  const room = columns === undefined ? undefined : columns - about.length - 4
+  const room = columns === undefined ? undefined : columns - about.length - tagWidth(start) - 4
   const name = fitting(oneLine(start.name), share(room, 0.6))
   const args = brief(start, room === undefined ? undefined : room - widthOf(name) - 1)
-  return `${palette.yellow('◇')} ${palette.bold(name)}${args === '' ? '' : ` ${palette.dim(args)}`}  ${palette.yellow(about)}`
+  return `${palette.yellow('◇')} ${tag(start, palette)}${palette.bold(name)}${args === '' ? '' : ` ${palette.dim(args)}`}  ${palette.yellow(about)}`
 }
 
 /** Milliseconds as a person reads them. */
@@ -84,6 +88,14 @@ export function duration(ms: number): string {
   return ms < 60_000
     ? `${(ms / 1_000).toFixed(1)} s`
     : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`
+}
+
+function tag({ number }: Numbered<object>, palette: Palette): string {
+  return number === undefined ? '' : palette.dim(`[${number}] `)
+}
+
+function tagWidth({ number }: Numbered<object>): number {
+  return number === undefined ? 0 : String(number).length + 3
 }
 
 function brief({ arguments: args }: Of<'start'>, room: number | undefined): string {

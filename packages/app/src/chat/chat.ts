@@ -7,7 +7,9 @@ import { mentionsIn } from './attach.ts'
 import { attach } from './attached.ts'
 import { commandNames, runCommand } from './commands.ts'
 import { completions } from './complete.ts'
+import { includeContext } from './context.ts'
 import type { ChatFace } from './face.ts'
+import { firstWords } from './greet.ts'
 import { createNews, type News } from './news.ts'
 import { readLine } from './slash.ts'
 import type { ChatState } from './state.ts'
@@ -40,7 +42,11 @@ export async function converse(state: ChatState, face: ChatFace): Promise<Conver
   try {
     for (;;) {
       if (face.live !== undefined) face.write(`${statusLine(state, palette, face.columns())}\n`)
-      const line = await face.readLine(`${palette.green('you')} › `, { complete, isMessage: true })
+      const suggestion = state.talk.messages.length === 0 ? firstWords(state) : undefined
+      const line = await face.readLine(`${palette.green('you')} › `, {
+        ...{ complete, isMessage: true },
+        ...(suggestion !== undefined && { suggestion }),
+      })
       if (line === undefined) return { isCut, failed }
       try {
         const outcome = await handle(line, state, face, (shown) => {
@@ -80,6 +86,10 @@ async function handle(
   let outcome: Awaited<ReturnType<typeof runCommand>>
   try {
     outcome = await runCommand(typed.name, typed.words, state, face, signal)
+  } catch (error) {
+    if (!signal.aborted) throw error
+    face.write(`${face.palette.yellow('Stopped.')}\n`)
+    return undefined
   } finally {
     done()
   }
@@ -93,10 +103,18 @@ async function say(
   state: ChatState,
   face: ChatFace,
   showing: (view: TurnView) => void,
-): Promise<Turn> {
-  const attached = state.attached.splice(0).flatMap(({ messages }) => messages)
+): Promise<Turn | undefined> {
   const { signal, done } = face.turn()
-  const view = turnView(face, state.talk.id, () => performance.now())
+  try {
+    await includeContext(state, face, signal)
+  } catch (error) {
+    done()
+    if (!signal.aborted) throw error
+    face.write(`${face.palette.yellow('Stopped.')}\n`)
+    return undefined
+  }
+  const attached = state.attached.splice(0).flatMap(({ messages }) => messages)
+  const view = turnView(face, state.talk, () => performance.now())
   showing(view)
   let turn: Turn | undefined
   try {

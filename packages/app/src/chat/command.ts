@@ -44,6 +44,8 @@ export interface ChatOptions extends ConfigChoice {
   /** Events as lines of JSON, for programs. */
   json?: boolean
   maxCalls?: number
+  /** Resources that servers mean for a model go along without being chosen. Default true. */
+  context?: boolean
 }
 
 /** `jackfield chat` */
@@ -81,6 +83,7 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
       ...(options.resume !== undefined && { resume: options.resume }),
       ...(store !== undefined && { store }),
       ...(options.maxCalls !== undefined && { maxCalls: options.maxCalls }),
+      ...(options.context !== undefined && { context: options.context }),
     },
   )
 }
@@ -97,6 +100,8 @@ export interface HoldOptions {
   store?: string
   /** Tool calls that one message of the person may lead to. Default: that of a conversation. */
   maxCalls?: number
+  /** Resources that servers mean for a model go along without being chosen. Default true. */
+  context?: boolean
 }
 
 /** Writes a message beside the conversation: above a line that is being typed. */
@@ -122,6 +127,7 @@ export async function hold(
     modelChosen = false,
     store,
     maxCalls,
+    context = true,
   }: HoldOptions = {},
 ): Promise<ExitCode> {
   const interactive = isInteractive(io) && !json
@@ -141,8 +147,15 @@ export async function hold(
   const leave = (): void => interrupted.reject(new CliError(ExitCode.interrupted, 'Interrupted.'))
   if (io.signal.aborted) leave()
   else io.signal.addEventListener('abort', leave, { once: true })
+  // Nothing else renders Markdown, and its parser takes time to load.
+  const flow =
+    interactive && io.stdout.isTTY === true ? await import('../output/markdown-flow.ts') : undefined
   const talkFace = interactive
-    ? terminalFace(io, floor, { leave, earlier: () => earlierInputs(host) })
+    ? terminalFace(io, floor, {
+        ...{ leave, earlier: () => earlierInputs(host) },
+        ...(flow !== undefined && { markdown: flow.MarkdownFlow }),
+        ...(person !== undefined && { screen: person.screen }),
+      })
     : json
       ? jsonFace(io)
       : pipedFace(io)
@@ -158,15 +171,18 @@ export async function hold(
     models: [...models],
     info: { name: 'jackfield', title: 'Jackfield', version },
   })
-  const begun = (model: Model, resumed?: string): Conversation =>
-    createConversation({
+  const begun = (model: Model, resumed?: string): Conversation => {
+    const talk = createConversation({
       ...{ host, model, codeMode },
       ...(maxCalls !== undefined && { maxCalls }),
       ...(resumed !== undefined && { resume: resumed }),
-      onLate: (result) => tellLate(result, talkFace),
+      onLate: (result) => tellLate(result, talk, talkFace),
     })
+    return talk
+  }
   const state: ChatState = {
-    ...{ host, models, facts, attached: [], env: io.env, talk: begun(models[0]), person: face, store },
+    ...{ host, models, facts, attached: [], env: io.env, cwd: io.cwd, servers: options.servers },
+    ...{ talk: begun(models[0]), person: face, store, context: { on: context } },
     open(resumed) {
       const before = resumed === undefined || modelChosen ? undefined : host.conversations.find(resumed).model
       return begun(models.find(({ id }) => id === before) ?? state.talk.model, resumed)

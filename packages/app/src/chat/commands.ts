@@ -10,11 +10,14 @@ import { flowed } from '../output/flow.ts'
 import { aboutGrant } from '../output/rules.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
-import { attach, attachAgain, attached } from './attached.ts'
+import { attachCommand } from './attach-command.ts'
+import { attached, detach } from './attached.ts'
+import { showContext } from './context.ts'
 import type { ChatFace } from './face.ts'
 import { begin, compact, fork, resume, save, title } from './keep.ts'
-import { inbox, log, respond, tools } from './look.ts'
+import { inbox, log, respond, roots, tools } from './look.ts'
 import { usePrompt } from './prompt.ts'
+import { show } from './show.ts'
 import type { ChatState } from './state.ts'
 
 /** What a command leads to. */
@@ -54,8 +57,8 @@ const commands: Readonly<Record<string, ChatCommand>> = {
     run: (_, state, face) => servers(state, face),
   },
   tools: {
-    usage: '/tools [text]',
-    help: 'tools the model can use, and what they cost',
+    usage: '/tools [text | on <name> | off <name>]',
+    help: 'tools the model can use, and what they cost; /tools off takes servers, server.tool or patterns with * from the model for this conversation',
     run: plainly(tools),
   },
   prompts: {
@@ -69,14 +72,34 @@ const commands: Readonly<Record<string, ChatCommand>> = {
     run: (words, state, face) => resources(words, state, face),
   },
   attach: {
-    usage: '/attach <server> <uri>',
-    help: 'read a resource and add it to what you say next; @server:uri in your words does the same',
-    run: attachOne,
+    usage: '/attach [words | <server> <uri>]',
+    help: 'choose resources to send with your next message, or name one; @server:uri in a message does the same',
+    run: plainly(attachCommand),
   },
   attached: {
     usage: '/attached [number]',
     help: 'what is attached and whether it changed since; /attach again [number] takes it as it is now',
     run: plainly(attached),
+  },
+  detach: {
+    usage: '/detach <number | all>',
+    help: 'take away what is attached; /attached has the numbers',
+    run: plainly(detach),
+  },
+  roots: {
+    usage: '/roots [add <folder> | allow <server> | …]',
+    help: 'folders that servers may see, and which server sees which; add, remove, exclude, include, preview, allow, deny and forget as in jackfield roots',
+    run: plainly(roots),
+  },
+  context: {
+    usage: '/context [on | off]',
+    help: 'resources that are included without being chosen, since servers mark them for a model, and why; off leaves them out',
+    run: plainly(showContext),
+  },
+  show: {
+    usage: '/show [number] [--all]',
+    help: 'arguments and result of a call of the model, by default the last; --output-file <file> and --save-media <folder> write it',
+    run: plainly(show),
   },
   call: { usage: '/call <tool> [key=value …]', help: 'call a tool yourself', run: call },
   activity: {
@@ -85,8 +108,8 @@ const commands: Readonly<Record<string, ChatCommand>> = {
     run: (words, state, face) => activity(words, state, face),
   },
   log: {
-    usage: '/log [--tree | --timeline | --stats | --raw] [filter | #number]',
-    help: 'every message beside what caused it, as jackfield log has it',
+    usage: '/log [view] [filter | #number]',
+    help: 'every message beside what caused it, as jackfield log has it; views are --tree, --timeline, --stats and --raw',
     run: plainly(log),
   },
   inbox: {
@@ -227,24 +250,6 @@ function resources(words: string[], { host }: ChatState, face: ChatFace): Comman
   return done
 }
 
-async function attachOne(
-  words: string[],
-  state: ChatState,
-  face: ChatFace,
-  signal: AbortSignal,
-): Promise<CommandOutcome> {
-  const [server, uri] = words
-  if (server === 'again' && (uri === undefined || !state.host.connections.has(server))) {
-    await attachAgain(uri, state, face, signal)
-    return done
-  }
-  if (server === undefined || uri === undefined)
-    throw usageError('Usage: /attach <server> <uri>, or /attach again [number]')
-  if (!state.host.connections.has(server)) throw usageError(`There is no server "${server}".`)
-  await attach([{ server, uri }], state, face, signal)
-  return done
-}
-
 async function call(
   words: string[],
   state: ChatState,
@@ -264,12 +269,12 @@ async function call(
     conversation: state.talk.id,
     signal,
   })
-  show(toolResult(result, face.palette), face)
+  showText(toolResult(result, face.palette), face)
   return done
 }
 
 /** Shows text of a server, set in from the edge on a terminal. */
-function show(text: string, face: ChatFace): void {
+function showText(text: string, face: ChatFace): void {
   const columns = face.columns()
   face.write(`${flowed(text, columns, columns === undefined ? 0 : 2)}\n`)
 }
@@ -277,7 +282,8 @@ function show(text: string, face: ChatFace): void {
 function activity(words: string[], { host }: ChatState, face: ChatFace): CommandOutcome {
   const [which = '20'] = words
   if (which.startsWith('#')) {
-    const row = host.activity().find((entry) => entry.id === Number(which.slice(1)))
+    const id = Number(which.slice(1))
+    const [row] = Number.isInteger(id) ? host.activity({ id }) : []
     if (row === undefined) throw usageError(`There is no row ${which}.`)
     face.write(`${pretty(row)}\n`)
     return done

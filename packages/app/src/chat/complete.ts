@@ -1,4 +1,5 @@
-import type { Conversation, Host, Model } from '@jackfield/host'
+import type { CatalogTemplate, Conversation, Host, Model } from '@jackfield/host'
+import { rootsVerbs } from '../commands/roots.ts'
 import { plain } from '../output/sanitize.ts'
 import { typeahead } from './attach.ts'
 
@@ -21,6 +22,12 @@ export async function completions(
   source: CompletionSource,
 ): Promise<[hits: string[], part: string]> {
   const { host } = source
+  const attaching = /^\/attach\s+(\S+)\s+(.*)$/s.exec(line)
+  if (attaching !== null && attaching[1] !== 'again') {
+    const [, server = '', rest = ''] = attaching
+    const [hits, part] = await attachable(server, rest.split(/\s+/), host)
+    return [hits.filter((hit) => plain(hit) === hit).slice(0, most), part]
+  }
   const own = ownCompletions(line, names, source)
   const ahead =
     own === undefined ? await typeahead(line, host.library, [...host.connections.keys()]) : undefined
@@ -42,20 +49,139 @@ function commandsLike(part: string, names: readonly string[]): readonly string[]
 function ownCompletions(
   line: string,
   names: readonly string[],
-  { host, models }: CompletionSource,
+  { host, models, talk }: CompletionSource,
 ): string[] | undefined {
   if (!line.startsWith('/') || line.startsWith('//')) return undefined
   const [name = '', ...words] = line.slice(1).split(/\s+/)
   if (words.length === 0) return commandsLike(name, names).map((one) => `/${one} `)
   const part = words.at(-1) ?? ''
   const values = (): string[] | undefined => {
+    if (name === 'roots') return rootsWords(words, host)
+    if (name === 'context' && words.length === 1) return ['on', 'off']
+    if (name === 'detach') return ['all', ...host.library.attached(talk.id).map((_, n) => String(n + 1))]
     if (name === 'model') return models.map(({ id }) => id)
     if (name === 'resume') return host.conversations.list().map(({ id }) => id)
     if (name === 'call' && words.length === 1) return host.tools().map((tool) => `${tool.name} `)
+    if (name === 'tools') return toolSwitches(words, host, talk)
+    if (name === 'show' && words.length === 1)
+      return [...talk.calls.keys()].map((at) => String(at + 1)).toReversed()
     if (name === 'respond') return host.inbox.list().map(({ id }) => id.slice(0, 8))
     if (name !== 'attach') return undefined
-    if (words.length === 1) return ['again ', ...[...host.connections.keys()].map((server) => `${server} `)]
-    return host.resources().flatMap(({ server, resource }) => (server === words[0] ? [resource.uri] : []))
+    return ['again ', ...[...host.connections.keys()].map((server) => `${server} `)]
   }
   return values()?.filter((value) => value.startsWith(part))
+}
+
+/** What `/tools on` and `/tools off` can be followed by: servers and tools that are not in that state. */
+function toolSwitches([verb, ...names]: readonly string[], host: Host, talk: Conversation): string[] {
+  if (names.length === 0) return ['on ', 'off ']
+  if (verb !== 'on' && verb !== 'off') return []
+  const others = host.tools().filter((tool) => talk.isToolOn(tool) === (verb === 'off'))
+  const part = names.at(-1) ?? ''
+  return [
+    ...new Set(others.map(({ server }) => server)),
+    ...others.map(({ server, name, tool }) => (part.includes('__') ? name : `${server}.${tool.name}`)),
+  ]
+}
+
+/** What `/attach <server>` can be followed by: URIs, the variables of a template in a URI, and `name=value` after one. */
+async function attachable(server: string, words: readonly string[], host: Host): Promise<[string[], string]> {
+  const templates = host.templates().filter((entry) => entry.server === server)
+  const part = words.at(-1) ?? ''
+  if (words.length > 1) {
+    const template = templates.find((entry) => entry.template.uriTemplate === words[0])
+    return [template === undefined ? [] : await assignments(template, words.slice(1), host), part]
+  }
+  const uris = host.resources().flatMap((entry) => (entry.server === server ? [entry.resource.uri] : []))
+  const hits = [...uris]
+  // One after another: of several requests for suggestions at once, a server is asked only the last.
+  for (const entry of templates) hits.push(...(await uriCompletions(entry, part, host).catch(() => [])))
+  return [[...new Set(hits)].filter((uri) => uri.startsWith(part)), part]
+}
+
+async function assignments(
+  { server, template }: CatalogTemplate,
+  words: readonly string[],
+  { library }: Host,
+): Promise<string[]> {
+  const part = words.at(-1) ?? ''
+  const given = words.slice(0, -1).flatMap((word) => {
+    const at = word.indexOf('=')
+    return at < 1 ? [] : [[word.slice(0, at), word.slice(at + 1)] as const]
+  })
+  const chosen = Object.fromEntries(given)
+  const at = part.indexOf('=')
+  if (at === -1) {
+    const open = library.fields(template.uriTemplate).filter(({ name }) => !Object.hasOwn(chosen, name))
+    return open.map(({ name }) => `${name}=`).filter((hit) => hit.startsWith(part))
+  }
+  const [argument, value] = [part.slice(0, at), part.slice(at + 1)]
+  const of = { template: template.uriTemplate }
+  const found = await library.complete({ server, of, argument, value, chosen })
+  return (found?.values ?? []).filter((one) => !/\s/.test(one)).map((one) => `${argument}=${one}`)
+}
+
+/** URIs of a template that begin with what was typed: with the values its server has for the variable at the end. */
+async function uriCompletions(
+  { server, template }: CatalogTemplate,
+  typed: string,
+  { library }: Host,
+): Promise<string[]> {
+  const end = variableAt(template.uriTemplate, typed)
+  if (end === undefined) return []
+  if ('literal' in end) return [end.literal]
+  const { name: argument, value, chosen, from, after } = end
+  const found = await library.complete({
+    server,
+    of: { template: template.uriTemplate },
+    argument,
+    value,
+    chosen,
+  })
+  return (found?.values ?? []).map((one) => `${typed.slice(0, from)}${encodeURIComponent(one)}${after}`)
+}
+
+type TemplateEnd =
+  /** What was typed ends in fixed text of the template; this is it up to the next variable. */
+  | { literal: string }
+  /** It ends in a variable, whose value begins at `from` and is followed by `after`. */
+  | { name: string; value: string; chosen: Record<string, string>; from: number; after: string }
+
+/** Where a URI that is typed after a template ends. Variables with operators are not completed. */
+function variableAt(uriTemplate: string, typed: string): TemplateEnd | undefined {
+  const parts = uriTemplate.split(/\{([^{}]*)\}/)
+  const chosen: Record<string, string> = {}
+  let at = 0
+  for (let n = 0; n < parts.length; n += 2) {
+    const literal = parts[n] ?? ''
+    const rest = typed.slice(at)
+    if (!rest.startsWith(literal))
+      return literal.startsWith(rest) ? { literal: typed + literal.slice(rest.length) } : undefined
+    at += literal.length
+    const name = parts[n + 1]
+    if (name === undefined || !/^[\w.%]+$/.test(name)) return undefined
+    const after = parts[n + 2] ?? ''
+    const end = after === '' ? -1 : typed.indexOf(after, at)
+    const value = decoded(typed.slice(at, end === -1 ? undefined : end))
+    if (end === -1) return { name, value, chosen, from: at, after }
+    chosen[name] = value
+    at = end
+  }
+  return undefined
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** What `/roots` can be followed by: its verbs, then servers where a verb takes one. */
+function rootsWords([verb = '', ...names]: readonly string[], host: Host): string[] {
+  if (names.length === 0) return Object.keys(rootsVerbs).map((one) => `${one} `)
+  const takesServer = ['preview', 'allow', 'deny', 'forget'].includes(verb)
+  if (takesServer && names.length === 1) return [...host.connections.keys()]
+  return verb === 'include' ? host.roots.excluded() : []
 }

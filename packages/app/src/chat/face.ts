@@ -1,4 +1,8 @@
+import type { Cancelled } from '../forms/prompter.ts'
+import type { ScreenView } from '../forms/screen.ts'
+import { createFlow, type Flow } from '../output/flow.ts'
 import type { Palette } from '../output/palette.ts'
+import { plain } from '../output/sanitize.ts'
 
 /** What a program that holds a conversation is told, one line of JSON each. */
 export type ChatEvent =
@@ -37,6 +41,8 @@ export interface ReadOptions {
   complete?: (line: string) => Promise<[hits: string[], part: string]>
   /** What stands there already, to be changed. */
   draft?: string
+  /** Shown above the line until something is typed; Tab puts it into the line. It is sent only if the person sends it. */
+  suggestion?: string
   /** It is a message to the model or a command of the chat: what was queued is read first, and history applies. */
   isMessage?: boolean
 }
@@ -53,12 +59,31 @@ export interface ChatFace {
    * draw over a line have it; with `over`, the line stays and is followed by others.
    */
   live?(line: string, over: boolean): void
+  /** Renders Markdown that comes in pieces. Only terminals have it; elsewhere a text stays as it was written. */
+  markdown?(): Flow
   /** Takes events in place of drawings. */
   tell?(event: ChatEvent): void
   /** Reads a line; undefined when the person is done (Ctrl+D). */
   readLine(prompt: string, options?: ReadOptions): Promise<string | undefined>
   /** Leaves the terminal to other work, such as an editor, until that is over. Only terminals have it. */
   aside?<T>(work: () => Promise<T>): Promise<T>
+  /** Lets the person work on a view that takes every key, until it gives an answer. Only terminals have it. */
+  screen?<T>(view: ScreenView<T>, signal: AbortSignal): Promise<T | Cancelled>
   /** Gives a signal that is aborted when the person stops the turn, and a function to call when it is over. */
   turn(): { signal: AbortSignal; done(): void }
+}
+
+/** Where text of a model goes, as it comes: rendered on a terminal, as it was written elsewhere. It is made safe to print. */
+export function modelText(face: ChatFace): Flow {
+  if (face.markdown !== undefined) return face.markdown()
+  const indent = face.columns() === undefined ? 0 : 2
+  const flow = createFlow({ write: (text) => face.write(text), columns: () => face.columns(), indent })
+  return { push: (text) => flow.push(plain(text)), end: () => flow.end() }
+}
+
+/** Writes a whole text of a model. */
+export function writeModelText(text: string, face: ChatFace): void {
+  const flow = modelText(face)
+  flow.push(text)
+  if (flow.end()) flow.push('\n')
 }

@@ -37,6 +37,14 @@ export function tellServers(host: Host, face: ChatFace): void {
   for (const line of lines) face.write(`${flowed(line, columns, 0, 2)}\n`)
 }
 
+/** What an empty conversation could begin with: a prompt of a server, else a question about its tools. */
+export function firstWords({ host, talk }: Pick<ChatState, 'host' | 'talk'>): string | undefined {
+  const [prompt] = host.library.prompts().filter(({ command }) => oneLine(command) === command)
+  if (prompt !== undefined) return `/${prompt.command}`
+  const tool = host.tools().find((entry) => talk.isToolOn(entry))
+  return tool === undefined ? undefined : `What can you do with ${oneLine(tool.server, 40)}?`
+}
+
 /** What becomes of the questions that the person leaves behind. */
 export function tellLeft({ host, talk }: ChatState, face: ChatFace, store?: string): void {
   const mine = host.inbox

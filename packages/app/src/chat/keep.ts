@@ -7,7 +7,7 @@ import { block } from '../output/content.ts'
 import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
-import type { ChatFace } from './face.ts'
+import { type ChatFace, writeModelText } from './face.ts'
 import type { ChatState } from './state.ts'
 import { count } from './status.ts'
 
@@ -118,7 +118,7 @@ export async function compact(
     face.write(`${palette.dim(`${oneLine(state.talk.model.id)} writes a summary …`)}\n`)
     summary = await state.talk.summarize({ signal })
     for (;;) {
-      face.write(`${flowed(plain(summary), face.columns(), 2)}\n`)
+      writeModelText(summary, face)
       const answer = (
         await face.readLine('Go on with this in place of what was said? [Y/n/e(dit)] › ')
       )?.trim()
@@ -155,7 +155,7 @@ function recall(entries: readonly ConversationEntry[], state: ChatState, face: C
       const words = wordsOf(entry.message)
       if (words === '') continue
       if (entry.by === 'person') face.write(`${face.palette.green('you')} › ${oneLine(words, 300)}\n`)
-      else face.write(`${flowed(plain(words), face.columns(), face.columns() === undefined ? 0 : 2)}\n`)
+      else writeModelText(words, face)
     }
   }
   for (const { name } of state.talk.unfinished) {
@@ -205,6 +205,7 @@ function markdownOf(entry: ConversationEntry, { palette }: ChatFace): string {
     }
     case 'summary':
       return `## Summary\n\n${entry.text}`
+    case 'tools':
     case 'usage':
     case 'title':
       return ''

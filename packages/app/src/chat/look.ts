@@ -2,6 +2,7 @@ import { showQuestion } from '@jackfield/host'
 import { usageError } from '../cli/exit.ts'
 import { itemOf } from '../commands/inbox.ts'
 import { showLog } from '../commands/log.ts'
+import { rootsVerbs } from '../commands/roots.ts'
 import { answerWith } from '../forms/later.ts'
 import { age } from '../output/age.ts'
 import { toolResult } from '../output/content.ts'
@@ -12,19 +13,59 @@ import { table } from '../output/table.ts'
 import type { ChatFace } from './face.ts'
 import type { ChatState } from './state.ts'
 
-/** `/tools [text]`: what the model can call, and what it costs. */
-export function tools(words: readonly string[], { host, talk }: ChatState, face: ChatFace): void {
+/** `/tools [text]`: what the model is offered and what it costs; `/tools on|off <name…>` changes that. */
+export function tools(words: readonly string[], state: ChatState, face: ChatFace): void {
+  const [verb, ...names] = words
+  if (verb === 'on' || verb === 'off') {
+    switchTools(verb === 'on', names, state, face)
+    return
+  }
+  const { host, talk } = state
+  const { palette } = face
   const match = words.join(' ').toLowerCase()
+  const off = host.tools().filter((tool) => !talk.isToolOn(tool))
   const rows = host
     .tools()
-    .filter(({ name, tool }) => `${name} ${tool.description ?? ''}`.toLowerCase().includes(match))
-    .map(({ name, tool }) => [oneLine(name), oneLine(tool.description ?? '', 90)])
+    .filter(({ name, server, tool }) =>
+      `${name} ${server}.${tool.name} ${tool.description ?? ''}`.toLowerCase().includes(match),
+    )
+    .map((entry) => [
+      oneLine(entry.name),
+      ...(off.length === 0 ? [] : [!talk.isToolOn(entry) ? palette.yellow('off') : 'on']),
+      oneLine(entry.tool.description ?? '', 90),
+    ])
   const { contextTokens } = talk.model
-  const { why } = host.scale.meter(contextTokens === undefined ? {} : { contextTokens })
+  const { why } = host.scale.meter({
+    isOn: (tool) => talk.isToolOn(tool),
+    ...(contextTokens !== undefined && { contextTokens }),
+  })
   const columns = face.columns()
+  const headings = ['TOOL', ...(off.length === 0 ? [] : ['STATE']), 'DESCRIPTION']
   if (rows.length === 0) face.write('No tools.\n')
-  else face.write(`${table(['TOOL', 'DESCRIPTION'], rows, { palette: face.palette, columns })}\n`)
-  face.write(`${face.palette.dim(flowed(why, columns))}\n`)
+  else face.write(`${table(headings, rows, { palette, columns })}\n`)
+  const switched =
+    off.length === 0
+      ? ''
+      : ` ${off.length} of ${host.tools().length} tools ${off.length === 1 ? 'is' : 'are'} off in this conversation; /tools on <name> offers them again.`
+  face.write(`${palette.dim(flowed(`${why}${switched}`, columns))}\n`)
+}
+
+/** Tools that are named in the answer to a switch. */
+const mostNamed = 8
+
+function switchTools(on: boolean, names: readonly string[], { host, talk }: ChatState, face: ChatFace): void {
+  if (names.length === 0)
+    throw usageError(`Usage: /tools ${on ? 'on' : 'off'} <server | server.tool | pattern with *> …`)
+  const before = host.tools().filter((tool) => talk.isToolOn(tool) !== on)
+  talk.switchTools(on, names)
+  const changed = before.filter((tool) => talk.isToolOn(tool) === on).map(({ name }) => oneLine(name, 60))
+  const more = changed.length > mostNamed ? ` and ${changed.length - mostNamed} more` : ''
+  const effect = on ? 'The model is offered' : 'The model is no longer offered'
+  const line =
+    changed.length === 0
+      ? `No tool changed: all that fit are ${on ? 'on' : 'off'} already.`
+      : `${effect} ${changed.slice(0, mostNamed).join(', ')}${more} in this conversation.`
+  face.write(`${flowed(line, face.columns(), 0, 2)}\n`)
 }
 
 /** `/inbox`: questions that wait. */
@@ -106,4 +147,27 @@ export async function log(words: readonly string[], { host }: ChatState, face: C
       note: write,
     },
   )
+}
+
+/** `/roots [verb …]`: the folders that servers may see, as `jackfield roots` shows and changes them. */
+export async function roots(
+  [verb = 'show', ...words]: readonly string[],
+  { host, servers, cwd }: ChatState,
+  face: ChatFace,
+): Promise<void> {
+  const output = {
+    palette: face.palette,
+    columns: face.columns(),
+    result: (_: unknown, text: () => string) => face.write(`${text()}\n`),
+  }
+  if (!isRootsVerb(verb)) throw usageError(`"${oneLine(verb, 60)}" is unknown. Usage: ${rootsUsage}`)
+  await rootsVerbs[verb](words, { host, servers, io: { cwd }, output, options: {} })
+}
+
+const rootsUsage = `/roots [${Object.keys(rootsVerbs)
+  .filter((verb) => verb !== 'show')
+  .join(' | ')}] …`
+
+function isRootsVerb(verb: string): verb is keyof typeof rootsVerbs {
+  return Object.hasOwn(rootsVerbs, verb)
 }

@@ -1,5 +1,14 @@
-import type { Conversation, Host, Model, ModelFacts, ResourceRef, Surface } from '@jackfield/host'
+import type {
+  Conversation,
+  Host,
+  Model,
+  ModelFacts,
+  ResourceRef,
+  ServerConfig,
+  Surface,
+} from '@jackfield/host'
 import type { SamplingMessage } from '@jackfield/sdk'
+import type { AutomaticContext } from './context.ts'
 
 /** A resource that goes along with what the person says next. */
 export interface AttachedNext {
@@ -19,10 +28,16 @@ export interface ChatState {
   open(resume?: string): Conversation
   /** Goes along with what the person says next. */
   attached: AttachedNext[]
+  /** Resources that are included without being chosen. */
+  context: AutomaticContext
   /** Whom questions are put to here, where somebody is there. */
   person?: Surface | undefined
   /** The store, where it is not the usual one. */
   store?: string | undefined
+  /** The configured servers, by name. */
+  servers: Readonly<Record<string, ServerConfig>>
+  /** The folder that file names are relative to. */
+  cwd: string
   /** Where keys of further models are. */
   env: NodeJS.ProcessEnv
 }

@@ -24,12 +24,14 @@ export function statusLine(meter: Meter, palette: Palette, columns: number | und
   const open = host.inbox.list({ state: 'open' }).length
   const states = [...host.connections.values()]
   const up = states.filter(({ state }) => state === 'ready' || state === 'degraded' || state === 'asleep')
+  const off = host.tools().filter((tool) => !talk.isToolOn(tool)).length
   const parts = [
     fitting(oneLine(talk.model.id), 30),
     ...(tokens.in + tokens.out > 0 ? [`${count(tokens.in)} tokens in, ${count(tokens.out)} out`] : []),
     ...costOf(meter),
     ...contextPart(meter),
     ...(states.length > 0 ? [`${up.length}/${states.length} servers`] : []),
+    ...(off > 0 ? [`${off} ${off === 1 ? 'tool' : 'tools'} off`] : []),
     ...(open > 0 ? [`${open} ${open === 1 ? 'question waits' : 'questions wait'}: /inbox`] : []),
   ]
   return palette.dim(flowed(parts.join(' · '), columns))
@@ -43,9 +45,13 @@ export function fullness(meter: Meter): string | undefined {
 }
 
 /** How much of the model's context was filled by the last request and its reply. */
-function contextOf({ talk, facts }: Meter): { filled: number | undefined; limit: number | undefined } {
-  const said = facts.find(({ id }) => id === talk.model.id)?.contextTokens
-  return { filled: talk.contextTokens, limit: said ?? talk.model.contextTokens }
+function contextOf(meter: Meter): { filled: number | undefined; limit: number | undefined } {
+  return { filled: meter.talk.contextTokens, limit: contextLimit(meter) }
+}
+
+/** Tokens of the model's context, as the configuration or the model says; undefined where neither does. */
+export function contextLimit({ talk, facts }: Pick<Meter, 'talk' | 'facts'>): number | undefined {
+  return facts.find(({ id }) => id === talk.model.id)?.contextTokens ?? talk.model.contextTokens
 }
 
 function contextPart(meter: Meter): string[] {

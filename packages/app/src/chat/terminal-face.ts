@@ -1,5 +1,6 @@
 import type { Io } from '../cli/io.ts'
 import type { ScreenKey } from '../forms/screen.ts'
+import type { MarkdownFlow } from '../output/markdown-flow.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { readKeys } from '../surface/read-keys.ts'
@@ -13,6 +14,7 @@ interface Typing {
   editor: InputEditor
   prompt: string
   complete?: ReadOptions['complete']
+  suggestion?: string
   /** Typed while a turn runs: it is shown only where there is something to show. */
   ahead: boolean
   submit(text: string): void
@@ -21,6 +23,10 @@ interface Typing {
 }
 
 export interface TerminalFaceOptions {
+  /** Renders Markdown; without it, text stays as it was written. */
+  markdown?: typeof MarkdownFlow
+  /** Shows a view in turn with questions; without it, nothing is chosen from lists. */
+  screen?: NonNullable<ChatFace['screen']>
   /** Called when Ctrl+C is pressed again while something still runs that does not read a text. */
   leave?: () => void
   /** What was typed in earlier conversations, oldest first. */
@@ -38,7 +44,7 @@ const queuedRows = 4
 export function terminalFace(
   io: Io,
   floor: Floor,
-  { leave = () => {}, earlier = () => [] }: TerminalFaceOptions = {},
+  { leave = () => {}, earlier = () => [], markdown: Markdown, screen }: TerminalFaceOptions = {},
 ): ChatFace {
   const palette = paletteFor(io.stdout, io.env)
   const output = new TerminalOutput(io.stdout)
@@ -52,6 +58,8 @@ export function terminalFace(
   let watching = false
   let detach: (() => void) | undefined
   let held: (() => void)[] = []
+  /** The line that is not ended is the end of a text of the model. */
+  let hasTail = false
 
   const inputs = (): readonly string[] => {
     history ??= [...new Set(earlier())].slice(-mostHistory)
@@ -78,11 +86,27 @@ export function terminalFace(
     held.push(work)
   }
 
+  /** The unfinished block of a model's text is drawn again with its next piece, and rendered once it is complete. */
+  function clearTail(): void {
+    if (hasTail) output.replaceLine('', false)
+    hasTail = false
+  }
+
+  const write = (text: string): void =>
+    inTurn(() => {
+      clearTail()
+      output.write(text)
+    })
+  const live = (line: string, over: boolean): void => {
+    // What is only on its way is drawn again when it moves on.
+    if (over || !floor.taken) inTurn(() => output.replaceLine(line, over))
+  }
+
   function draw(): void {
     output.show(typing === undefined || detach === undefined ? undefined : viewOf(typing))
   }
 
-  function viewOf({ editor, prompt, ahead }: Typing): InputView | undefined {
+  function viewOf({ editor, prompt, ahead, suggestion }: Typing): InputView | undefined {
     if (ahead && queue.length === 0 && editor.text === '' && editor.search === undefined) return undefined
     const { search, note } = editor
     const room = output.columns - 1
@@ -97,6 +121,8 @@ export function terminalFace(
       const mark = search.found || search.query === '' ? '' : ', nothing found'
       return { above, prompt: `${oneLine(`(search${mark}) ${search.query}`, room - 10)} › `, ...editor.shown }
     }
+    if (suggestion !== undefined && editor.text === '')
+      above.push(palette.dim(oneLine(`Tab: ${suggestion}`, room)))
     if (note !== undefined) above.push(palette.yellow(oneLine(note, room)))
     return { above, prompt, text: editor.text, at: editor.line.at }
   }
@@ -120,6 +146,7 @@ export function terminalFace(
 
   floor.typing(() => {
     detach?.()
+    clearTail()
     output.endLine()
     floor.free().then(attach)
   })
@@ -128,6 +155,7 @@ export function terminalFace(
     const now = typing
     if (now === undefined) return
     const action = now.editor.press(key)
+    if (now.editor.text !== '' || action === 'interrupt') delete now.suggestion
     if (action === 'submit') now.submit(now.editor.text)
     else if (action === 'interrupt') now.interrupt()
     else if (action === 'end') now.end()
@@ -135,7 +163,11 @@ export function terminalFace(
     draw()
   }
 
-  function complete({ editor, complete: wanted }: Typing): void {
+  function complete({ editor, complete: wanted, suggestion }: Typing): void {
+    if (editor.text === '' && suggestion !== undefined) {
+      editor.replace(suggestion)
+      return
+    }
     if (wanted === undefined) return
     const { text, at } = editor.line
     wanted(text.slice(0, at)).then(
@@ -176,7 +208,7 @@ export function terminalFace(
     interrupted = true
   }
 
-  function read(prompt: string, { complete, draft = '', isMessage = false }: ReadOptions) {
+  function read(prompt: string, { complete, draft = '', isMessage = false, suggestion }: ReadOptions) {
     return new Promise<string | undefined>((resolve) => {
       let asked = false
       interrupted = false
@@ -185,6 +217,7 @@ export function terminalFace(
       const done = begin({
         ...{ editor, prompt, ahead: false },
         ...(complete !== undefined && { complete }),
+        ...(suggestion !== undefined && { suggestion }),
         submit(text) {
           done()
           echo(prompt, text)
@@ -215,11 +248,19 @@ export function terminalFace(
   return {
     palette,
     columns: () => io.stdout.columns,
-    write: (text) => inTurn(() => output.write(text)),
-    live: (line, over) => {
-      // What is only on its way is drawn again when it moves on.
-      if (over || !floor.taken) inTurn(() => output.replaceLine(line, over))
-    },
+    write,
+    live,
+    ...(Markdown !== undefined && {
+      markdown: () =>
+        new Markdown({
+          ...{ palette, columns: () => output.columns, write },
+          live(line) {
+            if (floor.taken) return
+            hasTail = line !== ''
+            live(line, false)
+          },
+        }),
+    }),
     async readLine(prompt, options = {}) {
       if (!watching) io.onInterrupt(onIdleInterrupt)
       watching = true
@@ -238,6 +279,7 @@ export function terminalFace(
         floor.asking(false)
       }
     },
+    ...(screen !== undefined && { screen }),
     turn() {
       const stop = new AbortController()
       let over = false

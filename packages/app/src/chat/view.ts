@@ -1,8 +1,8 @@
-import type { HostEvent, LateResult, ModelWait, ToolCallEvent, Turn } from '@jackfield/host'
-import { createFlow, flowed } from '../output/flow.ts'
+import type { Conversation, HostEvent, LateResult, ModelWait, ToolCallEvent, Turn } from '@jackfield/host'
+import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { callDone, callLeft, callUnderWay, describeCall, describeEnd, duration } from './calls.ts'
-import type { ChatEvent, ChatFace } from './face.ts'
+import { type ChatEvent, type ChatFace, modelText } from './face.ts'
 
 /** How one turn shows while it runs. */
 export interface TurnView {
@@ -14,7 +14,10 @@ export interface TurnView {
   end(turn: Turn | undefined): void
 }
 
-type Start = Extract<ToolCallEvent, { type: 'start' }>
+type Start = Extract<ToolCallEvent, { type: 'start' }> & { number?: number | undefined }
+
+/** The conversation that calls are shown of: their numbers are their places in it. */
+type Numbering = Pick<Conversation, 'id' | 'calls'>
 type Later = Extract<ToolCallEvent, { type: 'later' }>
 type End = Extract<ToolCallEvent, { type: 'end' }>
 
@@ -33,9 +36,15 @@ function endingOf({ stopReason, callsNotRun }: Turn): string | undefined {
 }
 
 /** Makes the view of one turn of a conversation. */
-export function turnView(face: ChatFace, conversation: string, now: () => number): TurnView {
-  const times = createTimes(conversation, now)
-  return face.tell === undefined ? drawn(face, times) : told(face.tell, times)
+export function turnView(face: ChatFace, talk: Numbering, now: () => number): TurnView {
+  const times = createTimes(talk.id, now)
+  return face.tell === undefined ? drawn(face, talk, times) : told(face.tell, times)
+}
+
+/** What `/show` takes for a call; undefined for one that is not of the conversation. */
+function numberOf(id: string, { calls }: Numbering): number | undefined {
+  const at = calls.findLastIndex((call) => call.id === id)
+  return at === -1 ? undefined : at + 1
 }
 
 interface Times {
@@ -58,10 +67,9 @@ function createTimes(conversation: string, now: () => number): Times {
   }
 }
 
-function drawn(face: ChatFace, times: Times): TurnView {
+function drawn(face: ChatFace, talk: Numbering, times: Times): TurnView {
   const { palette } = face
-  const indent = face.columns() === undefined ? 0 : 2
-  const flow = createFlow({ write: (text) => face.write(text), columns: () => face.columns(), indent })
+  const flow = modelText(face)
   let running: Start | undefined
   let open = false
   const endLine = (): void => {
@@ -95,14 +103,14 @@ function drawn(face: ChatFace, times: Times): TurnView {
   return {
     text(delta) {
       open = true
-      flow.push(plain(delta))
+      flow.push(delta)
     },
     call(event) {
       if (open) endLine()
       if (event.type === 'end') return end(event)
       if (event.type === 'later') return later(event)
-      running = event
-      if (face.live === undefined) face.write(`${describeCall(event, palette)}\n`)
+      running = { ...event, number: numberOf(event.id, talk) }
+      if (face.live === undefined) face.write(`${describeCall(running, palette)}\n`)
       else underWay('')
     },
     wait({ forMs, why, attempt, attempts }) {
@@ -164,13 +172,14 @@ function resultEvent(event: End, ms: number | undefined): Extract<ChatEvent, { t
 }
 
 /** Tells how a call ended whose question had been left for later. */
-export function tellLate(event: LateResult, face: ChatFace): void {
+export function tellLate(event: LateResult, talk: Numbering, face: ChatFace): void {
   if (face.tell !== undefined) {
     face.tell(resultEvent(event, undefined))
     return
   }
   const { palette } = face
-  const start = { type: 'start' as const, id: event.id, name: event.name, arguments: {} }
+  const { id, name } = event
+  const start: Start = { type: 'start', id, name, arguments: {}, number: numberOf(id, talk) }
   const columns = face.columns()
   const line = callDone(start, event, undefined, palette, columns === undefined ? undefined : columns - 1)
   face.write(`${line}\n${palette.dim('  The model is told with what you say next.')}\n`)

@@ -285,6 +285,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
       'maximum number of tool calls per message; the model then waits for you to continue (default: 200)',
       count,
     )
+    .option('--no-context', 'do not include resources that servers mark as important for a model')
     .option('--resume [id]', 'resume a saved conversation; without an id, the last one')
     .option('--json', 'read lines from stdin and write events as JSON lines to stdout')
     .option('--answers <file>', 'file with answers to questions, for unattended runs')

@@ -17,15 +17,16 @@ export interface RootsOptions extends ConfigChoice {
   name?: string
 }
 
-interface Desk {
+/** What a verb works on. */
+export interface RootsContext {
   host: Host
   servers: Readonly<Record<string, ServerConfig>>
-  io: Io
-  output: Output
-  options: RootsOptions
+  io: Pick<Io, 'cwd'>
+  output: Pick<Output, 'palette' | 'columns' | 'result'>
+  options: Pick<RootsOptions, 'name'>
 }
 
-type Verb = (words: readonly string[], desk: Desk) => Promise<void>
+type Verb = (words: readonly string[], desk: RootsContext) => Promise<void>
 
 /** What each verb of `jackfield roots` does. Nothing is started by any of them. */
 export const rootsVerbs = {
@@ -146,8 +147,8 @@ function overview(
   folders: readonly OpenFolder[],
   excluded: readonly string[],
   stands: readonly ServerRoots[],
-  servers: Desk['servers'],
-  output: Output,
+  servers: RootsContext['servers'],
+  output: RootsContext['output'],
 ): string {
   const { palette } = output
   const parts: string[] = []
@@ -185,7 +186,11 @@ function overview(
 }
 
 /** Revision 2026-07-28 deprecates roots, so folders are better given by arguments. */
-function advice(asking: readonly ServerRoots[], servers: Desk['servers'], { palette }: Output): string[] {
+function advice(
+  asking: readonly ServerRoots[],
+  servers: RootsContext['servers'],
+  { palette }: RootsContext['output'],
+): string[] {
   const names = asking.map(({ server }) => oneLine(server)).join(', ')
   const program = asking.find(({ server }) => 'command' in (servers[server] ?? {}))
   return [
@@ -202,6 +207,6 @@ function only(words: readonly string[], usage: string): string {
   return word
 }
 
-function placed(folder: string, { cwd }: Io): string {
+function placed(folder: string, { cwd }: RootsContext['io']): string {
   return /^(?:~(?:\/|$)|[a-z][a-z0-9+.-]+:)/i.test(folder) ? folder : resolve(cwd, folder)
 }

@@ -30,6 +30,7 @@ export function drawn<T>(
     const lines = createInterface({ input, terminal: true, escapeCodeTimeout: 50 })
     let row = 0
     let pasted: string | undefined
+    let over = false
 
     const toTop = (): string => `${row === 0 ? '' : `\u001b[${row}A`}\r`
     const draw = (): void => {
@@ -46,6 +47,7 @@ export function drawn<T>(
       row = cursor.row
     }
     const end = (answer: T | Cancelled): void => {
+      over = true
       input.off('keypress', press)
       output.off('resize', draw)
       signal?.removeEventListener('abort', withdraw)
@@ -77,6 +79,9 @@ export function drawn<T>(
     signal?.addEventListener('abort', withdraw, { once: true })
     lines.once('close', withdraw)
     output.write(codes.pastes)
+    view.onStart?.(() => {
+      if (!over) draw()
+    })
     draw()
   })
 }

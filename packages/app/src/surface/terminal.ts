@@ -3,7 +3,8 @@ import type { AskInput, HostQuestion, Surface } from '@jackfield/host'
 import { type JsonObject, McpError, type Tool } from '@jackfield/sdk'
 import { askElicitation } from '../forms/ask-elicitation.ts'
 import { answerWith } from '../forms/later.ts'
-import type { Prompter } from '../forms/prompter.ts'
+import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
+import type { ScreenView } from '../forms/screen.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { askApproval } from './approval.ts'
@@ -36,6 +37,8 @@ export interface TerminalSurface extends Surface {
     given: JsonObject,
     signal: AbortSignal,
   ) => Promise<JsonObject | undefined>
+  /** Lets the person work on a view. Like a question it has the terminal for itself, and questions wait until it ends. */
+  readonly screen: <T>(view: ScreenView<T>, signal: AbortSignal) => Promise<T | Cancelled>
   /** Resolves when no question is on the screen and every answer given so far has been applied by the host. */
   idle(): Promise<void>
 }
@@ -119,6 +122,7 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
         const { askArguments } = await import('../forms/ask-arguments.ts')
         return askArguments(tool, given, prompter, palette)
       }),
+    screen: (view, signal) => inTurn(signal, async (prompter) => prompter.screen?.(view) ?? cancelled),
     idle,
     urlElicitation: true,
     show: {

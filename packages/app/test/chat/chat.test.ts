@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { createHost } from '@jackfield/host'
 import { describe, expect, test } from 'vitest'
@@ -36,7 +36,7 @@ describe('a conversation from a pipe', () => {
     )
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain('No language model is set up, so the offline planner answers')
-    expect(stdout).toContain('→ travel__bookVacation {"destination":"Barcelona"')
+    expect(stdout).toContain('] travel__bookVacation {"destination":"Barcelona"')
     expect(stdout).toContain('✓ Booked: Barcelona from 2027-06-15 to 2027-06-22')
     expect(stdout).toMatch(/#\d+ +\S+ +call +ok +\d+ ms +bookVacation of travel/)
     expect(stdout).toMatch(/elicitation +accepted/)
@@ -114,7 +114,7 @@ describe('a model that wants too many calls', () => {
       ['chat', '--config', config(rules), '--model', script(calls(60))],
       say('Echo all'),
     )
-    expect(stdout.match(/→ demo__echo/g)).toHaveLength(50)
+    expect(stdout.match(/→ \[\d+\] demo__echo/g)).toHaveLength(50)
     expect(stdout).toContain('10 tool calls were not run. Say "go on" to continue.')
     expect(code).toBe(1)
   })
@@ -124,7 +124,7 @@ describe('a model that wants too many calls', () => {
       ['chat', '--config', config(rules), '--model', script(calls(60), calls(10), { say: 'All done.' })],
       say('Echo all', 'go on'),
     )
-    expect(stdout.match(/→ demo__echo/g)).toHaveLength(60)
+    expect(stdout.match(/→ \[\d+\] demo__echo/g)).toHaveLength(60)
     expect(stdout).toContain('All done.')
     expect(code).toBe(0)
   })
@@ -284,4 +284,24 @@ test('starting without a terminal plans a whole trip, proves it, and draws it', 
   const again = await run(['start', '--script'], { cwd })
   expect(again.code).toBe(0)
   expect(existsSync(join(cwd, '.jackfield'))).toBe(false)
+})
+
+test('the folders that servers may see are shown and changed in a conversation', async () => {
+  const cwd = realpathSync(tempFolder())
+  const [command, ...args] = travel()
+  const words = ['chat', '--config', jsonFile({ mcpServers: { travel: { command, args } } })]
+  const { stdout } = await run(words, {
+    cwd,
+    stdin:
+      '/roots\n/roots allow travel\n/roots exclude **/secret\n/roots\n/roots tell\n/roots add\n/roots allow nobody\n',
+  })
+  const [before = '', after = ''] = stdout.split('you › /roots allow travel\n')
+  expect(before).toMatch(new RegExp(`${cwd} +workspace`))
+  expect(before).toMatch(/travel +ask +\S.* +you are asked about 1/)
+  expect(after).toMatch(new RegExp(`travel may know: ${cwd}\n`))
+  expect(after).toMatch(/travel +allowed +/)
+  expect(after).toContain('left out: **/secret')
+  expect(after).toContain('"tell" is unknown. Usage: /roots [add | remove')
+  expect(after).toContain('Usage: jackfield roots add <folder>')
+  expect(after).toContain('There is no server "nobody"')
 })

@@ -27,6 +27,9 @@ const ended: LateResult = {
   result: { content: [{ type: 'text', text: 'Bought\u001b[2J.' }] },
 }
 
+/** The conversation of the call. */
+const talk = { id: 'talk', calls: [{ id: '1', name: 'shop__buy', arguments: {} }] }
+
 /** A face that keeps what it is given. */
 function face(more: Partial<ChatFace> = {}) {
   const written: string[] = []
@@ -43,23 +46,26 @@ function face(more: Partial<ChatFace> = {}) {
 
 test('a call whose question is left for later is one line that fits and says how to answer it, and so is its end', () => {
   const { face: shown, written } = face({ live: (line, over) => written.push(over ? `${line}\n` : '') })
-  const view = turnView(shown, 'talk', () => 0)
+  const view = turnView(shown, talk, () => 0)
   view.call(start)
   view.call(later)
-  tellLate(ended, shown)
+  tellLate(ended, talk, shown)
   const lines = written.join('').split('\n')
-  expect(lines[0]).toMatch(/^◇ shop__buy \{"item":"x+… {2}waits for you: \/respond 7244c9a7$/)
+  expect(lines[0]).toMatch(/^◇ \[1\] shop__buy \{"item":… {2}waits for you: \/respond 7244c9a7$/)
   expect(lines[0]?.length).toBeLessThanOrEqual(60)
-  expect(lines.slice(1, 3)).toEqual(['✓ shop__buy  Bought.', '  The model is told with what you say next.'])
+  expect(lines.slice(1, 3)).toEqual([
+    '✓ [1] shop__buy  Bought.',
+    '  The model is told with what you say next.',
+  ])
 })
 
 test('a program that holds a conversation hears of later, and of the result when it comes', () => {
   const events: ChatEvent[] = []
   const { face: told } = face({ tell: (event) => events.push(event) })
-  const view = turnView(told, 'talk', () => 0)
+  const view = turnView(told, talk, () => 0)
   view.call(start)
   view.call(later)
-  tellLate(ended, told)
+  tellLate(ended, talk, told)
   expect(events.slice(1)).toEqual([
     { type: 'later', id: '1', name: 'shop__buy', question: id },
     { type: 'result', id: '1', name: 'shop__buy', outcome: 'ok', content: ended.result.content, activity: 4 },

@@ -5,10 +5,11 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { everything, filesystem, jsonFile, recorded, run, tempFolder } from './jackfield.ts'
 
-/** A config outside of the working folder, with two servers that come from npm. */
-function config(section: object = {}): string[] {
+/** A config outside of the working folder, with two servers that come from npm, or more of them. */
+function config(section: object = {}, more: readonly string[] = []): string[] {
   const server = ([command, ...args]: string[]): object => ({ command, args })
-  const mcpServers = { everything: server(everything), files: server(filesystem(tempFolder())) }
+  const files = ['files', ...more].map((name) => [name, server(filesystem(tempFolder()))])
+  const mcpServers = { everything: server(everything), ...Object.fromEntries(files) }
   return ['--config', jsonFile({ mcpServers, jackfield: section }), '--start-what-this-folder-names']
 }
 
@@ -30,7 +31,7 @@ describe.concurrent('many tools', () => {
     expect(meter.stdout).toMatch(/^SERVER +TOOLS +TOKENS +LARGEST\nfiles +\d+ +\d+ +files__\w+ \d+, /)
     expect(meter.stdout).toMatch(/\nall +\d+ +\d+\n\nThe definitions take \d\.\d % of the model's context/)
     const one = await run(['tools', '--meter', '--json', '--', ...everything])
-    expect(JSON.parse(one.stdout)).toMatchObject({ limits: { share: 0.03, tools: 40 }, servers: [{}] })
+    expect(JSON.parse(one.stdout)).toMatchObject({ limits: { share: 0.1, tools: 40 }, servers: [{}] })
   })
 
   test('are found by what they do', async () => {
@@ -81,8 +82,10 @@ async function provider(): Promise<{ env: Record<string, string>; offered: strin
 test('a model in a chat searches among many tools, and writes programs with --code', async () => {
   const { env, offered } = await provider()
   const stdin = 'Hello\n/quit\n'
-  await run(['chat', ...config()], { env, stdin })
-  await run(['chat', '--code', ...config()], { env, stdin })
+  // With three servers there are more than 40 tools.
+  const servers = config({}, ['others'])
+  await run(['chat', ...servers], { env, stdin })
+  await run(['chat', '--code', ...servers], { env, stdin })
   const [plain = [], code = []] = offered
   expect(plain).toEqual(expect.arrayContaining(['search_tools', 'inspect_tool', 'call_tool']))
   expect(plain.filter((name) => name.includes('__'))).toEqual([])

@@ -6,6 +6,7 @@ import type { ChatFace } from '../../src/chat/face.ts'
 import { notice } from '../../src/chat/notices.ts'
 import { turnView } from '../../src/chat/view.ts'
 import { flowed } from '../../src/output/flow.ts'
+import { MarkdownFlow } from '../../src/output/markdown-flow.ts'
 
 const columns = 60
 const own = '\r\u001b[K'
@@ -29,12 +30,14 @@ function screen() {
   })
   let written = ''
   let isLive = false
+  const palette = picocolors.createColors(false)
   const put = (text: string): void => {
     written += text
   }
   const face: ChatFace = {
-    palette: picocolors.createColors(false),
+    palette,
     columns: () => columns,
+    markdown: () => new MarkdownFlow({ palette, columns: () => columns, write: put, live: () => {} }),
     write: put,
     live(line, over) {
       put(`${isLive ? own : ''}${line}${over ? '\n' : ''}`)
@@ -56,7 +59,7 @@ function screen() {
 test.each(attacks('http://canary.test'))('$name: nothing on the screen is spoofed', async ({ hostile }) => {
   const { face, written, lines } = screen()
   face.write('you › Hello\n')
-  const view = turnView(face, 'c', () => 0)
+  const view = turnView(face, { id: 'c', calls: [] }, () => 0)
   for (const [n, text] of texts(hostile).entries()) {
     view.text(text)
     view.call({ type: 'start', id: `${n}`, name: 'hostile__notes', arguments: { [text]: text } })

@@ -113,10 +113,10 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     const folded = terminal
       .history()
       .split('\n')
-      .filter((line) => /^[✓✗] demo__get-sum/.test(line))
+      .filter((line) => /^[✓✗] \[\d\] demo__get-sum/.test(line))
     expect(folded).toEqual([
-      expect.stringMatching(/^✗ demo__get-sum \{"a":2,"b":3\} {2}denied/),
-      expect.stringMatching(/^✓ demo__get-sum \{"a":2,"b":3\} {2}\d+ ms · The sum of 2 and 3 is 5\.$/),
+      expect.stringMatching(/^✗ \[1\] demo__get-sum \{"a":2,"b":3\} {2}denied/),
+      expect.stringMatching(/^✓ \[2\] demo__get-sum \{"a":2,"b":3\} {2}\d+ ms · The sum of 2 and 3 is 5\.$/),
     ])
   })
 
@@ -125,7 +125,9 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     const slow = { name: 'demo__trigger-long-running-operation', arguments: { duration: 60, steps: 60 } }
     const terminal = chat([{ say: 'This takes long.', call: [slow] }, { say: 'Here I am again.' }])
     await say(terminal, 'Go')
-    await terminal.until(/◌ demo__trigger-long-running-operation .*running|◌ demo__trigger.* of 60/)
+    await terminal.until(
+      /◌ \[1\] demo__trigger-long-running-operation .*running|◌ \[1\] demo__trigger.* of 60/,
+    )
     terminal.press('ctrl+c')
     await terminal.until('Stopped.')
     await say(terminal, 'Still there?')
@@ -144,7 +146,7 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     await say(first, 'My plan is to sail to Oslo')
     await first.until('A fine plan.')
     await say(first, 'Begin')
-    await first.until(/◌ demo__trigger.*(running|of 60)/)
+    await first.until(/◌ \[1\] demo__trigger.*(running|of 60)/)
     await first.close()
 
     const second = chat([{ say: 'I know of Oslo.' }], ['--resume'])
@@ -192,6 +194,16 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     await terminal.until('destination=Barcelona')
     terminal.press('ctrl+c')
     await terminal.until(/Ctrl\+C again[\s\S]*you › *$/m)
+    terminal.type('/tools off travel.searchF')
+    terminal.press('tab')
+    await terminal.until('/tools off travel.searchFlights')
+    terminal.press('enter')
+    await terminal.until('no longer offered travel__searchFlights')
+    terminal.type('/tools on travel__s')
+    terminal.press('tab')
+    await terminal.until('/tools on travel__searchFlights')
+    terminal.press('enter')
+    await terminal.until('is offered travel__searchFlights')
     terminal.type('look at @travel:calendar://events/2027')
     terminal.press('enter')
     await terminal.until(/\+ Calendar 2027 +calendar:\/\/events\/2027/)

@@ -84,7 +84,13 @@ describe.skipIf(missing !== undefined)('what happens beside a conversation', () 
     await terminal.until('Ctrl+C stops the running turn.')
     // What is typed after a question came between stands there once.
     expect(terminal.history().match(/\/help$/gm)).toEqual(['/help'])
-    for (const command of ['/log', '/inbox', '/respond <id>', '/attached', '/attach <server> <uri>']) {
+    for (const command of [
+      '/log',
+      '/inbox',
+      '/respond <id>',
+      '/attached',
+      '/attach [words | <server> <uri>]',
+    ]) {
       expect(terminal.history()).toContain(command)
     }
     await say(terminal, '/log server:notes method:tools/call')

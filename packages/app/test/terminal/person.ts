@@ -26,6 +26,8 @@ export interface Person {
   terminal(words: readonly string[], env?: Record<string, string>, cols?: number): Terminal
   /** Runs `jackfield` without a terminal. */
   quietly(...words: string[]): Promise<Ended>
+  /** The same, with these lines as its input. */
+  piped(lines: readonly string[], ...words: string[]): Promise<Ended>
 }
 
 export function person(): Person {
@@ -68,6 +70,7 @@ export function person(): Person {
       return terminal
     },
     quietly: (...words) => run(words, { cwd: home, env }),
+    piped: (lines, ...words) => run(words, { cwd: home, env, stdin: `${lines.join('\n')}\n` }),
   }
   return self
 }

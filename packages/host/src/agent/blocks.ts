@@ -14,7 +14,7 @@ export function blocksOf(content: SamplingMessage['content']): SamplingContent[]
 }
 
 /** The calls that a reply asks for. */
-export function toolUses({ content }: Pick<ModelReply, 'content'>): ToolUseContent[] {
+export function toolUses({ content }: Pick<ModelReply | SamplingMessage, 'content'>): ToolUseContent[] {
   return blocksOf(content).filter((block) => block.type === 'tool_use')
 }
 

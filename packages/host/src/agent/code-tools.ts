@@ -1,7 +1,7 @@
 import { type CallToolResult, McpError } from '@jackfield/sdk'
 import { defaultCalls } from '../code/index.ts'
 import type { ModelTool } from '../scale/index.ts'
-import type { Host } from '../types/index.ts'
+import type { CatalogTool, Host } from '../types/index.ts'
 
 const characters = 18_000
 
@@ -46,10 +46,19 @@ export async function callCodeTool(
   host: Host,
   name: string,
   args: Record<string, unknown>,
-  { maxCalls, ...options }: { conversation: string; cause: number; maxCalls: number; signal?: AbortSignal },
+  {
+    maxCalls,
+    ...options
+  }: {
+    conversation: string
+    cause: number
+    maxCalls: number
+    isOn: (tool: CatalogTool) => boolean
+    signal?: AbortSignal
+  },
 ): Promise<{ result: CallToolResult; calls?: number }> {
   const failure = (message: string) => ({ result: { ...text(message), isError: true } })
-  if (name === names.describe) return { result: text(described(host, args)) }
+  if (name === names.describe) return { result: text(described(host, args, options.isOn)) }
   if (typeof args.program !== 'string') return failure('run_code needs "program", a text.')
   try {
     const limits = { calls: Math.min(maxCalls, defaultCalls) }
@@ -61,14 +70,19 @@ export async function callCodeTool(
   }
 }
 
-function described(host: Host, { server, tools }: Record<string, unknown>): string {
+function described(
+  host: Host,
+  { server, tools }: Record<string, unknown>,
+  isOn: (tool: CatalogTool) => boolean,
+): string {
   const only = {
+    isOn,
     ...(typeof server === 'string' && { servers: [server] }),
     ...(Array.isArray(tools) && { tools: tools.filter((tool) => typeof tool === 'string') }),
   }
   const whole = host.code.types(only)
   if (whole.length <= characters) return whole
-  const servers = Map.groupBy(host.tools(), (entry) => entry.server)
+  const servers = Map.groupBy(host.tools().filter(isOn), (entry) => entry.server)
   const lists = [...servers].flatMap(([name, entries]) =>
     typeof server === 'string' && server !== name
       ? []

@@ -8,6 +8,8 @@ import {
 import { forModel } from '../audience.ts'
 import { reasonOf } from '../text.ts'
 import type {
+  CatalogTool,
+  ConversationCall,
   Decision,
   Host,
   InboxItem,
@@ -15,6 +17,7 @@ import type {
   ModelReply,
   ModelRequest,
   ModelUsage,
+  ToolSwitch,
 } from '../types/index.ts'
 import { askModel } from './ask-model.ts'
 import { failed, toolResult, toolUses, wordsOf } from './blocks.ts'
@@ -24,6 +27,7 @@ import { meant } from './search-tools.ts'
 import { summaryRequest } from './summary.ts'
 import type { Performed } from './tool-calls.ts'
 import { createToolOffer } from './tool-offer.ts'
+import { isSwitchedOn, switched } from './tool-switches.ts'
 import { Transcript } from './transcript.ts'
 
 /** What happens to one tool call of the model. */
@@ -120,12 +124,24 @@ export interface Conversation {
   readonly usage: readonly ModelUsage[]
   /** Tokens that the last request and its reply filled of the model's context; undefined where that is not known. */
   readonly contextTokens: number | undefined
+  /** Every tool call of the model, in order. A call keeps its place for good, also in forks. */
+  readonly calls: readonly ConversationCall[]
+  /** Which tools the person switched on or off, in the order they did. The last one that fits a tool counts. */
+  readonly toolSwitches: readonly ToolSwitch[]
   /** Calls without a result, since the program ended while they were under way. The model is told so. */
   readonly unfinished: readonly ToolUseContent[]
   /** The model that answers; another one takes over from the next `say`. */
   model: Model
   /** Lets the model answer, running the tools it asks for. Rejects when the model fails; the conversation can go on. */
   say(said: Said, options?: SayOptions): Promise<Turn>
+  /**
+   * Switches tools on or off for the model of this conversation, from its next request on: what is off is not offered,
+   * and a call of it is refused. The person can call it all the same. It is kept with the conversation and its forks.
+   * @throws McpError 'INVALID' for a pattern that fits no tool, no server and no earlier switch; nothing changes then
+   */
+  switchTools(on: boolean, patterns: readonly string[]): void
+  /** Whether the model is offered this tool. */
+  isToolOn(tool: Pick<CatalogTool, 'server' | 'name' | 'tool'>): boolean
   /** Asks the model for a summary of everything so far. Nothing changes by it, see `compact`. */
   summarize(options?: Pick<SayOptions, 'onText' | 'onWait' | 'signal'>): Promise<string>
   /** From here on the model gets this summary in place of everything before, which stays kept. */
@@ -144,7 +160,9 @@ export function createConversation(options: ConversationOptions): Conversation {
   const late: SamplingMessage[] = []
   const begun = id === undefined ? undefined : { id }
   const transcript = new Transcript(host.conversations, resume === undefined ? begun : { resume })
-  let offer = createToolOffer(host, { codeMode })
+  const isOn = (entry: Pick<CatalogTool, 'server' | 'name' | 'tool'>): boolean =>
+    isSwitchedOn(entry, transcript.switches)
+  let offer = createToolOffer(host, { codeMode, isOn })
   let model = options.model
   let busy = false
 
@@ -175,9 +193,9 @@ export function createConversation(options: ConversationOptions): Conversation {
       maxCalls: maxCalls - tally.calls,
       ...(say.signal !== undefined && { signal: say.signal }),
     }
-    const done = await performUntilLater(host, wanted, origin, codeMode)
+    const done = await performUntilLater(host, wanted, origin, { codeMode, isOn })
     if ('later' in done) {
-      transcript.result(toolResult(use, waiting(done.later)))
+      transcript.result(toolResult(use, waiting(done.later)), done.activity)
       say.onToolCall?.({ type: 'later', id: use.id, name: wanted.name, item: done.later })
       done.outcome
         .catch(lostCall)
@@ -186,7 +204,8 @@ export function createConversation(options: ConversationOptions): Conversation {
       return
     }
     tally.calls += done.calls ?? 0
-    transcript.result(toolResult(use, done.result, fitted(wanted.name, done.result, done.activity)))
+    const { activity } = done
+    transcript.result(toolResult(use, done.result, fitted(wanted.name, done.result, activity)), activity)
     say.onToolCall?.(ended(use.id, wanted.name, done))
   }
 
@@ -307,6 +326,14 @@ export function createConversation(options: ConversationOptions): Conversation {
   return {
     id: transcript.id,
     messages: transcript.messages,
+    calls: transcript.calls,
+    get toolSwitches() {
+      return transcript.switches
+    },
+    switchTools(on, patterns) {
+      transcript.switches = switched(transcript.switches, on, patterns, host)
+    },
+    isToolOn: isOn,
     unfinished: transcript.unfinished,
     get usage() {
       return transcript.usage
@@ -358,7 +385,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       if (summary.trim() === '') throw new McpError('INVALID', 'A summary needs words.')
       transcript.summarize(summary.trim())
       // What the model was told of changed tools is gone with the rest.
-      offer = createToolOffer(host, { codeMode })
+      offer = createToolOffer(host, { codeMode, isOn })
     },
   }
 }

@@ -2,11 +2,13 @@ import type { CallToolResult, ContentBlock, SamplingContent, SamplingMessage } f
 import type { Host, InboxItem } from '../types/index.ts'
 import { blocksOf } from './blocks.ts'
 import { promptMessages } from './prompt-messages.ts'
-import { type CallOrigin, type Performed, performCall } from './tool-calls.ts'
+import { type CallOrigin, type OfferedTools, type Performed, performCall } from './tool-calls.ts'
 
 /** A call that goes on while the person has left its question for later. */
 export interface LateCall {
   readonly later: InboxItem
+  /** The activity row of the call. */
+  readonly activity: number
   readonly outcome: Promise<Performed>
 }
 
@@ -18,14 +20,15 @@ export async function performUntilLater(
   host: Host,
   use: Parameters<typeof performCall>[1],
   { signal, ...origin }: Omit<CallOrigin, 'onRow'>,
-  codeMode: boolean,
+  offer: OfferedTools,
 ): Promise<Performed | LateCall> {
   const stop = new AbortController()
   const end = (): void => stop.abort(signal?.reason)
-  const left = Promise.withResolvers<InboxItem>()
+  const left = Promise.withResolvers<Omit<LateCall, 'outcome'>>()
   let own: number | undefined
   const off = host.on((event) => {
-    if (event.type === 'later' && own !== undefined && event.rows.includes(own)) left.resolve(event.item)
+    if (event.type === 'later' && own !== undefined && event.rows.includes(own))
+      left.resolve({ later: event.item, activity: own })
   })
   signal?.addEventListener('abort', end, { once: true })
   if (signal?.aborted === true) end()
@@ -33,8 +36,8 @@ export async function performUntilLater(
     const onRow = (row: number): void => {
       own = row
     }
-    const outcome = performCall(host, use, { ...origin, signal: stop.signal, onRow }, codeMode)
-    return await Promise.race([outcome, left.promise.then((later) => ({ later, outcome }))])
+    const outcome = performCall(host, use, { ...origin, signal: stop.signal, onRow }, offer)
+    return await Promise.race([outcome, left.promise.then((later) => ({ ...later, outcome }))])
   } finally {
     off()
     signal?.removeEventListener('abort', end)

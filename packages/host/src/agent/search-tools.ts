@@ -74,12 +74,17 @@ export function meant<T extends { name: string; input: Record<string, unknown> }
 }
 
 /** Runs one of `searchTools`, save a call that `meant` understands. A failure is a result the model can read. */
-export function callSearchTool(host: Host, name: string, args: Record<string, unknown>): CallToolResult {
+export function callSearchTool(
+  host: Host,
+  name: string,
+  args: Record<string, unknown>,
+  isOn: (tool: CatalogTool) => boolean,
+): CallToolResult {
   switch (name) {
     case names.search:
-      return search(host, args)
+      return search(host, args, isOn)
     case names.inspect:
-      return inspect(host, args)
+      return inspect(host, args, isOn)
     default:
       return failed('call_tool needs "name", a tool that search_tools found, and "arguments", an object.')
   }
@@ -88,17 +93,24 @@ export function callSearchTool(host: Host, name: string, args: Record<string, un
 function search(
   host: Host,
   { query, server, limit, detail = 'brief' }: Record<string, unknown>,
+  isOn: (tool: CatalogTool) => boolean,
 ): CallToolResult {
   if (typeof query !== 'string' || query.trim() === '') {
     return failed('search_tools needs "query": a few words that say what you want to do.')
   }
-  const servers = new Set(host.tools().map((entry) => entry.server))
+  const servers = new Set(
+    host
+      .tools()
+      .filter(isOn)
+      .map((entry) => entry.server),
+  )
   if (typeof server === 'string' && !servers.has(server)) {
     return failed(
       `There are no tools of a server "${server}". Servers are: ${[...servers].slice(0, bounds.servers).join(', ')}.`,
     )
   }
   const { matches, total } = host.scale.search(query, {
+    isOn,
     limit: typeof limit === 'number' ? Math.min(limit, bounds.found) : 8,
     ...(typeof server === 'string' && { server }),
   })
@@ -107,11 +119,20 @@ function search(
   return text(within([`${matches.length} of ${total}, the best first:`, ...lines]))
 }
 
-function inspect(host: Host, { names: wanted }: Record<string, unknown>): CallToolResult {
+function inspect(
+  host: Host,
+  { names: wanted }: Record<string, unknown>,
+  isOn: (tool: CatalogTool) => boolean,
+): CallToolResult {
   const asked = Array.isArray(wanted) ? wanted.filter((name) => typeof name === 'string') : []
   if (asked.length === 0)
     return failed('inspect_tool needs "names": a list of tools that search_tools found.')
-  const tools = new Map(host.tools().map((entry) => [entry.name, entry]))
+  const tools = new Map(
+    host
+      .tools()
+      .filter(isOn)
+      .map((entry) => [entry.name, entry]),
+  )
   const found = asked.slice(0, bounds.inspected).map((name) => {
     const entry = tools.get(name)
     return entry === undefined ? `There is no tool "${oneLine(name)}" at present.` : shown(entry, 'full')

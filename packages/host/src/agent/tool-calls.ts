@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@jackfield/sdk'
-import type { Decision, Host } from '../types/index.ts'
+import type { CatalogTool, Decision, Host } from '../types/index.ts'
 import { callCodeTool, isCodeTool } from './code-tools.ts'
 import { callSearchTool, isSearchTool } from './search-tools.ts'
 import { callVirtual, isVirtual } from './virtual-tools.ts'
@@ -29,24 +29,36 @@ export interface CallOrigin {
   onRow?: (row: number) => void
 }
 
+/** Which tools a conversation's model is offered, beside the conversation's own. */
+export interface OfferedTools {
+  codeMode: boolean
+  /** Whether the person left this tool switched on. */
+  isOn: (tool: CatalogTool) => boolean
+}
+
 /** Runs one call: the conversation's own tools here, every other through the broker. */
 export async function performCall(
   host: Host,
   use: { name: string; input: Record<string, unknown> },
   { maxCalls, ...origin }: CallOrigin,
-  codeMode: boolean,
+  { codeMode, isOn }: OfferedTools,
 ): Promise<Performed> {
   const { name, input } = use
   if (isVirtual(name)) {
     return { result: await callVirtual(host, origin.conversation, name, input, origin.signal), denied: false }
   }
-  if (isSearchTool(name)) return { result: callSearchTool(host, name, input), denied: false }
+  if (isSearchTool(name)) return { result: callSearchTool(host, name, input, isOn), denied: false }
   if (codeMode && isCodeTool(name)) {
-    return { ...(await callCodeTool(host, name, input, { ...origin, maxCalls })), denied: false }
+    return { ...(await callCodeTool(host, name, input, { ...origin, maxCalls, isOn })), denied: false }
   }
-  if (!host.tools().some((tool) => tool.name === name)) {
+  const entry = host.tools().find((tool) => tool.name === name)
+  if (entry === undefined) {
     const message = `There is no tool "${name}" at present. If it was there before, its server is gone or took it back.`
     return { result: { content: [{ type: 'text', text: message }], isError: true }, denied: false }
+  }
+  if (!isOn(entry)) {
+    const message = `${name} was not called: the person switched it off in this conversation. Do not try it again or another way around it; say what you wanted it for.`
+    return { result: { content: [{ type: 'text', text: message }], isError: true }, denied: true }
   }
   const done = await host.call(name, input, { caller: 'chat', ...origin })
   const { result, denied, decision, activity, parked } = done

@@ -3,6 +3,7 @@ import { type ModelTool, modelTool } from '../scale/index.ts'
 import type { CatalogTool, Host, Model } from '../types/index.ts'
 import { codeTools } from './code-tools.ts'
 import { searchTools } from './search-tools.ts'
+import type { OfferedTools } from './tool-calls.ts'
 import { virtualTools } from './virtual-tools.ts'
 
 /** Which tools a conversation's model is given. */
@@ -12,7 +13,10 @@ export interface ToolOffer {
    * at first, and where nothing changed.
    */
   update(model: Model): string | undefined
-  /** For the next request. What was given once stays in its place, byte for byte, so that prefixes stay cached. */
+  /**
+   * For the next request. What was given once stays in its place, byte for byte, so that prefixes stay cached; only what
+   * the person switches off is taken out.
+   */
   tools(model: Model): ModelTool[]
 }
 
@@ -21,9 +25,11 @@ interface Seen {
   /** The definition that the model knows; undefined where it finds it by searching. */
   known: string | undefined
   present: boolean
+  /** It is there, and the person switched it off. */
+  off?: true
 }
 
-type Change = 'given' | 'found' | 'changed' | 'gone' | 'back'
+type Change = 'given' | 'found' | 'changed' | 'gone' | 'off' | 'back'
 
 const named = 30
 const changedCharacters = 4_000
@@ -32,8 +38,8 @@ const changedCharacters = 4_000
  * Gives a model all tools, in the order they were first seen. From the point where they would take too much of its
  * context, new ones are found with `search_tools` instead. A model that pays no tokens gets what there is at the time.
  */
-export function createToolOffer(host: Host, options: { codeMode: boolean }): ToolOffer {
-  const offered: ModelTool[] = [...virtualTools, ...(options.codeMode ? codeTools : [])]
+export function createToolOffer(host: Host, { codeMode, isOn }: OfferedTools): ToolOffer {
+  const offered: ModelTool[] = [...virtualTools, ...(codeMode ? codeTools : [])]
   const seen = new Map<string, Seen>()
   let searching = false
   let begun = false
@@ -59,9 +65,11 @@ export function createToolOffer(host: Host, options: { codeMode: boolean }): Too
   return {
     update(model) {
       if (!model.isLanguageModel) return undefined
-      const present = host.tools()
+      const all = host.tools()
+      const present = all.filter(isOn)
+      const off = new Set(all.filter((entry) => !isOn(entry)).map(({ name }) => name))
       const { contextTokens } = model
-      const meter = host.scale.meter(contextTokens === undefined ? {} : { contextTokens })
+      const meter = host.scale.meter({ isOn, ...(contextTokens !== undefined && { contextTokens }) })
       if (!searching && meter.deferred) {
         searching = true
         offered.push(...searchTools(present))
@@ -69,9 +77,14 @@ export function createToolOffer(host: Host, options: { codeMode: boolean }): Too
       const changes: [Change, CatalogTool['name']][] = []
       const here = new Map(present.map((entry) => [entry.name, entry]))
       for (const [name, before] of seen) {
-        if (!before.present || here.has(name)) continue
-        seen.set(name, { ...before, present: false })
-        changes.push(['gone', name])
+        if (here.has(name)) continue
+        if (off.has(name) && before.off !== true) {
+          seen.set(name, { ...before, present: false, off: true })
+          changes.push(['off', name])
+        } else if (before.present) {
+          seen.set(name, { ...before, present: false })
+          changes.push(['gone', name])
+        }
       }
       for (const entry of present) {
         const change = take(entry)
@@ -83,7 +96,9 @@ export function createToolOffer(host: Host, options: { codeMode: boolean }): Too
       return told(changes, (name) => JSON.stringify(definitionOf(here.get(name))))
     },
     tools: (model) =>
-      model.isLanguageModel ? [...offered] : [...virtualTools, ...host.tools().map(modelTool)],
+      model.isLanguageModel
+        ? offered.filter(({ name }) => seen.get(name)?.off !== true)
+        : [...virtualTools, ...host.tools().filter(isOn).map(modelTool)],
   }
 }
 
@@ -111,6 +126,7 @@ function told(changes: readonly [Change, string][], definition: (name: string) =
     ...part(of('given'), 'New'),
     ...part(of('found'), 'New, to be found with search_tools'),
     ...part(of('back'), 'Back'),
+    ...part(of('off'), 'Switched off by the person, so that calls of them are refused'),
     ...part(of('gone'), 'Gone, although still listed; calls of them fail'),
     ...changed,
   ].join('\n')

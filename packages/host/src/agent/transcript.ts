@@ -1,8 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { SamplingMessage, ToolResultContent, ToolUseContent } from '@jackfield/sdk'
 import { oneLine } from '../text.ts'
-import type { ConversationDesk, ConversationEntry, ModelUsage } from '../types/index.ts'
-import { blocksOf, failed, toolResult, wordsOf } from './blocks.ts'
+import type {
+  ConversationCall,
+  ConversationDesk,
+  ConversationEntry,
+  ModelUsage,
+  ToolSwitch,
+} from '../types/index.ts'
+import { blocksOf, failed, toolResult, toolUses, wordsOf } from './blocks.ts'
+import { meant } from './search-tools.ts'
 
 const titleLength = 60
 const lost =
@@ -14,14 +21,17 @@ export class Transcript {
   readonly messages: SamplingMessage[] = []
   /** Calls that were under way when the program that held the conversation ended. */
   readonly unfinished: readonly ToolUseContent[]
+  /** Every call that a model asked for, in order, including those before a summary. */
+  readonly calls: ConversationCall[] = []
   readonly #desk: ConversationDesk
   readonly #usage = new Map<string, { inputTokens: number; outputTokens: number }>()
   #title = ''
+  #switches: readonly ToolSwitch[] = []
   /** Tokens of the last request and its reply; undefined where they do not say how large the context is now. */
   #filled: number | undefined
   /** Entries that are there, kept or not. */
   #known = 0
-  /** Results of unfinished calls, which are kept with the next thing that happens. */
+  /** Entries that are stored together with the next one: results of unfinished calls, switches before the first turn. */
   #unkept: ConversationEntry[] = []
 
   constructor(desk: ConversationDesk, given: { id: string } | { resume: string } | undefined) {
@@ -54,6 +64,20 @@ export class Transcript {
     return [...this.#usage].map(([model, tokens]) => ({ model, ...tokens }))
   }
 
+  get switches(): readonly ToolSwitch[] {
+    return this.#switches
+  }
+
+  /** Stored at once, except before the first turn: a conversation in which nothing was said is not stored. */
+  set switches(switches: readonly ToolSwitch[]) {
+    const entry: ConversationEntry = { kind: 'tools', switches }
+    if (this.#known > 0) this.#add(entry)
+    else {
+      this.#unkept = [entry]
+      this.#apply(entry)
+    }
+  }
+
   get filled(): number | undefined {
     return this.#filled
   }
@@ -82,8 +106,8 @@ export class Transcript {
     )
   }
 
-  result(result: ToolResultContent): void {
-    this.#add({ kind: 'result', result })
+  result(result: ToolResultContent, activity?: number): void {
+    this.#add({ kind: 'result', result, ...(activity !== undefined && { activity }) })
   }
 
   tell(text: string): void {
@@ -120,9 +144,18 @@ export class Transcript {
     switch (entry.kind) {
       case 'message':
         this.messages.push(entry.message)
+        if (entry.by !== 'model') return
+        for (const use of toolUses(entry.message)) {
+          const { id, name, input } = meant(use)
+          this.calls.push({ id, name, arguments: input })
+        }
         return
       case 'result':
         this.#applyResult(entry.result)
+        this.#applyToCall(entry)
+        return
+      case 'tools':
+        this.#switches = entry.switches
         return
       case 'summary':
         this.messages.splice(0, this.messages.length, userText(summaryHead + entry.text))
@@ -143,6 +176,13 @@ export class Transcript {
       case 'turn':
         return
     }
+  }
+
+  #applyToCall({ result, activity }: Extract<ConversationEntry, { kind: 'result' }>): void {
+    // Providers may use an id again in a later reply.
+    const at = this.calls.findLastIndex((call) => call.id === result.toolUseId && call.result === undefined)
+    const call = this.calls[at]
+    if (call !== undefined) this.calls[at] = { ...call, result, ...(activity !== undefined && { activity }) }
   }
 
   #applyResult(result: ToolResultContent): void {

@@ -20,8 +20,8 @@ const maxRunning = 8
 /** Runs programs, each with a row that its calls have as their cause. */
 export function createCode(deps: CodeDeps): Code {
   let running = 0
-  const chosen = (servers: readonly string[] | undefined): CatalogTool[] =>
-    deps.tools().filter(({ server }) => servers?.includes(server) ?? true)
+  const chosen = ({ servers, isOn }: Pick<CodeOptions, 'servers' | 'isOn'>): CatalogTool[] =>
+    deps.tools().filter((entry) => (servers?.includes(entry.server) ?? true) && (isOn?.(entry) ?? true))
 
   async function run(program: string, options: CodeOptions = {}): Promise<CodeRun> {
     if (program.length > maxProgram) {
@@ -54,7 +54,7 @@ export function createCode(deps: CodeDeps): Code {
         program,
         row.id,
         { ...options, signal },
-        { ...deps, tools: chosen(servers) },
+        { ...deps, tools: chosen(options) },
       )
       const { outcome, result, logs, calls, value, error } = done
       const failed = error !== undefined && { error }
@@ -70,8 +70,8 @@ export function createCode(deps: CodeDeps): Code {
 
   return {
     run,
-    types({ servers, tools } = {}) {
-      const wanted = chosen(servers).filter(
+    types({ tools, ...only } = {}) {
+      const wanted = chosen(only).filter(
         ({ name, tool }) => tools === undefined || tools.includes(name) || tools.includes(tool.name),
       )
       return declarations(wanted)

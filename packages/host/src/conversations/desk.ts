@@ -99,6 +99,7 @@ function took(row: ConversationRow, entry: ConversationEntry): ConversationRow {
       }
     case 'message':
     case 'result':
+    case 'tools':
     case 'summary':
       return row
   }

@@ -14,6 +14,10 @@ export interface IncludeOptions {
   excluded: (ref: ResourceRef) => string | undefined
   conversation: string
   budget?: number | undefined
+  /** The least priority that counts. */
+  priority?: number | undefined
+  /** Why the caller leaves a resource out; undefined where it does not. */
+  skip?: ((ref: ResourceRef) => string | undefined) | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -75,7 +79,7 @@ interface Candidate {
 }
 
 function candidatesAmong(options: IncludeOptions, left: NotAttached[]): Candidate[] {
-  const { copies, conversation, resources, withheld, excluded } = options
+  const { copies, conversation, resources, withheld, excluded, priority = 0, skip } = options
   const attached = new Set(copies.list(conversation).map(keyOf))
   const ranked: { entry: CatalogResource; ref: ResourceRef }[] = []
   const seen = new Set<string>()
@@ -87,7 +91,8 @@ function candidatesAmong(options: IncludeOptions, left: NotAttached[]): Candidat
     const forModels = entry.resource.annotations?.audience?.includes('assistant') === true
     const reason =
       withheld(ref.server, ref.uri) ??
-      (forModels ? excluded(ref) : 'its server does not say that it is meant for a model')
+      (forModels ? excluded(ref) : 'its server does not say that it is meant for a model') ??
+      (priorityOf(entry) < priority ? `its priority is below ${priority}` : skip?.(ref))
     if (reason === undefined) ranked.push({ entry, ref })
     else left.push({ ...ref, reason })
   }

@@ -95,7 +95,7 @@ export function createLibrary(
       if (ref === undefined) unwanted.delete(conversation)
     },
     diff: (conversation, ref, { signal } = {}) => copies.diff(conversation, ref, signal),
-    include(conversation, { budget, signal } = {}) {
+    include(conversation, { budget, priority, skip, signal } = {}) {
       const resources = (): ReturnType<Host['resources']> => listing.of('resource')
       const excluded = (ref: ResourceRef): string | undefined => {
         const without = unwanted.get(conversation)
@@ -104,7 +104,10 @@ export function createLibrary(
       }
       // One after another, since all of them spend the same budget.
       const done = including.then(() =>
-        include({ copies, resources: resources(), withheld, excluded, conversation, budget, signal }),
+        include({
+          ...{ copies, resources: resources(), withheld, excluded },
+          ...{ conversation, budget, priority, skip, signal },
+        }),
       )
       including = done.catch(() => {})
       return done

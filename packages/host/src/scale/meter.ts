@@ -5,7 +5,7 @@ import { estimateTokens } from './tokens.ts'
 const defaultContext = 128_000
 
 /** Past either, definitions are not given to a model in full. */
-export const meterLimits = { share: 0.03, tools: 40 } as const
+export const meterLimits = { share: 0.1, tools: 40 } as const
 
 /** Weighs definitions; one that did not change is weighed once. */
 export function createMeter(): (tools: readonly CatalogTool[], contextTokens?: number) => ToolMeter {

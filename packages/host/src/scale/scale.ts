@@ -7,7 +7,7 @@ export function createScale(tools: () => readonly CatalogTool[]): Scale {
   const index = new ToolIndex()
   const meter = createMeter()
   return {
-    meter: ({ contextTokens } = {}) => meter(tools(), contextTokens),
+    meter: ({ contextTokens, isOn = () => true } = {}) => meter(tools().filter(isOn), contextTokens),
     search(query, options) {
       index.update(tools())
       return index.search(query, options)

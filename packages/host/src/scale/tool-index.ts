@@ -54,7 +54,11 @@ export class ToolIndex {
 
   search(
     query: string,
-    options: { server?: string | undefined; limit?: number | undefined } = {},
+    options: {
+      server?: string | undefined
+      limit?: number | undefined
+      isOn?: ((tool: CatalogTool) => boolean) | undefined
+    } = {},
   ): ToolSearch {
     const limit = Math.min(Math.max(1, Math.trunc(options.limit ?? 10)), bounds.results)
     const asked = query.slice(0, bounds.query)
@@ -63,6 +67,7 @@ export class ToolIndex {
     const matches = [...scores].flatMap(([name, score]): ToolMatch[] => {
       const tool = this.#tools.get(name)
       if (tool === undefined || (options.server !== undefined && tool.server !== options.server)) return []
+      if (options.isOn?.(tool) === false) return []
       return [{ tool, score }]
     })
     matches.sort((a, b) => b.score - a.score || (a.tool.name < b.tool.name ? -1 : 1))

@@ -20,6 +20,7 @@ export interface ActivityEnd {
 }
 
 export interface ActivityFilter {
+  id?: number
   server?: string
   kind?: Activity['kind']
   /** The newest so many. Default 1 000. */
@@ -80,6 +81,10 @@ export function createActivityLog(database: DatabaseSync): ActivityLog {
     list(filter = {}) {
       const conditions: string[] = []
       const values: SQLInputValue[] = []
+      if (filter.id !== undefined) {
+        conditions.push('a.id = ?')
+        values.push(filter.id)
+      }
       if (filter.server !== undefined) {
         conditions.push('a.server = ?')
         values.push(filter.server)

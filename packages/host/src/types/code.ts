@@ -1,4 +1,5 @@
 import type { CallToolResult, ContentBlock } from '@jackfield/sdk'
+import type { CatalogTool } from './catalog.ts'
 
 /** What one program may use. */
 export interface CodeLimits {
@@ -19,6 +20,8 @@ export interface CodeOptions {
   limits?: CodeLimits
   /** Only tools of these servers are there. Default all. */
   servers?: readonly string[]
+  /** Only tools for which this is true are there. Default all. */
+  isOn?: (tool: CatalogTool) => boolean
   /** The conversation its calls belong to. */
   conversation?: string
   /** The activity row that caused it. */
@@ -71,6 +74,10 @@ export interface Code {
    * is too long or too many are running.
    */
   run(program: string, options?: CodeOptions): Promise<CodeRun>
-  /** The declarations a program can use, as TypeScript. `tools`: only these, by their own or their host names. */
-  types(options?: { servers?: readonly string[]; tools?: readonly string[] }): string
+  /** The declarations a program can use, as TypeScript. `tools`: only these, by their own or their host names. `isOn`: only those for which it is true. */
+  types(options?: {
+    servers?: readonly string[]
+    tools?: readonly string[]
+    isOn?: (tool: CatalogTool) => boolean
+  }): string
 }

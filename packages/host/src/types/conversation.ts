@@ -8,6 +8,16 @@ export interface ModelUsage {
   readonly outputTokens: number
 }
 
+/** Switches tools of a conversation on or off. */
+export interface ToolSwitch {
+  /**
+   * A server, a tool as `server.tool` or `server__tool`, or a pattern of these with `*` (any characters) and `?` (one).
+   * A server means all of its tools, including those that it adds later.
+   */
+  readonly pattern: string
+  readonly on: boolean
+}
+
 /** One thing that happened in a conversation. Entries are only ever added. */
 export type ConversationEntry =
   /** The person's turn begins, and this model answers. */
@@ -18,13 +28,27 @@ export type ConversationEntry =
       readonly by: 'person' | 'model' | 'host'
       readonly message: SamplingMessage
     }
-  /** What one call of a tool gave. Those of one answer follow each other. */
-  | { readonly kind: 'result'; readonly result: ToolResultContent }
+  /** What one call of a tool gave. Those of one answer follow each other. `activity`: the row of the call. */
+  | { readonly kind: 'result'; readonly result: ToolResultContent; readonly activity?: number }
   /** Tokens of one request to a model and of its reply. */
   | ({ readonly kind: 'usage' } & ModelUsage)
   | { readonly kind: 'title'; readonly title: string }
+  /** Which tools the model is offered from here on, in place of earlier switches. */
+  | { readonly kind: 'tools'; readonly switches: readonly ToolSwitch[] }
   /** From here on the model gets this text in place of everything before. */
   | { readonly kind: 'summary'; readonly text: string }
+
+/** One tool call of a model in a conversation. */
+export interface ConversationCall {
+  /** As the model's reply has it. */
+  readonly id: string
+  readonly name: string
+  readonly arguments: Readonly<Record<string, unknown>>
+  /** What the model was given of the result; absent while the call runs. */
+  readonly result?: ToolResultContent
+  /** The activity row of the call, which has the whole result; absent for the conversation's own tools. */
+  readonly activity?: number
+}
 
 /** A kept conversation, for lists. */
 export interface ConversationFacts {

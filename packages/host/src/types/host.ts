@@ -264,7 +264,8 @@ export interface Host extends AsyncDisposable {
   leave(conversation: string): void
   /** Calls `listener` for every event until the returned function is called. */
   on(listener: (event: HostEvent) => void): () => void
-  activity(filter?: { server?: string; kind?: Activity['kind']; limit?: number }): Activity[]
+  /** Rows of the activity log, oldest first. `id`: only this row. `limit`: the newest so many, default 1 000. */
+  activity(filter?: { id?: number; server?: string; kind?: Activity['kind']; limit?: number }): Activity[]
   /** What servers say about themselves, as it was agreed to. */
   readonly trust: TrustDesk
   /** Everything that happened, message by message, and doing it again. */

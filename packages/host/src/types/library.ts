@@ -277,9 +277,18 @@ export interface Library {
   diff(conversation: string, ref: ResourceRef, options?: { signal?: AbortSignal }): Promise<CopyDiff>
   /**
    * Attaches what servers mean for a model (`annotations.audience`), the highest `priority` first and among equals what
-   * changed last, as long as it fits. `budget`: tokens of all that is attached in this way, default 8 000.
+   * changed last, as long as it fits. `budget`: tokens of all that is attached in this way, default 8 000. `priority`: the
+   * least `priority` that counts, from 0 to 1, default 0. `skip`: why a resource is left out, undefined where it is not.
    */
-  include(conversation: string, options?: { budget?: number; signal?: AbortSignal }): Promise<Inclusion>
+  include(
+    conversation: string,
+    options?: {
+      budget?: number
+      priority?: number
+      skip?: (ref: ResourceRef) => string | undefined
+      signal?: AbortSignal
+    },
+  ): Promise<Inclusion>
   /** Takes what `include` attached away and never includes it again in this conversation: one resource, or anything. */
   exclude(conversation: string, ref?: ResourceRef): void
   /** Prompts of all servers. */

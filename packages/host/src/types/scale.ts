@@ -50,11 +50,14 @@ export interface ToolSearch {
 
 /** Finding the right one among many tools, and what they cost. It looks at lists that are there and starts nothing. */
 export interface Scale {
-  /** `contextTokens`: the context of the model in question. Default 128 000. */
-  meter(options?: { contextTokens?: number }): ToolMeter
+  /** `contextTokens`: the context of the model in question, default 128 000. `isOn`: only tools for which it is true. */
+  meter(options?: { contextTokens?: number; isOn?: (tool: CatalogTool) => boolean }): ToolMeter
   /**
    * Tools that fit the words: by name, title, description, parameters and server (BM25, with common synonyms). A name
-   * written out comes first. `limit`: default 10, at most 100.
+   * written out comes first. `limit`: default 10, at most 100. `isOn`: only tools for which it is true.
    */
-  search(query: string, options?: { server?: string; limit?: number }): ToolSearch
+  search(
+    query: string,
+    options?: { server?: string; limit?: number; isOn?: (tool: CatalogTool) => boolean },
+  ): ToolSearch
 }

@@ -214,6 +214,18 @@ describe('a program', () => {
     await expect(host.code.run('x'.repeat(200_001))).rejects.toThrow('200000 is the most')
   })
 
+  test('has only the tools that are on, and its declarations show no other', async () => {
+    const { host, sold } = await shop()
+    const isOn = ({ tool }: { tool: { name: string } }): boolean => tool.name !== 'sell'
+    const program = 'try { await servers.shop.sell({ count: 1 }) } catch { return await servers.shop.list() }'
+    const run = await host.code.run(program, { isOn })
+    expect(run.outcome).toBe('ok')
+    expect(sold).toEqual([])
+    expect(run.calls.map(({ tool }) => tool)).toContain('list')
+    expect(host.code.types({ isOn })).not.toContain('sell')
+    expect(host.code.types()).toContain('sell')
+  })
+
   test('sees only the servers it is given', async () => {
     const { host } = await shop()
     const run = await host.code.run('return servers.shop', { servers: ['bank'] })

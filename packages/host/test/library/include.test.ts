@@ -44,6 +44,21 @@ describe('what servers mean for a model', () => {
     ])
   })
 
+  test('is included from the least priority that was asked for', async () => {
+    const { library, reads } = over([
+      meant('a://first', { audience: both, priority: 0.8 }),
+      meant('a://second', { audience: both, priority: 0.7 }),
+      meant('a://last', { audience: both }),
+    ])
+    const { included, left } = await library.include('talk', { priority: 0.8 })
+    expect(included.map(({ uri }) => uri)).toEqual(['a://first'])
+    expect(left.map(({ reason }) => reason)).toEqual([
+      'its priority is below 0.8',
+      'its priority is below 0.8',
+    ])
+    expect(reads).toEqual(['a://first'])
+  })
+
   test('what does not fit or cannot be read is left out with the reason; a size that is too large is not even read', async () => {
     const { library, reads } = over(
       [

@@ -151,7 +151,8 @@ describe('the meter', () => {
   test.each([
     [40, 1_000_000, false, 'given them in full'],
     [41, 1_000_000, true, '41 tools, more than the 40'],
-    [10, 10_000, true, "of the model's context, more than 3 %"],
+    [10, 10_000, true, "of the model's context, more than 10 %"],
+    [3, 10_000, false, 'up to 10 %'],
     [0, 10_000, false, '0.0 %'],
   ])('%i tools in a context of %i', (count, contextTokens, deferred, why) => {
     const meter = createScale(() => corpusTools.slice(0, count)).meter({ contextTokens })

@@ -1,0 +1,112 @@
+import type { ResourceRef } from '@jackfield/host'
+import { McpError } from '@jackfield/sdk'
+import { textArguments } from '../cli/arguments.ts'
+import { usageError } from '../cli/exit.ts'
+import { type Cancelled, cancelled } from '../forms/prompter.ts'
+import { flowed } from '../output/flow.ts'
+import { oneLine, plain } from '../output/sanitize.ts'
+import { attach, attachAgain } from './attached.ts'
+import type { ChatFace } from './face.ts'
+import { type Attachable, Picker } from './picker.ts'
+import type { ChatState } from './state.ts'
+
+const usage =
+  'Usage: /attach <server> <uri>, /attach <server> <template> name=value …, or /attach again [number]'
+/** Matches that the usage error lists from a pipe. */
+const mostNamed = 5
+
+/** `/attach`: one resource by its URI, or a choice among all of them. */
+export async function attachCommand(
+  words: readonly string[],
+  state: ChatState,
+  face: ChatFace,
+  signal: AbortSignal,
+): Promise<void> {
+  const { host } = state
+  const [server, uri, ...values] = words
+  if (server === 'again' && (uri === undefined || !host.connections.has(server)))
+    return attachAgain(uri, state, face, signal)
+  if (server !== undefined && uri !== undefined && /^[a-z][a-z0-9+.-]*:/i.test(uri)) {
+    if (!host.connections.has(server)) throw usageError(`There is no server "${oneLine(server, 60)}".`)
+    const template = host.templates().find((one) => one.server === server && one.template.uriTemplate === uri)
+    if (template !== undefined) {
+      const ref = await filledIn({ kind: 'template', ...template }, textArguments(values), state, face)
+      return attach([ref], state, face, signal)
+    }
+    if (values.length > 0) throw usageError(usage)
+    return attach([{ server, uri }], state, face, signal)
+  }
+  const query = words.join(' ')
+  if (face.screen === undefined) throw usageError([usage, ...namedMatches(query, state)].join('\n'))
+  const order = [...host.connections.keys()]
+  const entries = [...resources(state), ...templates(state)].sort(
+    (one, other) => order.indexOf(one.server) - order.indexOf(other.server),
+  )
+  const { palette } = face
+  const picker = new Picker({ entries, library: host.library, palette, query })
+  const chosen = await face.screen(picker, signal).catch((error: unknown): Cancelled => {
+    // Ctrl+C ends the command as well as the list.
+    if (signal.aborted || (error instanceof McpError && error.code === 'CANCELLED')) return cancelled
+    throw error
+  })
+  if (chosen === undefined || chosen === cancelled) {
+    face.write('Nothing was attached.\n')
+    return
+  }
+  const refs: ResourceRef[] = []
+  for (const entry of chosen) {
+    if (entry.kind === 'resource') refs.push({ server: entry.server, uri: entry.resource.uri })
+    else refs.push(await filledIn(entry, {}, state, face))
+  }
+  await attach(refs, state, face, signal)
+}
+
+function resources({ host }: ChatState): Attachable[] {
+  return host.resources().map((entry) => ({ kind: 'resource', ...entry }))
+}
+
+function templates({ host }: ChatState): Attachable[] {
+  return host.templates().map((entry) => ({ kind: 'template', ...entry }))
+}
+
+function namedMatches(query: string, { host }: ChatState): string[] {
+  if (query.trim() === '') return []
+  const { matches } = host.library.search(query, { kinds: ['resource'], limit: mostNamed })
+  return matches.flatMap(({ entry }) =>
+    entry.kind === 'resource' ? [`  /attach ${oneLine(entry.server)} ${oneLine(entry.resource.uri)}`] : [],
+  )
+}
+
+/** The resource that a template names, with variables that were given or that the person types now. */
+async function filledIn(
+  { server, template }: Extract<Attachable, { kind: 'template' }>,
+  given: Readonly<Record<string, string>>,
+  { host }: ChatState,
+  face: ChatFace,
+): Promise<ResourceRef> {
+  const { library } = host
+  const { uriTemplate } = template
+  const values = { ...given }
+  const missing = library.fields(uriTemplate).filter(({ name }) => !Object.hasOwn(values, name))
+  // The lines of a pipe are the conversation, so nothing is asked there.
+  const asked = face.screen === undefined ? [] : missing
+  if (asked.length > 0) {
+    const about = [template.title ?? template.name, uriTemplate].map((part) => oneLine(part)).join('  ')
+    face.write(`${face.palette.dim(flowed(`  ${about}`, face.columns(), 0, 2))}\n`)
+  }
+  for (const { name, required } of asked) {
+    const typed = await face.readLine(`  ${oneLine(name, 40)}${required ? '' : ' (or nothing)'} › `, {
+      complete: async (value) => {
+        const found = await library.complete({
+          ...{ server, of: { template: uriTemplate }, argument: name },
+          ...{ value, chosen: values },
+        })
+        return [(found?.values ?? []).filter((one) => plain(one) === one), value]
+      },
+    })
+    if (typed === undefined || (required && typed.trim() === ''))
+      throw usageError(`${oneLine(uriTemplate)} needs ${oneLine(name)}; nothing was attached.`)
+    if (typed.trim() !== '') values[name] = typed.trim()
+  }
+  return { server, uri: library.expand(uriTemplate, values) }
+}

@@ -1,0 +1,197 @@
+import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { ConversationCall, Host } from '@jackfield/host'
+import { type CallToolResult, readJson } from '@jackfield/sdk'
+import { usageError } from '../cli/exit.ts'
+import { pretty, toolResult } from '../output/content.ts'
+import { flowed } from '../output/flow.ts'
+import { rawResult } from '../output/formats.ts'
+import { mediaOf, saveMedia } from '../output/media.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { duration } from './calls.ts'
+import type { ChatFace } from './face.ts'
+import type { ChatState } from './state.ts'
+
+const usage = 'Usage: /show [number] [--all] [--output-file <file>] [--save-media <folder>]'
+/** What is shown of the arguments and of the result, each, without --all. */
+const bounds = { lines: 200, characters: 20_000 }
+
+/** What there is of one call. */
+interface Shown {
+  readonly number: number
+  readonly call: ConversationCall
+  /** How it ended, or that it runs. */
+  readonly outcome: string
+  readonly durationMs: number | null
+  /** The result of the tool, or what the model was given of it where the log no longer has more. */
+  readonly result: CallToolResult | undefined
+  readonly isWhole: boolean
+}
+
+/** `/show [number]`: the whole arguments and result of one call of this conversation. */
+export async function show(words: readonly string[], state: ChatState, face: ChatFace): Promise<void> {
+  const { which, all, file, folder } = choicesOf(words)
+  const shown = callNumbered(which, state)
+  const { call, result } = shown
+  const { palette } = face
+  const note = (text: string): void => face.write(`${palette.dim(flowed(text, face.columns(), 0, 2))}\n`)
+  if (file === undefined && folder === undefined) return write(shown, all, face)
+  if (result === undefined) throw usageError(`Call ${shown.number} has no result yet.`)
+  if (file !== undefined) {
+    const path = resolve(state.cwd, file)
+    await writeFile(path, contentOf(shown, result, file), { flag: 'wx', mode: 0o600 }).catch(
+      (error: Error) => {
+        throw usageError(`The result was not written: ${error.message}. Name a file that does not exist yet.`)
+      },
+    )
+    note(`The result of call ${shown.number} was written to ${oneLine(path)}`)
+  }
+  if (folder !== undefined) {
+    const output = { json: false, palette, columns: face.columns(), result() {}, row() {}, note }
+    await saveMedia(mediaOf(result.content, call.name), folder, state.cwd, output)
+  }
+}
+
+interface Choices {
+  which: string | undefined
+  all: boolean
+  file?: string
+  folder?: string
+}
+
+function choicesOf(words: readonly string[]): Choices {
+  const choices: Choices = { which: undefined, all: false }
+  for (let n = 0; n < words.length; n += 1) {
+    const word = words[n]
+    if (word === '--all') choices.all = true
+    else if (word === '--output-file' || word === '--save-media') {
+      n += 1
+      const value = words[n]
+      if (value === undefined) throw usageError(`${word} needs a name. ${usage}`)
+      if (word === '--output-file') choices.file = value
+      else choices.folder = value
+    } else if (choices.which === undefined && word !== undefined && !word.startsWith('--')) {
+      choices.which = word
+    } else throw usageError(`"${oneLine(word ?? '', 60)}" is unknown. ${usage}`)
+  }
+  return choices
+}
+
+function callNumbered(which: string | undefined, { host, talk }: ChatState): Shown {
+  const { calls } = talk
+  if (calls.length === 0) throw usageError('The model has called no tool in this conversation.')
+  const number = which === undefined ? calls.length : Number(which.replace(/^\[(\d+)\]$/, '$1'))
+  const call = Number.isInteger(number) ? calls[number - 1] : undefined
+  if (call === undefined)
+    throw usageError(
+      `There is no call ${oneLine(which ?? '', 20)}. Calls have the numbers 1 to ${calls.length}.`,
+    )
+  return { number, call, ...endOf(call, host) }
+}
+
+/** The log has the whole result; what the model was given may be a part of it. */
+function endOf(call: ConversationCall, host: Host): Omit<Shown, 'number' | 'call'> {
+  const row = call.activity === undefined ? undefined : host.activity({ id: call.activity })[0]
+  const logged = row === undefined ? undefined : resultIn(row.detail['result'])
+  if (row !== undefined && logged !== undefined)
+    return {
+      outcome: row.outcome,
+      durationMs: row.durationMs,
+      result: logged,
+      isWhole: row.detail['cut'] === undefined,
+    }
+  if (call.result === undefined)
+    return { outcome: 'running', durationMs: null, result: undefined, isWhole: true }
+  const { content, isError } = call.result
+  return {
+    outcome: row?.outcome ?? (isError === true ? 'failed' : 'ok'),
+    durationMs: row?.durationMs ?? null,
+    result: { content, ...(isError !== undefined && { isError }) },
+    isWhole: call.activity === undefined,
+  }
+}
+
+function resultIn(value: unknown): CallToolResult | undefined {
+  return isResult(value) ? value : undefined
+}
+
+function isResult(value: unknown): value is CallToolResult {
+  return typeof value === 'object' && value !== null && 'content' in value && Array.isArray(value.content)
+}
+
+function write(
+  { number, call, outcome, durationMs, result, isWhole }: Shown,
+  all: boolean,
+  face: ChatFace,
+): void {
+  const { palette } = face
+  const columns = face.columns()
+  const indent = columns === undefined ? 0 : 2
+  const facts = [
+    outcome,
+    ...(durationMs === null ? [] : [duration(durationMs)]),
+    ...(call.activity === undefined ? [] : [`/log #${call.activity}`]),
+  ]
+  const line = (text: string): void => face.write(`${flowed(text, columns, 0, 2)}\n`)
+  const part = (text: string): void => {
+    const { shown, left } = all ? { shown: text, left: '' } : beginningOf(text)
+    face.write(`${flowed(shown, columns, indent)}\n`)
+    if (left === '') return
+    line(
+      palette.yellow(
+        `… ${left} more. /show ${number} --all shows everything, /show ${number} --output-file <file> writes it.`,
+      ),
+    )
+  }
+  line(`${palette.dim(`[${number}]`)} ${palette.bold(oneLine(call.name))}  ${palette.dim(facts.join(' · '))}`)
+  line(palette.dim('arguments'))
+  part(pretty(call.arguments))
+  if (result === undefined) {
+    line(palette.dim('no result yet'))
+    return
+  }
+  line(palette.dim(isWhole ? 'result' : 'result, as far as it is kept'))
+  part(toolResult(readable(result), palette))
+  const media = mediaOf(result.content, call.name).length
+  if (media > 0) line(palette.dim(`/show ${number} --save-media <folder> writes what is no text.`))
+}
+
+/** JSON in texts over several lines; everything else as it is. */
+function readable(result: CallToolResult): CallToolResult {
+  const content = result.content.map((block) =>
+    block.type === 'text' && /^\s*[[{]/.test(block.text) ? { ...block, text: prettyText(block.text) } : block,
+  )
+  return { ...result, content }
+}
+
+function prettyText(text: string): string {
+  try {
+    return JSON.stringify(readJson(text), null, 2)
+  } catch {
+    return text
+  }
+}
+
+/** As much as is shown at once, in whole lines where there are any, and what is left out. */
+function beginningOf(text: string): { shown: string; left: string } {
+  const lines = text.split('\n')
+  const head = lines.slice(0, bounds.lines).join('\n')
+  if (head.length > bounds.characters) {
+    const shown = [...head.slice(0, bounds.characters)].slice(0, -1).join('')
+    return { shown, left: `${text.length - shown.length} characters` }
+  }
+  const left = lines.length - bounds.lines
+  return { shown: head, left: left > 0 ? `${left} ${left === 1 ? 'line' : 'lines'}` : '' }
+}
+
+/** The texts of a result as the tool gave them, or the whole call as JSON where the name says so. */
+function contentOf({ call }: Shown, result: CallToolResult, file: string): string {
+  const { name, arguments: args } = call
+  if (file.endsWith('.json')) return `${JSON.stringify({ name, arguments: args, result }, null, 2)}\n`
+  const texts = rawResult(result).filter((piece) => typeof piece === 'string')
+  if (texts.length === 0)
+    throw usageError(
+      'The result has no text. --save-media writes its data, a name that ends in .json everything.',
+    )
+  return texts.join('\n')
+}

@@ -1,0 +1,168 @@
+import type { Flow } from './flow.ts'
+import { codeLine, markdownLines } from './markdown.ts'
+import type { Palette } from './palette.ts'
+import { oneLine, plain } from './sanitize.ts'
+import { widthOf } from './width.ts'
+
+export interface MarkdownFlowOptions {
+  /** Writes whole lines. */
+  write(text: string): void
+  /** Draws the line that is under way, over the one before; an empty one takes it away. */
+  live(line: string): void
+  columns(): number
+  palette: Palette
+}
+
+/** Spaces before every line, so that no line of this text can be taken for one of the program. */
+const margin = '  '
+/** Characters of one block, or of one line, that are rendered; what is longer is shown in parts. */
+const mostPending = 8_000
+/** Characters of what is not complete that are looked at; more never fits into a line. */
+const mostTail = 2_000
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+const listItem = /^\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)/
+const topItem = /^ ?(?:[-*+]|\d{1,9}[.)])(?:\s|$)/
+
+/**
+ * Markdown that comes in pieces, rendered for a terminal block by block as each is complete: a paragraph, an item of a
+ * list, a line of code. The text may come from anywhere; it is made safe to print.
+ */
+export class MarkdownFlow implements Flow {
+  readonly #options: MarkdownFlowOptions
+  /** The line that is not ended. */
+  #line = ''
+  /** Lines of the block that is not complete. */
+  #block: string[] = []
+  #size = 0
+  #isList = false
+  /** What ends the code that is open. */
+  #fence: { mark: string; length: number } | undefined
+  #blank = false
+  #began = false
+  #hasTail = false
+
+  constructor(options: MarkdownFlowOptions) {
+    this.#options = options
+  }
+
+  push(text: string): void {
+    this.#line += text
+    let end = this.#line.indexOf('\n')
+    while (end !== -1 || this.#line.length > mostPending) {
+      const line = this.#line.slice(0, end === -1 ? mostPending : end)
+      this.#line = this.#line.slice(end === -1 ? mostPending : end + 1)
+      this.#take(line)
+      end = this.#line.indexOf('\n')
+    }
+    this.#drawTail()
+  }
+
+  /** Renders what is left. No line stays open. */
+  end(): boolean {
+    if (this.#line !== '') this.#take(this.#line)
+    this.#line = ''
+    this.#flush()
+    this.#clearTail()
+    this.#fence = undefined
+    this.#blank = false
+    this.#began = false
+    return false
+  }
+
+  #take(text: string): void {
+    for (const line of plain(text.replace(/\r$/, '')).split('\n')) {
+      if (this.#fence === undefined) this.#add(line)
+      else this.#addCode(line, this.#fence)
+    }
+  }
+
+  #add(line: string): void {
+    if (line.trim() === '') {
+      // The line after an empty one may still belong to the list.
+      if (this.#isList) this.#block.push('')
+      else {
+        this.#flush()
+        this.#blank = true
+      }
+      return
+    }
+    const wasEnded = this.#block.at(-1) === ''
+    const isWithinList = this.#isList && /^ {2,}|^\t/.test(line)
+    if ((wasEnded && !isWithinList) || (this.#isList && topItem.test(line))) this.#flush()
+    const fence = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/.exec(line)?.[1]
+    if (fence !== undefined && !isWithinList) {
+      this.#flush()
+      this.#fence = { mark: fence.charAt(0), length: fence.length }
+      this.#write([this.#options.palette.dim(line.trim())])
+      return
+    }
+    const isHeading = /^ {0,3}#{1,6}(?:\s|$)/.test(line) && !isWithinList
+    if (isHeading) this.#flush()
+    this.#block.push(line)
+    this.#size += line.length
+    this.#isList ||= listItem.test(line)
+    if (isHeading || this.#size > mostPending) this.#flush()
+  }
+
+  #addCode(line: string, { mark, length }: { mark: string; length: number }): void {
+    const { palette } = this.#options
+    const run = /^ {0,3}(`+|~+)\s*$/.exec(line)?.[1] ?? ''
+    if (run.startsWith(mark) && run.length >= length) {
+      this.#fence = undefined
+      this.#write([palette.dim(run)])
+    } else this.#write(codeLine(line, this.#room()))
+  }
+
+  #flush(): void {
+    const block = this.#block
+    if (block.length === 0) return
+    this.#block = []
+    this.#isList = false
+    this.#size = 0
+    const text = block.join('\n').trimEnd()
+    this.#write(markdownLines(text, this.#options.palette, this.#room()))
+    if (block.at(-1) === '') this.#blank = true
+  }
+
+  #write(lines: readonly string[]): void {
+    this.#clearTail()
+    const before = this.#blank && this.#began ? '\n' : ''
+    this.#blank = false
+    this.#began = true
+    this.#options.write(before + lines.map((line) => `${line === '' ? '' : margin}${line}\n`).join(''))
+  }
+
+  /** The end of what is not rendered yet, so that a person sees that more is coming. */
+  #drawTail(): void {
+    const { live, palette } = this.#options
+    const before = this.#fence === undefined ? (this.#block.at(-1) ?? '') : ''
+    const text = oneLine(`${before} ${this.#line}`.slice(-mostTail).replace(/^[\udc00-\udfff]/, ''))
+    if (text === '') this.#clearTail()
+    else {
+      this.#hasTail = true
+      live(`${margin}${palette.dim(endOf(text, this.#room() - 1))}`)
+    }
+  }
+
+  #clearTail(): void {
+    if (this.#hasTail) this.#options.live('')
+    this.#hasTail = false
+  }
+
+  #room(): number {
+    return Math.max(10, this.#options.columns() - margin.length)
+  }
+}
+
+/** The end of a line that fits. */
+function endOf(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text
+  const pieces = [...graphemes.segment(text.slice(-4 * columns))].map(({ segment }) => segment)
+  let width = 1
+  let from = pieces.length
+  while (from > 0 && width + widthOf(pieces[from - 1] ?? '') <= columns) {
+    from -= 1
+    width += widthOf(pieces[from] ?? '')
+  }
+  return `…${pieces.slice(from).join('')}`
+}

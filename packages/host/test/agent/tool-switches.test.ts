@@ -1,0 +1,145 @@
+import type { SamplingMessage } from '@jackfield/sdk'
+import { describe, expect, test } from 'vitest'
+import { createConversation, type ToolCallEvent } from '../../src/agent/index.ts'
+import type { CatalogTool, ModelRequest } from '../../src/types/index.ts'
+import { corpusTools } from '../scale/corpus.ts'
+import { type FakeHost, fakeHost, says, scriptedModel, text, uses } from './host.ts'
+
+const tool = (server: string, name: string): CatalogTool => ({
+  server,
+  name: `${server}__${name}`,
+  tool: { name, description: `Does ${name}`, inputSchema: { type: 'object' } },
+})
+
+/** Two servers whose tools all answer. */
+function twoServers(): FakeHost & { tools: () => CatalogTool[] } {
+  const tools = [tool('shop', 'buy'), tool('shop', 'look'), tool('mail', 'send'), tool('mail', 'drop')]
+  const host = fakeHost(Object.fromEntries(tools.map(({ name }) => [name, () => text(`${name} ran`)])))
+  return Object.assign(host, { tools: () => tools })
+}
+
+const offered = (request: ModelRequest | undefined): string[] =>
+  (request?.tools ?? []).map(({ name }) => name).filter((name) => name.includes('__'))
+
+const words = ({ content }: SamplingMessage): string => JSON.stringify(content)
+
+describe('tools that the person switches off in a conversation', () => {
+  test('are not offered, and a call of one is refused with the reason', async () => {
+    const host = twoServers()
+    const model = scriptedModel(says('Hello'), uses('', ['mail__send']), says('Then not.'))
+    const talk = createConversation({ host, model })
+    await talk.say('Hi')
+    expect(offered(model.requests[0])).toHaveLength(4)
+    talk.switchTools(false, ['mail.send', 'shop'])
+    expect(offered(model.requests[0])).toContain('mail__send')
+    const events: ToolCallEvent[] = []
+    await talk.say('Send it', { onToolCall: (event) => events.push(event) })
+    expect(offered(model.requests[1])).toEqual(['mail__drop'])
+    expect(model.requests[1]?.messages.map(words).join()).toContain(
+      'Switched off by the person, so that calls of them are refused: shop__buy, shop__look, mail__send.',
+    )
+    expect(host.calls).toEqual([])
+    expect(events.at(-1)).toMatchObject({ type: 'end', denied: true, result: { isError: true } })
+    expect(model.requests[2]?.messages.map(words).at(-1)).toContain('the person switched it off')
+  })
+
+  test('are offered again, in their place, once they are switched on', async () => {
+    const host = twoServers()
+    const model = scriptedModel(says('1'), says('2'), says('3'))
+    const talk = createConversation({ host, model })
+    await talk.say('Hi')
+    talk.switchTools(false, ['*'])
+    await talk.say('And now?')
+    expect(offered(model.requests[1])).toEqual([])
+    talk.switchTools(true, ['shop__look'])
+    await talk.say('And now?')
+    expect(offered(model.requests[2])).toEqual(['shop__look'])
+    talk.switchTools(true, ['*'])
+    expect(talk.toolSwitches).toEqual([])
+  })
+
+  test('are named by server, server.tool, server__tool or a pattern; the last that fits counts', () => {
+    const host = twoServers()
+    const talk = createConversation({ host, model: scriptedModel() })
+    const on = (): string[] =>
+      host
+        .tools()
+        .filter((entry) => talk.isToolOn(entry))
+        .map(({ name }) => name)
+    talk.switchTools(false, ['mail'])
+    expect(on()).toEqual(['shop__buy', 'shop__look'])
+    talk.switchTools(true, ['mail.d*'])
+    expect(on()).toEqual(['shop__buy', 'shop__look', 'mail__drop'])
+    talk.switchTools(false, ['shop__b?y', '*.drop'])
+    expect(on()).toEqual(['shop__look'])
+    const before = talk.toolSwitches
+    expect(() => talk.switchTools(false, ['shop.look', 'nothing'])).toThrow(
+      'There is no tool or server "nothing", and nothing was switched',
+    )
+    expect(talk.toolSwitches).toEqual(before)
+    expect(() => talk.switchTools(false, ['*.x*'])).toThrow('There is no tool or server "*.x*"')
+  })
+
+  test('stay off when the conversation is resumed and forked, and a tool that its server adds later is off too', async () => {
+    const host = twoServers()
+    const model = scriptedModel(says('ok'))
+    const talk = createConversation({ host, model })
+    talk.switchTools(false, ['mail'])
+    expect(host.conversations.list()).toEqual([])
+    await talk.say('Hi')
+    const resumed = createConversation({ host, model, resume: talk.id })
+    expect(resumed.toolSwitches).toEqual([{ pattern: 'mail', on: false }])
+    expect(resumed.isToolOn(tool('mail', 'later'))).toBe(false)
+    const fork = createConversation({ host, model, resume: host.conversations.fork(talk.id) })
+    expect(fork.isToolOn(tool('mail', 'send'))).toBe(false)
+    resumed.switchTools(true, ['mail'])
+    expect(createConversation({ host, model, resume: talk.id }).isToolOn(tool('mail', 'send'))).toBe(true)
+    expect(createConversation({ host, model, resume: fork.id }).isToolOn(tool('mail', 'send'))).toBe(false)
+  })
+
+  test('are not found by a search, not shown, and not called by their searched name', async () => {
+    const host = fakeHost({ github__create_issue: () => text('made') })
+    host.tools = () => [...corpusTools]
+    const model = scriptedModel(
+      uses(
+        '',
+        ['search_tools', { query: 'github create issue', limit: 25 }],
+        ['inspect_tool', { names: ['github__create_issue'] }],
+        ['call_tool', { name: 'github__create_issue', arguments: {} }],
+      ),
+      says('ok'),
+    )
+    const talk = createConversation({ host, model })
+    talk.switchTools(false, ['github'])
+    await talk.say('Go')
+    const results = words(model.requests[1]?.messages.at(-1) ?? { role: 'user', content: [] })
+    expect(results).not.toContain('github__create_issue(')
+    expect(results).toContain('There is no tool \\"github__create_issue\\" at present')
+    expect(results).toContain('the person switched it off')
+    expect(host.calls).toEqual([])
+  })
+})
+
+test('every call of a conversation is listed with its result and its row, also of a resumed one', async () => {
+  const host = twoServers()
+  const model = scriptedModel(
+    uses('', ['shop__look', { aisle: 3 }], ['list_resources']),
+    uses('', ['call_tool', { name: 'shop__buy', arguments: { item: 'tea' } }]),
+    says('ok'),
+  )
+  const talk = createConversation({ host, model })
+  await talk.say('Go')
+  talk.compact('We bought tea.')
+  expect(talk.calls).toMatchObject([
+    {
+      name: 'shop__look',
+      arguments: { aisle: 3 },
+      activity: 0,
+      result: { content: [{ text: 'shop__look ran' }] },
+    },
+    { name: 'list_resources', arguments: {}, result: { content: [{ type: 'text' }] } },
+    { name: 'shop__buy', arguments: { item: 'tea' }, activity: 0 },
+  ])
+  expect(talk.calls[1]).not.toHaveProperty('activity')
+  expect(createConversation({ host, model, resume: talk.id }).calls).toEqual(talk.calls)
+})
