@@ -24,6 +24,7 @@ const commands: Readonly<Record<string, readonly string[] | string>> = {
   search: ['search', 'buy'],
   find: ['find', 'greet'],
   run: ['run', 'program.js'],
+  generate: ['generate', 'cli', 'shop'],
   resources: ['resources'],
   prompts: ['prompts', 'shop'],
   call: ['call', 'shop', 'buy'],
