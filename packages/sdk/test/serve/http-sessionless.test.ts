@@ -191,7 +191,6 @@ describe.each(faces)("sessions: 'none' over the %s face", (_, mount) => {
   })
 
   it.each([
-    ['logging/setLevel', { level: 'debug' }],
     ['resources/subscribe', { uri: 'test://a' }],
     ['resources/unsubscribe', { uri: 'test://a' }],
   ])('%s fails and names the option', async (method, params) => {
@@ -202,6 +201,19 @@ describe.each(faces)("sessions: 'none' over the %s face", (_, mount) => {
     const failure = await failed.json()
     expect(codeOf(failure)).toBe(-32601)
     expect(JSON.stringify(failure)).toContain("sessions: 'none'")
+  })
+
+  it('logging/setLevel is accepted, and later calls log from the default level', async () => {
+    await start()
+    const headers = { 'mcp-protocol-version': '2025-11-25' }
+    const level = (level: string) => ({ jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level } })
+    const accepted = await mounted.send({ headers, body: level('error') })
+    expect([accepted.status, await accepted.json()]).toEqual([200, { jsonrpc: '2.0', id: 1, result: {} }])
+    const called = await mounted.send({ headers, body: call('noisy', 2, { _meta: { progressToken: 'p' } }) })
+    await called.text()
+    expect(called.messages()[0]).toMatchObject({ params: { level: 'info', data: 'begun' } })
+    faultyPeer('a level that does not exist')
+    expect(codeOf(await (await mounted.send({ headers, body: level('loud') })).json())).toBe(-32602)
   })
 
   it('a question ends the call at once and says what to do', async () => {
@@ -409,6 +421,7 @@ describe.each([
       isError: true,
       content: [{ text: expect.stringContaining("sessions: 'none'") }],
     })
+    expect(await client.setLoggingLevel('debug')).toEqual({})
     await client.ping()
     await client.close()
     check()
