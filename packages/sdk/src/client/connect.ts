@@ -1,3 +1,4 @@
+import { requireKnown } from '../core/known-members.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { http } from '../links/http.ts'
@@ -21,6 +22,36 @@ import type { Wire } from './wire.ts'
 
 const defaultConnectMs = 30_000
 const defaultProbeMs = 5_000
+const optionNames = Object.keys({
+  onElicit: true,
+  onSample: true,
+  onRoots: true,
+  elicitation: true,
+  sampling: true,
+  info: true,
+  revisions: true,
+  experimental: true,
+  extensions: true,
+  relay: true,
+  connectTimeoutMs: true,
+  probeTimeoutMs: true,
+  timeoutMs: true,
+  maxTotalMs: true,
+  maxRounds: true,
+  maxQuestions: true,
+  logLevel: true,
+  onLog: true,
+  onChange: true,
+  maxListBytes: true,
+  maxListPages: true,
+  cache: true,
+  onWarning: true,
+  telemetry: true,
+  onMessage: true,
+  onElicitationComplete: true,
+  onClose: true,
+  signal: true,
+} satisfies Record<keyof ConnectOptions, true>)
 const unnamed: Implementation = { name: 'jackfield', version: '0' }
 
 /** What `connect` reaches: a URL, a server in this process, or any transport's link. */
@@ -34,6 +65,7 @@ export type Target = string | URL | Server | Link | LinkFactory
 export function connect<S extends Server>(target: S, options?: ConnectOptions): Promise<Client<S>>
 export function connect<S = unknown>(target: Target, options?: ConnectOptions): Promise<Client<S>>
 export async function connect(target: Target, given: ConnectOptions = {}): Promise<Client> {
+  requireKnown('The options object of connect', given, optionNames)
   const options = withGuards(given)
   const answers = new AnswerBook(options)
   const greeting: Greeting = {

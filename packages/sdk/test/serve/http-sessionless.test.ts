@@ -206,7 +206,12 @@ describe.each(faces)("sessions: 'none' over the %s face", (_, mount) => {
   it('logging/setLevel is accepted, and later calls log from the default level', async () => {
     await start()
     const headers = { 'mcp-protocol-version': '2025-11-25' }
-    const level = (level: string) => ({ jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level } })
+    const level = (level: string) => ({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'logging/setLevel',
+      params: { level },
+    })
     const accepted = await mounted.send({ headers, body: level('error') })
     expect([accepted.status, await accepted.json()]).toEqual([200, { jsonrpc: '2.0', id: 1, result: {} }])
     const called = await mounted.send({ headers, body: call('noisy', 2, { _meta: { progressToken: 'p' } }) })

@@ -66,7 +66,7 @@ export interface Authenticate {
 export interface HttpOptions {
   /**
    * Secrets of at least 32 bytes that seal `requestState`; the first seals, all open. Give every node the same ones.
-   * Default: a random one, so that a question asked before a restart, or by another node, cannot be answered.
+   * Default, also for an empty list: a random one, so that a question asked before a restart, or by another node, cannot be answered.
    */
   keys?: readonly (string | Uint8Array)[]
   /**
