@@ -113,6 +113,10 @@ class ComposedServer implements Composition {
     return name === undefined ? undefined : member?.server.taskSupport(name)
   }
 
+  get memoryOnly(): readonly string[] {
+    return [...new Set(this.#list().flatMap(({ server }) => server.memoryOnly ?? []))]
+  }
+
   get scopes(): readonly string[] {
     return [...new Set(this.#list().flatMap(({ server }) => server.scopes))]
   }

@@ -122,6 +122,7 @@ export function defineServer<
     scopesFor: (...request: Parameters<Server['scopesFor']>) => scopesFor(registry, ...request),
     headerPlan: (tool: string) => registry.tools.get(tool)?.headers,
     taskSupport: (tool: string) => registry.tools.get(tool)?.task,
+    memoryOnly: extensions.flatMap(({ memoryOnly = [] }) => memoryOnly),
   })
   for (const extension of extensions) extension.attach?.(server, innermost)
   return server

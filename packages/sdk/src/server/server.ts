@@ -157,6 +157,8 @@ export interface Server<D extends Definitions = Definitions> {
   headerPlan(tool: string): HeaderPlan | undefined
   /** Whether calls of a tool run as tasks; undefined when only its handler knows. */
   taskSupport(tool: string): 'optional' | 'required' | undefined
+  /** What its extensions keep in the memory of this process, each as the end of a warning. */
+  readonly memoryOnly?: readonly string[]
   /** Reports a failure whose text the peer is not shown. */
   report(error: unknown, where: { method: string; name?: string }): void
   /** Only for types: what this server defines. */

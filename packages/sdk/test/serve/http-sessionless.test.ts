@@ -1,4 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, request as httpRequest } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import {
   Client as ModernClient,
   StreamableHTTPClientTransport as ModernHttp,
@@ -10,6 +13,8 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { connect, http } from '../../src/client/index.ts'
 import { compose } from '../../src/compose/index.ts'
+import { memoryTaskStore, type TaskStore, tasks } from '../../src/extensions/tasks/index.ts'
+import { sqliteTaskStore } from '../../src/extensions/tasks/sqlite.ts'
 import { type HttpOptions, serveHttp } from '../../src/serve/http/index.ts'
 import { defineServer } from '../../src/server/define.ts'
 import type { Server } from '../../src/server/server.ts'
@@ -391,6 +396,37 @@ const modernClient = async (
   await client.connect(transport as Parameters<typeof client.connect>[0])
   return client
 }
+
+describe("tasks in memory with sessions: 'none'", () => {
+  const warningsOf = (store: TaskStore, options: HttpOptions): string[] => {
+    const warnings: string[] = []
+    const kept = tasks({ store })
+    onTestFinished(() => kept.close())
+    const extensions = [kept]
+    const slow = tool({ task: 'optional', run: () => 'done' })
+    const jobs = defineServer({ name: 'jobs', version: '1', tools: { slow }, extensions })
+    for (const server of [jobs, jobs, compose({ name: 'all', version: '1', servers: { jobs } })]) {
+      serveHttp(server, { onWarning: (warning) => warnings.push(warning), ...options })
+    }
+    return warnings
+  }
+
+  it('are warned of once for each server', () => {
+    expect(warningsOf(memoryTaskStore(), {})).toEqual([])
+    expect(warningsOf(memoryTaskStore(), { sessions })).toEqual([
+      expect.stringMatching(
+        /^jobs: with sessions: 'none' .* no other process finds them\. Give tasks\(\) a store/,
+      ),
+      expect.stringMatching(/^all: /),
+    ])
+  })
+
+  it('are not warned of where the store is durable', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tasks-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    expect(warningsOf(sqliteTaskStore(join(folder, 'tasks.db')), { sessions })).toEqual([])
+  })
+})
 
 describe.each([
   ['two instances in turn', false],

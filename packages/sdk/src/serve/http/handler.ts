@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { requireKnown } from '../../core/known-members.ts'
 import type { Server } from '../../server/server.ts'
 import { requirePort, requireServer } from '../require-server.ts'
-import { Core } from './core.ts'
+import { Core, warnOnce } from './core.ts'
 import { Guard } from './guard.ts'
 import { type Listener, listenOn } from './listen.ts'
 import { inTurn, NodeReply, NodeRequest } from './node.ts'
@@ -89,13 +89,13 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
         'Give serveHttp an authenticate, such as bearer of @jackfield/sdk/auth.',
     )
   }
-  const hasKeys = options.keys !== undefined && options.keys.length > 0
-  if (!hasKeys || options.backplane === undefined) {
-    const what = hasKeys && options.acceptUnknownStates === true ? 'may count twice' : 'are refused'
-    warn(
-      `${server.info.name}: without keys and a backplane, answers to questions asked before a restart or by another process ` +
-        `${what}. Give serveHttp the same keys and one backplane on every node to change that.`,
-    )
+  if (options.sessions === 'none') {
+    for (const what of server.memoryOnly ?? []) {
+      warnOnce(
+        warn,
+        `${server.info.name}: with sessions: 'none' any process may serve a request, but ${what}`,
+      )
+    }
   }
 
   const unsent = new UnsentAnswers(core.bounds.streamStallMs)
