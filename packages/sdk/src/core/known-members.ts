@@ -1,4 +1,5 @@
 import { McpError } from '../jsonrpc/error.ts'
+import { kindOf } from '../jsonrpc/shown.ts'
 
 /**
  * Refuses members that an object of options, or a definition, does not have: they would have no effect.
@@ -13,10 +14,7 @@ export function requireKnown(
   instead: (name: string) => string | undefined = () => undefined,
 ): void {
   if (typeof value !== 'object' || value === null) {
-    throw new McpError(
-      'INVALID',
-      `${what} must be an object, not ${value === null ? 'null' : `a ${typeof value}`}`,
-    )
+    throw new McpError('INVALID', `${what} must be an object, not ${kindOf(value)}`)
   }
   const unknown = Object.entries(value).find(
     ([name, member]) => member !== undefined && !known.includes(name),

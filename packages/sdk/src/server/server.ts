@@ -125,7 +125,7 @@ export interface Server<D extends Definitions = Definitions> {
    * server with an empty list of that kind, such as `tools: {}`, to add to it later.
    */
   add(definitions: Definitions): void
-  /** Removes definitions by name and tells watchers. */
+  /** Removes definitions by name and notifies subscribed clients. Names that are not defined are ignored. */
   remove(names: { tools?: string[]; resources?: string[]; prompts?: string[] }): void
   /** Tells watchers that a resource has new contents. */
   resourceUpdated(uri: string): void

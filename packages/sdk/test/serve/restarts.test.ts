@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { sqliteBackplane } from '@jackfield/sdk/backplane/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -187,6 +188,22 @@ describe('an SQLite backplane', () => {
     const path = join(folder(), 'marks.db')
     sqliteBackplane(path).close()
     if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600)
+  })
+
+  it('needs SQLite of its runtime, and says which Node has it', async () => {
+    const { href } = new URL('../../src/backplane/sqlite.ts', import.meta.url)
+    const store = new URL('../../src/extensions/tasks/sqlite.ts', import.meta.url).href
+    const script =
+      `const { sqliteBackplane } = await import('${href}'); const { sqliteTaskStore } = await import('${store}')\n` +
+      `for (const make of [sqliteBackplane, sqliteTaskStore]) try { make(process.argv[1]) } catch (e) { console.log(e.code, e.message) }`
+    const place = join(folder(), 'marks.db')
+    const args = ['--no-warnings', '--no-experimental-sqlite', '--input-type=module', '-e', script, place]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const printed = await text(child.stdout)
+    expect(printed.trim().split('\n')).toEqual([
+      expect.stringMatching(/^CONNECT_FAILED sqliteBackplane needs node:sqlite, .* Node 22\.13 or later$/),
+      expect.stringMatching(/^CONNECT_FAILED sqliteTaskStore needs node:sqlite, .* Node 22\.13 or later$/),
+    ])
   })
 
   it('says what is wrong with a file it cannot use', () => {

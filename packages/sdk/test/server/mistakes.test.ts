@@ -125,8 +125,76 @@ describe('what can never work is refused where it is defined, with what to write
       () => defineServer(base).add({ tools: { t: tool({ task: 'required', run }) } }),
       `Tool "t" has "task: 'required'"`,
     ],
+    [
+      'an input of names and types',
+      // @ts-expect-error neither a shape nor JSON Schema
+      () => defineServer({ ...base, tools: { t: tool({ input: { a: 'string' }, run }) } }),
+      'Tool "t": input: "a" is neither a keyword of JSON Schema nor a member with a schema: write { a: z.string() }',
+    ],
+    [
+      'an input of names and descriptions',
+      () =>
+        defineServer({ ...base, tools: { t: tool({ input: { city: { description: 'A city' } }, run }) } }),
+      'Tool "t": input: "city" is neither a keyword of JSON Schema nor a member with a schema',
+    ],
+    [
+      'an output of names and types',
+      // @ts-expect-error neither a shape nor JSON Schema
+      () =>
+        defineServer({ ...base, tools: { t: tool({ output: { a: 'string' }, run: () => ({ a: '' }) }) } }),
+      'Tool "t": output: "a" is neither a keyword',
+    ],
+    [
+      'a list of tools',
+      // @ts-expect-error tools have names
+      () => defineServer({ ...base, tools: [tool({ run })] }),
+      'Server "shop": "tools" must be an object of definitions by name, not an array: write tools: { name: tool(…) }',
+    ],
+    [
+      'a list of tools added later',
+      // @ts-expect-error tools have names
+      () => defineServer(base).add({ tools: [tool({ run })] }),
+      '"tools" must be an object of definitions by name, not an array',
+    ],
+    [
+      'a tool that is undefined',
+      // @ts-expect-error as JavaScript may call it
+      () => defineServer({ ...base, tools: { t: undefined } }),
+      '"t" must be made by tool(), not be undefined',
+    ],
+    [
+      'a resource with a URI template as its URI',
+      () => defineServer({ ...base, resources: { r: resource({ uri: 'x://{id}', read }) } }),
+      `Resource "r" has a URI template in "uri": define it with template({ uriTemplate: 'x://{id}', … })`,
+    ],
+    [
+      'tools removed under another name',
+      // @ts-expect-error it is "tools"
+      () => defineServer(base).remove({ tool: ['t'] }),
+      'has an unknown member "tool": tools are "tools"',
+    ],
+    [
+      'a date as an argument',
+      () => defineServer({ ...base, tools: { t: tool({ input: { day: z.date() }, run }) } }),
+      'JSON has neither dates nor BigInts: use a string or a number, such as z.iso.datetime()',
+    ],
+    [
+      'a BigInt as an argument',
+      () => defineServer({ ...base, tools: { t: tool({ input: z.object({ n: z.bigint() }), run }) } }),
+      'JSON has neither dates nor BigInts',
+    ],
   ])('%s', (_, define, why) => {
     expect(refusal(define)).toContain(why)
+  })
+
+  test('JSON Schema without a keyword that restricts values is accepted', () => {
+    for (const input of [
+      {},
+      { title: 'Anything' },
+      { $schema: 'https://json-schema.org/draft/2020-12/schema' },
+    ]) {
+      expect(refusal(() => defineServer({ ...base, tools: { t: tool({ input, run }) } }))).toBe('accepted')
+    }
   })
 
   test('arguments of a prompt that convert text are accepted', () => {
@@ -324,6 +392,8 @@ describe('options that can never work are refused at once', () => {
     )
     // @ts-expect-error as JavaScript may call it
     await expect(serveSocket(undefined, { port: 0 })).rejects.toThrow('serveSocket needs a server')
+    // @ts-expect-error as JavaScript may call it
+    expect(() => serveHttp({})).toThrow('made by defineServer, not an object')
   })
 
   test('nothing to connect to', async () => {

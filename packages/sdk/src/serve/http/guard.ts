@@ -1,3 +1,4 @@
+import { kindOf } from '../../jsonrpc/shown.ts'
 import type { HeaderFields, HttpRequest } from './face.ts'
 
 export interface GuardOptions {
@@ -157,6 +158,6 @@ function requireList(option: string, value: unknown, example: string): void {
   const what =
     typeof value === 'string'
       ? `one string: write ${option}: ['${value}']`
-      : `a ${typeof value}: write ${option}: ['${example}']`
+      : `${kindOf(value)}: write ${option}: ['${example}']`
   throw new TypeError(`"${option}" must be a list, not ${what}`)
 }
