@@ -1,6 +1,7 @@
 import { requireKnown } from '../core/known-members.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { shown } from '../jsonrpc/shown.ts'
 import { http } from '../links/http.ts'
 import type { Link, LinkFactory } from '../links/link.ts'
 import type { ClientCapabilities } from '../protocol/capabilities.ts'
@@ -22,6 +23,8 @@ import type { Wire } from './wire.ts'
 
 const defaultConnectMs = 30_000
 const defaultProbeMs = 5_000
+const maxPrinted = 100
+const maxPrintedChars = 1000
 const optionNames = Object.keys({
   onElicit: true,
   onSample: true,
@@ -175,9 +178,19 @@ function eraFor(
   return (publish) => new Legacy({ wire, facts, timeoutMs, initialize: renew, publish })
 }
 
+/** Prints warnings, each once for a connection. */
+function printedOnce(): (message: string) => void {
+  const printed = new Set<string>()
+  return (message) => {
+    if (printed.has(message) || printed.size >= maxPrinted) return
+    printed.add(message)
+    console.warn(`[mcp client] ${shown(message, maxPrintedChars)}`)
+  }
+}
+
 function withGuards(options: ConnectOptions): ConnectOptions {
   const { onWarning, onLog, onChange, onMessage, onElicitationComplete, onClose } = options
-  const report = guarded(onWarning ?? (() => {}), 'onWarning', () => {})
+  const report = guarded(onWarning ?? printedOnce(), 'onWarning', () => {})
   return {
     ...options,
     onWarning: report,

@@ -1,9 +1,9 @@
 const shownChars = 120
 
 /** The beginning of a text, fit for one line of a log. */
-export function shown(text: string): string {
-  const start = text.slice(0, shownChars).replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
-  return text.length > shownChars ? `${start}…` : start
+export function shown(text: string, maxChars: number = shownChars): string {
+  const start = text.slice(0, maxChars).replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
+  return text.length > maxChars ? `${start}…` : start
 }
 
 /** The kind of a value with its article, for error messages: `a string`, `an array`, `null`. */

@@ -148,7 +148,7 @@ export interface ToolDefinition<
   Out extends SchemaOrNone = SchemaOrNone,
   L extends Literal = Literal,
 > extends Shown {
-  /** What the arguments must look like. Left out, the tool takes none. */
+  /** What the arguments must look like. Left out, the tool takes none, and arguments that a client sends are ignored. */
   input?: In
   /** What the structured result looks like; checked before it is sent. */
   output?: Out
