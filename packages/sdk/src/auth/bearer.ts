@@ -1,4 +1,5 @@
 import type { Caller } from '../core/exchange.ts'
+import { requireKnown } from '../core/known-members.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { Authenticate, HttpCaller, HttpRefusal, Identified } from '../serve/http/options.ts'
@@ -206,7 +207,26 @@ function expectedOf(options: BearerOptions, clockToleranceMs: number): Expected 
   return { audience: dangerouslyAcceptAnyAudience ? undefined : own, otherAudiences, clockToleranceMs }
 }
 
+const optionNames = Object.keys({
+  resource: true,
+  authorizationServers: true,
+  verify: true,
+  scopes: true,
+  audience: true,
+  otherAudiences: true,
+  clockToleranceMs: true,
+  dpop: true,
+  alsoAtRoot: true,
+  name: true,
+  documentation: true,
+  policy: true,
+  terms: true,
+  dangerouslyAcceptAnyAudience: true,
+  dangerouslyAllowPlainHttp: true,
+} satisfies Record<keyof BearerOptions, true>)
+
 function requireOptions(options: BearerOptions): URL {
+  requireKnown('The options object of bearer', options, optionNames)
   const { resource, authorizationServers, scopes = {}, dangerouslyAllowPlainHttp = false } = options
   const { supported = [], required = [], implied = {} } = scopes
   if (authorizationServers.length === 0) {

@@ -1,8 +1,9 @@
 import { closeSync, openSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Backplane } from '../core/backplane.ts'
 import { limits } from '../core/limits.ts'
 import { type MemoryBounds, memoryBackplane } from '../core/memory-backplane.ts'
+import { openSqlite } from '../core/sqlite.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import { shown } from '../jsonrpc/shown.ts'
 
@@ -145,10 +146,11 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
 function opened(path: string): DatabaseSync {
   try {
     closeSync(openSync(path, 'a', 0o600))
-    const db = new DatabaseSync(path)
+    const db = openSqlite('sqliteBackplane', path)
     db.exec(schema)
     return db
   } catch (cause) {
+    if (cause instanceof McpError) throw cause
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new McpError(
       'CONNECT_FAILED',

@@ -1,5 +1,7 @@
+import { requireKnown } from '../core/known-members.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { shown } from '../jsonrpc/shown.ts'
 import { http } from '../links/http.ts'
 import type { Link, LinkFactory } from '../links/link.ts'
 import type { ClientCapabilities } from '../protocol/capabilities.ts'
@@ -21,6 +23,38 @@ import type { Wire } from './wire.ts'
 
 const defaultConnectMs = 30_000
 const defaultProbeMs = 5_000
+const maxPrinted = 100
+const maxPrintedChars = 1000
+const optionNames = Object.keys({
+  onElicit: true,
+  onSample: true,
+  onRoots: true,
+  elicitation: true,
+  sampling: true,
+  info: true,
+  revisions: true,
+  experimental: true,
+  extensions: true,
+  relay: true,
+  connectTimeoutMs: true,
+  probeTimeoutMs: true,
+  timeoutMs: true,
+  maxTotalMs: true,
+  maxRounds: true,
+  maxQuestions: true,
+  logLevel: true,
+  onLog: true,
+  onChange: true,
+  maxListBytes: true,
+  maxListPages: true,
+  cache: true,
+  onWarning: true,
+  telemetry: true,
+  onMessage: true,
+  onElicitationComplete: true,
+  onClose: true,
+  signal: true,
+} satisfies Record<keyof ConnectOptions, true>)
 const unnamed: Implementation = { name: 'jackfield', version: '0' }
 
 /** What `connect` reaches: a URL, a server in this process, or any transport's link. */
@@ -34,6 +68,7 @@ export type Target = string | URL | Server | Link | LinkFactory
 export function connect<S extends Server>(target: S, options?: ConnectOptions): Promise<Client<S>>
 export function connect<S = unknown>(target: Target, options?: ConnectOptions): Promise<Client<S>>
 export async function connect(target: Target, given: ConnectOptions = {}): Promise<Client> {
+  requireKnown('The options object of connect', given, optionNames)
   const options = withGuards(given)
   const answers = new AnswerBook(options)
   const greeting: Greeting = {
@@ -143,9 +178,19 @@ function eraFor(
   return (publish) => new Legacy({ wire, facts, timeoutMs, initialize: renew, publish })
 }
 
+/** Prints warnings, each once for a connection. */
+function printedOnce(): (message: string) => void {
+  const printed = new Set<string>()
+  return (message) => {
+    if (printed.has(message) || printed.size >= maxPrinted) return
+    printed.add(message)
+    console.warn(`[mcp client] ${shown(message, maxPrintedChars)}`)
+  }
+}
+
 function withGuards(options: ConnectOptions): ConnectOptions {
   const { onWarning, onLog, onChange, onMessage, onElicitationComplete, onClose } = options
-  const report = guarded(onWarning ?? (() => {}), 'onWarning', () => {})
+  const report = guarded(onWarning ?? printedOnce(), 'onWarning', () => {})
   return {
     ...options,
     onWarning: report,

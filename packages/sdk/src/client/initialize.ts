@@ -63,9 +63,9 @@ export async function begin(
 ): Promise<ServerFacts> {
   const facts = read(result, versions)
   wire.link.adopt(facts.revision)
-  const ready = wire.link
-    .notify({ jsonrpc: '2.0', method: 'notifications/initialized' })
-    .catch((error) => wire.warn(`The server did not take notifications/initialized: ${error}`))
+  const ready = wire.link.notify({ jsonrpc: '2.0', method: 'notifications/initialized' }).catch((error) => {
+    if (wire.isOpen) wire.warn(`The server did not take notifications/initialized: ${error}`)
+  })
   await orAborted(ready, scope.signal)
   await orAborted(wire.link.listen(), scope.signal)
   return facts

@@ -202,7 +202,10 @@ export interface ConnectOptions extends AnswerOptions {
   maxListPages?: number
   /** Turns the answer cache off. */
   cache?: false
-  /** Hears of what was tolerated: stray output, tools left out, late answers. */
+  /**
+   * Called for what was tolerated (stray output, tools left out, late answers) and for handlers of this client that failed.
+   * Default: `console.warn`, each message once for a connection, the first 100 of them.
+   */
   onWarning?: (message: string) => void
   /** Follows requests and questions, for tracing. Default: nothing. */
   telemetry?: ClientTelemetry

@@ -1,5 +1,6 @@
 import type { Change, Changes } from '../core/changes.ts'
 import type { Caller, Exchange, Outcome } from '../core/exchange.ts'
+import { requireKnown } from '../core/known-members.ts'
 import { allows } from '../core/scopes.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
@@ -24,6 +25,18 @@ import { united } from './united.ts'
 const defaultSeparator = '__'
 const defaultPageSize = 1000
 const maxReported = 1000
+const optionNames = Object.keys({
+  name: true,
+  version: true,
+  title: true,
+  instructions: true,
+  icons: true,
+  servers: true,
+  separator: true,
+  pageSize: true,
+  use: true,
+  onError: true,
+} satisfies Record<keyof CompositionOptions, true>)
 
 /**
  * Mounts servers under prefixes and serves them as one. Tools and prompts are named `prefix__name`; resources keep
@@ -31,6 +44,7 @@ const maxReported = 1000
  * @throws McpError 'INVALID' for a prefix or separator that cannot be, saying what to do
  */
 export function compose(options: CompositionOptions): Composition {
+  requireKnown('The options object of compose', options, optionNames)
   return new ComposedServer(options)
 }
 
@@ -97,6 +111,10 @@ class ComposedServer implements Composition {
   taskSupport(tool: string): ReturnType<Server['taskSupport']> {
     const { member, name } = this.#named(tool) ?? {}
     return name === undefined ? undefined : member?.server.taskSupport(name)
+  }
+
+  get memoryOnly(): readonly string[] {
+    return [...new Set(this.#list().flatMap(({ server }) => server.memoryOnly ?? []))]
   }
 
   get scopes(): readonly string[] {

@@ -2,6 +2,7 @@ import { connect, type Target } from '../client/connect.ts'
 import type { Client, ConnectOptions } from '../client/types.ts'
 import type { Changes, Listener } from '../core/changes.ts'
 import type { Caller, Exchange, Outcome } from '../core/exchange.ts'
+import { requireKnown } from '../core/known-members.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { ClientCapabilities, ServerCapabilities } from '../protocol/capabilities.ts'
@@ -32,6 +33,9 @@ import { Seats } from './seats.ts'
  * @throws McpError where the server cannot be reached
  */
 export async function proxy(upstream: Target | Client, options: ProxyOptions = {}): Promise<ProxiedServer> {
+  requireKnown('The options object of proxy', options, optionNames)
+  if (options.limits !== undefined)
+    requireKnown('"limits" of proxy', options.limits, Object.keys(proxyLimits))
   const served = new ProxyServer(upstream, options)
   try {
     await served.start()
@@ -41,6 +45,20 @@ export async function proxy(upstream: Target | Client, options: ProxyOptions = {
     throw error
   }
 }
+
+const optionNames = Object.keys({
+  name: true,
+  version: true,
+  title: true,
+  instructions: true,
+  use: true,
+  connect: true,
+  targetFor: true,
+  oneConnectionForEverybody: true,
+  extensions: true,
+  limits: true,
+  onError: true,
+} satisfies Record<keyof ProxyOptions, true>)
 
 /** The params each method has: nothing else a client sends goes upstream. */
 const known: Readonly<Record<string, readonly string[]>> = {

@@ -41,10 +41,15 @@ export function unsent(what: string, value: unknown, cause: unknown): McpError |
 }
 
 /**
- * What a value must be: `writable`, whatever `JSON.stringify` accepts; `plain`, without functions and instances of classes, which
+ * What a value must be: `writable`, whatever `JSON.stringify` accepts; `lossless`, also without NaN, infinities, maps and sets, which
+ * it would write as null or {}; `plain`, without functions and instances of classes, which
  * it would lose or change; `exact`, also without `undefined`, NaN and infinities.
  */
-type Strictness = 'writable' | 'plain' | 'exact'
+type Strictness = 'writable' | 'lossless' | 'plain' | 'exact'
+
+function isStrict(strictness: Strictness): boolean {
+  return strictness === 'plain' || strictness === 'exact'
+}
 
 /** The first part of a value that JSON cannot carry; undefined when there is none. */
 export function faultInJson(value: unknown, strictness: Strictness): JsonFault | undefined {
@@ -69,9 +74,11 @@ function faultAt(
       return strictness === 'exact' ? { path, what: 'undefined' } : undefined
     case 'symbol':
     case 'function':
-      return strictness !== 'writable' ? { path, what: `a ${typeof value}` } : undefined
+      return isStrict(strictness) ? { path, what: `a ${typeof value}` } : undefined
     case 'number':
-      return strictness === 'exact' && !Number.isFinite(value) ? { path, what: String(value) } : undefined
+      return (strictness === 'exact' || strictness === 'lossless') && !Number.isFinite(value)
+        ? { path, what: String(value) }
+        : undefined
     case 'object':
       return value === null ? undefined : faultOfObject(value, path, strictness, above)
     default:
@@ -95,9 +102,12 @@ function faultOfObject(
     }
     return undefined
   }
-  if (strictness !== 'writable' && !isPlain(object)) return { path, what: classNameOf(object) }
+  const isCollection = object instanceof Map || object instanceof Set
+  if (isStrict(strictness) ? !isPlain(object) : strictness === 'lossless' && isCollection) {
+    return { path, what: classNameOf(object) }
+  }
   if ('toJSON' in object && typeof object.toJSON === 'function') {
-    return strictness !== 'writable' ? { path, what: 'an object with toJSON' } : faultOfToJson(object, path)
+    return isStrict(strictness) ? { path, what: 'an object with toJSON' } : faultOfToJson(object, path)
   }
   for (const [name, member] of Object.entries(object)) {
     const fault = faultAt(member, path === '' ? name : `${path}.${name}`, strictness, inside)

@@ -30,6 +30,8 @@ export interface ReplayOptions {
    * process.
    */
   acceptUnknown?: boolean
+  /** Called whenever a state is sealed. */
+  onSealed?: () => void
   /** Hears why a state was refused; the peer is told nothing but that it is not valid. */
   onRefused?: (reason: string) => void
   /** Hears why the backplane failed; the peer is only told that it did. */

@@ -1,3 +1,5 @@
+import { kindOf } from '../jsonrpc/shown.ts'
+
 const minKeyBytes = 32
 
 /**
@@ -7,18 +9,13 @@ const minKeyBytes = 32
 export function stateKeys(keys: readonly (string | Uint8Array)[] = []): Uint8Array<ArrayBuffer>[] {
   if (!Array.isArray(keys)) {
     throw new TypeError(
-      `"keys" must be a list of secrets, not ${typeof keys === 'string' ? 'one string' : typeof keys}: write keys: [secret]`,
+      `"keys" must be a list of secrets, not ${typeof keys === 'string' ? 'one string' : kindOf(keys)}: write keys: [secret]`,
     )
   }
   const secrets = keys.map((secret: unknown, at) => {
     if (typeof secret === 'string') return new TextEncoder().encode(secret)
     if (secret instanceof Uint8Array) return Uint8Array.from(secret)
-    const what =
-      secret === undefined
-        ? 'undefined (is its environment variable set?)'
-        : secret === null
-          ? 'null'
-          : `a ${typeof secret}`
+    const what = secret === undefined ? 'undefined (is its environment variable set?)' : kindOf(secret)
     throw new TypeError(
       `"keys[${at}]" is ${what}: a state key is a string or a Uint8Array of at least ${minKeyBytes} bytes`,
     )

@@ -39,6 +39,8 @@ export function createStateKeeper(options: {
   audience: string
   ttlMs?: number
   acceptUnknown?: boolean
+  /** Called whenever a state is sealed. */
+  onSealed?: () => void
   onRefused?: (reason: string) => void
   /** Hears why the backplane failed; the peer is only told that it did. */
   onFailed?: (error: unknown) => void
@@ -83,6 +85,7 @@ export function createStateKeeper(options: {
 
   return {
     async seal(exchange, journal) {
+      options.onSealed?.()
       const claims: Claims = {
         exp: Date.now() + ttlMs,
         aud: audience,

@@ -1,3 +1,4 @@
+import { requireKnown } from '../core/known-members.ts'
 import { McpError } from '../jsonrpc/error.ts'
 
 /** The part of `fetch` a link needs. */
@@ -54,6 +55,23 @@ export interface SendOptions {
   background?: boolean
 }
 
+const optionNames = Object.keys({
+  headers: true,
+  auth: true,
+  fetch: true,
+  maxMessageBytes: true,
+} satisfies Record<keyof HttpOptions, true>)
+
+/** Options of other SDKs, and what to write here. */
+const insteadOf: ReadonlyMap<string, string> = new Map([
+  [
+    'requestInit',
+    'headers for every request are "headers", and anything else is up to a "fetch" of your own',
+  ],
+  ['authProvider', 'credentials are supplied by "auth", such as oauth(…) of @jackfield/sdk/client/auth'],
+  ['sessionId', 'connect begins a session where the server has sessions'],
+])
+
 const maxRedirects = 3
 const maxRetries = 3
 const redirects = new Set([301, 302, 307, 308])
@@ -80,6 +98,7 @@ export class Endpoint {
   readonly #auth: HttpAuth | undefined
 
   static from(url: string | URL, options: HttpOptions): Endpoint {
+    requireKnown('The options object of http', options, optionNames, (name) => insteadOf.get(name))
     const send = options.fetch ?? ((to, init) => fetch(to, init))
     return new Endpoint(url, options.headers ?? {}, send, options.auth)
   }

@@ -1,4 +1,5 @@
 import { connect as connectTo, type NetConnectOpts, type Socket } from 'node:net'
+import { requireKnown } from '../core/known-members.ts'
 import { limits } from '../core/limits.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import { LineSource } from '../jsonrpc/line-source.ts'
@@ -33,6 +34,8 @@ const graceMs = 100
  * Nothing on such a connection is authenticated or encrypted.
  */
 export function socket(address: SocketAddress, options: SocketOptions = {}): LinkFactory {
+  requireKnown('The address of socket', address, ['path', 'port', 'host'])
+  requireKnown('The options object of socket', options, ['maxFrameBytes', 'maxQueuedBytes'])
   return () =>
     new DuplexLink('socket', (events, signal) => SocketChannel.open(address, options, events, signal))
 }

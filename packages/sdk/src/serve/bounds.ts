@@ -1,9 +1,17 @@
+import { requireKnown } from '../core/known-members.ts'
 import { limits } from '../core/limits.ts'
 
 /** Every limit by its name, as a number that may be changed. */
 export type Bounds = { readonly [Name in keyof typeof limits]: number }
 
-/** The default limits with some of them changed. */
+const names = Object.keys(limits)
+
+/**
+ * The default limits with some of them changed.
+ * @throws McpError 'INVALID' for a limit that does not exist
+ */
 export function bounds(changed?: Partial<Bounds>): Bounds {
-  return changed === undefined ? limits : { ...limits, ...changed }
+  if (changed === undefined) return limits
+  requireKnown('"limits"', changed, names)
+  return { ...limits, ...changed }
 }

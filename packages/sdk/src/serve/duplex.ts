@@ -10,7 +10,7 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../jsonrpc/message.ts'
-import { classify } from '../jsonrpc/parse.ts'
+import { classify, isObject } from '../jsonrpc/parse.ts'
 import { isModern, readPeerMeta } from '../protocol/client-meta.ts'
 import type { Server } from '../server/server.ts'
 import type { SessionOutlet } from './asker.ts'
@@ -68,6 +68,9 @@ function tooMany(): RpcError {
 /** Milliseconds handlers get to finish. A process must be gone 1 s after its input ended. */
 const graceMs = 900
 
+/** Milliseconds between the last progress of a request and its response, so that a client reads them separately. */
+const apartMs = 2
+
 /** Serves one ordered two-way channel (stdio, memory, a socket) in both eras at once. */
 export function openConnection(
   server: Server,
@@ -88,6 +91,10 @@ class DuplexConnection implements Duplex, SessionOutlet {
   readonly #calls: Calls
   readonly #memory: MemoryAccount
   readonly #session: LateSession
+  /** Progress tokens of the notifications sent in this turn of the event loop. */
+  readonly #reported = new Set<unknown>()
+  /** Sends the responses that wait for their client to read progress. */
+  readonly #delayed = new Set<() => void>()
   #accepting = true
   #open = true
 
@@ -207,6 +214,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
     if (this.#session.settled !== undefined) await this.#taken(this.#session.settled)
     this.#calls.abort(new McpError('CONNECTION_CLOSED', reason))
     await this.#calls.idle(graceMs)
+    for (const send of this.#delayed) send()
     this.#open = false
     this.#session.close(reason)
   }
@@ -219,6 +227,28 @@ class DuplexConnection implements Duplex, SessionOutlet {
 
   notify(message: JsonRpcNotification): void {
     this.#out(message)
+    const token = message.params?.['progressToken']
+    if (this.transport === undefined || token === undefined) return
+    if (this.#reported.size === 0) setTimeout(() => this.#reported.clear(), 0)
+    this.#reported.add(token)
+  }
+
+  /**
+   * Sends a response a little later if progress of its request was sent in this one. The official clients (versions 1 and 2)
+   * remove the progress handler of a request when its response is read, before the handlers of notifications in the same chunk run.
+   */
+  #afterProgress(message: JsonRpcRequest, response: Answered, answered: (response: Answered) => void): void {
+    const meta = this.#reported.size === 0 ? undefined : message.params?.['_meta']
+    if (!isObject(meta) || !this.#reported.has(meta['progressToken'])) {
+      answered(response)
+      return
+    }
+    const send = (): void => {
+      clearTimeout(timer)
+      if (this.#delayed.delete(send)) answered(response)
+    }
+    const timer = setTimeout(send, apartMs)
+    this.#delayed.add(send)
   }
 
   request(message: JsonRpcRequest): boolean {
@@ -249,8 +279,9 @@ class DuplexConnection implements Duplex, SessionOutlet {
   ): Promise<void> | undefined {
     try {
       const response = begin()
-      if (response instanceof Promise) return response.then(answered, (error) => this.#refuse(message, error))
-      answered(response)
+      const send = (later: Answered): void => this.#afterProgress(message, later, answered)
+      if (response instanceof Promise) return response.then(send, (error) => this.#refuse(message, error))
+      send(response)
     } catch (error) {
       this.#refuse(message, error)
     }

@@ -2,9 +2,10 @@ import type { Caller, Peer } from '../core/exchange.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { ClientCapabilities, ServerCapabilities } from '../protocol/capabilities.ts'
-import { isCapabilities, isImplementation, keptIdentity } from '../protocol/client-meta.ts'
+import { isCapabilities, isImplementation, isLoggingLevel, keptIdentity } from '../protocol/client-meta.ts'
 import type { LoggingLevel } from '../protocol/definitions.ts'
 import { latestLegacy } from '../protocol/eras.ts'
+import { loggingLevels } from '../protocol/meta.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { revisionOf, revisions } from '../protocol/revisions.ts'
 import type { Server } from '../server/server.ts'
@@ -53,6 +54,15 @@ export function initialize(
 /** Level of log messages for a client of an older revision that did not set one; undefined without logging. */
 export function defaultLogLevel(server: Server): LoggingLevel | undefined {
   return server.capabilities.logging === undefined ? undefined : 'info'
+}
+
+/**
+ * The level of a `logging/setLevel` request.
+ * @throws RpcError -32602 for any other value
+ */
+export function requireLoggingLevel(level: unknown): LoggingLevel {
+  if (isLoggingLevel(level)) return level
+  throw invalid(`"level" must be one of ${loggingLevels.join(', ')}`)
 }
 
 /** Clients of older revisions are offered extensions only if they declare some themselves. */

@@ -11,9 +11,8 @@ import type {
 } from '../jsonrpc/message.ts'
 import { Pending } from '../jsonrpc/pending.ts'
 import { TransientSet } from '../jsonrpc/transient.ts'
-import { isLoggingLevel } from '../protocol/client-meta.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
-import { isAtLeast, loggingLevels } from '../protocol/meta.ts'
+import { isAtLeast } from '../protocol/meta.ts'
 import type { ServerNotification } from '../protocol/methods.ts'
 import { lacking } from '../server/scopes.ts'
 import type { Server } from '../server/server.ts'
@@ -21,7 +20,7 @@ import { Asker, type Inquiry, type SessionOutlet } from './asker.ts'
 import type { Bounds } from './bounds.ts'
 import type { Calls } from './calls.ts'
 import { cancelCall } from './cancel.ts'
-import { initialize } from './initialize.ts'
+import { initialize, requireLoggingLevel } from './initialize.ts'
 import { fullError, type MemoryAccount } from './memory.ts'
 import { type Answered, Call, refusalOf, requireMethod } from './message.ts'
 import { report } from './report.ts'
@@ -231,8 +230,8 @@ export class Session {
 
   #setLevel(level: unknown): void {
     if (this.#server.capabilities.logging === undefined) throw notOffered('logging/setLevel')
-    if (!isLoggingLevel(level)) throw invalid(`"level" must be one of ${loggingLevels.join(', ')}`)
-    if (this.#peer !== undefined) this.#peer = { ...this.#peer, logLevel: level }
+    const logLevel = requireLoggingLevel(level)
+    if (this.#peer !== undefined) this.#peer = { ...this.#peer, logLevel }
   }
 
   async #subscribe(message: JsonRpcRequest, peer: Peer): Promise<JsonObject> {

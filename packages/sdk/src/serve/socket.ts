@@ -1,6 +1,7 @@
 import { type AddressInfo, createServer, isIPv4, type Server as NetServer, type Socket } from 'node:net'
 import type { Backplane } from '../core/backplane.ts'
 import { local, nobody } from '../core/exchange.ts'
+import { requireKnown } from '../core/known-members.ts'
 import { memoryBackplane } from '../core/memory-backplane.ts'
 import { stateKeys } from '../core/state-keys.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
@@ -9,7 +10,7 @@ import { type Bounds, bounds } from './bounds.ts'
 import { LineConnection } from './line-connection.ts'
 import { MemoryBudget } from './memory.ts'
 import { failure } from './message.ts'
-import { requireServer } from './require-server.ts'
+import { requirePort, requireServer } from './require-server.ts'
 import { bindPrivately, clearStale } from './socket-file.ts'
 
 /** Where a server listens: a Unix domain socket (a named pipe on Windows), or a TCP port. */
@@ -25,7 +26,7 @@ export type SocketAddress =
 /** How a server is mounted on a socket. All of it has safe defaults. */
 export interface SocketOptions {
   /**
-   * Secrets of at least 32 bytes that seal `requestState`; the first seals, all open. Default: a random one for this
+   * Secrets of at least 32 bytes that seal `requestState`; the first seals, all open. Default, also for an empty list: a random one for this
    * server and all its connections.
    */
   keys?: readonly (string | Uint8Array)[]
@@ -61,6 +62,15 @@ export interface SocketServer {
   close(): Promise<void>
 }
 
+const optionNames = Object.keys({
+  keys: true,
+  backplane: true,
+  acceptUnknownStates: true,
+  limits: true,
+  onError: true,
+  dangerouslyListenBeyondLoopback: true,
+} satisfies Record<keyof SocketOptions, true>)
+
 /** Milliseconds a client has to take the last of what it was sent, once its connection is over. */
 const lingerMs = 1000
 /** Milliseconds it then has to close its own end. */
@@ -80,6 +90,9 @@ export async function serveSocket(
   options: SocketOptions = {},
 ): Promise<SocketServer> {
   requireServer(server, 'serveSocket')
+  requireKnown('The address of serveSocket', address, ['path', 'port', 'host'])
+  requireKnown('The options object of serveSocket', options, optionNames)
+  if ('port' in address) requirePort('serveSocket', address.port)
   if ('port' in address && !isLoopback(hostOf(address)) && options.dangerouslyListenBeyondLoopback !== true) {
     throw new TypeError(
       `host: "${hostOf(address)}" is reached from other machines, and a socket authenticates nobody. Serve HTTP there, ` +
@@ -110,7 +123,8 @@ class ListeningServer implements SocketServer {
     this.#options = options
     this.#limits = bounds(options.limits)
     stateKeys(options.keys)
-    this.#keys = options.keys ?? [crypto.getRandomValues(new Uint8Array(32))]
+    const { keys = [] } = options
+    this.#keys = keys.length > 0 ? keys : [crypto.getRandomValues(new Uint8Array(32))]
     this.#backplane = options.backplane ?? memoryBackplane(this.#limits)
     this.#memory = new MemoryBudget(this.#limits.memoryBytes)
     const shared = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs }

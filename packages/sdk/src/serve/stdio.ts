@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Backplane } from '../core/backplane.ts'
+import { requireKnown } from '../core/known-members.ts'
 import type { Server } from '../server/server.ts'
 import { type Bounds, bounds } from './bounds.ts'
 import { LineConnection } from './line-connection.ts'
@@ -9,7 +10,7 @@ import { guardStdout } from './stdout.ts'
 /** How a server is mounted on stdin and stdout. All of it has defaults. */
 export interface StdioOptions {
   /**
-   * Secrets of at least 32 bytes that seal `requestState`; the first seals, all open. Default: a random one, which
+   * Secrets of at least 32 bytes that seal `requestState`; the first seals, all open. Default, also for an empty list: a random one, which
    * is enough unless a client carries a question over to another process.
    */
   keys?: readonly (string | Uint8Array)[]
@@ -56,6 +57,7 @@ export interface StdioServer {
  */
 export function serveStdio(server: Server, options: StdioOptions = {}): StdioServer {
   requireServer(server, 'serveStdio')
+  requireKnown('The options object of serveStdio', options, optionNames)
   // The global one: to import `node:process` is to have every member of it made, at the price of milliseconds.
   const { input = process.stdin, output = process.stdout } = options
   const guard = options.output === undefined ? guardStdout() : undefined
@@ -79,6 +81,17 @@ export function serveStdio(server: Server, options: StdioOptions = {}): StdioSer
     },
   })
 }
+
+const optionNames = Object.keys({
+  keys: true,
+  backplane: true,
+  acceptUnknownStates: true,
+  onError: true,
+  limits: true,
+  outlives: true,
+  input: true,
+  output: true,
+} satisfies Record<keyof StdioOptions, true>)
 
 /** Milliseconds in which a process whose client went away may end by itself. */
 const outliveMs = 1_000

@@ -1,5 +1,6 @@
 import { McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { kindOf } from '../jsonrpc/shown.ts'
 import type {
   AudioContent,
   ContentBlock,
@@ -48,10 +49,10 @@ export function isContent(value: unknown): value is ContentBlock {
 
 /** What keeps a value from being a content block, naming the member; undefined for one that is whole. */
 export function faultOfContent(value: unknown): string | undefined {
-  if (!isObject(value)) return 'it is no object with a "type"'
+  if (!isObject(value)) return `it must be an object with a "type", not ${kindOf(value)}`
   switch (value['type']) {
     case 'text':
-      return typeof value['text'] === 'string' ? undefined : '"text" is no string'
+      return typeof value['text'] === 'string' ? undefined : '"text" is not a string'
     case 'image':
     case 'audio':
       return faultOfBase64('data', value['data']) ?? faultOfMimeType(value['mimeType'])
@@ -73,7 +74,7 @@ export function isContents(value: unknown): value is ResourceContents {
 
 /** What keeps a value from being the contents of a resource, naming the member; undefined for what is whole. */
 export function faultOfContents(value: unknown): string | undefined {
-  if (!isObject(value)) return 'it is no object with a "uri"'
+  if (!isObject(value)) return `it must be an object with a "uri", not ${kindOf(value)}`
   if (typeof value['uri'] !== 'string') return '"uri" is missing'
   const { text, blob: bytes } = value
   if (bytes === undefined) return typeof text === 'string' ? undefined : '"text" or "blob" is missing'
@@ -94,14 +95,28 @@ export class Unwritable extends TypeError {
 
 /**
  * The JSON text of what an author gave, undefined where JSON has none for it.
- * @throws Unwritable for what JSON cannot carry, such as a BigInt or an object within itself
+ * @throws Unwritable for what JSON cannot carry, such as a BigInt, NaN, a Map or an object within itself
  */
 export function requireWritable(place: string, value: unknown): string | undefined {
+  let text: string | undefined
   try {
-    return JSON.stringify(value)
+    text = JSON.stringify(value)
   } catch (error) {
     throw new Unwritable(place, value, error)
   }
+  if (losesParts(value)) throw new Unwritable(place, value, undefined)
+  return text
+}
+
+/** Whether JSON writes null for a number of the value, or {} for a map or set. There are no cycles: it was written before. */
+function losesParts(value: unknown): boolean {
+  if (typeof value === 'number') return !Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value)) return value.some(losesParts)
+  if (value instanceof Map || value instanceof Set) return true
+  if ('toJSON' in value && typeof value.toJSON === 'function') return false
+  for (const name in value) if (losesParts(Reflect.get(value, name))) return true
+  return false
 }
 
 /** An error as its author reads it: with the place of what JSON cannot carry. */
@@ -109,7 +124,7 @@ export async function reported(error: unknown): Promise<unknown> {
   if (!(error instanceof Unwritable)) return error
   const { place, value, message, cause } = error
   const { faultInJson } = await import('../core/json-value.ts')
-  const { path, what } = faultInJson(value, 'writable') ?? { path: '', what: String(cause) }
+  const { path, what } = faultInJson(value, 'lossless') ?? { path: '', what: String(cause) }
   const at = path === '' || path.startsWith('[') ? `${place}${path}` : `${place}.${path}`
   return new TypeError(`${message.slice(0, -place.length)}${at} is ${what}`, { cause })
 }
@@ -131,15 +146,15 @@ function faultOfTexts(value: Record<string, unknown>, names: readonly string[]):
 function faultOfBase64(member: string, value: unknown): string | undefined {
   if (value === undefined) return `"${member}" is missing`
   if (value instanceof Uint8Array) return `"${member}" holds bytes: give them to image(), audio() or blob()`
-  if (typeof value !== 'string') return `"${member}" is no base64`
+  if (typeof value !== 'string') return `"${member}" is not base64`
   if (value.startsWith('data:')) {
     return `"${member}" is a data: URL: give what follows its comma, and its type in "mimeType"`
   }
-  return value.length % 4 === 0 && base64.test(value) ? undefined : `"${member}" is no base64`
+  return value.length % 4 === 0 && base64.test(value) ? undefined : `"${member}" is not base64`
 }
 
 function faultOfMimeType(value: unknown): string | undefined {
   if (value === undefined) return '"mimeType" is missing'
   const isType = typeof value === 'string' && mimeTypePattern.test(value)
-  return isType ? undefined : `"mimeType" is no media type such as image/png: ${JSON.stringify(value)}`
+  return isType ? undefined : `"mimeType" is not a media type such as image/png: ${JSON.stringify(value)}`
 }

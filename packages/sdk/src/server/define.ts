@@ -1,7 +1,8 @@
 import type { Exchange, Outcome } from '../core/exchange.ts'
 import { createChanges } from '../core/hub.ts'
 import { McpError } from '../jsonrpc/error.ts'
-import { shown } from '../jsonrpc/shown.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import { kindOf, shown } from '../jsonrpc/shown.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { Implementation, LoggingLevel } from '../protocol/definitions.ts'
 import { isExtensionId } from '../protocol/meta.ts'
@@ -108,10 +109,14 @@ export function defineServer<
     report,
     add: (definitions: Definitions) => {
       requireMembers(`What is added to server "${options.name}"`, definitions, kinds)
+      requireByName(`What is added to server "${options.name}"`, definitions)
       if (declared) refuseUndeclared(options.name, definitions, registry)
       tell(registry.add(check(definitions)))
     },
-    remove: (names: Parameters<Server['remove']>[0]) => tell(registry.remove(names)),
+    remove: (names: Parameters<Server['remove']>[0]) => {
+      requireMembers(`What is removed from server "${options.name}"`, names, kinds)
+      tell(registry.remove(names))
+    },
     resourceUpdated: (uri: string) => changes.publish({ type: 'resource', uri }),
     elicitationComplete: (id: string) => changes.publish({ type: 'elicitation', id }),
     isSubscribed: (uri: string) => changes.isWatched({ type: 'resource', uri }),
@@ -122,6 +127,7 @@ export function defineServer<
     scopesFor: (...request: Parameters<Server['scopesFor']>) => scopesFor(registry, ...request),
     headerPlan: (tool: string) => registry.tools.get(tool)?.headers,
     taskSupport: (tool: string) => registry.tools.get(tool)?.task,
+    memoryOnly: extensions.flatMap(({ memoryOnly = [] }) => memoryOnly),
   })
   for (const extension of extensions) extension.attach?.(server, innermost)
   return server
@@ -163,6 +169,7 @@ function requireOptions(options: ServerOptions<Definitions>, pageSize: number): 
   if (typeof version !== 'string' || version === '')
     throw new McpError('INVALID', `Server "${name}" needs a version`)
   requireMembers(`Server "${name}"`, options, optionNames)
+  requireByName(`Server "${name}"`, options)
   if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
     throw new McpError(
       'INVALID',
@@ -172,6 +179,27 @@ function requireOptions(options: ServerOptions<Definitions>, pageSize: number): 
   requireHints(`Server "${name}"`, cache)
   requireIcons(`Server "${name}"`, icons)
   requireExtensions(`Server "${name}"`, extensions)
+}
+
+/** Refuses definitions without names. @throws McpError 'INVALID' */
+function requireByName(what: string, definitions: Definitions): void {
+  for (const kind of kinds) {
+    const value: unknown = definitions[kind]
+    const one = kind.slice(0, -1)
+    if (value === undefined) continue
+    if (!isObject(value) || Array.isArray(value)) {
+      throw new McpError(
+        'INVALID',
+        `${what}: "${kind}" must be an object of definitions by name, not ${kindOf(value)}: write ${kind}: { name: ${one}(…) }`,
+      )
+    }
+    const empty = Object.entries(value).find(([, definition]) => !isObject(definition))
+    if (empty === undefined) continue
+    throw new McpError(
+      'INVALID',
+      `${what}: "${empty[0]}" must be made by ${one}(), not be ${kindOf(empty[1])}`,
+    )
+  }
 }
 
 function requireExtensions(what: string, extensions: readonly Extension[]): void {

@@ -1,6 +1,6 @@
 import type { InputRequired } from '../core/exchange.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import type { Annotations, ContentBlock, Icon, ResourceContents } from '../protocol/content.ts'
+import type { Annotations, ContentBlock, Icon, ResourceContents, TextContent } from '../protocol/content.ts'
 import type {
   CacheHints,
   GetPromptResult,
@@ -25,8 +25,39 @@ type Undescribed<S> = S extends DescribedSchema | undefined
       [M in keyof S]: S[M] extends DescribedSchema ? never : S[M] extends { '~standard': unknown } ? M : never
     }[keyof S]
 
-/** Refuses, where a definition is written, an object of validators that cannot describe themselves. */
-export type Described<In, Out = undefined> = [Undescribed<In>] extends [never]
+type Assertion =
+  | 'type'
+  | 'properties'
+  | 'required'
+  | 'enum'
+  | 'const'
+  | 'allOf'
+  | 'anyOf'
+  | 'oneOf'
+  | 'not'
+  | 'if'
+  | '$ref'
+type Annotation = 'title' | 'description' | 'default' | 'deprecated' | `$${string}` | `x-${string}`
+
+/** Members of what is neither a shape nor JSON Schema, such as `{ name: 'string' }`. */
+type NoSchema<S> = S extends DescribedSchema | undefined
+  ? never
+  : string extends keyof S
+    ? never
+    : [Extract<keyof S, Assertion>] extends [never]
+      ? {
+          [M in keyof S]: S[M] extends string | number | boolean | null ? Exclude<M, Annotation> : never
+        }[keyof S]
+      : never
+
+/** Refuses, where a definition is written, an object of validators that cannot describe themselves, and what is no schema. */
+export type Described<In, Out = undefined> = [NoSchema<In> | NoSchema<Out>] extends [never]
+  ? DescribedMembers<In, Out>
+  : [NoSchema<In>] extends [never]
+    ? { output: 'its members are neither schemas nor keywords of JSON Schema' }
+    : { input: 'its members are neither schemas nor keywords of JSON Schema' }
+
+type DescribedMembers<In, Out> = [Undescribed<In>] extends [never]
   ? [Undescribed<Out>] extends [never]
     ? unknown
     : { output: 'its members cannot describe themselves as JSON Schema: wrap each with toStandardJsonSchema' }
@@ -41,7 +72,7 @@ type Hint<L extends Literal> = L | Hint<L>[] | { [name: string]: Hint<L> } | obj
 /** What a `Reply` is made of. */
 export interface ReplyParts<T> {
   /** What the model and the person see. Left out, it is the structured value as JSON text. */
-  content?: string | ContentBlock | ContentBlock[]
+  content?: string | ContentBlock | (ContentBlock | string)[]
   /** A JSON value; it satisfies the output schema where there is one and the tool did not fail. */
   structured?: T
   /** Whether the tool failed. */
@@ -61,11 +92,7 @@ export class Reply<out T = unknown> {
 
   constructor({ content, structured, isError = false, meta }: ReplyParts<T>) {
     this.content =
-      typeof content === 'string'
-        ? [{ type: 'text', text: content }]
-        : content === undefined || Array.isArray(content)
-          ? content
-          : [content]
+      content === undefined ? undefined : (Array.isArray(content) ? content : [content]).map(blockOf)
     this.structured = structured
     this.isError = isError
     this.meta = meta
@@ -75,6 +102,11 @@ export class Reply<out T = unknown> {
   static is(value: unknown): value is Reply {
     return typeof value === 'object' && value !== null && #isReply in value
   }
+}
+
+/** A string is a text block; anything else is left as it is. */
+export function blockOf<T>(value: T | string): T | TextContent {
+  return typeof value === 'string' ? { type: 'text', text: value } : value
 }
 
 /** Says everything about a tool's result. */
@@ -89,10 +121,10 @@ export class ToolError extends Error {
   override readonly name: string = 'ToolError'
 }
 
-/** Without an output schema: text, content, or a `Reply`. With one: the value itself, or a `Reply`. */
+/** Without an output schema: text, a content block, a list of both, or a `Reply`. With one: the value itself, or a `Reply`. */
 export type ToolReturn<Out extends SchemaOrNone, L extends Literal = Literal> =
   | (Out extends undefined ? string | undefined : never)
-  | ((Out extends undefined ? ContentBlock | ContentBlock[] : InputOf<Out>) & Hint<L>)
+  | ((Out extends undefined ? ContentBlock | (ContentBlock | string)[] : InputOf<Out>) & Hint<L>)
   // biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing has this type
   | (Out extends undefined ? void : never)
   | Reply<Out extends undefined ? unknown : InputOf<Out>>
@@ -116,7 +148,7 @@ export interface ToolDefinition<
   Out extends SchemaOrNone = SchemaOrNone,
   L extends Literal = Literal,
 > extends Shown {
-  /** What the arguments must look like. Left out, the tool takes none. */
+  /** What the arguments must look like. Left out, the tool takes none, and arguments that a client sends are ignored. */
   input?: In
   /** What the structured result looks like; checked before it is sent. */
   output?: Out

@@ -68,7 +68,12 @@ export function jsonOf(schema: DescribedSchema, side: 'input' | 'output'): JsonS
   } catch (error) {
     if (error instanceof McpError) throw error
     const why = error instanceof Error ? error.message : String(error)
-    throw new McpError('INVALID', `the schema cannot be written as JSON Schema: ${why}`, { cause: error })
+    const hint = /\b(?:date|bigint)\b/i.test(why)
+      ? '. JSON has neither dates nor BigInts: use a string or a number, such as z.iso.datetime() or z.int(), and convert it in the handler'
+      : ''
+    throw new McpError('INVALID', `the schema cannot be written as JSON Schema: ${why}${hint}`, {
+      cause: error,
+    })
   }
 }
 

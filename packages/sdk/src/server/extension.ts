@@ -28,6 +28,11 @@ export interface Extension {
   /** Further capabilities on some revisions, for what was not an extension there yet. */
   capabilities?(version: ProtocolVersion, caller?: Caller): ServerCapabilities & JsonObject
   readonly methods?: Readonly<Record<string, ExtensionMethod>>
+  /**
+   * What it keeps in the memory of this process, and how to keep it for all processes: the end of a warning. Absent where every
+   * process can reach it.
+   */
+  readonly memoryOnly?: string
   /** What it adds to the server's own definitions. */
   readonly definitions?: Definitions
   /**

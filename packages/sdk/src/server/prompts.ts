@@ -67,12 +67,15 @@ function resultOf(prompt: Served, returned: unknown): JsonObject {
 
 function requireMessage(prompt: string, message: unknown, place: string): void {
   const isOne = isObject(message) && (message['role'] === 'user' || message['role'] === 'assistant')
-  const fault = isOne
-    ? faultOfContent(message['content'])
-    : 'it needs a "role", user or assistant, and a "content"'
+  if (!isOne) {
+    throw new TypeError(
+      `Prompt "${prompt}" must return text, messages with a "role" and a "content", or a result with "messages": ` +
+        `${place} needs a "role", user or assistant, and a "content"`,
+    )
+  }
+  const { content } = message
+  const fault = faultOfContent(content)
   if (fault === undefined) return
-  throw new TypeError(
-    `Prompt "${prompt}" must return text, messages with a "role" and a "content", or a result with "messages"; ` +
-      `${place} is none: ${fault}`,
-  )
+  const hint = typeof content === 'string' ? ". Write { type: 'text', text }" : ''
+  throw new TypeError(`Prompt "${prompt}": ${place}.content is not a complete content block: ${fault}${hint}`)
 }

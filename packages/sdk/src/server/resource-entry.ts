@@ -11,6 +11,11 @@ export function resourceEntry(name: string, value: ResourceValue): ResourceEntry
   if ('uriTemplate' in value) throw invalid(`${what} has a "uriTemplate": define it with template()`)
   requireMembers(what, value, members, { name: 'read', does: 'serves a read' })
   const { uri, mimeType, annotations, size, cache } = value
+  if (/\{[^{}]*\}/.test(uri)) {
+    throw invalid(
+      `${what} has a URI template in "uri": define it with template({ uriTemplate: '${uri}', … })`,
+    )
+  }
   if (!URL.canParse(uri)) throw invalid(`${what} needs an absolute URI, not "${uri}"`)
   requireHints(what, cache)
   const scopes = scopesOf(what, value.scopes)

@@ -80,6 +80,6 @@ function requireContents(value: unknown, at: number): ResourceContents {
   }
   throw new TypeError(
     'A resource must give text, bytes, or contents with a "uri" and either a "text" or a "blob" in base64; ' +
-      `contents[${at}] is none: ${faultOfContents(value)}`,
+      `contents[${at}] cannot be used: ${faultOfContents(value)}`,
   )
 }

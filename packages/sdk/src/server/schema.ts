@@ -69,6 +69,7 @@ export function prepare(schema: AnySchema, side: 'input' | 'output'): Prepared {
   const described = describedOf(schema)
   if (described === undefined) {
     requireJson(schema, '')
+    requireKeywords(schema)
     const validator = compileTrusted(schema)
     return {
       json: schema,
@@ -122,6 +123,69 @@ function requireJson(value: unknown, place: string, above: readonly object[] = [
   for (const [name, member] of Object.entries(value)) {
     requireJson(member, place === '' ? name : `${place}.${name}`, inside)
   }
+}
+
+/** Keywords that say something about values. */
+const assertions: ReadonlySet<string> = new Set([
+  ...[
+    'type',
+    'properties',
+    'required',
+    'additionalProperties',
+    'patternProperties',
+    'propertyNames',
+    'dependentRequired',
+  ],
+  ...[
+    'dependentSchemas',
+    'dependencies',
+    'unevaluatedProperties',
+    'minProperties',
+    'maxProperties',
+    'enum',
+    'const',
+  ],
+  ...[
+    'allOf',
+    'anyOf',
+    'oneOf',
+    'not',
+    'if',
+    'then',
+    'else',
+    '$ref',
+    '$dynamicRef',
+    'items',
+    'prefixItems',
+    'contains',
+  ],
+])
+/** Keywords that do not. */
+const annotations: ReadonlySet<string> = new Set([
+  ...[
+    'title',
+    'description',
+    'default',
+    'examples',
+    'deprecated',
+    'readOnly',
+    'writeOnly',
+    'definitions',
+    'id',
+  ],
+])
+
+/** Refuses an object that is neither a shape nor JSON Schema: JSON Schema would ignore its members, and accept any value. */
+function requireKeywords(schema: JsonSchema): void {
+  const names = Object.keys(schema)
+  if (names.some((name) => assertions.has(name))) return
+  const unknown = names.find((name) => !annotations.has(name) && !/^(?:\$|x-)/.test(name))
+  if (unknown === undefined) return
+  throw new McpError(
+    'INVALID',
+    `"${unknown}" is neither a keyword of JSON Schema nor a member with a schema: write { ${unknown}: z.string() } with a ` +
+      `validator, or { type: 'object', properties: { ${unknown}: { type: 'string' } } }`,
+  )
 }
 
 /** Whether an object is made by a literal, and no validator. */

@@ -125,7 +125,7 @@ export interface Server<D extends Definitions = Definitions> {
    * server with an empty list of that kind, such as `tools: {}`, to add to it later.
    */
   add(definitions: Definitions): void
-  /** Removes definitions by name and tells watchers. */
+  /** Removes definitions by name and notifies subscribed clients. Names that are not defined are ignored. */
   remove(names: { tools?: string[]; resources?: string[]; prompts?: string[] }): void
   /** Tells watchers that a resource has new contents. */
   resourceUpdated(uri: string): void
@@ -157,6 +157,8 @@ export interface Server<D extends Definitions = Definitions> {
   headerPlan(tool: string): HeaderPlan | undefined
   /** Whether calls of a tool run as tasks; undefined when only its handler knows. */
   taskSupport(tool: string): 'optional' | 'required' | undefined
+  /** What its extensions keep in the memory of this process, each as the end of a warning. */
+  readonly memoryOnly?: readonly string[]
   /** Reports a failure whose text the peer is not shown. */
   report(error: unknown, where: { method: string; name?: string }): void
   /** Only for types: what this server defines. */

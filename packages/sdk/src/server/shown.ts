@@ -1,3 +1,4 @@
+import { requireKnown } from '../core/known-members.ts'
 import { isScope } from '../core/scopes.ts'
 import { McpError } from '../jsonrpc/error.ts'
 import type { Icon } from '../protocol/content.ts'
@@ -95,19 +96,13 @@ export function requireMembers(
   known: readonly string[],
   handler?: { readonly name: string; readonly does: string },
 ): void {
-  const unknown = Object.entries(value).find(
-    ([name, member]) => member !== undefined && !known.includes(name),
+  requireKnown(what, value, known, (name) =>
+    handler !== undefined && [...handlerNames, 'run', 'read'].includes(name)
+      ? `the function that ${handler.does} is "${handler.name}"`
+      : Object.hasOwn(elsewhere, name)
+        ? elsewhere[name]
+        : undefined,
   )
-  if (unknown !== undefined) {
-    const [name] = unknown
-    const replaced =
-      handler !== undefined && [...handlerNames, 'run', 'read'].includes(name)
-        ? `the function that ${handler.does} is "${handler.name}"`
-        : Object.hasOwn(elsewhere, name)
-          ? elsewhere[name]
-          : undefined
-    throw invalid(`${what} has an unknown member "${name}": ${replaced ?? `use one of ${known.join(', ')}`}`)
-  }
   if (handler === undefined) return
   const run: unknown = Reflect.get(value, handler.name)
   if (typeof run !== 'function') {

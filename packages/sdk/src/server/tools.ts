@@ -2,9 +2,10 @@ import type { Exchange, Outcome } from '../core/exchange.ts'
 import { RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { kindOf } from '../jsonrpc/shown.ts'
 import type { ContentBlock } from '../protocol/content.ts'
 import { faultOfContent, reported, requireWritable, requireWritableBlock, Unwritable } from './content.ts'
-import { Reply, ToolError } from './definitions.ts'
+import { blockOf, Reply, ToolError } from './definitions.ts'
 import type { Checked } from './described.ts'
 import type { ToolEntry } from './entries.ts'
 import { clipped, invalidParams, runHandler } from './run.ts'
@@ -43,11 +44,7 @@ export function callTool(tool: ToolEntry, exchange: Exchange, report: Report): O
 }
 
 function checkArguments(tool: ToolEntry, args: Record<string, unknown>): Checked | Promise<Checked> {
-  if (tool.input !== undefined) return tool.input.check(args)
-  const [unknown] = Object.keys(args)
-  return unknown === undefined
-    ? { ok: true, value: args }
-    : { ok: false, why: `it takes none, so leave out "${clipped(unknown)}"` }
+  return tool.input === undefined ? { ok: true, value: {} } : tool.input.check(args)
 }
 
 /** The wire result of what a tool returned; its structured content satisfies the output schema. */
@@ -72,7 +69,12 @@ async function structuredResult(
     return checked.ok ? replyResult(returned, checked.value) : brokenOutput(tool, checked.why, report)
   }
   const checked = await output.check(returned)
-  if (!checked.ok) return brokenOutput(tool, checked.why, report)
+  if (!checked.ok) {
+    const isResult =
+      isObject(returned) && ('structuredContent' in returned || Array.isArray(returned['content']))
+    const hint = isResult ? '. Return the value itself, or reply({ content, structured })' : ''
+    return brokenOutput(tool, `${checked.why}${hint}`, report)
+  }
   return { content: [textOf(checked.value)], structuredContent: checked.value }
 }
 
@@ -95,6 +97,13 @@ function replyResult(reply: Reply, structured: unknown): JsonObject {
 function contentOf(tool: ToolEntry, returned: unknown): ContentBlock[] {
   if (returned === undefined) return []
   if (typeof returned === 'string') return [{ type: 'text', text: returned }]
+  if (typeof returned !== 'object' || returned === null) {
+    const what = returned === null ? 'null' : `${String(returned)} (${kindOf(returned)})`
+    throw new TypeError(
+      `Tool "${tool.name}" returned ${clipped(what)}. Return text, such as String(value), content blocks or nothing, or give the ` +
+        'tool an "output" schema and return the value itself.',
+    )
+  }
   if (isObject(returned) && !('type' in returned)) {
     const hint =
       'content' in returned ? ' An object with "content" is a result only as reply({ content }).' : ''
@@ -102,7 +111,7 @@ function contentOf(tool: ToolEntry, returned: unknown): ContentBlock[] {
       `Tool "${tool.name}" returned neither text nor content blocks. Give it an output schema to return values, or use reply().${hint}`,
     )
   }
-  const blocks: unknown[] = Array.isArray(returned) ? returned : [returned]
+  const blocks: unknown[] = Array.isArray(returned) ? returned.map(blockOf) : [returned]
   requireBlocks(blocks)
   return blocks
 }
@@ -110,7 +119,7 @@ function contentOf(tool: ToolEntry, returned: unknown): ContentBlock[] {
 function requireBlocks(blocks: readonly unknown[]): asserts blocks is ContentBlock[] {
   for (const [at, block] of blocks.entries()) {
     const fault = faultOfContent(block)
-    if (fault !== undefined) throw new TypeError(`content[${at}] is no whole content block: ${fault}`)
+    if (fault !== undefined) throw new TypeError(`content[${at}] is not a complete content block: ${fault}`)
     requireWritableBlock(`content[${at}]`, block)
   }
 }

@@ -1,6 +1,7 @@
-import { RpcError } from '@jackfield/sdk'
+import { defineServer, RpcError, tool } from '@jackfield/sdk'
 import { type ConnectOptions, connect } from '@jackfield/sdk/client'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { z } from 'zod'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { begun, type Message, result, type Scripted, scripted, sse, tick, until } from './support/http.ts'
 import { questions } from './support/questions.ts'
@@ -52,6 +53,39 @@ const user = (content: unknown) => ({ role: 'user', content })
 const assistant = (content: unknown) => ({ role: 'assistant', content })
 const use = (id: string) => ({ type: 'tool_use', id, name: 't', input: {} })
 const used = (toolUseId: string) => ({ type: 'tool_result', toolUseId, content: [] })
+
+describe('a handler that fails in a session', () => {
+  it('is printed once by a client without onWarning', async () => {
+    const printed: unknown[] = []
+    const console = vi.spyOn(globalThis.console, 'warn').mockImplementation((line) => printed.push(line))
+    onTestFinished(() => console.mockRestore())
+    const server = defineServer({
+      name: 'asks',
+      version: '1.0.0',
+      tools: {
+        roots: tool({ run: async (_args, ctx) => `${(await ctx.roots()).length}` }),
+        ask: tool({
+          run: async (_args, ctx) => (await ctx.elicit({ message: 'Sure?', schema: z.object({}) })).action,
+        }),
+      },
+      onError: () => {},
+    })
+    const client = await connect(server, {
+      revisions: ['2025-11-25'],
+      // @ts-expect-error a root is an object
+      onRoots: ['file:///x'],
+      onElicit: () => {
+        throw new Error('no dialog')
+      },
+    })
+    onTestFinished(() => client.close())
+    for (const name of ['roots', 'ask', 'roots', 'ask']) await client.call(name)
+    expect(printed).toEqual([
+      expect.stringMatching(/^\[mcp client\] .*onRoots must give a list of roots/),
+      expect.stringMatching(/^\[mcp client\] .*no dialog/),
+    ])
+  })
+})
 
 describe('an elicitation', () => {
   it('gets defaults for every field the person left alone', async () => {

@@ -57,16 +57,19 @@ describe('mounted in a server of its own', () => {
       for await (const chunk of request) text += chunk
       return text
     }
-    let keep = true
+    let left: (text: string) => unknown = (text) => JSON.parse(text)
     const { post, server } = await mount((node) => async (request, response) => {
-      const body = JSON.parse(await read(request))
-      if (keep) Object.assign(request, { body })
+      Object.assign(request, { body: left(await read(request)) })
       node(request, response)
     })
     expect((await post('/mcp')).status).toBe(200)
-    keep = false
-    expect((await post('/mcp')).status).toBe(500)
-    expect(server.reports).toMatchObject([{ message: expect.stringContaining('already read') }])
+    // Nothing, as a parser that is no framework's; text and bytes, as express.text() and express.raw().
+    for (const other of [() => undefined, (text: string) => text, (text: string) => Buffer.from(text)]) {
+      left = other
+      expect((await post('/mcp')).status).toBe(500)
+    }
+    const hint = { message: expect.stringMatching(/already read.*express\.json\(\).*express\.text\(\)/) }
+    expect(server.reports).toMatchObject([hint, hint, hint])
   })
 })
 

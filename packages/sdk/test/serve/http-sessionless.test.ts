@@ -1,4 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, request as httpRequest } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import {
   Client as ModernClient,
   StreamableHTTPClientTransport as ModernHttp,
@@ -10,6 +13,8 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { connect, http } from '../../src/client/index.ts'
 import { compose } from '../../src/compose/index.ts'
+import { memoryTaskStore, type TaskStore, tasks } from '../../src/extensions/tasks/index.ts'
+import { sqliteTaskStore } from '../../src/extensions/tasks/sqlite.ts'
 import { type HttpOptions, serveHttp } from '../../src/serve/http/index.ts'
 import { defineServer } from '../../src/server/define.ts'
 import type { Server } from '../../src/server/server.ts'
@@ -191,7 +196,6 @@ describe.each(faces)("sessions: 'none' over the %s face", (_, mount) => {
   })
 
   it.each([
-    ['logging/setLevel', { level: 'debug' }],
     ['resources/subscribe', { uri: 'test://a' }],
     ['resources/unsubscribe', { uri: 'test://a' }],
   ])('%s fails and names the option', async (method, params) => {
@@ -202,6 +206,24 @@ describe.each(faces)("sessions: 'none' over the %s face", (_, mount) => {
     const failure = await failed.json()
     expect(codeOf(failure)).toBe(-32601)
     expect(JSON.stringify(failure)).toContain("sessions: 'none'")
+  })
+
+  it('logging/setLevel is accepted, and later calls log from the default level', async () => {
+    await start()
+    const headers = { 'mcp-protocol-version': '2025-11-25' }
+    const level = (level: string) => ({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'logging/setLevel',
+      params: { level },
+    })
+    const accepted = await mounted.send({ headers, body: level('error') })
+    expect([accepted.status, await accepted.json()]).toEqual([200, { jsonrpc: '2.0', id: 1, result: {} }])
+    const called = await mounted.send({ headers, body: call('noisy', 2, { _meta: { progressToken: 'p' } }) })
+    await called.text()
+    expect(called.messages()[0]).toMatchObject({ params: { level: 'info', data: 'begun' } })
+    faultyPeer('a level that does not exist')
+    expect(codeOf(await (await mounted.send({ headers, body: level('loud') })).json())).toBe(-32602)
   })
 
   it('a question ends the call at once and says what to do', async () => {
@@ -375,6 +397,37 @@ const modernClient = async (
   return client
 }
 
+describe("tasks in memory with sessions: 'none'", () => {
+  const warningsOf = (store: TaskStore, options: HttpOptions): string[] => {
+    const warnings: string[] = []
+    const kept = tasks({ store })
+    onTestFinished(() => kept.close())
+    const extensions = [kept]
+    const slow = tool({ task: 'optional', run: () => 'done' })
+    const jobs = defineServer({ name: 'jobs', version: '1', tools: { slow }, extensions })
+    for (const server of [jobs, jobs, compose({ name: 'all', version: '1', servers: { jobs } })]) {
+      serveHttp(server, { onWarning: (warning) => warnings.push(warning), ...options })
+    }
+    return warnings
+  }
+
+  it('are warned of once for each server', () => {
+    expect(warningsOf(memoryTaskStore(), {})).toEqual([])
+    expect(warningsOf(memoryTaskStore(), { sessions })).toEqual([
+      expect.stringMatching(
+        /^jobs: with sessions: 'none' .* no other process finds them\. Give tasks\(\) a store/,
+      ),
+      expect.stringMatching(/^all: /),
+    ])
+  })
+
+  it('are not warned of where the store is durable', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tasks-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    expect(warningsOf(sqliteTaskStore(join(folder, 'tasks.db')), { sessions })).toEqual([])
+  })
+})
+
 describe.each([
   ['two instances in turn', false],
   ['one mount per request', true],
@@ -409,6 +462,7 @@ describe.each([
       isError: true,
       content: [{ text: expect.stringContaining("sessions: 'none'") }],
     })
+    expect(await client.setLoggingLevel('debug')).toEqual({})
     await client.ping()
     await client.close()
     check()

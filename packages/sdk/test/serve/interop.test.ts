@@ -14,6 +14,10 @@ import { ask, echo, settle, type Tool, testServer, until } from './support.ts'
 
 const program = fileURLToPath(new URL('./stdio-program.ts', import.meta.url))
 const command = { command: process.execPath, args: ['--no-warnings', program] }
+const reports = {
+  ...command,
+  args: ['--no-warnings', fileURLToPath(new URL('./progress-program.ts', import.meta.url))],
+}
 const info = { name: 'official', version: '1.0.0' }
 const capabilities = { elicitation: {} }
 const answer = { action: 'accept' as const, content: { name: 'Ada' } }
@@ -29,6 +33,18 @@ const polled: Tool = async (_args, exchange) => {
   exchange.detach?.()
   await settle(50)
   return 'later'
+}
+
+/** Whether a client is given progress that was reported right before the result. A slow machine may deliver both at once. */
+async function seesLastProgress(
+  call: (onprogress: (report: { progress: number }) => void) => Promise<unknown>,
+) {
+  for (let tries = 0; tries < 50; tries++) {
+    const steps: number[] = []
+    await call(({ progress }) => steps.push(progress))
+    if (steps.join() === '1,2') return true
+  }
+  return false
 }
 
 describe('a client of the older official SDK', () => {
@@ -76,6 +92,15 @@ describe('a client of the older official SDK', () => {
     await client.ping()
     await client.close()
   })
+
+  it('is given progress that was reported right before the result, over stdio', async () => {
+    const client = await connect(new LegacyStdio(reports))
+    const seen = seesLastProgress((onprogress) =>
+      client.callTool({ name: 'report' }, undefined, { onprogress }),
+    )
+    expect(await seen).toBe(true)
+    await client.close()
+  })
 })
 
 describe('a client of the newer official SDK', () => {
@@ -113,6 +138,13 @@ describe('a client of the newer official SDK', () => {
     const client = await connect(new ModernStdio(command))
     expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28')
     expect(await client.callTool({ name: 'ask' })).toMatchObject({ content: [{ text: 'Hello, Ada' }] })
+    await client.close()
+  })
+
+  it('is given progress that was reported right before the result, over stdio', async () => {
+    const client = await connect(new ModernStdio(reports))
+    const seen = seesLastProgress((onprogress) => client.callTool({ name: 'report' }, { onprogress }))
+    expect(await seen).toBe(true)
     await client.close()
   })
 })

@@ -25,9 +25,11 @@ const server = defineServer({
 
 const warnings: string[] = []
 const { port } = await serveHttp(server, {
-  keys: ['a secret that stays the same over restarts'],
+  ...(kind === 'keyless' ? {} : { keys: ['a secret that stays the same over restarts'] }),
   onWarning: (message) => warnings.push(message),
   ...(kind === 'sqlite' ? { backplane: sqliteBackplane(file) } : {}),
   ...(kind === 'accepting' ? { acceptUnknownStates: true } : {}),
+  ...(kind === 'refusing' ? { acceptUnknownStates: false } : {}),
 }).listen()
-process.send?.({ port, warnings })
+process.send?.({ port })
+process.on('message', () => process.send?.({ warnings }))

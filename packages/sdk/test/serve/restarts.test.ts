@@ -3,13 +3,14 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { sqliteBackplane } from '@jackfield/sdk/backplane/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { modern, sendingTo } from './http-support.ts'
 
-type Kind = 'memory' | 'accepting' | 'sqlite'
+type Kind = 'memory' | 'accepting' | 'refusing' | 'keyless' | 'sqlite'
 
 const program = fileURLToPath(new URL('payments-program.ts', import.meta.url))
 
@@ -24,7 +25,6 @@ class Payments {
   readonly #folder: string
   #child: ChildProcess | undefined
   #port = 0
-  warnings: string[] = []
 
   constructor(kind: Kind, folder: string) {
     this.#kind = kind
@@ -39,10 +39,18 @@ class Payments {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     this.#child = child
-    const [{ port, warnings }] = await once(child, 'message')
+    const [{ port }] = await once(child, 'message')
     this.#port = port
-    this.warnings = warnings
     return this
+  }
+
+  /** What the running process has warned of. */
+  async warnings(): Promise<string[]> {
+    const child = this.#child
+    if (child === undefined) throw new Error('It does not run')
+    child.send('warnings')
+    const [{ warnings }] = await once(child, 'message')
+    return warnings
   }
 
   /** Ends it without any warning, as a crash does. */
@@ -93,7 +101,9 @@ describe('a server that is killed and started anew with the same keys', () => {
     expect(await server.answer('two', unused)).toBe(invalid)
     expect(await server.answer('two', await server.ask('two'))).toEqual(paid)
     expect(server.paid).toEqual(['one', 'two'])
-    expect(server.warnings).toEqual([expect.stringMatching(/without keys and a backplane, .* are refused/)])
+    expect((await server.warnings()).filter((warning) => !warning.includes('requestState'))).toEqual([
+      expect.stringMatching(/without a backplane, .* is refused/),
+    ])
   })
 
   it('takes an answer once, before or after, where its backplane is an SQLite file', async () => {
@@ -106,17 +116,31 @@ describe('a server that is killed and started anew with the same keys', () => {
     await server.start()
     expect(await server.answer('two', unused)).toBe(invalid)
     expect(server.paid).toEqual(['one', 'two'])
-    expect(server.warnings).toEqual([])
+    expect((await server.warnings()).filter((warning) => !warning.includes('requestState'))).toEqual([])
   })
 
-  it('takes an answer once in each process where it was told to accept unknown states, and warns of that', async () => {
+  it('takes an answer once in each process where it was told to accept unknown states', async () => {
     const server = await new Payments('accepting', folder()).start()
     const state = await server.ask('one')
     expect(await server.answer('one', state)).toEqual(paid)
     expect(await server.answer('one', state)).toBe(invalid)
     await server.start()
     expect(await server.answer('one', state)).toEqual(paid)
-    expect(server.warnings).toEqual([expect.stringContaining('may count twice')])
+    expect(await server.warnings()).toEqual([])
+  })
+
+  it.each<[Kind, string[]]>([
+    ['memory', ['without a backplane, ']],
+    ['keyless', ['without keys and a backplane, ']],
+    ['refusing', []],
+    ['accepting', []],
+    ['sqlite', []],
+  ])('warns once, at the first input request, of what is missing: %s', async (kind, missing) => {
+    const server = await new Payments(kind, folder()).start()
+    expect(await server.warnings()).toEqual([])
+    await server.ask('one')
+    await server.ask('two')
+    expect(await server.warnings()).toEqual(missing.map((what) => expect.stringContaining(what)))
   })
 })
 
@@ -164,6 +188,22 @@ describe('an SQLite backplane', () => {
     const path = join(folder(), 'marks.db')
     sqliteBackplane(path).close()
     if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600)
+  })
+
+  it('needs SQLite of its runtime, and says which Node has it', async () => {
+    const { href } = new URL('../../src/backplane/sqlite.ts', import.meta.url)
+    const store = new URL('../../src/extensions/tasks/sqlite.ts', import.meta.url).href
+    const script =
+      `const { sqliteBackplane } = await import('${href}'); const { sqliteTaskStore } = await import('${store}')\n` +
+      `for (const make of [sqliteBackplane, sqliteTaskStore]) try { make(process.argv[1]) } catch (e) { console.log(e.code, e.message) }`
+    const place = join(folder(), 'marks.db')
+    const args = ['--no-warnings', '--no-experimental-sqlite', '--input-type=module', '-e', script, place]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const printed = await text(child.stdout)
+    expect(printed.trim().split('\n')).toEqual([
+      expect.stringMatching(/^CONNECT_FAILED sqliteBackplane needs node:sqlite, .* Node 22\.13 or later$/),
+      expect.stringMatching(/^CONNECT_FAILED sqliteTaskStore needs node:sqlite, .* Node 22\.13 or later$/),
+    ])
   })
 
   it('says what is wrong with a file it cannot use', () => {

@@ -47,6 +47,29 @@ function streams(tools: Record<string, Tool> = { echo, hang, hung }, options: St
 }
 
 describe('a server on streams', () => {
+  it('sends a response apart from progress of its request, and with the rest when the input ends', async () => {
+    const report: Tool = (_args, { notify, params }) => {
+      const { progressToken } = params['_meta'] as { progressToken: string }
+      notify({ method: 'notifications/progress', params: { progressToken, progress: 1 } })
+      return 'done'
+    }
+    const { input, output, messages, connection } = streams({ echo, report })
+    const chunks: string[] = []
+    output.on('data', (chunk) => chunks.push(String(chunk)))
+    const call = (id: number, token: string) => {
+      const message = callTool(id, 'report')
+      const params = message['params'] as { _meta: JsonObject }
+      return line({ ...message, params: { ...params, _meta: { ...params._meta, progressToken: token } } })
+    }
+    input.write(call(1, 'a') + line(callTool(2, 'echo')))
+    await until(() => messages().length === 3)
+    expect(messages().map(({ id }) => id)).toEqual([undefined, 2, 1])
+    expect(chunks.at(-1)).not.toContain('notifications/progress')
+    input.end(call(3, 'b'))
+    await connection.closed
+    expect(messages().map(({ id }) => id)).toEqual([undefined, 2, 1, undefined, 3])
+  })
+
   it('answers one line with one line, in both eras', async () => {
     const { input, messages } = streams()
     input.write(line(initialize()) + line(initialized) + line(callTool(1, 'echo', { text: 'a\nb\u2028c' })))

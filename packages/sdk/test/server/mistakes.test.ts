@@ -1,7 +1,11 @@
-import { connect } from '@jackfield/sdk/client'
+import { connect, http, type Round } from '@jackfield/sdk/client'
+import { socket } from '@jackfield/sdk/client/socket'
+import { stdio } from '@jackfield/sdk/client/stdio'
+import { compose, proxy } from '@jackfield/sdk/compose'
 import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { serveHttp } from '@jackfield/sdk/http'
 import { serveSocket } from '@jackfield/sdk/socket'
+import { serveStdio } from '@jackfield/sdk/stdio'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { defineServer, McpError, prompt, resource, type Server, template, tool } from '../../src/index.ts'
@@ -121,8 +125,76 @@ describe('what can never work is refused where it is defined, with what to write
       () => defineServer(base).add({ tools: { t: tool({ task: 'required', run }) } }),
       `Tool "t" has "task: 'required'"`,
     ],
+    [
+      'an input of names and types',
+      // @ts-expect-error neither a shape nor JSON Schema
+      () => defineServer({ ...base, tools: { t: tool({ input: { a: 'string' }, run }) } }),
+      'Tool "t": input: "a" is neither a keyword of JSON Schema nor a member with a schema: write { a: z.string() }',
+    ],
+    [
+      'an input of names and descriptions',
+      () =>
+        defineServer({ ...base, tools: { t: tool({ input: { city: { description: 'A city' } }, run }) } }),
+      'Tool "t": input: "city" is neither a keyword of JSON Schema nor a member with a schema',
+    ],
+    [
+      'an output of names and types',
+      // @ts-expect-error neither a shape nor JSON Schema
+      () =>
+        defineServer({ ...base, tools: { t: tool({ output: { a: 'string' }, run: () => ({ a: '' }) }) } }),
+      'Tool "t": output: "a" is neither a keyword',
+    ],
+    [
+      'a list of tools',
+      // @ts-expect-error tools have names
+      () => defineServer({ ...base, tools: [tool({ run })] }),
+      'Server "shop": "tools" must be an object of definitions by name, not an array: write tools: { name: tool(…) }',
+    ],
+    [
+      'a list of tools added later',
+      // @ts-expect-error tools have names
+      () => defineServer(base).add({ tools: [tool({ run })] }),
+      '"tools" must be an object of definitions by name, not an array',
+    ],
+    [
+      'a tool that is undefined',
+      // @ts-expect-error as JavaScript may call it
+      () => defineServer({ ...base, tools: { t: undefined } }),
+      '"t" must be made by tool(), not be undefined',
+    ],
+    [
+      'a resource with a URI template as its URI',
+      () => defineServer({ ...base, resources: { r: resource({ uri: 'x://{id}', read }) } }),
+      `Resource "r" has a URI template in "uri": define it with template({ uriTemplate: 'x://{id}', … })`,
+    ],
+    [
+      'tools removed under another name',
+      // @ts-expect-error it is "tools"
+      () => defineServer(base).remove({ tool: ['t'] }),
+      'has an unknown member "tool": tools are "tools"',
+    ],
+    [
+      'a date as an argument',
+      () => defineServer({ ...base, tools: { t: tool({ input: { day: z.date() }, run }) } }),
+      'JSON has neither dates nor BigInts: use a string or a number, such as z.iso.datetime()',
+    ],
+    [
+      'a BigInt as an argument',
+      () => defineServer({ ...base, tools: { t: tool({ input: z.object({ n: z.bigint() }), run }) } }),
+      'JSON has neither dates nor BigInts',
+    ],
   ])('%s', (_, define, why) => {
     expect(refusal(define)).toContain(why)
+  })
+
+  test('JSON Schema without a keyword that restricts values is accepted', () => {
+    for (const input of [
+      {},
+      { title: 'Anything' },
+      { $schema: 'https://json-schema.org/draft/2020-12/schema' },
+    ]) {
+      expect(refusal(() => defineServer({ ...base, tools: { t: tool({ input, run }) } }))).toBe('accepted')
+    }
   })
 
   test('arguments of a prompt that convert text are accepted', () => {
@@ -175,6 +247,125 @@ describe('options that can never work are refused at once', () => {
   const server = defineServer(base)
   const quiet = { onWarning: () => {} }
 
+  test.each<[string, () => unknown, string]>([
+    [
+      'a misspelled authenticate',
+      // @ts-expect-error it is "authenticate"
+      () => serveHttp(server, { ...quiet, authentication: () => {} }),
+      'The options object of serveHttp has an unknown member "authentication": did you mean "authenticate"?',
+    ],
+    [
+      'auth, as other frameworks call it',
+      // @ts-expect-error it is "authenticate"
+      () => serveHttp(server, { ...quiet, auth: () => {} }),
+      'callers are authenticated by "authenticate"',
+    ],
+    // @ts-expect-error it is "sessions"
+    ['session', () => serveHttp(server, { ...quiet, session: 'none' }), 'did you mean "sessions"?'],
+    // @ts-expect-error it is given to listen
+    ['a port of serveHttp', () => serveHttp(server, { ...quiet, port: 3000 }), 'listen({ port })'],
+    [
+      'a limit of no such name',
+      // @ts-expect-error it is "messageBytes"
+      () => serveHttp(server, { ...quiet, limits: { messagesBytes: 1 } }),
+      '"limits" has an unknown member "messagesBytes": did you mean "messageBytes"?',
+    ],
+    // @ts-expect-error it is "keys"
+    ['key of serveStdio', () => serveStdio(server, { key: 'x' }), 'did you mean "keys"?'],
+    // @ts-expect-error it is "headers"
+    ['header of http', () => http('http://localhost/mcp', { header: {} }), 'did you mean "headers"?'],
+    [
+      'requestInit of http',
+      // @ts-expect-error it is "headers"
+      () => http('http://localhost/mcp', { requestInit: {} }),
+      'headers for every request are "headers"',
+    ],
+    // @ts-expect-error it is "args"
+    ['arguments of stdio', () => stdio({ command: 'node', arg: [] }), 'did you mean "args"?'],
+    // @ts-expect-error it is "path"
+    ['a socket path', () => socket({ pathh: '/tmp/x' }), 'did you mean "path"?'],
+    // @ts-expect-error it is "store"
+    ['a store of tasks', () => tasks({ stores: undefined, store_: {} }), 'did you mean "store"?'],
+    [
+      'prefixes of compose',
+      // @ts-expect-error it is "servers"
+      () => compose({ ...base, servers: {}, seperator: '_' }),
+      'did you mean "separator"?',
+    ],
+  ])('unknown: %s', (_, make, why) => {
+    expect(refusal(make)).toContain(why)
+  })
+
+  test('unknown options of what returns a promise', async () => {
+    // @ts-expect-error it is "backplane"
+    await expect(serveSocket(server, { port: 0 }, { backPlanes: {} })).rejects.toThrow(
+      'did you mean "backplane"?',
+    )
+    // @ts-expect-error it is "timeoutMs"
+    await expect(connect(server, { timeout: 5 })).rejects.toThrow('did you mean "timeoutMs"?')
+    // @ts-expect-error it is "onElicit"
+    await expect(connect(server, { onElicitation: () => {} })).rejects.toThrow('did you mean "onElicit"?')
+    // @ts-expect-error it is "targetFor"
+    await expect(proxy(server, { targetsFor: () => {} })).rejects.toThrow('did you mean "targetFor"?')
+    // @ts-expect-error it is "host"
+    await expect(serveHttp(server, quiet).listen({ hostname: '::1' })).rejects.toThrow('did you mean "host"?')
+  })
+
+  test('a number given to listen is the port', async () => {
+    const free = await serveHttp(server, quiet).listen(0)
+    await free.close()
+    const listener = await serveHttp(server, quiet).listen(free.port)
+    onTestFinished(() => listener.close())
+    expect(listener.port).toBe(free.port)
+  })
+
+  test.each([99_999, -1, 1.5, Number.NaN, '3000', null])('port %s', async (port) => {
+    const why = {
+      code: 'INVALID',
+      message: expect.stringContaining('must be a whole number from 0 to 65535'),
+    }
+    // @ts-expect-error as JavaScript may call it
+    await expect(serveHttp(server, quiet).listen({ port })).rejects.toMatchObject(why)
+    // @ts-expect-error as JavaScript may call it
+    await expect(serveSocket(server, { port })).rejects.toMatchObject(why)
+  })
+
+  test('allowedHosts that is one string', () => {
+    // @ts-expect-error as JavaScript may call it
+    expect(() => serveHttp(server, { ...quiet, allowedHosts: 'mcp.example.com' })).toThrow(
+      `"allowedHosts" must be a list, not one string: write allowedHosts: ['mcp.example.com']`,
+    )
+    // @ts-expect-error as JavaScript may call it
+    expect(() => serveHttp(server, { ...quiet, allowedOrigins: 'https://a.b' })).toThrow(
+      '"allowedOrigins" must be a list',
+    )
+  })
+
+  test('no keys in the list count as none: every connection of a socket opens the states of the others', async () => {
+    const asking = defineServer({
+      ...base,
+      tools: {
+        ask: tool({
+          run: async (_, ctx) => (await ctx.elicit({ message: 'Sure?', schema: z.object({}) })).action,
+        }),
+      },
+    })
+    const served = await serveSocket(asking, { port: 0 }, { keys: [] })
+    onTestFinished(() => served.close())
+    const { address } = served
+    if (!('port' in address)) throw new Error('no port')
+    const open = async () => {
+      const client = await connect(socket(address), { onElicit: () => ({ action: 'accept', content: {} }) })
+      onTestFinished(() => client.close())
+      return client
+    }
+    const [one, other] = [await open(), await open()]
+    const asked = await one.call('ask', {}, { relay: { capabilities: { elicitation: { form: {} } } } })
+    expect(asked).toHaveProperty('requestState')
+    const round: Round = JSON.parse(JSON.stringify(asked))
+    expect(await other.call('ask', {}, { resume: round })).toMatchObject({ content: [{ text: 'accept' }] })
+  })
+
   test.each<[string, unknown, string]>([
     [
       'a missing environment variable',
@@ -191,7 +382,7 @@ describe('options that can never work are refused at once', () => {
     // @ts-expect-error as JavaScript may call it
     expect(() => openConnection(server, () => {}, options)).toThrow(why)
     // @ts-expect-error as JavaScript may call it
-    await expect(serveSocket(server, { port: 0 }, options)).rejects.toThrow(why)
+    await expect(serveSocket(server, { port: 0 }, { keys })).rejects.toThrow(why)
   })
 
   test('no server', async () => {
@@ -201,6 +392,8 @@ describe('options that can never work are refused at once', () => {
     )
     // @ts-expect-error as JavaScript may call it
     await expect(serveSocket(undefined, { port: 0 })).rejects.toThrow('serveSocket needs a server')
+    // @ts-expect-error as JavaScript may call it
+    expect(() => serveHttp({})).toThrow('made by defineServer, not an object')
   })
 
   test('nothing to connect to', async () => {

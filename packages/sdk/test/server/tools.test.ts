@@ -73,10 +73,16 @@ describe('arguments are checked before the tool runs', () => {
     },
   )
 
-  test('a tool without input takes none', async () => {
-    expect(text(await call(server, 'none', { x: 1 }))).toBe(
-      'Invalid arguments for "none": it takes none, so leave out "x"',
-    )
+  test('a tool without input ignores arguments, as the official SDK does', async () => {
+    expect(text(await call(server, 'none', { x: 1 }))).toBe('ran')
+    const given: unknown[] = []
+    const bare = defineServer({
+      name: 'bare',
+      version: '1.0.0',
+      tools: { t: tool({ run: (args) => void given.push(args) }) },
+    })
+    await call(bare, 't', { x: 1 })
+    expect(given).toEqual([{}])
   })
 
   test('a validator may take its time', async () => {

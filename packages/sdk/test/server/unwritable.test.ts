@@ -21,10 +21,10 @@ describe('content helpers', () => {
 
   test('refuse what no client could show, naming the member', () => {
     expect(() => image('data:image/png;base64,AQID', 'image/png')).toThrow('"data" is a data: URL')
-    expect(() => audio('no base64!', 'audio/wav')).toThrow('"data" is no base64')
+    expect(() => audio('no base64!', 'audio/wav')).toThrow('"data" is not base64')
     // @ts-expect-error a MIME type is needed
     expect(() => image(bytes)).toThrow('"mimeType" is missing')
-    expect(() => image(bytes, 'png')).toThrow('"mimeType" is no media type such as image/png: "png"')
+    expect(() => image(bytes, 'png')).toThrow('"mimeType" is not a media type such as image/png: "png"')
     // @ts-expect-error a URI is needed
     expect(() => blob(undefined, bytes, 'image/png')).toThrow('in "resource", "uri" is missing')
   })
@@ -46,6 +46,19 @@ describe('content helpers', () => {
   })
 })
 
+test('strings among content blocks are text blocks', async () => {
+  const server = defineServer({
+    ...base,
+    tools: {
+      list: tool({ run: () => ['a', image(bytes, 'image/png'), 'b'] }),
+      reply: tool({ run: () => reply({ content: ['a', 'b'] }) }),
+    },
+  })
+  const [a, b] = ['a', 'b'].map((text) => ({ type: 'text', text }))
+  expect(await call(server, 'list')).toMatchObject({ content: [a, { type: 'image' }, b] })
+  expect(await call(server, 'reply')).toMatchObject({ content: [a, b] })
+})
+
 describe('a result that cannot be sent', () => {
   test.each<[string, Parameters<typeof tool>[0], string]>([
     [
@@ -57,6 +70,42 @@ describe('a result that cannot be sent', () => {
       'a BigInt',
       { output: z.object({ rows: z.array(z.any()) }), run: () => ({ rows: [{ id: 1n }] }) },
       'structuredContent.rows[0].id is a BigInt',
+    ],
+    [
+      'NaN',
+      { output: z.object({ rows: z.any() }), run: () => ({ rows: [{ mean: 0 / 0 }] }) },
+      'structuredContent.rows[0].mean is NaN',
+    ],
+    [
+      'a Map',
+      { output: z.object({ rows: z.any() }), run: () => ({ rows: new Map([['a', 1]]) }) },
+      'structuredContent.rows is an instance of Map',
+    ],
+    [
+      'a Set beside content',
+      { run: () => reply({ content: 'one', structured: { ids: new Set([1]) } }) },
+      'structuredContent.ids is an instance of Set',
+    ],
+    [
+      'a result as other SDKs have it, beside an output schema',
+      {
+        output: z.object({ cents: z.number() }),
+        run: (): never =>
+          // As JavaScript may return it.
+          JSON.parse('{"content":[{"type":"text","text":"one"}],"structuredContent":{"cents":1}}'),
+      },
+      'Return the value itself, or reply({ content, structured })',
+    ],
+    [
+      'a number',
+      { run: (): never => JSON.parse('5') },
+      'Tool "show" returned 5 (a number). Return text, such as',
+    ],
+    ['null', { run: (): never => JSON.parse('null') }, 'Tool "show" returned null. Return text'],
+    [
+      'a list with a number',
+      { run: (): never => JSON.parse('["a",5]') },
+      'content[1] is not a complete content block: it must be an object with a "type", not a number',
     ],
     [
       'a BigInt beside content',
@@ -76,18 +125,18 @@ describe('a result that cannot be sent', () => {
     [
       'an image as a data: URL',
       { run: () => [{ type: 'image', data: 'data:image/png;base64,AQID', mimeType: 'image/png' }] },
-      'content[0] is no whole content block: "data" is a data: URL: give what follows its comma',
+      'content[0] is not a complete content block: "data" is a data: URL: give what follows its comma',
     ],
     [
       'an image without its type',
       { run: () => ['x', { type: 'image', data: 'AQID' }].slice(1) },
-      'content[0] is no whole content block: "mimeType" is missing',
+      'content[0] is not a complete content block: "mimeType" is missing',
     ],
     [
       'an image of bytes',
       // @ts-expect-error it is base64
       { run: () => reply({ content: [{ type: 'image', data: bytes, mimeType: 'image/png' }] }) },
-      'content[0] is no whole content block: "data" holds bytes: give them to image()',
+      'content[0] is not a complete content block: "data" holds bytes: give them to image()',
     ],
   ])('is reported with its tool and place: %s', async (_, definition, place) => {
     const reports: [string, { method: string; name?: string }][] = []
@@ -114,6 +163,10 @@ describe('a result that cannot be sent', () => {
             messages: [{ role: 'user', content: { type: 'text', text: 'a', _meta: { n: 1n } } }],
           }),
         }),
+        plain: prompt({
+          // @ts-expect-error the content of a message is a block
+          run: () => [{ role: 'user', content: 'plain' }],
+        }),
         bare: prompt({
           run: () => [{ role: 'user', content: { type: 'audio', data: 'data:,', mimeType: 'a/b' } }],
         }),
@@ -127,13 +180,16 @@ describe('a result that cannot be sent', () => {
       'messages[0].content._meta.n is a BigInt',
     )
     await expect(request(server, 'prompts/get', { name: 'bare' })).rejects.toThrow(
-      'messages[0] is none: "data" is a data: URL',
+      'messages[0].content is not a complete content block: "data" is a data: URL',
+    )
+    await expect(request(server, 'prompts/get', { name: 'plain' })).rejects.toThrow(
+      `messages[0].content is not a complete content block: it must be an object with a "type", not a string. Write { type: 'text', text }`,
     )
     await expect(request(server, 'resources/read', { uri: 'x:r' })).rejects.toThrow(
       '_meta.circular.self[0] is a reference',
     )
     await expect(request(server, 'resources/read', { uri: 'x:s' })).rejects.toThrow(
-      'contents[0] is none: "blob" is a data: URL',
+      'contents[0] cannot be used: "blob" is a data: URL',
     )
   })
 })

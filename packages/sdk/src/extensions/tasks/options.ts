@@ -1,3 +1,4 @@
+import { requireKnown } from '../../core/known-members.ts'
 import { limits } from '../../core/limits.ts'
 import { McpError } from '../../jsonrpc/error.ts'
 import { memoryTaskStore } from './memory-store.ts'
@@ -61,6 +62,7 @@ export function settingsOf(options: TasksOptions): Settings {
     maxTakeovers: options.maxTakeovers ?? 5,
     onEvent: options.onEvent ?? (() => {}),
   }
+  requireKnown('The options object of tasks', options, Object.keys(settings))
   for (const [name, value] of Object.entries(settings)) {
     if (typeof value === 'number' && (!Number.isSafeInteger(value) || value < 1)) {
       throw new McpError('INVALID', `The tasks option "${name}" is no whole number from 1: ${value}`)

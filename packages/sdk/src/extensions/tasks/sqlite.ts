@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
+import { openSqlite } from '../../core/sqlite.ts'
 import type { TaskRow, TaskStore } from './store.ts'
 
 const schema = `
@@ -31,7 +31,7 @@ const columns = 'id, version, owner, createdAt, expiresAt, running, holder, held
  */
 export function sqliteTaskStore(path: string): TaskStore {
   closeSync(openSync(path, 'a', 0o600))
-  const db = new DatabaseSync(path)
+  const db = openSqlite('sqliteTaskStore', path)
   db.exec(schema)
   const count = db.prepare(
     'SELECT count(*) AS everyone, count(*) FILTER (WHERE owner = ?) AS owned FROM tasks WHERE expiresAt > ?',

@@ -25,6 +25,9 @@ export interface Tasks extends Extension {
   close(): Promise<void>
 }
 
+const onlyHere =
+  'tasks are kept in the memory of the process that created them, and no other process finds them. Give tasks() a store ' +
+  'that all processes share, such as sqliteTaskStore of @jackfield/sdk/extensions/tasks/sqlite.'
 const pageSize = 100
 const first = '2025-11-25'
 
@@ -37,9 +40,11 @@ const first = '2025-11-25'
  * cannot be guessed, and listed only for whoever owns both ends of the connection.
  */
 export function tasks(options: TasksOptions = {}): Tasks {
-  const engine = new TaskEngine(settingsOf(options))
+  const settings = settingsOf(options)
+  const engine = new TaskEngine(settings)
   return {
     id: tasksExtension,
+    ...(settings.store.durable ? {} : { memoryOnly: onlyHere }),
     methods: methodsOf(engine),
     use: layerOf(engine),
     capabilities: capabilitiesOn,

@@ -47,6 +47,7 @@ export interface OlderPath {
 }
 
 const graceMs = 1000
+const maxPrinted = 1000
 /** Network addresses whose callers are remembered, so that a caller is the same value for all of its requests. */
 const addresses = 10_000
 
@@ -98,6 +99,7 @@ export class Core {
       ttlMs: this.bounds.stateTtlMs,
       acceptUnasked: options.acceptUnaskedAnswers ?? false,
       acceptUnknown: options.acceptUnknownStates ?? false,
+      onSealed: () => warnOfUnknownStates(server.info.name, options, warn),
       onRefused: (reason) => warn(`A requestState was refused: ${reason}`),
       onFailed: (error) => warn(`The backplane failed: ${error instanceof Error ? error.message : error}`),
     })
@@ -278,6 +280,33 @@ function relayOver(backplane: Backplane, server: Server): Later<Relay> {
     const { Relay } = await import('../relay.ts')
     return new Relay(server, backplane)
   })
+}
+
+/** Warnings that this process has printed, so that each is printed once. */
+const printed = new Set<string>()
+
+/** Prints a warning once in this process, also where a server is mounted for each request. */
+export function warnOnce(warn: (message: string) => void, message: string): void {
+  if (printed.has(message) || printed.size >= maxPrinted) return
+  printed.add(message)
+  warn(message)
+}
+
+/** Warns that input requests do not outlive this process, and names what is missing, unless `acceptUnknownStates` was chosen. */
+function warnOfUnknownStates(name: string, options: HttpOptions, warn: (message: string) => void): void {
+  const { keys = [], backplane, acceptUnknownStates } = options
+  if (acceptUnknownStates === false) return
+  const missing = [
+    ...(keys.length === 0 ? ['keys'] : []),
+    ...(backplane === undefined && acceptUnknownStates === undefined ? ['a backplane'] : []),
+  ].join(' and ')
+  if (missing === '') return
+  warnOnce(
+    warn,
+    `${name}: without ${missing}, an answer to an input request from before a restart, or from another process, is refused, ` +
+      'and the client starts its request over. Give serveHttp the same keys and one backplane in every process, or set ' +
+      'acceptUnknownStates: false if this is what you want.',
+  )
 }
 
 function busy(status: 429 | 503, why: string): Busy {

@@ -1,3 +1,4 @@
+import { kindOf } from '../../jsonrpc/shown.ts'
 import type { HeaderFields, HttpRequest } from './face.ts'
 
 export interface GuardOptions {
@@ -41,6 +42,8 @@ export class Guard {
   /** @throws TypeError for an entry that is not a host or an origin */
   constructor(options: GuardOptions) {
     this.#options = options
+    requireList('allowedHosts', options.allowedHosts, 'mcp.example.com')
+    requireList('allowedOrigins', options.allowedOrigins, 'https://app.example.com')
     for (const host of options.allowedHosts) this.allowHost(host)
     this.#origins = new Set(options.allowedOrigins.map(originOf))
   }
@@ -148,4 +151,13 @@ function originOf(entry: string): string {
     return entry
   }
   throw new TypeError(`allowedOrigins: "${entry}" is not an origin such as https://app.example.com`)
+}
+
+function requireList(option: string, value: unknown, example: string): void {
+  if (Array.isArray(value)) return
+  const what =
+    typeof value === 'string'
+      ? `one string: write ${option}: ['${value}']`
+      : `${kindOf(value)}: write ${option}: ['${example}']`
+  throw new TypeError(`"${option}" must be a list, not ${what}`)
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { requireKnown } from '../../core/known-members.ts'
 import type { Server } from '../../server/server.ts'
-import { requireServer } from '../require-server.ts'
-import { Core } from './core.ts'
+import { requirePort, requireServer } from '../require-server.ts'
+import { Core, warnOnce } from './core.ts'
 import { Guard } from './guard.ts'
 import { type Listener, listenOn } from './listen.ts'
 import { inTurn, NodeReply, NodeRequest } from './node.ts'
@@ -17,10 +18,11 @@ export interface HttpHandler {
   /** Serves a `node:http` request, also as a route of a Node framework. */
   node(request: IncomingMessage, response: ServerResponse): void
   /**
-   * Serves on a port of its own (Node). Port 0 takes any free one.
-   * @param options `host` is 127.0.0.1 unless given, so that only this machine can connect
+   * Serves on a port of its own (Node). Port 0, the default, takes any free one.
+   * @param options the port, or an object; `host` is 127.0.0.1 unless given, so that only this machine can connect
+   * @throws McpError 'INVALID' for a port that is not a whole number from 0 to 65535
    */
-  listen(options?: { port?: number; host?: string }): Promise<Listener>
+  listen(options?: number | { port?: number; host?: string }): Promise<Listener>
   /** Ends everything: subscriptions are told, what handlers still answer within 1 s is sent, then 503. */
   close(): Promise<void>
 }
@@ -31,9 +33,41 @@ const notOfNode =
 
 const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '::', ''])
 
-/** Mounts a server on HTTP. */
+const optionNames = Object.keys({
+  keys: true,
+  backplane: true,
+  acceptUnknownStates: true,
+  sessions: true,
+  path: true,
+  sse: true,
+  allowedHosts: true,
+  allowedOrigins: true,
+  authenticate: true,
+  clientAddress: true,
+  limits: true,
+  onWarning: true,
+  acceptUnaskedAnswers: true,
+  dangerouslyAllowAnyHost: true,
+  dangerouslyAllowAnyOrigin: true,
+} satisfies Record<keyof HttpOptions, true>)
+
+/** Options of other SDKs and frameworks, and what to write here. */
+const insteadOf: ReadonlyMap<string, string> = new Map([
+  ['auth', 'callers are authenticated by "authenticate", such as bearer(…) of @jackfield/sdk/auth'],
+  ['cors', 'origins that get CORS headers are "allowedOrigins"'],
+  ['port', 'a port belongs into listen({ port })'],
+  ['host', 'a host to listen on belongs into listen({ host }); the names clients use are "allowedHosts"'],
+  ['sessionIdGenerator', "sessions are on by default; without them it is sessions: 'none'"],
+  ['onError', 'errors of handlers go to "onError" of defineServer; warnings of the transport to "onWarning"'],
+])
+
+/**
+ * Mounts a server on HTTP.
+ * @throws McpError 'INVALID' for an option that does not exist, TypeError for one that cannot be used
+ */
 export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandler {
   requireServer(server, 'serveHttp')
+  requireKnown('The options object of serveHttp', options, optionNames, (name) => insteadOf.get(name))
   const warn = options.onWarning ?? ((message: string): void => console.warn(message))
   const path = options.path ?? '/mcp'
   checkPath('path', path)
@@ -55,13 +89,13 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
         'Give serveHttp an authenticate, such as bearer of @jackfield/sdk/auth.',
     )
   }
-  const hasKeys = options.keys !== undefined && options.keys.length > 0
-  if (!hasKeys || options.backplane === undefined) {
-    const what = hasKeys && options.acceptUnknownStates === true ? 'may count twice' : 'are refused'
-    warn(
-      `${server.info.name}: without keys and a backplane, answers to questions asked before a restart or by another process ` +
-        `${what}. Give serveHttp the same keys and one backplane on every node to change that.`,
-    )
+  if (options.sessions === 'none') {
+    for (const what of server.memoryOnly ?? []) {
+      warnOnce(
+        warn,
+        `${server.info.name}: with sessions: 'none' any process may serve a request, but ${what}`,
+      )
+    }
   }
 
   const unsent = new UnsentAnswers(core.bounds.streamStallMs)
@@ -80,7 +114,11 @@ export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandle
       router.handle(new WebRequest(request), reply)
       return reply.response
     },
-    listen: async ({ port = 0, host = '127.0.0.1' } = {}) => {
+    listen: async (options = {}) => {
+      const given = typeof options === 'number' ? { port: options } : options
+      requireKnown('The options object of listen', given, ['port', 'host'])
+      const { port = 0, host = '127.0.0.1' } = given
+      requirePort('listen', port)
       if (everywhere.has(host)) {
         warn(`Listening on every network interface: name the hosts clients use in allowedHosts.`)
       } else {

@@ -186,9 +186,10 @@ function originalUrl(request: object): string | undefined {
 
 /** What a body parser in front of this handler left. */
 function parsedBody(request: object): Body {
-  return 'body' in request && request.body !== undefined
-    ? { type: 'value', value: request.body }
-    : { type: 'consumed' }
+  const body = 'body' in request ? request.body : undefined
+  // A parser of text or bytes, such as express.text(), leaves what was not parsed as JSON.
+  const isParsed = body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array)
+  return isParsed ? { type: 'value', value: body } : { type: 'consumed' }
 }
 
 /** Bodies and answers up to this size are let through whether or not there is room: connections are bounded in number. */

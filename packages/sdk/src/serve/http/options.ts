@@ -66,7 +66,7 @@ export interface Authenticate {
 export interface HttpOptions {
   /**
    * Secrets of at least 32 bytes that seal `requestState`; the first seals, all open. Give every node the same ones.
-   * Default: a random one, so that a question asked before a restart, or by another node, cannot be answered.
+   * Default, also for an empty list: a random one, so that a question asked before a restart, or by another node, cannot be answered.
    */
   keys?: readonly (string | Uint8Array)[]
   /**
@@ -85,8 +85,8 @@ export interface HttpOptions {
    * `'none'` serves clients of 2024-11-05 to 2025-11-25 without sessions: every POST is answered by itself, by any instance, with no
    * `initialize` before it and no `Mcp-Session-Id`. GET and DELETE are answered with 405. What needs a session is neither
    * offered nor served to these clients: elicitation, sampling and roots requests, resource subscriptions, `list_changed`
-   * notifications, `logging/setLevel`, cancellation by notification, and resumption of a stream. Clients of 2026-07-28 are
-   * served as ever. Default: sessions in the memory of this process.
+   * notifications, cancellation by notification, and resumption of a stream. `logging/setLevel` is accepted without effect. Clients
+   * of 2026-07-28 are served as ever. Default: sessions in the memory of this process.
    */
   sessions?: 'none'
   /** Path of the endpoint. Default `/mcp`, or the path at which Express, or a framework like it, mounts the handler. */

@@ -278,7 +278,8 @@ export class Router {
       case 'consumed':
         throw new Error(
           'The body was already read before this handler saw the request. ' +
-            'Mount the handler before any body parser, or let the parser leave its value in request.body.',
+            'Mount the handler before any body parser, or let a parser of JSON, such as express.json(), leave its value in ' +
+            'request.body: express.text() and express.raw() leave text and bytes.',
         )
     }
   }

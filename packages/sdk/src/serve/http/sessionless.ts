@@ -6,7 +6,7 @@ import type { ServerCapabilities } from '../../protocol/capabilities.ts'
 import { revisionOf, revisions } from '../../protocol/revisions.ts'
 import { type BatchReceiver, serveBatch } from '../batch.ts'
 import { Calls } from '../calls.ts'
-import { defaultLogLevel, initialize } from '../initialize.ts'
+import { defaultLogLevel, initialize, requireLoggingLevel } from '../initialize.ts'
 import { type Answered, Call, failure, refusalOf, requireMethod } from '../message.ts'
 import { report } from '../report.ts'
 import type { Unusable } from '../session.ts'
@@ -25,7 +25,6 @@ const asking = cannotAsk(
 
 /** Requests that change the state of a session, and what to do without one. */
 const needsSession: ReadonlyMap<string, string> = new Map([
-  ['logging/setLevel', 'log messages of a call are sent from level info'],
   ['resources/subscribe', 'read the resource again, or use a client of revision 2026-07-28'],
   ['resources/unsubscribe', 'there are no subscriptions'],
 ])
@@ -148,6 +147,11 @@ class SessionlessPost extends PostAnswer implements BatchReceiver {
     }
     if (method === 'ping') return { jsonrpc: '2.0', id, result: {} }
     requireMethod(server, this.peer.revision, method)
+    if (method === 'logging/setLevel' && server.capabilities.logging !== undefined) {
+      // Clients that see the capability "logging" send it when they connect. No later request knows of it.
+      requireLoggingLevel(params?.['level'])
+      return { jsonrpc: '2.0', id, result: {} }
+    }
     const instead = needsSession.get(method)
     if (instead !== undefined) throw sessionNeeded(method, instead)
     return this.#calls.run(new Call(message, this.peer, asking, this, bounds), server)
