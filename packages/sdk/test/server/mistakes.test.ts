@@ -190,11 +190,12 @@ describe('what can never work is refused where it is defined, with what to write
   })
 
   test('JSON Schema without a keyword that restricts values is accepted', () => {
-    for (const input of [
+    const inputs: Record<string, unknown>[] = [
       {},
       { title: 'Anything' },
       { $schema: 'https://json-schema.org/draft/2020-12/schema' },
-    ]) {
+    ]
+    for (const input of inputs) {
       expect(refusal(() => defineServer({ ...base, tools: { t: tool({ input, run }) } }))).toBe('accepted')
     }
   })
