@@ -25,30 +25,17 @@ export function requireKnown(
   throw new McpError('INVALID', `${what} has an unknown member "${name}": ${advice}`)
 }
 
-/** The known name with the fewest edits, if they are at most a third of its letters; otherwise all of them. */
+/** The known name that is most like another one, if any is; otherwise all of them. */
 function nearest(name: string, known: readonly string[]): string {
-  const written = name.toLowerCase()
-  const [best] = known
-    .map((one) => ({
-      one,
-      edits: one.length > 3 && written.startsWith(one.toLowerCase()) ? 1 : edits(written, one.toLowerCase()),
-    }))
-    .filter(({ one, edits }) => edits <= Math.ceil(Math.max(one.length, 3) / 3))
-    .sort((a, b) => a.edits - b.edits)
-  return best === undefined ? `use one of ${known.join(', ')}` : `did you mean "${best.one}"?`
+  const pairs = pairsIn(name)
+  const likeness = (one: string): number =>
+    pairsIn(one).filter((pair) => pairs.includes(pair)).length / Math.max(one.length, name.length)
+  const [best = ''] = [...known].sort((a, b) => likeness(b) - likeness(a))
+  return likeness(best) > 0.3 ? `did you mean "${best}"?` : `use one of ${known.join(', ')}`
 }
 
-/** Levenshtein distance. Only the first characters of a long name count. */
-function edits(from: string, to: string): number {
-  const name = from.slice(0, 64)
-  let row = Array.from({ length: to.length + 1 }, (_, at) => at)
-  for (let i = 0; i < name.length; i++) {
-    const next = [i + 1]
-    for (let j = 0; j < to.length; j++) {
-      const replaced = (row[j] ?? 0) + (name[i] === to[j] ? 0 : 1)
-      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[to.length] ?? 0
+/** Every two neighbouring letters of a name. */
+function pairsIn(name: string): string[] {
+  const letters = [...name.slice(0, 64).toLowerCase()]
+  return letters.slice(1).map((letter, at) => `${letters[at]}${letter}`)
 }

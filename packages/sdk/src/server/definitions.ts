@@ -46,7 +46,7 @@ type NoSchema<S> = S extends DescribedSchema | undefined
     ? never
     : [Extract<keyof S, Assertion>] extends [never]
       ? {
-          [M in keyof S]: S[M] extends string | number | boolean | null ? Exclude<M, Annotation> : never
+          [M in keyof S]-?: S[M] extends string | number | boolean | null ? Exclude<M, Annotation> : never
         }[keyof S]
       : never
 

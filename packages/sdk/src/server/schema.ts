@@ -125,62 +125,15 @@ function requireJson(value: unknown, place: string, above: readonly object[] = [
   }
 }
 
-/** Keywords that say something about values. */
-const assertions: ReadonlySet<string> = new Set([
-  ...[
-    'type',
-    'properties',
-    'required',
-    'additionalProperties',
-    'patternProperties',
-    'propertyNames',
-    'dependentRequired',
-  ],
-  ...[
-    'dependentSchemas',
-    'dependencies',
-    'unevaluatedProperties',
-    'minProperties',
-    'maxProperties',
-    'enum',
-    'const',
-  ],
-  ...[
-    'allOf',
-    'anyOf',
-    'oneOf',
-    'not',
-    'if',
-    'then',
-    'else',
-    '$ref',
-    '$dynamicRef',
-    'items',
-    'prefixItems',
-    'contains',
-  ],
-])
-/** Keywords that do not. */
-const annotations: ReadonlySet<string> = new Set([
-  ...[
-    'title',
-    'description',
-    'default',
-    'examples',
-    'deprecated',
-    'readOnly',
-    'writeOnly',
-    'definitions',
-    'id',
-  ],
-])
+/** Names that JSON Schema, or an extension of it, gives a meaning. */
+const keyword =
+  /^(?:[$]|x-|type$|enum$|const$|not$|if$|items$|prefixItems$|contains$|required$|definitions$|depend|title$|description$|default$|examples$|.*(?:Of|[pP]roperties|propertyNames)$)/
 
 /** Refuses an object that is neither a shape nor JSON Schema: JSON Schema would ignore its members, and accept any value. */
 function requireKeywords(schema: JsonSchema): void {
   const names = Object.keys(schema)
-  if (names.some((name) => assertions.has(name))) return
-  const unknown = names.find((name) => !annotations.has(name) && !/^(?:\$|x-)/.test(name))
-  if (unknown === undefined) return
+  const [unknown] = names
+  if (unknown === undefined || names.some((name) => keyword.test(name))) return
   throw new McpError(
     'INVALID',
     `"${unknown}" is neither a keyword of JSON Schema nor a member with a schema: write { ${unknown}: z.string() } with a ` +

@@ -79,7 +79,7 @@ describe('a handler that fails in a session', () => {
       },
     })
     onTestFinished(() => client.close())
-    for (const name of ['roots', 'ask', 'roots', 'ask']) await client.call(name)
+    for (const name of ['roots', 'ask', 'roots', 'ask'] as const) await client.call(name)
     expect(printed).toEqual([
       expect.stringMatching(/^\[mcp client\] .*onRoots must give a list of roots/),
       expect.stringMatching(/^\[mcp client\] .*no dialog/),

@@ -90,21 +90,17 @@ describe('a result that cannot be sent', () => {
       'a result as other SDKs have it, beside an output schema',
       {
         output: z.object({ cents: z.number() }),
-        run: (): never =>
+        run: () =>
           // As JavaScript may return it.
           JSON.parse('{"content":[{"type":"text","text":"one"}],"structuredContent":{"cents":1}}'),
       },
       'Return the value itself, or reply({ content, structured })',
     ],
-    [
-      'a number',
-      { run: (): never => JSON.parse('5') },
-      'Tool "show" returned 5 (a number). Return text, such as',
-    ],
-    ['null', { run: (): never => JSON.parse('null') }, 'Tool "show" returned null. Return text'],
+    ['a number', { run: () => JSON.parse('5') }, 'Tool "show" returned 5 (a number). Return text, such as'],
+    ['null', { run: () => JSON.parse('null') }, 'Tool "show" returned null. Return text'],
     [
       'a list with a number',
-      { run: (): never => JSON.parse('["a",5]') },
+      { run: () => JSON.parse('["a",5]') },
       'content[1] is not a complete content block: it must be an object with a "type", not a number',
     ],
     [

@@ -74,6 +74,7 @@ export class Core {
   readonly #listenShares: Shares
   readonly #addressOf: (request: HttpRequest) => string | undefined
   readonly #anonymous = new TransientMap<string, Caller>()
+  #warned = false
   #subscriptions = 0
   /** Requests whose handlers run, other than subscriptions, also where their session has ended. */
   #calls = 0
@@ -99,7 +100,7 @@ export class Core {
       ttlMs: this.bounds.stateTtlMs,
       acceptUnasked: options.acceptUnaskedAnswers ?? false,
       acceptUnknown: options.acceptUnknownStates ?? false,
-      onSealed: () => warnOfUnknownStates(server.info.name, options, warn),
+      onSealed: () => this.#warnOfStates(options, warn),
       onRefused: (reason) => warn(`A requestState was refused: ${reason}`),
       onFailed: (error) => warn(`The backplane failed: ${error instanceof Error ? error.message : error}`),
     })
@@ -111,6 +112,18 @@ export class Core {
     })
     this.sessionless = options.sessions === 'none' ? withoutSessions(this) : undefined
     this.sse = options.sse === undefined ? undefined : olderPath(options.sse, this)
+  }
+
+  /** Warns once that input requests do not outlive this process, unless that was chosen. */
+  #warnOfStates({ keys = [], backplane, acceptUnknownStates }: HttpOptions, warn: Warn): void {
+    if (this.#warned || acceptUnknownStates === false) return
+    this.#warned = true
+    const noBackplane = backplane === undefined && acceptUnknownStates === undefined
+    if (keys.length > 0 && !noBackplane) return
+    import('./mount-hints.ts').then(
+      ({ statesHint }) => warnOnce(warn, statesHint(this.server.info.name, keys.length === 0, noBackplane)),
+      (error) => report(this.server, error, 'a warning'),
+    )
   }
 
   get closing(): boolean {
@@ -282,31 +295,16 @@ function relayOver(backplane: Backplane, server: Server): Later<Relay> {
   })
 }
 
+type Warn = (message: string) => void
+
 /** Warnings that this process has printed, so that each is printed once. */
 const printed = new Set<string>()
 
 /** Prints a warning once in this process, also where a server is mounted for each request. */
-export function warnOnce(warn: (message: string) => void, message: string): void {
+export function warnOnce(warn: Warn, message: string): void {
   if (printed.has(message) || printed.size >= maxPrinted) return
   printed.add(message)
   warn(message)
-}
-
-/** Warns that input requests do not outlive this process, and names what is missing, unless `acceptUnknownStates` was chosen. */
-function warnOfUnknownStates(name: string, options: HttpOptions, warn: (message: string) => void): void {
-  const { keys = [], backplane, acceptUnknownStates } = options
-  if (acceptUnknownStates === false) return
-  const missing = [
-    ...(keys.length === 0 ? ['keys'] : []),
-    ...(backplane === undefined && acceptUnknownStates === undefined ? ['a backplane'] : []),
-  ].join(' and ')
-  if (missing === '') return
-  warnOnce(
-    warn,
-    `${name}: without ${missing}, an answer to an input request from before a restart, or from another process, is refused, ` +
-      'and the client starts its request over. Give serveHttp the same keys and one backplane in every process, or set ' +
-      'acceptUnknownStates: false if this is what you want.',
-  )
 }
 
 function busy(status: 429 | 503, why: string): Busy {

@@ -51,23 +51,13 @@ const optionNames = Object.keys({
   dangerouslyAllowAnyOrigin: true,
 } satisfies Record<keyof HttpOptions, true>)
 
-/** Options of other SDKs and frameworks, and what to write here. */
-const insteadOf: ReadonlyMap<string, string> = new Map([
-  ['auth', 'callers are authenticated by "authenticate", such as bearer(…) of @jackfield/sdk/auth'],
-  ['cors', 'origins that get CORS headers are "allowedOrigins"'],
-  ['port', 'a port belongs into listen({ port })'],
-  ['host', 'a host to listen on belongs into listen({ host }); the names clients use are "allowedHosts"'],
-  ['sessionIdGenerator', "sessions are on by default; without them it is sessions: 'none'"],
-  ['onError', 'errors of handlers go to "onError" of defineServer; warnings of the transport to "onWarning"'],
-])
-
 /**
  * Mounts a server on HTTP.
  * @throws McpError 'INVALID' for an option that does not exist, TypeError for one that cannot be used
  */
 export function serveHttp(server: Server, options: HttpOptions = {}): HttpHandler {
   requireServer(server, 'serveHttp')
-  requireKnown('The options object of serveHttp', options, optionNames, (name) => insteadOf.get(name))
+  requireKnown('The options object of serveHttp', options, optionNames)
   const warn = options.onWarning ?? ((message: string): void => console.warn(message))
   const path = options.path ?? '/mcp'
   checkPath('path', path)

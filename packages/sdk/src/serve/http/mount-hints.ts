@@ -48,3 +48,13 @@ function pathHint({ name, url, path }: Mounting): string {
     `routes that path to it, give serveHttp the same one in "path".`
   )
 }
+
+/** The warning that input requests do not outlive the process. */
+export function statesHint(name: string, noKeys: boolean, noBackplane: boolean): string {
+  const missing = [...(noKeys ? ['keys'] : []), ...(noBackplane ? ['a backplane'] : [])].join(' and ')
+  return (
+    `${name}: without ${missing}, an answer to an input request from before a restart, or from another process, is refused, ` +
+    'and the client starts its request over. Give serveHttp the same keys and one backplane in every process, or set ' +
+    'acceptUnknownStates: false if this is what you want.'
+  )
+}
