@@ -1,7 +1,6 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { requireKnown } from '../core/known-members.ts'
 import { limits } from '../core/limits.ts'
 import { McpError } from '../jsonrpc/error.ts'
 
@@ -45,18 +44,6 @@ export interface StdioOptions {
   maxQueuedBytes?: number
 }
 
-const optionNames = Object.keys({
-  command: true,
-  args: true,
-  env: true,
-  inherit: true,
-  cwd: true,
-  askToEnd: true,
-  onStderr: true,
-  maxFrameBytes: true,
-  maxQueuedBytes: true,
-} satisfies Record<keyof StdioOptions, true>)
-
 const graceMs = 1_000
 const drainMs = 100
 const exitMs = 200
@@ -73,7 +60,6 @@ const reportedStderrChars = 4_096
  * The server gets its three streams and no descriptor that this process has open.
  */
 export function stdio(options: StdioOptions): LinkFactory {
-  requireKnown('The options object of stdio', options, optionNames)
   return () => new DuplexLink('stdio', (events) => ServerProcess.start(options, events))
 }
 

@@ -1,6 +1,5 @@
 import { connect, http, type Round } from '@jackfield/sdk/client'
 import { socket } from '@jackfield/sdk/client/socket'
-import { stdio } from '@jackfield/sdk/client/stdio'
 import { compose, proxy } from '@jackfield/sdk/compose'
 import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { serveHttp } from '@jackfield/sdk/http'
@@ -275,8 +274,6 @@ describe('options that can never work are refused at once', () => {
       () => http('http://localhost/mcp', { requestInit: {} }),
       'headers for every request are "headers"',
     ],
-    // @ts-expect-error it is "args"
-    ['arguments of stdio', () => stdio({ command: 'node', arg: [] }), 'did you mean "args"?'],
     // @ts-expect-error it is "path"
     ['a socket path', () => socket({ pathh: '/tmp/x' }), 'did you mean "path"?'],
     // @ts-expect-error it is "store"
