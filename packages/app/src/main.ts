@@ -1,21 +1,24 @@
+import { Interruption } from './cli/exit.ts'
 import { run } from './cli/program.ts'
 
 const stop = new AbortController()
 const listeners: (() => void)[] = []
-let interrupts = 0
+function end(signal: NodeJS.Signals): void {
+  const interruption = new Interruption(signal)
+  // A second signal does not wait for servers to close.
+  if (stop.signal.aborted) process.exit(interruption.exitCode)
+  stop.abort(interruption)
+  // A command that reads from a pipe would wait for its end.
+  if (!process.stdin.isTTY) process.stdin.destroy()
+}
 function interrupt(): void {
   const listener = listeners.at(-1)
-  if (listener !== undefined) {
-    listener()
-    return
-  }
-  interrupts += 1
-  stop.abort(new Error('Interrupted'))
-  // Someone who presses it again does not want to wait for a tidy end.
-  if (interrupts > 1) process.exit(130)
+  if (listener === undefined) end('SIGINT')
+  else listener()
 }
 process.on('SIGINT', interrupt)
-process.on('SIGTERM', () => stop.abort(new Error('Ended')))
+process.on('SIGTERM', end)
+process.on('SIGHUP', end)
 // The reader of a pipe may leave before everything is written.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
@@ -40,3 +43,5 @@ process.exitCode = await run(process.argv.slice(2), {
 })
 // A terminal that was read from would keep the process waiting.
 if (process.stdin.isTTY) process.stdin.unref()
+// Nothing that is left keeps a command alive that a signal ended.
+if (stop.signal.aborted) process.exit()

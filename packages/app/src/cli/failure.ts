@@ -11,9 +11,12 @@ export interface Failure {
   data?: unknown
 }
 
-/** Reads any error as a failure of the command. */
-export function failureOf(error: unknown, interrupted: boolean): Failure {
-  if (interrupted) return { exitCode: ExitCode.interrupted, message: 'Interrupted.' }
+/** Reads any error as a failure of the command. `interrupted`: the exit code, where a signal ended it. */
+export function failureOf(error: unknown, interrupted?: ExitCode): Failure {
+  if (interrupted !== undefined) {
+    const isExplained = error instanceof CliError && error.exitCode === ExitCode.interrupted
+    return { exitCode: interrupted, message: isExplained ? plain(error.message) : 'Interrupted.' }
+  }
   if (error instanceof CliError) {
     const { exitCode, code } = error
     return { exitCode, message: plain(error.message), ...(code !== undefined && { code }) }

@@ -7,7 +7,7 @@ import { exactJson } from '../output/exact.ts'
 import type { ContentOptions } from '../output/formats.ts'
 import type { StartOptions } from '../start/command.ts'
 import { addConfigCommands } from './config-commands.ts'
-import { ExitCode, usageError } from './exit.ts'
+import { ExitCode, interruptedBy, usageError } from './exit.ts'
 import { addGatewayCommands } from './gateway-commands.ts'
 import { completeHelp, groupCommands, modelHelp } from './help.ts'
 import { addInstallCommands } from './install-commands.ts'
@@ -50,7 +50,8 @@ store cannot be opened, a command fails before it starts anything; --no-store ru
 Arguments are values in the order of the required ones, or key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file, key=@- those of stdin.
 Exit codes: 0 done; 1 the tool failed or was refused, or a conversation was cut short; 2 wrong usage, no usable
 store, or a server that is not configured; 3 cannot connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 what the server says changed and
-is out of use until you accept it (jackfield trust); 130 interrupted. With --json, a failure is one object on stderr:
+is out of use until you accept it (jackfield trust); 129, 130 and 143 ended by SIGHUP, Ctrl+C and SIGTERM, also where
+the command runs until then, as watch does. With --json, a failure is one object on stderr:
 {"error":{"message":"…"}}.`
 
 /** Runs one command line and gives its exit code. Everything a person should see is written by then. */
@@ -314,7 +315,8 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   completeHelp(program, shared)
   try {
     await program.parseAsync([...own], { from: 'user' })
-    return code
+    // Also a command that runs until it is ended, as watch does: a script sees what ended it.
+    return interruptedBy(io.signal) ?? code
   } catch (error) {
     // Commander has already written its message, or the help that was asked for.
     if (error instanceof CommanderError) {
@@ -326,7 +328,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
       return ExitCode.usage
     }
     const { failureOf } = await import('./failure.ts')
-    const failure = failureOf(error, io.signal.aborted)
+    const failure = failureOf(error, interruptedBy(io.signal))
     const { exitCode, ...told } = failure
     io.stderr.write(json || wantsJson ? `${exactJson({ error: told })}\n` : `${failure.message}\n`)
     return exitCode

@@ -49,18 +49,31 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
       output.note(`! ${oneLine(name)} names no argument "${oneLine(key)}". It is sent all the same.`)
   }
   const line = progressLine(io.stderr)
+  let asked = false
   host.on((event) => {
     if (event.type === 'progress') line.report(event)
-    else if (event.type === 'question') line.clear()
+    else if (event.type === 'question') {
+      asked = true
+      line.clear()
+    }
   })
-  // Who interrupts a call that waits for an answer leaves it in the inbox, where ending the call would withdraw it.
-  const resume = park === undefined ? () => {} : io.onInterrupt(() => host.close())
+  // A parked call that is interrupted leaves its question in the inbox; aborting the call would withdraw it.
+  const leave = (): void => void host.close()
+  if (park !== undefined) io.signal.addEventListener('abort', leave, { once: true })
+  if (park !== undefined && io.signal.aborted) leave()
   const { result, denied, decision, error, parked } = await host
     .call(entry.name, args, { caller: 'cli', typed: true, ...(park === undefined && { signal: io.signal }) })
     .finally(() => line.clear())
-    .finally(resume)
+    .finally(() => io.signal.removeEventListener('abort', leave))
   if (parked === true)
     throw new CliError(ExitCode.interrupted, 'Interrupted. The question stays in the inbox.')
+  if (io.signal.aborted && park !== undefined && error !== undefined)
+    throw new CliError(
+      ExitCode.interrupted,
+      asked
+        ? 'Interrupted. The question is withdrawn: a call in a session ends with the program that made it.'
+        : 'Interrupted.',
+    )
   if (denied) throw new CliError(ExitCode.toolError, `${oneLine(name)} was not called: ${because(decision)}.`)
   if (error !== undefined) throw errorOf(error)
   if (options.output === 'raw') printRaw(rawResult(result), io, output)

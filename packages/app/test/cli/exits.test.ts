@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { begin, closedShop, onEverything, recorded, run, tempFolder } from './jackfield.ts'
+import { begin, closedShop, jsonFile, onEverything, recorded, run, tempFolder } from './jackfield.ts'
 
 describe.concurrent('exit codes', () => {
   test.each([
@@ -114,6 +114,27 @@ describe.concurrent('exit codes', () => {
     expect(performance.now() - started).toBeLessThan(30_000)
     const { rows } = await recorded(store, tempFolder())
     expect(rows.at(-1)).toMatchObject({ kind: 'call', outcome: 'cancelled' })
+  })
+
+  test.each([
+    ['SIGHUP', 129],
+    ['SIGTERM', 143],
+  ] as const)('%s ends a call under way with %i, and a command that reads stdin', async (signal, expected) => {
+    const store = ['--store', join(tempFolder(), 'log.db')]
+    const calling = begin(
+      onEverything('call', 'trigger-long-running-operation', 'duration=60', '-v', ...store),
+    )
+    await calling.says('"tools/call"')
+    calling.child.kill(signal)
+    expect(await calling.ended).toMatchObject({ code: expected, stdout: '' })
+    const { rows } = await recorded(store, tempFolder())
+    expect(rows.at(-1)).toMatchObject({ kind: 'call', outcome: 'cancelled' })
+    const reading = begin(['gateway', '--stdio', '--config', jsonFile({ mcpServers: {} })], {
+      stdinStaysOpen: true,
+    })
+    await reading.says('0 tools of 0 servers.')
+    reading.child.kill(signal)
+    expect(await reading.ended).toMatchObject({ code: expected, stdout: '' })
   })
 
   test('--help and --version are 0', async () => {
