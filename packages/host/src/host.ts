@@ -13,6 +13,7 @@ import { fingerprint } from './json.ts'
 import { Discretion, Launch, reconfigure } from './launch/index.ts'
 import { createLibrary } from './library/index.ts'
 import { LoginRoom } from './login/index.ts'
+import { authNetworkIn, fetchIn } from './network/index.ts'
 import { ParkedSecrets, Parking } from './parked/index.ts'
 import { createPolicyRoom, type ServerDefinitions, saysReadOnly, toolDefinition } from './policy/index.ts'
 import { createResults } from './results/index.ts'
@@ -42,6 +43,7 @@ class LiveHost implements Host {
   readonly #servers = new Map<string, ServerConnection>()
   readonly #discretion = new Discretion()
   readonly #launch: Launch
+  readonly #env: NonNullable<HostOptions['env']>
   readonly secrets: Host['secrets']
   readonly consents: Host['consents']
   readonly logins: LoginRoom
@@ -78,12 +80,21 @@ class LiveHost implements Host {
 
   constructor(options: HostOptions) {
     const { redactor } = this.#discretion
+    const { env = process.env } = options
     this.#store = withoutKeptSecrets(openStore(options.store ?? ':memory:', options.log), redactor)
-    this.trace = createTrace(this, this.#origins, redactor, () => this.#store.trace, options.log)
+    this.trace = createTrace(
+      this,
+      this.#origins,
+      redactor,
+      () => this.#store.trace,
+      options.log,
+      fetchIn(env),
+    )
     this.#recorder = createRecorder(this.#discretion.log(this.#store.activity), {
       row: (row) => this.#events.emit({ type: 'activity', row }),
       failed: (error) => process.emitWarning(`An activity could not be written: ${reasonOf(error)}`),
     })
+    this.#env = env
     this.connections = this.#states
     this.#safe = new ParkedSecrets({
       redactor: this.#discretion.redactor,
@@ -136,6 +147,7 @@ class LiveHost implements Host {
     this.logins = new LoginRoom({
       store: options.credentials,
       open: options.openPage,
+      network: authNetworkIn(env),
       asker: this.inbox,
       recorder: this.#recorder,
       redactor: this.#discretion.redactor,
@@ -291,6 +303,7 @@ class LiveHost implements Host {
         prepare: () => this.#launch.prepare(server, config, until),
         shown: (step) => this.#discretion.value(step),
         onStep,
+        env: this.#env,
         signal: until,
       }),
     )

@@ -119,23 +119,26 @@ describe.concurrent('exit codes', () => {
   test.each([
     ['SIGHUP', 129],
     ['SIGTERM', 143],
-  ] as const)('%s ends a call under way with %i, and a command that reads stdin', async (signal, expected) => {
-    const store = ['--store', join(tempFolder(), 'log.db')]
-    const calling = begin(
-      onEverything('call', 'trigger-long-running-operation', 'duration=60', '-v', ...store),
-    )
-    await calling.says('"tools/call"')
-    calling.child.kill(signal)
-    expect(await calling.ended).toMatchObject({ code: expected, stdout: '' })
-    const { rows } = await recorded(store, tempFolder())
-    expect(rows.at(-1)).toMatchObject({ kind: 'call', outcome: 'cancelled' })
-    const reading = begin(['gateway', '--stdio', '--config', jsonFile({ mcpServers: {} })], {
-      stdinStaysOpen: true,
-    })
-    await reading.says('0 tools of 0 servers.')
-    reading.child.kill(signal)
-    expect(await reading.ended).toMatchObject({ code: expected, stdout: '' })
-  })
+  ] as const)(
+    '%s ends a call under way with %i, and a command that reads stdin',
+    async (signal, expected) => {
+      const store = ['--store', join(tempFolder(), 'log.db')]
+      const calling = begin(
+        onEverything('call', 'trigger-long-running-operation', 'duration=60', '-v', ...store),
+      )
+      await calling.says('"tools/call"')
+      calling.child.kill(signal)
+      expect(await calling.ended).toMatchObject({ code: expected, stdout: '' })
+      const { rows } = await recorded(store, tempFolder())
+      expect(rows.at(-1)).toMatchObject({ kind: 'call', outcome: 'cancelled' })
+      const reading = begin(['gateway', '--stdio', '--config', jsonFile({ mcpServers: {} })], {
+        stdinStaysOpen: true,
+      })
+      await reading.says('0 tools of 0 servers.')
+      reading.child.kill(signal)
+      expect(await reading.ended).toMatchObject({ code: expected, stdout: '' })
+    },
+  )
 
   test('--help and --version are 0', async () => {
     expect(await run(['--help'])).toMatchObject({

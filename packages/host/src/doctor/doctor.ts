@@ -1,5 +1,7 @@
 import { http } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
+import type { ConfigEnvironment } from '../config/index.ts'
+import { fetchIn, shownProxy } from '../network/index.ts'
 import { type Boxed, sandboxed, sandboxReady } from '../sandbox/index.ts'
 import type {
   DoctorReport,
@@ -19,6 +21,8 @@ export interface ExamineOptions {
   /** A step as it may be shown. */
   shown: (step: DoctorStep) => DoctorStep
   onStep?: ((step: DoctorStep) => void) | undefined
+  /** Which proxy an address is reached through. */
+  env: ConfigEnvironment
   signal: AbortSignal
 }
 
@@ -30,7 +34,7 @@ const keptChars = 4_096
 export async function examineServer(
   server: string,
   config: ServerConfig,
-  { prepare, shown, onStep, signal }: ExamineOptions,
+  { prepare, shown, onStep, env, signal }: ExamineOptions,
 ): Promise<DoctorReport> {
   const chart = new Chart((step) => onStep?.(shown(step)))
   const ready = await chart.step('variables', async () => {
@@ -44,7 +48,7 @@ export async function examineServer(
     }
   })
   if (ready !== undefined) {
-    if ('url' in ready) await examineAddress(ready, chart, signal)
+    if ('url' in ready) await examineAddress(ready, chart, env, signal)
     else await examineProgram(ready, chart, signal)
   }
   const report = chart.report(server)
@@ -79,19 +83,26 @@ async function enclosed(config: StdioServerConfig): Promise<{ finding: Finding; 
   return { finding: { message: `bubblewrap ${ready.version} can make one${limits.join('')}` }, found }
 }
 
-async function examineAddress(config: HttpServerConfig, chart: Chart, signal: AbortSignal): Promise<void> {
-  const place = await chart.step('address', async () => readAddress(config.url))
+async function examineAddress(
+  config: HttpServerConfig,
+  chart: Chart,
+  env: ConfigEnvironment,
+  signal: AbortSignal,
+): Promise<void> {
+  const place = await chart.step('address', async () => readAddress(config.url, env))
+  const fetch = fetchIn(env)
   const headers = config.headers ?? {}
-  await chart.step('dns', () => needed(place, resolveName))
+  if (place?.proxy !== undefined) chart.skip('dns', `the proxy ${shownProxy(place.proxy)} resolves the name`)
+  else await chart.step('dns', () => needed(place, resolveName))
   await chart.step('tcp', () => needed(place, (at) => openPort(at, signal)))
   if (place?.url.protocol === 'http:') chart.skip('tls', 'the address is http')
   else await chart.step('tls', () => needed(place, (at) => greetTls(at, signal)))
-  const answer = await chart.step('http', () => needed(place, (at) => askHttp(at, headers, signal)))
+  const answer = await chart.step('http', () => needed(place, (at) => askHttp(at, headers, fetch, signal)))
   const known = Object.keys(headers).some((name) => /authorization|key|token|cookie/i.test(name))
   await chart.step('auth', async () => needed(answer, async (found) => judgeAccess(found, known)))
   let tried: Tried | undefined
   if (answer !== undefined && answer.status !== 401 && answer.status !== 403)
-    tried = await tryToConnect(http(config.url, { headers }), options(config, signal))
+    tried = await tryToConnect(http(config.url, { headers, fetch }), options(config, signal))
   await finish(chart, () => tried)
 }
 

@@ -139,7 +139,10 @@ export interface HostOptions {
   openPage?: (url: URL) => Promise<void>
   /** Asks for values that configurations want the person to type. Default: nobody is asked, and such a server fails. */
   askInput?: AskInput
-  /** Where variables of configurations are looked up when a server is started. Default `process.env`. */
+  /**
+   * Where variables of configurations are looked up when a server is started, and which proxy its connections go through
+   * (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Default `process.env`.
+   */
   env?: Readonly<Record<string, string | undefined>>
   /** What `${userHome}` stands for. Default: the home folder of the account. */
   home?: string
