@@ -269,6 +269,7 @@ class LiveHost implements Host {
 
   async start(): Promise<void> {
     this.#running.refuseWhenClosed()
+    await this.#launch.learn()
     await Promise.all([...this.#servers.values()].map((server) => server.start()))
   }
 
@@ -300,7 +301,10 @@ class LiveHost implements Host {
     const until = this.#running.until(signal)
     return this.#running.track(() =>
       examineServer(server, config, {
-        prepare: () => this.#launch.prepare(server, config, until),
+        prepare: async () => {
+          await this.#launch.learn()
+          return this.#launch.prepare(server, config, until)
+        },
         shown: (step) => this.#discretion.value(step),
         onStep,
         env: this.#env,

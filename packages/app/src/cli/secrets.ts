@@ -28,6 +28,7 @@ export function secretStore(io: SecretsIo): SecretStore {
     },
     ready: () => explained(store.ready()),
     names: () => explained(store.names()),
+    readable: async () => (await store.readable?.()) ?? [],
     get: (name) => explained(store.get(name)),
     set: (name, value) => explained(store.set(name, value)),
     remove: (name) => explained(store.remove(name)),

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import type { AskInput, HostOptions, LayeredConfig } from '@jackfield/host'
 import { credentialStore, type SecretsIo, secretStore } from './secrets.ts'
-import type { ConfigChoice } from './target.ts'
+import { type ConfigChoice, readLayers } from './target.ts'
 
 /** What a host takes from the configuration, and from where this program runs; the servers are not among it. */
 export function hostSettings(
@@ -23,6 +23,15 @@ export function hostSettings(
     secrets: secretStore(io),
     credentials: credentialStore(io),
     ...(askInput !== undefined && { askInput }),
+    // What other servers of the configuration are given is not shown either, nor kept in the log.
+    redactFor: async () => {
+      if (config !== undefined) return Object.values(config.servers)
+      // A command about an address or a program needs no file, also where one cannot be read.
+      return readLayers(options, io).then(
+        ({ servers }) => Object.values(servers),
+        () => [],
+      )
+    },
     startProjectServers: options.startWhatThisFolderNames === true,
   }
 }

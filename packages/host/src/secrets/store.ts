@@ -34,7 +34,11 @@ export function memorySecrets(): SecretStore {
 export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
   if (key.kind !== 'system') {
     const files = sealedFiles(folder, key)
-    return { ...secretStore(files.open, kinds[key.kind]), ready: async () => (await files.open()).ready() }
+    return {
+      ...secretStore(files.open, kinds[key.kind]),
+      ready: async () => (await files.open()).ready(),
+      readable: async () => (key.kind === 'keychain' ? [] : readableIn(files, key)),
+    }
   }
   const places = placesOf(folder, key)
   const inKeychain = secretStore(places.inKeychain.open, kinds.keychain)
@@ -66,6 +70,7 @@ export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
       const sealed = (await places.inKeychain.has(listName)) ? namesInKeychain() : []
       return [...new Set([...(await sealed), ...(await inFile.names())])].sort()
     },
+    readable: () => readableIn(places.inFile, key),
     get: async (name) => (await placeOf(name))?.get(name),
     set: async (name, value) => {
       refuseUnfit(name, value)
@@ -174,14 +179,29 @@ function onFirstUse<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
+/** The secrets in a folder; none where it or the file of its key does not exist, so that nothing is created. */
+async function readableIn(
+  files: SealedFiles,
+  key: Exclude<SecretKey, { kind: 'keychain' }>,
+): Promise<{ name: string; value: string }[]> {
+  if (!files.isThere() || (key.kind !== 'passphrase' && !existsSync(key.file))) return []
+  const store = await files.open()
+  const found = await Promise.all(
+    (await namesIn(store)).map(async (name) => ({ name, value: await store.get(keyOf(name)) })),
+  )
+  return found.flatMap(({ name, value }) => (value === undefined ? [] : [{ name, value }]))
+}
+
+async function namesIn(store: CredentialStore): Promise<string[]> {
+  const kept: unknown = JSON.parse((await store.get(listName)) ?? '[]')
+  return Array.isArray(kept) ? kept.filter((name) => typeof name === 'string') : []
+}
+
 /** Secrets as credentials of a store. */
 type Secrets = Omit<SecretStore, 'ready'>
 
 function secretStore(open: () => Promise<CredentialStore>, kind: string): Secrets {
-  const names = async (): Promise<string[]> => {
-    const kept: unknown = JSON.parse((await (await open()).get(listName)) ?? '[]')
-    return Array.isArray(kept) ? kept.filter((name) => typeof name === 'string') : []
-  }
+  const names = async (): Promise<string[]> => namesIn(await open())
   return {
     kind,
     names,

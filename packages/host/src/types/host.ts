@@ -165,6 +165,11 @@ export interface HostOptions {
   /** Milliseconds a call, read or other request may go without an answer or progress. Default 60 000. */
   callTimeoutMs?: number
   connect?: HostConnectOptions
+  /**
+   * Further configurations, whose servers are not connected: the secret values that they name are redacted too. Read once,
+   * before the first server is started.
+   */
+  redactFor?: () => Promise<Iterable<ServerConfig>>
   /** What is kept of the messages. The activity log is not meant: it is kept until it is pruned. */
   log?: LogSettings
   /** Who the host says it is to servers. */
