@@ -15,7 +15,7 @@ import { rootsMigration } from './roots-table.ts'
 import { samplingMigration } from './sampling-table.ts'
 import { advice, faultOf, StoreError, type StoreFault } from './store-error.ts'
 import { traceFactsMigration, traceMigration } from './trace-table.ts'
-import { trustMigration } from './trust-table.ts'
+import { trustMigration, trustRevisionsMigration } from './trust-table.ts'
 
 /** Statements that bring a store from one version to the next; the store's `user_version` counts those done. */
 const migrations: readonly string[] = [
@@ -156,6 +156,7 @@ const migrations: readonly string[] = [
   formMigration,
   rootsMigration,
   `${sealedMigration}${identityMigration}${traceFactsMigration}`,
+  trustRevisionsMigration,
 ]
 
 /**
