@@ -1,5 +1,6 @@
-import { Interruption } from './cli/exit.ts'
-import { run } from './cli/program.ts'
+import { ExitCode, Interruption } from './cli/exit.ts'
+import { run, wantsJson } from './cli/program.ts'
+import { whyUnwritable } from './cli/unreadable.ts'
 
 const stop = new AbortController()
 const listeners: (() => void)[] = []
@@ -19,11 +20,16 @@ function interrupt(): void {
 process.on('SIGINT', interrupt)
 process.on('SIGTERM', end)
 process.on('SIGHUP', end)
-// The reader of a pipe may leave before everything is written.
+// The reader of a pipe may leave before everything is written. Everything else, such as a full disk, is a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
-  throw error
+  const message = `Cannot write to stdout: ${whyUnwritable(error)}.`
+  const json = wantsJson(process.argv.slice(2))
+  process.stderr.write(json ? `${JSON.stringify({ error: { message } })}\n` : `${message}\n`)
+  process.exit(ExitCode.usage)
 })
+// Where stderr cannot be written, nothing can be said about it.
+process.stderr.on('error', () => {})
 
 process.exitCode = await run(process.argv.slice(2), {
   stdin: process.stdin,

@@ -1,7 +1,13 @@
-import { writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { begin, closedShop, jsonFile, onEverything, recorded, run, tempFolder } from './jackfield.ts'
+
+const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
 
 describe.concurrent('exit codes', () => {
   test.each([
@@ -150,6 +156,54 @@ describe.concurrent('exit codes', () => {
       stdout: expect.stringContaining('--args <json>'),
     })
     expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+})
+
+test.runIf(existsSync('/dev/full'))(
+  'stdout that cannot be written is one line on stderr and 2, with --json one object',
+  async () => {
+    const file = jsonFile({ mcpServers: {} })
+    const full = async (...words: string[]): Promise<{ code: number | null; stderr: string }> => {
+      const to = openSync('/dev/full', 'w')
+      const child = spawn(process.execPath, [bin, ...words], { stdio: ['ignore', to, 'pipe'] })
+      closeSync(to)
+      const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+      const stderr = await text(child.stderr ?? Readable.from([]))
+      return { code: await ended, stderr }
+    }
+    const message = 'Cannot write to stdout: no space is left on the device. Free some (ENOSPC).'
+    const words = ['config', 'list', '--config', file]
+    expect(await full(...words)).toEqual({ code: 2, stderr: `${message}\n` })
+    expect(await full(...words, '--json')).toEqual({
+      code: 2,
+      stderr: `${JSON.stringify({ error: { message } })}\n`,
+    })
+  },
+)
+
+describe.each(['modern', 'legacy'])('a question that cannot be asked (%s)', (era) => {
+  const server = fileURLToPath(new URL('sdk-asking-server.ts', import.meta.url))
+  const call = ['call', 'refund', '--no-store', '--era', era]
+  const shop = ['--', process.execPath, server]
+
+  test('ends the call with 1, and names --park, --answers and a terminal', async () => {
+    const { code, stderr } = await run([...call, ...shop])
+    expect(code).toBe(1)
+    expect(stderr).toContain(
+      'refund needs a question answered (elicitation), and nobody can be asked here. Give --park to leave it in the inbox, --answers FILE to answer from a file (jackfield help call), or run this in a terminal',
+    )
+  })
+
+  test('is answered by the file that the help shows', async () => {
+    const { stdout: help } = await run(['help', 'options'])
+    const [, shown = ''] = /where no person is there[^\n]*\n( {2}\{[\s\S]*?\n {2}\})/.exec(help) ?? []
+    const answers = JSON.parse(shown)
+    answers.elicitation.unshift({ match: 'Refund', action: 'accept', content: { ok: true } })
+    const { code, stdout } = await run([...call, '--answers', jsonFile(answers), ...shop])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'refunded: true\n' })
+    expect((await run(['help', 'call'])).stdout).toContain(shown)
+    const none = await run([...call, '--answers', jsonFile({ roots: 'deny' }), ...shop])
+    expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('has no "elicitation"') })
   })
 })
 
