@@ -16,6 +16,7 @@ import { oneLine, plain } from '../output/sanitize.ts'
 import { type Answers, answersSurface, modelsNamed } from '../surface/answers-file.ts'
 import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
 import { CliError, ExitCode } from './exit.ts'
+import { isAboutKey } from './failure.ts'
 import { type Io, isInteractive, type Output } from './io.ts'
 import { modelsInUse } from './models.ts'
 import { revisionsFor } from './revisions.ts'
@@ -228,8 +229,11 @@ function cannotConnect(
       ? ''
       : `\nIt wrote to stderr:\n  ${last.join('\n  ')}`
   const code = error?.code
-  const hint = wantedVariables(target, `${why}\n${said.join('')}`, io)
-  return new CliError(ExitCode.cannotConnect, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {
+  const noKey = isAboutKey(error?.data)
+  const hint = noKey ? '' : wantedVariables(target, `${why}\n${said.join('')}`, io)
+  // Nothing was connected to: the way to the secret has to be configured first.
+  const exitCode = noKey ? ExitCode.usage : ExitCode.cannotConnect
+  return new CliError(exitCode, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {
     ...(code !== undefined && { code }),
   })
 }

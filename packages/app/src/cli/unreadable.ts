@@ -14,8 +14,9 @@ const unwritable: Readonly<Record<string, string>> = {
 }
 
 /** Why something cannot be written. */
-export function whyUnwritable(error: NodeJS.ErrnoException): string {
-  const { code = '', message } = error
+export function whyUnwritable(error: Error): string {
+  const { message } = error
+  const code = 'code' in error ? String(error.code) : ''
   const reason = unwritable[code]
   return reason === undefined ? message : `${reason} (${code})`
 }

@@ -130,7 +130,8 @@ async function resolveText(
       return await partText(server, config, part, deps)
     } catch (error) {
       const { message } = error instanceof Error ? error : { message: String(error) }
-      throw new McpError('INVALID', `${field}: ${message}`, { cause: error })
+      const details = error instanceof McpError ? error.details : {}
+      throw new McpError('INVALID', `${field}: ${message}`, { cause: error, details })
     }
   })
   return texts.join('')

@@ -24,8 +24,12 @@ export function isAgreed(
   if (agreed === undefined || agreed.hash === definition.hash) return agreed !== undefined
   if (revision === undefined) return false
   const apart = new Set([...missingIn([revision]), ...missingIn(agreed.revisions)])
-  if (apart.size === 0) return false
-  return fingerprint(without(agreed.says, apart)) === fingerprint(without(definition.says, apart))
+  const before = without(agreed.says, apart)
+  const now = without(definition.says, apart)
+  // Where no member is left out, the hash of what the server said, secrets in it too, has decided.
+  const isWhole =
+    fingerprint(before) === fingerprint(agreed.says) && fingerprint(now) === fingerprint(definition.says)
+  return !isWhole && fingerprint(before) === fingerprint(now)
 }
 
 /**
