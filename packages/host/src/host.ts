@@ -307,6 +307,7 @@ class LiveHost implements Host {
         },
         shown: (step) => this.#discretion.value(step),
         onStep,
+        login: (given) => this.logins.of(server, given),
         env: this.#env,
         signal: until,
       }),

@@ -5,7 +5,16 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { begin, closedShop, jsonFile, onEverything, recorded, run, tempFolder } from './jackfield.ts'
+import {
+  begin,
+  closedShop,
+  everything,
+  jsonFile,
+  onEverything,
+  recorded,
+  run,
+  tempFolder,
+} from './jackfield.ts'
 
 const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
 
@@ -205,6 +214,24 @@ describe.each(['modern', 'legacy'])('a question that cannot be asked (%s)', (era
     const none = await run([...call, '--answers', jsonFile({ roots: 'deny' }), ...shop])
     expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('has no "elicitation"') })
   })
+})
+
+test('a server that a name with a tool begins with is named alone, and a base64 value is a value', async () => {
+  const [command, ...args] = everything
+  const config = ['--no-store', '--config', jsonFile({ mcpServers: { everything: { command, args } } })]
+  const none = await run(['call', 'nosuch.echo', 'hi', ...config])
+  expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('has no server "nosuch".') })
+  const encoded = await run(['call', 'everything.echo', 'aGVsbG8=', ...config])
+  expect(encoded).toMatchObject({ code: 0, stdout: 'Echo: aGVsbG8=\n' })
+  expect((await run(['call', 'everything.echo', 'message=', ...config])).stdout).toBe('Echo: \n')
+})
+
+test('trust --check fails with 3 where a server could not be reached, and names it', async () => {
+  const file = jsonFile({ mcpServers: { gone: { url: 'http://127.0.0.1:9/mcp' } } })
+  const store = join(tempFolder(), 'st.db')
+  const { code, stderr } = await run(['trust', '--check', '--store', store, '--config', file])
+  expect(code).toBe(3)
+  expect(stderr).toContain('gone was not checked: ')
 })
 
 test('a Node that is too old is told so in one line', async () => {

@@ -1,6 +1,7 @@
 import { http } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import type { ConfigEnvironment } from '../config/index.ts'
+import type { Login } from '../login/index.ts'
 import { fetchIn, shownProxy } from '../network/index.ts'
 import { type Boxed, sandboxed, sandboxReady } from '../sandbox/index.ts'
 import type {
@@ -21,6 +22,8 @@ export interface ExamineOptions {
   /** A step as it may be shown. */
   shown: (step: DoctorStep) => DoctorStep
   onStep?: ((step: DoctorStep) => void) | undefined
+  /** The credentials that are kept for a server; undefined where it is given others. */
+  login: (config: HttpServerConfig) => Promise<Login | undefined>
   /** Which proxy an address is reached through. */
   env: ConfigEnvironment
   signal: AbortSignal
@@ -34,7 +37,7 @@ const keptChars = 4_096
 export async function examineServer(
   server: string,
   config: ServerConfig,
-  { prepare, shown, onStep, env, signal }: ExamineOptions,
+  { prepare, shown, onStep, login, env, signal }: ExamineOptions,
 ): Promise<DoctorReport> {
   const chart = new Chart((step) => onStep?.(shown(step)))
   const ready = await chart.step('variables', async () => {
@@ -48,7 +51,7 @@ export async function examineServer(
     }
   })
   if (ready !== undefined) {
-    if ('url' in ready) await examineAddress(ready, chart, env, signal)
+    if ('url' in ready) await examineAddress(ready, chart, { login, env, signal })
     else await examineProgram(ready, chart, signal)
   }
   const report = chart.report(server)
@@ -86,8 +89,7 @@ async function enclosed(config: StdioServerConfig): Promise<{ finding: Finding; 
 async function examineAddress(
   config: HttpServerConfig,
   chart: Chart,
-  env: ConfigEnvironment,
-  signal: AbortSignal,
+  { login, env, signal }: Pick<ExamineOptions, 'login' | 'env' | 'signal'>,
 ): Promise<void> {
   const place = await chart.step('address', async () => readAddress(config.url, env))
   const fetch = fetchIn(env)
@@ -99,8 +101,18 @@ async function examineAddress(
   else await chart.step('tls', () => needed(place, (at) => greetTls(at, signal)))
   const answer = await chart.step('http', () => needed(place, (at) => askHttp(at, headers, fetch, signal)))
   const known = Object.keys(headers).some((name) => /authorization|key|token|cookie/i.test(name))
-  await chart.step('auth', async () => needed(answer, async (found) => judgeAccess(found, known)))
   let tried: Tried | undefined
+  const signedIn = answer?.status === 401 ? await login(config) : undefined
+  if (signedIn !== undefined) {
+    const { auth } = signedIn
+    const target = http(config.url, { headers, fetch, auth })
+    tried = await signedIn.during('quietly', () => tryToConnect(target, options(config, signal)))
+  }
+  await chart.step('auth', async () =>
+    tried?.client === undefined
+      ? needed(answer, async (found) => judgeAccess(found, known))
+      : { finding: { message: 'the kept login is accepted' }, found: true },
+  )
   if (answer !== undefined && answer.status !== 401 && answer.status !== 403)
     tried = await tryToConnect(http(config.url, { headers, fetch }), options(config, signal))
   await finish(chart, () => tried)
