@@ -27,15 +27,18 @@ export class CliError extends Error {
   readonly exitCode: ExitCode
   /** The protocol's or the SDK's own code, where there is one. */
   readonly code: number | string | undefined
+  /** Facts for `--json`. */
+  readonly data: unknown
 
   constructor(
     exitCode: ExitCode,
     message: string,
-    options: { cause?: unknown; code?: number | string } = {},
+    options: { cause?: unknown; code?: number | string; data?: unknown } = {},
   ) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     this.exitCode = exitCode
     this.code = options.code
+    this.data = options.data
   }
 }
 

@@ -19,8 +19,13 @@ export function failureOf(error: unknown, interrupted?: ExitCode): Failure {
     return { exitCode: interrupted, message: isExplained ? plain(error.message) : 'Interrupted.' }
   }
   if (error instanceof CliError) {
-    const { exitCode, code } = error
-    return { exitCode, message: plain(error.message), ...(code !== undefined && { code }) }
+    const { exitCode, code, data } = error
+    return {
+      exitCode,
+      message: plain(error.message),
+      ...(code !== undefined && { code }),
+      ...(data !== undefined && { data }),
+    }
   }
   if (error instanceof RpcError) {
     return {

@@ -226,6 +226,15 @@ test('a server that a name with a tool begins with is named alone, and a base64 
   expect((await run(['call', 'everything.echo', 'message=', ...config])).stdout).toBe('Echo: \n')
 })
 
+test('a name of a server that stands twice in one file is refused, with both lines', async () => {
+  const file = join(tempFolder(), 'config.json')
+  const entry = '{ "url": "http://127.0.0.1:9/mcp" }'
+  writeFileSync(file, `{ "mcpServers": {\n  "a": ${entry},\n  "b": ${entry},\n  "a": ${entry}\n} }`)
+  const { code, stderr } = await run(['tools', 'a', '--no-store', '--config', file])
+  expect(code).toBe(2)
+  expect(stderr).toContain('names the server "a" twice, on lines 2 and 4. Rename or remove one of them')
+})
+
 test('trust --check fails with 3 where a server could not be reached, and names it', async () => {
   const file = jsonFile({ mcpServers: { gone: { url: 'http://127.0.0.1:9/mcp' } } })
   const store = join(tempFolder(), 'st.db')
