@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import type { AskInput, HostOptions, LayeredConfig } from '@jackfield/host'
+import { type AskInput, configFiles, type HostOptions, type LayeredConfig } from '@jackfield/host'
 import { credentialStore, type SecretsIo, secretStore } from './secrets.ts'
-import { type ConfigChoice, readLayers } from './target.ts'
+import { type ConfigChoice, layersOf, readLayers } from './target.ts'
 
 /** What a host takes from the configuration, and from where this program runs; the servers are not among it. */
 export function hostSettings(
@@ -27,6 +28,7 @@ export function hostSettings(
     redactFor: async () => {
       if (config !== undefined) return Object.values(config.servers)
       // A command about an address or a program needs no file, also where one cannot be read.
+      if (!configFiles(layersOf(options, io)).some(({ file }) => existsSync(file))) return []
       return readLayers(options, io).then(
         ({ servers }) => Object.values(servers),
         () => [],

@@ -192,7 +192,7 @@ onLinux('a secret that is sealed with another key is named, with what to do', { 
   )
 })
 
-onLinux.skipIf(bubblewrap === undefined)(
+test.runIf(process.platform === 'linux' && bubblewrap !== undefined)(
   'secrets are read where nothing can be written, and what cannot be written is named',
   { timeout },
   async () => {
