@@ -1,26 +1,35 @@
-import { run } from './cli/program.ts'
+import { ExitCode, Interruption } from './cli/exit.ts'
+import { run, wantsJson } from './cli/program.ts'
+import { whyUnwritable } from './cli/unreadable.ts'
 
 const stop = new AbortController()
 const listeners: (() => void)[] = []
-let interrupts = 0
+function end(signal: NodeJS.Signals): void {
+  const interruption = new Interruption(signal)
+  // A second signal does not wait for servers to close.
+  if (stop.signal.aborted) process.exit(interruption.exitCode)
+  stop.abort(interruption)
+  // A command that reads from a pipe would wait for its end.
+  if (!process.stdin.isTTY) process.stdin.destroy()
+}
 function interrupt(): void {
   const listener = listeners.at(-1)
-  if (listener !== undefined) {
-    listener()
-    return
-  }
-  interrupts += 1
-  stop.abort(new Error('Interrupted'))
-  // Someone who presses it again does not want to wait for a tidy end.
-  if (interrupts > 1) process.exit(130)
+  if (listener === undefined) end('SIGINT')
+  else listener()
 }
 process.on('SIGINT', interrupt)
-process.on('SIGTERM', () => stop.abort(new Error('Ended')))
-// The reader of a pipe may leave before everything is written.
+process.on('SIGTERM', end)
+process.on('SIGHUP', end)
+// The reader of a pipe may leave before everything is written. Everything else, such as a full disk, is a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
-  throw error
+  const message = `Cannot write to stdout: ${whyUnwritable(error)}.`
+  const json = wantsJson(process.argv.slice(2))
+  process.stderr.write(json ? `${JSON.stringify({ error: { message } })}\n` : `${message}\n`)
+  process.exit(ExitCode.usage)
 })
+// Where stderr cannot be written, nothing can be said about it.
+process.stderr.on('error', () => {})
 
 process.exitCode = await run(process.argv.slice(2), {
   stdin: process.stdin,
@@ -40,3 +49,5 @@ process.exitCode = await run(process.argv.slice(2), {
 })
 // A terminal that was read from would keep the process waiting.
 if (process.stdin.isTTY) process.stdin.unref()
+// Nothing that is left keeps a command alive that a signal ended.
+if (stop.signal.aborted) process.exit()

@@ -13,6 +13,7 @@ import { fingerprint } from './json.ts'
 import { Discretion, Launch, reconfigure } from './launch/index.ts'
 import { createLibrary, ResourceTexts } from './library/index.ts'
 import { LoginRoom } from './login/index.ts'
+import { authNetworkIn, fetchIn } from './network/index.ts'
 import { ParkedSecrets, Parking } from './parked/index.ts'
 import { createPolicyRoom, type ServerDefinitions, saysReadOnly, toolDefinition } from './policy/index.ts'
 import { createResults } from './results/index.ts'
@@ -42,6 +43,7 @@ class LiveHost implements Host {
   readonly #servers = new Map<string, ServerConnection>()
   readonly #discretion = new Discretion()
   readonly #launch: Launch
+  readonly #env: NonNullable<HostOptions['env']>
   readonly secrets: Host['secrets']
   readonly consents: Host['consents']
   readonly logins: LoginRoom
@@ -79,8 +81,16 @@ class LiveHost implements Host {
 
   constructor(options: HostOptions) {
     const { redactor } = this.#discretion
+    const { env = process.env } = options
     this.#store = withoutKeptSecrets(openStore(options.store ?? ':memory:', options.log), redactor)
-    this.trace = createTrace(this, this.#origins, redactor, () => this.#store.trace, options.log)
+    this.trace = createTrace(
+      this,
+      this.#origins,
+      redactor,
+      () => this.#store.trace,
+      options.log,
+      fetchIn(env),
+    )
     this.#recorder = createRecorder(this.#discretion.log(this.#store.activity), {
       row: (row) => this.#events.emit({ type: 'activity', row }),
       failed: (error) => process.emitWarning(`An activity could not be written: ${reasonOf(error)}`),
@@ -95,6 +105,7 @@ class LiveHost implements Host {
       },
     })
     this.library = createLibrary(this, (event) => this.#events.emit(event), this.#texts)
+    this.#env = env
     this.connections = this.#states
     this.#safe = new ParkedSecrets({
       redactor: this.#discretion.redactor,
@@ -147,6 +158,7 @@ class LiveHost implements Host {
     this.logins = new LoginRoom({
       store: options.credentials,
       open: options.openPage,
+      network: authNetworkIn(env),
       asker: this.inbox,
       recorder: this.#recorder,
       redactor: this.#discretion.redactor,
@@ -270,6 +282,7 @@ class LiveHost implements Host {
 
   async start(): Promise<void> {
     this.#running.refuseWhenClosed()
+    await this.#launch.learn()
     await Promise.all([...this.#servers.values()].map((server) => server.start()))
   }
 
@@ -301,9 +314,14 @@ class LiveHost implements Host {
     const until = this.#running.until(signal)
     return this.#running.track(() =>
       examineServer(server, config, {
-        prepare: () => this.#launch.prepare(server, config, until),
+        prepare: async () => {
+          await this.#launch.learn()
+          return this.#launch.prepare(server, config, until)
+        },
         shown: (step) => this.#discretion.value(step),
         onStep,
+        login: (given) => this.logins.of(server, given),
+        env: this.#env,
         signal: until,
       }),
     )

@@ -204,7 +204,7 @@ export async function hold(
     tellLeft(state, talkFace, store)
     // At a terminal, the person saw it and could go on.
     if (interactive) return ExitCode.done
-    if (failed !== undefined) return failureOf(failed, false).exitCode
+    if (failed !== undefined) return failureOf(failed).exitCode
     return isCut ? ExitCode.toolError : ExitCode.done
   } finally {
     end()

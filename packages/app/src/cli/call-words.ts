@@ -20,7 +20,8 @@ export function splitCall(word: string): { name: string; inside: string } | unde
  * order of the schema, that have no value yet. `inside`: the text between the parentheses of `add(a: 1, b: 2)`.
  */
 export function namedWords(words: readonly string[], schema: JsonSchema, inside = ''): string[] {
-  const written = [...writtenInside(inside), ...words.map(writtenWord)]
+  const known = typeof schema.properties === 'object' && schema.properties !== null ? schema.properties : {}
+  const written = [...writtenInside(inside), ...words.map((word) => writtenWord(word, known))]
   const taken = new Set(written.flatMap(({ key }) => (key === undefined ? [] : [key])))
   const required = Array.isArray(schema.required)
     ? schema.required.filter((key) => typeof key === 'string')
@@ -36,9 +37,11 @@ export function namedWords(words: readonly string[], schema: JsonSchema, inside 
   })
 }
 
-function writtenWord(word: string): Written {
+function writtenWord(word: string, known: object): Written {
   const equals = word.indexOf('=')
-  if (equals === -1) return { json: false, text: word }
+  // Base64 ends in `=`: what is no argument of the tool, with nothing after it, is a value.
+  const isValue = /^[^=:]+={1,2}$/.test(word) && !Object.hasOwn(known, word.replace(/=+$/, ''))
+  if (equals === -1 || (isValue && word.length % 4 === 0)) return { json: false, text: word }
   const json = word[equals - 1] === ':'
   const key = word.slice(0, json ? equals - 1 : equals)
   if (key === '') throw usageError(`"${oneLine(word, 60)}" names no argument. Write key=value, or key:=json.`)

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { ConfigCommandOptions } from '../commands/config.ts'
 import type { ExitCode } from './exit.ts'
 import type { Io, Output } from './io.ts'
-import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import { jsonOption, noStoreOption, storeOption, withConfigOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
 
 /** Where one run of a command writes, and how it says that it is done. */
@@ -19,6 +19,7 @@ export function addConfigCommands(program: Command, io: Io, begin: (json: boolea
   const ofConfig = (made: Command, description: string, work: () => Promise<Work>): void => {
     withConfigOptions(made.description(description))
       .addOption(storeOption())
+      .addOption(noStoreOption())
       .addOption(jsonOption())
       .argument('[words...]')
       .action(async (words: string[], options: ConfigCommandOptions) => {

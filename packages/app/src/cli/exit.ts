@@ -11,8 +11,12 @@ export const ExitCode = {
   protocol: 4,
   /** What the server says is not as agreed to, and out of use until the person accepts it. */
   outOfUse: 5,
-  /** Interrupted with Ctrl+C. */
+  /** Ended by SIGHUP: its terminal closed. The codes of signals are 128 and the number of the signal. */
+  hungUp: 129,
+  /** Ended by SIGINT: Ctrl+C. */
   interrupted: 130,
+  /** Ended by SIGTERM. */
+  terminated: 143,
 } as const
 
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
@@ -23,16 +27,41 @@ export class CliError extends Error {
   readonly exitCode: ExitCode
   /** The protocol's or the SDK's own code, where there is one. */
   readonly code: number | string | undefined
+  /** Facts for `--json`. */
+  readonly data: unknown
 
   constructor(
     exitCode: ExitCode,
     message: string,
-    options: { cause?: unknown; code?: number | string } = {},
+    options: { cause?: unknown; code?: number | string; data?: unknown } = {},
   ) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     this.exitCode = exitCode
     this.code = options.code
+    this.data = options.data
   }
+}
+
+/** The reason of `Io.signal` where a signal of the system ends the command. */
+export class Interruption extends Error {
+  override readonly name: string = 'Interruption'
+  readonly exitCode: ExitCode
+
+  constructor(signal: NodeJS.Signals) {
+    super(`Ended by ${signal}`)
+    this.exitCode =
+      signal === 'SIGTERM'
+        ? ExitCode.terminated
+        : signal === 'SIGHUP'
+          ? ExitCode.hungUp
+          : ExitCode.interrupted
+  }
+}
+
+/** The exit code of a command whose signal aborted; undefined where it did not. */
+export function interruptedBy({ aborted, reason }: AbortSignal): ExitCode | undefined {
+  if (!aborted) return undefined
+  return reason instanceof Interruption ? reason.exitCode : ExitCode.interrupted
 }
 
 /** The person wrote something that cannot be; the message says what and how it should be. */

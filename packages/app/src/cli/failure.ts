@@ -2,6 +2,7 @@ import { asStoreError, ModelError } from '@jackfield/host'
 import { McpError, RpcError } from '@jackfield/sdk'
 import { plain } from '../output/sanitize.ts'
 import { CliError, ExitCode } from './exit.ts'
+import { whyUnwritable } from './unreadable.ts'
 
 /** What a failed command tells: the exit code, a message safe to print, and the protocol's own code where there is one. */
 export interface Failure {
@@ -11,12 +12,20 @@ export interface Failure {
   data?: unknown
 }
 
-/** Reads any error as a failure of the command. */
-export function failureOf(error: unknown, interrupted: boolean): Failure {
-  if (interrupted) return { exitCode: ExitCode.interrupted, message: 'Interrupted.' }
+/** Reads any error as a failure of the command. `interrupted`: the exit code, where a signal ended it. */
+export function failureOf(error: unknown, interrupted?: ExitCode): Failure {
+  if (interrupted !== undefined) {
+    const isExplained = error instanceof CliError && error.exitCode === ExitCode.interrupted
+    return { exitCode: interrupted, message: isExplained ? plain(error.message) : 'Interrupted.' }
+  }
   if (error instanceof CliError) {
-    const { exitCode, code } = error
-    return { exitCode, message: plain(error.message), ...(code !== undefined && { code }) }
+    const { exitCode, code, data } = error
+    return {
+      exitCode,
+      message: plain(error.message),
+      ...(code !== undefined && { code }),
+      ...(data !== undefined && { data }),
+    }
   }
   if (error instanceof RpcError) {
     return {
@@ -26,6 +35,8 @@ export function failureOf(error: unknown, interrupted: boolean): Failure {
       ...(error.data !== undefined && { data: error.data }),
     }
   }
+  if (error instanceof McpError && isAboutKey(error.details))
+    return { exitCode: ExitCode.usage, message: plain(error.message), code: error.code }
   if (error instanceof McpError) {
     const text = plain(error.message).replace(/\b(\d+) ms\b/g, (_, ms: string) => inSeconds(Number(ms)))
     const connecting =
@@ -47,8 +58,22 @@ export function failureOf(error: unknown, interrupted: boolean): Failure {
   }
   if (error instanceof ModelError)
     return { exitCode: ExitCode.toolError, message: plain(error.message), code: error.kind }
+  const unwritten = whyNotWritten(error)
+  if (unwritten !== undefined) return { exitCode: ExitCode.usage, message: plain(unwritten) }
   const message = error instanceof Error ? error.message : String(error)
   return { exitCode: ExitCode.toolError, message: plain(message) }
+}
+
+/** Whether the facts of a failure say that a secret could not be had for want of its key. */
+export function isAboutKey(facts: unknown): boolean {
+  return typeof facts === 'object' && facts !== null && ('keychain' in facts || 'sealed' in facts)
+}
+
+/** What a failure to write a file says; undefined for every other error. */
+function whyNotWritten(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || !('path' in error)) return undefined
+  if (!['EROFS', 'ENOSPC', 'EDQUOT', 'EACCES'].includes(String(error.code))) return undefined
+  return `Cannot write ${String(error.path)}: ${whyUnwritable(error)}. XDG_DATA_HOME names another data folder.`
 }
 
 function inSeconds(ms: number): string {

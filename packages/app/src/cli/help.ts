@@ -42,6 +42,21 @@ provider below whose variables are set. A variable in the second column is neede
   OPENAI_COMPATIBLE_BASE_URL=http://127.0.0.1:8000/v1 jackfield chat --model compatible/qwen3
   jackfield chat --model ollama/llama3.2`
 
+/** The form of an answers file, in the help of commands with `--answers`. */
+export const answersHelp = `
+An answers file (--answers FILE) answers what servers ask where no person is there. Of a list, the first entry that matches is used:
+  {
+    "elicitation": [
+      { "match": "Which seat", "action": "accept", "content": { "seat": "12A" } },
+      { "action": "decline" }
+    ],
+    "sampling": [{ "match": "/summar/i", "model": "offline" }, { "text": "No comment." }],
+    "approvals": [{ "tool": "search", "verdict": "allow" }],
+    "roots": "deny"
+  }
+"match" is a part of the question, or /a regular expression/flags; an entry without it matches every question. What the file has
+no entry for is not asked: --park leaves questions in the inbox instead.`
+
 /** Puts every command of the program under its heading. */
 export function groupCommands(program: Command): void {
   const rank = new Map(headings.flatMap(([, commands]) => commands).map((name, at) => [name, at]))

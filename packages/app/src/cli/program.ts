@@ -7,9 +7,9 @@ import { exactJson } from '../output/exact.ts'
 import type { ContentOptions } from '../output/formats.ts'
 import type { StartOptions } from '../start/command.ts'
 import { addConfigCommands } from './config-commands.ts'
-import { ExitCode, usageError } from './exit.ts'
+import { ExitCode, interruptedBy, usageError } from './exit.ts'
 import { addGatewayCommands } from './gateway-commands.ts'
-import { completeHelp, groupCommands, modelHelp } from './help.ts'
+import { answersHelp, completeHelp, groupCommands, modelHelp } from './help.ts'
 import { addInstallCommands } from './install-commands.ts'
 import { createOutput, type Io } from './io.ts'
 import { addLogCommands } from './log-commands.ts'
@@ -47,10 +47,24 @@ row in the activity log (jackfield activity), kept in ~/.local/share/jackfield u
 store cannot be opened, a command fails before it starts anything; --no-store runs it without one.
 
 Arguments are values in the order of the required ones, or key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file, key=@- those of stdin.
-Exit codes: 0 done; 1 the tool failed or was refused, or a conversation was cut short; 2 wrong usage, no usable
+Exit codes: 0 done; 1 the tool failed, was refused, or asked what nobody could be asked here, or a conversation was cut short; 2 wrong usage, no usable
 store, or a server that is not configured; 3 cannot connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 what the server says changed and
-is out of use until you accept it (jackfield trust); 130 interrupted. With --json, a failure is one object on stderr:
+is out of use until you accept it (jackfield trust); 129, 130 and 143 ended by SIGHUP, Ctrl+C and SIGTERM, also where
+the command runs until then, as watch does. With --json, a failure is one object on stderr:
 {"error":{"message":"…"}}.`
+
+/** Whether a command line wants its failure as JSON, also where it cannot be read otherwise. */
+export function wantsJson(argv: readonly string[]): boolean {
+  const dashes = argv.indexOf('--')
+  const own = dashes === -1 ? argv : argv.slice(0, dashes)
+  // Elsewhere, --output names a file.
+  const hasFormat = ['call', 'read', 'prompt'].includes(own[0] ?? '')
+  return own.some(
+    (word, n) =>
+      word === '--json' ||
+      (hasFormat && (word === '--output=json' || (word === '--output' && own[n + 1] === 'json'))),
+  )
+}
 
 /** Runs one command line and gives its exit code. Everything a person should see is written by then. */
 export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
@@ -59,13 +73,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   const command = dashes === -1 ? undefined : argv.slice(dashes + 1)
   let code: ExitCode = ExitCode.done
   let json = false
-  // Elsewhere, --output names a file.
-  const hasFormat = ['call', 'read', 'prompt'].includes(own[0] ?? '')
-  const wantsJson = own.some(
-    (word, n) =>
-      word === '--json' ||
-      (hasFormat && (word === '--output=json' || (word === '--output' && own[n + 1] === 'json'))),
-  )
+  const isJson = wantsJson(own)
   const program = new Command('jackfield')
     .description(about)
     .version(version)
@@ -75,7 +83,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => {
-        if (!wantsJson) io.stderr.write(text)
+        if (!isJson) io.stderr.write(text)
       },
     })
     .exitOverride()
@@ -162,7 +170,8 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
         .option(
           '--park',
           'leave questions in the inbox and wait until they are answered with jackfield respond',
-        ),
+        )
+        .addHelpText('after', answersHelp),
   )
   server(
     'read <target> <uri>',
@@ -310,27 +319,30 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
 
   const shared = withSharedOptions(
     program.command('options').usage(' ').description('Show options shared by most commands'),
-  ).action(() => shared.outputHelp())
+  )
+    .addHelpText('after', answersHelp)
+    .action(() => shared.outputHelp())
 
   groupCommands(program)
   completeHelp(program, shared)
   try {
     await program.parseAsync([...own], { from: 'user' })
-    return code
+    // Also a command that runs until it is ended, as watch does: a script sees what ended it.
+    return interruptedBy(io.signal) ?? code
   } catch (error) {
     // Commander has already written its message, or the help that was asked for.
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return ExitCode.done
-      if (wantsJson) {
+      if (isJson) {
         const message = error.message.replace(/^error: /, '')
         io.stderr.write(`${exactJson({ error: { message } })}\n`)
       }
       return ExitCode.usage
     }
     const { failureOf } = await import('./failure.ts')
-    const failure = failureOf(error, io.signal.aborted)
+    const failure = failureOf(error, interruptedBy(io.signal))
     const { exitCode, ...told } = failure
-    io.stderr.write(json || wantsJson ? `${exactJson({ error: told })}\n` : `${failure.message}\n`)
+    io.stderr.write(json || isJson ? `${exactJson({ error: told })}\n` : `${failure.message}\n`)
     return exitCode
   }
 }

@@ -22,15 +22,22 @@ export type SecretsIo = Pick<Io, 'env' | 'cwd' | 'stderr'>
  */
 export function secretStore(io: SecretsIo): SecretStore {
   const store = sealedSecrets(join(dataFolder(io), 'secrets'), keyFrom(io))
+  const isRequired = io.env.JACKFIELD_KEYCHAIN === 'required' && store.kind.includes('keychain')
+  /** A keychain that is required and missing is an error, and not an empty store. */
+  const opened = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (isRequired) await explained(store.ready())
+    return explained(work())
+  }
   return {
     get kind() {
       return store.kind
     },
     ready: () => explained(store.ready()),
-    names: () => explained(store.names()),
-    get: (name) => explained(store.get(name)),
+    names: () => opened(() => store.names()),
+    readable: async () => (await store.readable?.()) ?? [],
+    get: (name) => opened(() => store.get(name)),
     set: (name, value) => explained(store.set(name, value)),
-    remove: (name) => explained(store.remove(name)),
+    remove: (name) => opened(() => store.remove(name)),
   }
 }
 
@@ -52,7 +59,7 @@ async function explained<T>(work: Promise<T>): Promise<T> {
     if (!(error instanceof McpError) || error.details['keychain'] === undefined) throw error
     if (error.message.includes('JACKFIELD_PASSPHRASE')) throw error
     const how =
-      'Set JACKFIELD_PASSPHRASE, or JACKFIELD_KEY_FILE to a file that is made for you. What is sealed with the key in the keychain can only be read with it'
+      'Set JACKFIELD_PASSPHRASE, or JACKFIELD_KEY_FILE to a file that is made for you. Without JACKFIELD_KEYCHAIN=required, a system without a keychain keeps the key in a file of the data folder. What is sealed with the key in the keychain can only be read with it'
     throw new McpError(error.code, `${error.message}. ${how}.`, { cause: error, details: error.details })
   }
 }

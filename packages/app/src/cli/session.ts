@@ -17,6 +17,7 @@ import { createWarnings, type Warnings } from '../output/warnings.ts'
 import { type Answers, answersSurface, modelsNamed } from '../surface/answers-file.ts'
 import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
 import { CliError, ExitCode } from './exit.ts'
+import { isAboutKey } from './failure.ts'
 import { type Io, isInteractive, type Output } from './io.ts'
 import { modelsInUse } from './models.ts'
 import { revisionsFor } from './revisions.ts'
@@ -246,8 +247,11 @@ function cannotConnect(
       ? ''
       : `\nIt wrote to stderr:\n  ${last.join('\n  ')}`
   const code = error?.code
-  const hint = wantedVariables(target, `${why}\n${said.join('')}`, io)
-  return new CliError(ExitCode.cannotConnect, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {
+  const noKey = isAboutKey(error?.data)
+  const hint = noKey ? '' : wantedVariables(target, `${why}\n${said.join('')}`, io)
+  // Nothing was connected to: the way to the secret has to be configured first.
+  const exitCode = noKey ? ExitCode.usage : ExitCode.cannotConnect
+  return new CliError(exitCode, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {
     ...(code !== undefined && { code }),
   })
 }

@@ -1,7 +1,14 @@
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import type { AskInput, HostOptions, LayeredConfig, SamplingSettings } from '@jackfield/host'
+import {
+  type AskInput,
+  configFiles,
+  type HostOptions,
+  type LayeredConfig,
+  type SamplingSettings,
+} from '@jackfield/host'
 import { credentialStore, type SecretsIo, secretStore } from './secrets.ts'
-import type { ConfigChoice } from './target.ts'
+import { type ConfigChoice, layersOf, readLayers } from './target.ts'
 
 /** What a host takes from the configuration, and from where this program runs; the servers are not among it. */
 export function hostSettings(
@@ -24,6 +31,16 @@ export function hostSettings(
     secrets: secretStore(io),
     credentials: credentialStore(io),
     ...(askInput !== undefined && { askInput }),
+    // What other servers of the configuration are given is not shown either, nor kept in the log.
+    redactFor: async () => {
+      if (config !== undefined) return Object.values(config.servers)
+      // A command about an address or a program needs no file, also where one cannot be read.
+      if (!configFiles(layersOf(options, io)).some(({ file }) => existsSync(file))) return []
+      return readLayers(options, io).then(
+        ({ servers }) => Object.values(servers),
+        () => [],
+      )
+    },
     startProjectServers: options.startWhatThisFolderNames === true,
   }
 }

@@ -83,7 +83,8 @@ export async function takeTarget(
   }
   if (/^https?:\/\//i.test(given)) return { target: urlTarget(given, options.header ?? []), rest }
   const { name, tool } = await splitName(given, options, io)
-  return { target: await configured(name, options, io), rest: tool === undefined ? rest : [tool, ...rest] }
+  const target = await configured(tool === undefined ? serverIn(name) : name, name, options, io)
+  return { target, rest: tool === undefined ? rest : [tool, ...rest] }
 }
 
 /** `server.tool` as both words, where no server has all of it as its name and one has its beginning. */
@@ -103,6 +104,11 @@ async function splitName(
     if (tool !== '' && Object.hasOwn(servers, name)) return { name, tool }
   }
   return { name: given }
+}
+
+/** The part of `server.tool` that would be the server, where no server has all of it as its name. */
+function serverIn(given: string): string {
+  return /^(.+?)(?:[.]|__)[^.]+$/.exec(given)?.[1] ?? given
 }
 
 /** The variables of `--env`; `bare` gives the value of one that is written without. */
@@ -176,7 +182,8 @@ export function problemLine({ file, line, path, message }: LayeredConfig['proble
   return oneLine(`${at}: ${path === '' ? '' : `${path} `}${message}`)
 }
 
-async function configured(name: string, options: TargetOptions, io: Io): Promise<Target> {
+/** `missing`: what a message calls the server where none has the name. */
+async function configured(missing: string, name: string, options: TargetOptions, io: Io): Promise<Target> {
   const config = await readLayers(options, io)
   if (config.files.length === 0) {
     throw usageError(
@@ -197,7 +204,7 @@ async function configured(name: string, options: TargetOptions, io: Io): Promise
   if (broken !== undefined) throw usageError(problemLine(broken))
   const known = Object.keys(config.servers)
   const has = known.length === 0 ? 'It names none.' : `It names: ${known.join(', ')}.`
-  throw usageError(`${config.files.map(({ file }) => file).join(', ')} has no server "${name}". ${has}`)
+  throw usageError(`${config.files.map(({ file }) => file).join(', ')} has no server "${missing}". ${has}`)
 }
 
 function urlTarget(text: string, headers: string[]): Target {

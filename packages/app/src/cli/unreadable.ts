@@ -5,6 +5,22 @@ const reasons: Readonly<Record<string, string>> = {
   EACCES: 'you may not read it',
 }
 
+const unwritable: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space is left on the device. Free some',
+  EDQUOT: 'the quota of this user is used up. Free some space',
+  EROFS: 'the file system is read-only',
+  EIO: 'the device failed, or the terminal is closed',
+  EACCES: 'you may not write there',
+}
+
+/** Why something cannot be written. */
+export function whyUnwritable(error: Error): string {
+  const { message } = error
+  const code = 'code' in error ? String(error.code) : ''
+  const reason = unwritable[code]
+  return reason === undefined ? message : `${reason} (${code})`
+}
+
 /** Why a file cannot be read, without the path again and the names of system calls. */
 export function whyUnreadable(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

@@ -1,5 +1,5 @@
-import type { Decision } from '@jackfield/host'
-import type { JsonObject, Tool } from '@jackfield/sdk'
+import type { Decision, Failure } from '@jackfield/host'
+import type { CallToolResult, JsonObject, Tool } from '@jackfield/sdk'
 import {
   argumentsFrom,
   jsonArguments,
@@ -49,19 +49,38 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
       output.note(`! ${oneLine(name)} names no argument "${oneLine(key)}". It is sent all the same.`)
   }
   const line = progressLine(io.stderr)
+  let asked = false
   host.on((event) => {
     if (event.type === 'progress') line.report(event)
-    else if (event.type === 'question') line.clear()
+    else if (event.type === 'question') {
+      asked = true
+      line.clear()
+    }
   })
-  // Who interrupts a call that waits for an answer leaves it in the inbox, where ending the call would withdraw it.
-  const resume = park === undefined ? () => {} : io.onInterrupt(() => host.close())
+  // A parked call that is interrupted leaves its question in the inbox; aborting the call would withdraw it.
+  const leave = (): void => void host.close()
+  if (park !== undefined) io.signal.addEventListener('abort', leave, { once: true })
+  if (park !== undefined && io.signal.aborted) leave()
   const { result, denied, decision, error, parked } = await host
     .call(entry.name, args, { caller: 'cli', typed: true, ...(park === undefined && { signal: io.signal }) })
     .finally(() => line.clear())
-    .finally(resume)
+    .finally(() => io.signal.removeEventListener('abort', leave))
   if (parked === true)
     throw new CliError(ExitCode.interrupted, 'Interrupted. The question stays in the inbox.')
+  if (io.signal.aborted && park !== undefined && error !== undefined)
+    throw new CliError(
+      ExitCode.interrupted,
+      asked
+        ? 'Interrupted. The question is withdrawn: a call in a session ends with the program that made it.'
+        : 'Interrupted.',
+    )
   if (denied) throw new CliError(ExitCode.toolError, `${oneLine(name)} was not called: ${because(decision)}.`)
+  const unasked = session.person === undefined ? unaskedBy(error, result) : undefined
+  if (unasked !== undefined) {
+    const how = waysToBeAsked(oneLine(name), unasked, options)
+    if (error !== undefined) throw new CliError(ExitCode.toolError, how, { code: error.code })
+    output.note(`! ${how}`)
+  }
   if (error !== undefined) throw errorOf(error)
   if (options.output === 'raw') printRaw(rawResult(result), io, output)
   else
@@ -71,6 +90,38 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   if (options.saveMedia !== undefined)
     await saveMedia(mediaOf(result.content, name), options.saveMedia, io.cwd, output)
   return result.isError === true ? ExitCode.toolError : ExitCode.done
+}
+
+const askable: Readonly<Record<string, string>> = {
+  elicitation: 'a question',
+  sampling: 'a request for a model',
+  roots: 'a question about folders',
+}
+
+/**
+ * What the server wanted to ask for and could not, as nobody can be asked here. A server of 2026-07-28 answers with -32021; in a
+ * session the tool fails with words about a missing capability, or the server asks all the same.
+ */
+function unaskedBy(error: Failure | undefined, result: CallToolResult): string | undefined {
+  const words = error?.message ?? (result.isError === true ? JSON.stringify(result.content) : '')
+  const isUnasked =
+    error === undefined
+      ? /capability that was not declared|does not support (?:form |url )?(?:elicitation|sampling|roots)/i.test(
+          words,
+        )
+      : error.code === -32021 || error.code === 'CAPABILITY'
+  if (!isUnasked) return undefined
+  const said = `${words} ${JSON.stringify(error?.data ?? '')}`
+  return Object.keys(askable).find((kind) => said.includes(kind))
+}
+
+function waysToBeAsked(tool: string, kind: string, { answers, park }: CallOptions): string {
+  const head = `${tool} needs ${askable[kind]} answered (${kind}), and`
+  if (answers !== undefined)
+    return `${head} the answers file has no "${kind}". Add it: jackfield help options`
+  if (park === true)
+    return `${head} the inbox does not take that. Run this in a terminal, or give --answers FILE`
+  return `${head} nobody can be asked here. Give --park to leave it in the inbox, --answers FILE to answer from a file (jackfield help call), or run this in a terminal`
 }
 
 function because({ rule, author }: Decision): string {

@@ -94,6 +94,10 @@ async function overHttp(
     onWarning: (message) => output.note(`! ${oneLine(message)}`),
   })
   try {
+    if (!/^(?:localhost|127\.|::1$)/.test(place.host))
+      output.note(
+        `! ${oneLine(place.host)} is reached by other machines, and this is plain HTTP: tokens and everything else can be read on the way. Put a proxy with TLS in front of it, or listen on 127.0.0.1.`,
+      )
     output.note(`The gateway listens at ${front.url}. Ctrl+C ends it.`)
     if (options.users === undefined) output.note(`Clients send: Authorization: Bearer ${tokens[owner] ?? ''}`)
     else output.note(`Users: ${Object.keys(tokens).join(', ')}`)

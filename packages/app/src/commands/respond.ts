@@ -67,10 +67,10 @@ async function goOn(
   const surface = personAt(io, options) ?? parkedSurface(output, options)
   await using session = await openSession(target, [], { ...options, answers: undefined, surface }, io, output)
   const { host } = session
-  const done = io.onInterrupt(() => {
-    host.close()
-  })
+  const leave = (): void => void host.close()
+  io.signal.addEventListener('abort', leave, { once: true })
   try {
+    io.signal.throwIfAborted()
     if (answer !== undefined) answered(() => host.inbox.answer(item.id, answer, by))
     const call = host.inbox.resumed(item.id)
     if (call !== undefined) return finished(await call, context)
@@ -84,7 +84,7 @@ async function goOn(
     )
     return ExitCode.done
   } finally {
-    done()
+    io.signal.removeEventListener('abort', leave)
   }
 }
 

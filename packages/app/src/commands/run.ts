@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { CodeRun } from '@jackfield/host'
-import { ExitCode, usageError } from '../cli/exit.ts'
+import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { personAt } from '../cli/session.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
@@ -40,7 +40,8 @@ export async function run(context: CommandContext<RunOptions>): Promise<ExitCode
     ...(options.maxCalls !== undefined && { limits: { calls: options.maxCalls } }),
   })
   io.signal.throwIfAborted()
-  for (const line of done.logs) output.note(plain(line))
+  // As JSON, a failure is one object on stderr, with what the program logged in it.
+  if (!output.json) for (const line of done.logs) output.note(plain(line))
   tell(done, output)
   return done.outcome === 'ok' ? ExitCode.done : ExitCode.toolError
 }
@@ -48,14 +49,14 @@ export async function run(context: CommandContext<RunOptions>): Promise<ExitCode
 function tell(done: CodeRun, output: Output): void {
   const { result, ...facts } = done
   const { palette } = output
-  if (done.outcome !== 'ok' && !output.json) {
+  if (done.outcome !== 'ok') {
     // What was called before is as important as the failure, and both are in the first text.
-    output.note(
-      result.content
-        .slice(0, 1)
-        .map((part) => block(part, palette))
-        .join(''),
-    )
+    const text = result.content
+      .slice(0, 1)
+      .map((part) => block(part, palette))
+      .join('')
+    if (output.json) throw new CliError(ExitCode.toolError, text, { code: done.outcome, data: facts })
+    output.note(text)
     return
   }
   output.result({ ...facts, content: result.content }, () => {

@@ -41,8 +41,20 @@ export async function trust(
   const shown = name === undefined ? host.trust.servers() : [known(host.trust, name)]
   if (name === undefined) output.result({ servers: shown }, () => overview(shown, output))
   else output.result(shown[0], () => shown.map((server) => inFull(server, output)).join('\n'))
+  const unreached = options.check === true ? unreachedOf(host, name) : []
+  for (const line of unreached) output.note(`! ${line}`)
   const waiting = shown.some(({ items }) => items.some(({ state }) => state === 'quarantined'))
-  return options.check === true && waiting ? ExitCode.toolError : ExitCode.done
+  if (options.check === true && waiting) return ExitCode.toolError
+  return unreached.length > 0 ? ExitCode.cannotConnect : ExitCode.done
+}
+
+/** Servers that were to be compared and could not be reached, with why. */
+function unreachedOf(host: Host, only: string | undefined): string[] {
+  return [...host.connections].flatMap(([server, state]) =>
+    'reason' in state && 'fix' in state && (only === undefined || only === server)
+      ? [`${oneLine(server)} was not checked: ${oneLine(state.reason)}`]
+      : [],
+  )
 }
 
 /** `jackfield trust accept|block|reset <server> [item...]`: decides about what was last seen, and says about what. */

@@ -66,20 +66,31 @@ export function toolResult(result: CallToolResult, palette: Palette): string {
   const structured = result.structuredContent
   if (structured !== undefined && !result.content.some((entry) => says(entry, structured))) {
     parts.push(pretty(structured))
-  } else if (structured !== undefined && result.content.length === 1) {
+  } else if (structured !== undefined && result.content.length === 1 && !isPlainText(result, structured)) {
     parts.splice(0, 1, pretty(structured))
   }
   return parts.length === 0 ? palette.dim('(no content)') : parts.join('\n')
 }
 
-/** Whether a block is the structured content as text. */
+/** Whether a block is the structured content as text: its JSON, or the text of its only member. */
 export function says(entry: ContentBlock, structured: unknown): boolean {
   if (entry.type !== 'text') return false
+  if (isOnlyText(structured, entry.text)) return true
   try {
     return JSON.stringify(readJson(entry.text)) === JSON.stringify(structured)
   } catch {
     return false
   }
+}
+
+function isPlainText({ content: [first] }: CallToolResult, structured: unknown): boolean {
+  return first?.type === 'text' && isOnlyText(structured, first.text)
+}
+
+function isOnlyText(structured: unknown, text: string): boolean {
+  if (typeof structured !== 'object' || structured === null) return false
+  const values: unknown[] = Object.values(structured)
+  return values.length === 1 && values[0] === text
 }
 
 /** What a read gave; a single text stands alone, so that it can be piped on. */

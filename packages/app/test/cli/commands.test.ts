@@ -241,7 +241,7 @@ test('an HTTP server is reached by its URL, and watched for changes', async () =
     await watching.says('calendar://events/2027')
     watching.child.kill('SIGINT')
     const { code, stdout } = await watching.ended
-    expect(code).toBe(0)
+    expect(code).toBe(130)
     expect(JSON.parse(stdout.split('\n')[0] ?? '')).toMatchObject({
       type: 'resource',
       uri: 'calendar://events/2027',

@@ -218,6 +218,6 @@ test('servers --watch follows the files', async () => {
   await running.says('is not valid JSON')
   writeFileSync(join(cwd, ownFile), JSON.stringify({ mcpServers: { second: demo } }))
   await running.says('{"server":"demo","config":"removed"}')
-  running.child.kill('SIGINT')
-  expect((await running.ended).code).toBe(0)
+  running.child.kill('SIGTERM')
+  expect((await running.ended).code).toBe(143)
 })

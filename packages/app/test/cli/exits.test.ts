@@ -1,7 +1,22 @@
-import { writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { begin, closedShop, onEverything, recorded, run, tempFolder } from './jackfield.ts'
+import {
+  begin,
+  closedShop,
+  everything,
+  jsonFile,
+  onEverything,
+  recorded,
+  run,
+  tempFolder,
+} from './jackfield.ts'
+
+const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
 
 describe.concurrent('exit codes', () => {
   test.each([
@@ -116,6 +131,30 @@ describe.concurrent('exit codes', () => {
     expect(rows.at(-1)).toMatchObject({ kind: 'call', outcome: 'cancelled' })
   })
 
+  test.each([
+    ['SIGHUP', 129],
+    ['SIGTERM', 143],
+  ] as const)(
+    '%s ends a call under way with %i, and a command that reads stdin',
+    async (signal, expected) => {
+      const store = ['--store', join(tempFolder(), 'log.db')]
+      const calling = begin(
+        onEverything('call', 'trigger-long-running-operation', 'duration=60', '-v', ...store),
+      )
+      await calling.says('"tools/call"')
+      calling.child.kill(signal)
+      expect(await calling.ended).toMatchObject({ code: expected, stdout: '' })
+      const { rows } = await recorded(store, tempFolder())
+      expect(rows.at(-1)).toMatchObject({ kind: 'call', outcome: 'cancelled' })
+      const reading = begin(['gateway', '--stdio', '--config', jsonFile({ mcpServers: {} })], {
+        stdinStaysOpen: true,
+      })
+      await reading.says('0 tools of 0 servers.')
+      reading.child.kill(signal)
+      expect(await reading.ended).toMatchObject({ code: expected, stdout: '' })
+    },
+  )
+
   test('--help and --version are 0', async () => {
     expect(await run(['--help'])).toMatchObject({
       code: 0,
@@ -127,6 +166,81 @@ describe.concurrent('exit codes', () => {
     })
     expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
+})
+
+test.runIf(existsSync('/dev/full'))(
+  'stdout that cannot be written is one line on stderr and 2, with --json one object',
+  async () => {
+    const file = jsonFile({ mcpServers: {} })
+    const full = async (...words: string[]): Promise<{ code: number | null; stderr: string }> => {
+      const to = openSync('/dev/full', 'w')
+      const child = spawn(process.execPath, [bin, ...words], { stdio: ['ignore', to, 'pipe'] })
+      closeSync(to)
+      const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+      const stderr = await text(child.stderr ?? Readable.from([]))
+      return { code: await ended, stderr }
+    }
+    const message = 'Cannot write to stdout: no space is left on the device. Free some (ENOSPC).'
+    const words = ['config', 'list', '--config', file]
+    expect(await full(...words)).toEqual({ code: 2, stderr: `${message}\n` })
+    expect(await full(...words, '--json')).toEqual({
+      code: 2,
+      stderr: `${JSON.stringify({ error: { message } })}\n`,
+    })
+  },
+)
+
+describe.each(['modern', 'legacy'])('a question that cannot be asked (%s)', (era) => {
+  const server = fileURLToPath(new URL('sdk-asking-server.ts', import.meta.url))
+  const call = ['call', 'refund', '--no-store', '--era', era]
+  const shop = ['--', process.execPath, server]
+
+  test('ends the call with 1, and names --park, --answers and a terminal', async () => {
+    const { code, stderr } = await run([...call, ...shop])
+    expect(code).toBe(1)
+    expect(stderr).toContain(
+      'refund needs a question answered (elicitation), and nobody can be asked here. Give --park to leave it in the inbox, --answers FILE to answer from a file (jackfield help call), or run this in a terminal',
+    )
+  })
+
+  test('is answered by the file that the help shows', async () => {
+    const { stdout: help } = await run(['help', 'options'])
+    const [, shown = ''] = /where no person is there[^\n]*\n( {2}\{[\s\S]*?\n {2}\})/.exec(help) ?? []
+    const answers = JSON.parse(shown)
+    answers.elicitation.unshift({ match: 'Refund', action: 'accept', content: { ok: true } })
+    const { code, stdout } = await run([...call, '--answers', jsonFile(answers), ...shop])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'refunded: true\n' })
+    expect((await run(['help', 'call'])).stdout).toContain(shown)
+    const none = await run([...call, '--answers', jsonFile({ roots: 'deny' }), ...shop])
+    expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('has no "elicitation"') })
+  })
+})
+
+test('a server that a name with a tool begins with is named alone, and a base64 value is a value', async () => {
+  const [command, ...args] = everything
+  const config = ['--no-store', '--config', jsonFile({ mcpServers: { everything: { command, args } } })]
+  const none = await run(['call', 'nosuch.echo', 'hi', ...config])
+  expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('has no server "nosuch".') })
+  const encoded = await run(['call', 'everything.echo', 'aGVsbG8=', ...config])
+  expect(encoded).toMatchObject({ code: 0, stdout: 'Echo: aGVsbG8=\n' })
+  expect((await run(['call', 'everything.echo', 'message=', ...config])).stdout).toBe('Echo: \n')
+})
+
+test('a name of a server that stands twice in one file is refused, with both lines', async () => {
+  const file = join(tempFolder(), 'config.json')
+  const entry = '{ "url": "http://127.0.0.1:9/mcp" }'
+  writeFileSync(file, `{ "mcpServers": {\n  "a": ${entry},\n  "b": ${entry},\n  "a": ${entry}\n} }`)
+  const { code, stderr } = await run(['tools', 'a', '--no-store', '--config', file])
+  expect(code).toBe(2)
+  expect(stderr).toContain('names the server "a" twice, on lines 2 and 4. Rename or remove one of them')
+})
+
+test('trust --check fails with 3 where a server could not be reached, and names it', async () => {
+  const file = jsonFile({ mcpServers: { gone: { url: 'http://127.0.0.1:9/mcp' } } })
+  const store = join(tempFolder(), 'st.db')
+  const { code, stderr } = await run(['trust', '--check', '--store', store, '--config', file])
+  expect(code).toBe(3)
+  expect(stderr).toContain('gone was not checked: ')
 })
 
 test('a Node that is too old is told so in one line', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { InboxItem } from '@jackfield/host'
 import { describe, expect, it } from 'vitest'
-import { begin, jsonFile, run, tempFolder } from './jackfield.ts'
+import { begin, jsonFile, recorded, run, tempFolder } from './jackfield.ts'
 
 const server = fileURLToPath(new URL('asking-server.ts', import.meta.url))
 const eras = { session: [process.execPath, server, 'session'], stateless: [process.execPath, server] }
@@ -19,8 +19,8 @@ function place(era: keyof typeof eras) {
     return JSON.parse(stdout).questions
   }
   /** A call that left its question in the inbox; `id` is what it says to type. */
-  const parked = async () => {
-    const call = begin(['call', 'booking', 'book', '--park', ...options])
+  const parked = async (...more: string[]) => {
+    const call = begin(['call', 'booking', 'book', '--park', ...options, ...more])
     await call.says('--cancel')
     const [item] = await questions()
     return { ...call, id: item?.id.slice(0, 8) ?? '' }
@@ -94,6 +94,38 @@ describe('a call that is interrupted', () => {
     const right = await run(['respond', call.id, '--cancel', ...only, '--', ...eras.stateless])
     expect(JSON.parse(right.stdout)).toEqual({ action: 'cancel', state: 'seat wanted' })
     expect(options).toHaveLength(4)
+  })
+})
+
+describe.each([
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+  ['SIGINT', 130],
+] as const)('%s at a call that waits for an answer', (signal, exitCode) => {
+  it('ends it: the question stays in the inbox, and its row is closed (stateless)', async () => {
+    const { store, questions, parked } = place('stateless')
+    const call = await parked('--json')
+    call.child.kill(signal)
+    const { code, stdout, stderr } = await call.ended
+    expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
+    expect(stderr).toContain('{"error":{"message":"Interrupted. The question stays in the inbox."}}\n')
+    expect(await questions()).toMatchObject([{ state: 'parked', waits: false, resumable: true }])
+    const { rows } = await recorded(['--store', store], tempFolder())
+    expect(rows.filter(({ kind }) => kind === 'call').map(({ outcome }) => outcome)).toEqual(['parked'])
+  })
+
+  it('ends it with the same exit code where the question cannot stay (session)', async () => {
+    const { store, questions, parked } = place('session')
+    const call = await parked('--json')
+    call.child.kill(signal)
+    const { code, stdout, stderr } = await call.ended
+    expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
+    expect(stderr).toContain(
+      '{"error":{"message":"Interrupted. The question is withdrawn: a call in a session ends with the program that made it."}}\n',
+    )
+    expect(await questions()).toEqual([])
+    const { rows } = await recorded(['--store', store], tempFolder())
+    expect(rows.filter(({ kind }) => kind === 'call').map(({ outcome }) => outcome)).toEqual(['cancelled'])
   })
 })
 

@@ -57,6 +57,8 @@ export interface RunOptions {
   cwd?: string
   env?: Record<string, string>
   stdin?: string
+  /** Leaves stdin open, as a pipe whose writer is still there. */
+  stdinStaysOpen?: boolean
   node?: string[]
   /** Bytes that a file may have: writing beyond fails, as on a full disk. In steps of 512; POSIX only. */
   fileBytes?: number
@@ -118,7 +120,7 @@ export function begin(args: string[], options: RunOptions = {}): Running {
     stderr += chunk
     heard()
   })
-  child.stdin.end(options.stdin ?? '')
+  if (options.stdinStaysOpen !== true) child.stdin.end(options.stdin ?? '')
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code) => resolve({ code, stdout, stderr }))

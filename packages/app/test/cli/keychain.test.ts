@@ -1,12 +1,16 @@
+import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { json, listen } from '../../../sdk/test/client-auth/support/server.ts'
 import { world } from '../../../sdk/test/client-auth/support/world.ts'
 import { everything, jsonFile, run, tempFolder } from './jackfield.ts'
 
 const timeout = 120_000
+const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
+const bubblewrap = ['/usr/bin/bwrap', '/usr/local/bin/bwrap'].find((file) => existsSync(file))
 const keptInFile = 'the key that seals credentials is kept in'
 /** No D-Bus session, so no Secret Service: what a server machine or a container has. */
 const without = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent', XDG_RUNTIME_DIR: '/nonexistent' }
@@ -141,3 +145,75 @@ onLinux('what is sealed with the key in the keychain is not replaced without it'
   expect(listed.stderr).toContain('are left out of the list')
   expect(contents()).toEqual(before)
 })
+
+/** A configuration whose one server is given the secret `x`. */
+function withSecret(): string {
+  const [command, ...args] = everything
+  return jsonFile({ mcpServers: { local: { command, args, env: { TOKEN: `\${${'secret:x'}}` } } } })
+}
+
+onLinux(
+  'a keychain that is required and missing is named by every command about secrets',
+  { timeout },
+  async () => {
+    const data = tempFolder()
+    const env = { ...without, XDG_DATA_HOME: data, JACKFIELD_KEYCHAIN: 'required' }
+    const words = [
+      ['secret', 'set', 'x'],
+      ['secret', 'list'],
+      ['secret', 'remove', 'x'],
+      ['tools', 'local', '--config', withSecret()],
+    ]
+    for (const given of words) {
+      const { code, stdout, stderr } = await run(given, { env, stdin: 'a-secret-value' })
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+      expect(stderr).toMatch(/no keychain that answers|needs the package @napi-rs\/keyring/)
+      expect(stderr).toContain('Set JACKFIELD_PASSPHRASE, or JACKFIELD_KEY_FILE')
+    }
+    expect(existsSync(join(data, 'jackfield', 'secrets', 'keychain'))).toBe(false)
+  },
+)
+
+onLinux('a secret that is sealed with another key is named, with what to do', { timeout }, async () => {
+  const env = { ...without, XDG_DATA_HOME: tempFolder() }
+  const passphrase = { ...env, JACKFIELD_PASSPHRASE: 'the first passphrase' }
+  expect((await run(['secret', 'set', 'x'], { env: passphrase, stdin: 'a-secret-value' })).code).toBe(0)
+  const tools = ['tools', 'local', '--config', withSecret()]
+  expect((await run(tools, { env: passphrase })).code).toBe(0)
+  const wrong = await run(tools, { env: { ...env, JACKFIELD_PASSPHRASE: 'another passphrase' } })
+  expect(wrong.code).toBe(2)
+  expect(wrong.stderr).toContain(
+    'The secret "x" is sealed with another key than the one in use. Use the passphrase or key file that it was kept with',
+  )
+  const none = await run(tools, { env })
+  expect(none.code).toBe(2)
+  expect(none.stderr).toContain(
+    'The secret "x" is kept under another key: it is sealed with a passphrase. Set JACKFIELD_PASSPHRASE to it',
+  )
+})
+
+test.runIf(process.platform === 'linux' && bubblewrap !== undefined)(
+  'secrets are read where nothing can be written, and what cannot be written is named',
+  { timeout },
+  async () => {
+    const home = tempFolder()
+    const env = { ...without, XDG_DATA_HOME: join(home, 'data') }
+    expect((await run(['secret', 'set', 'x'], { env, stdin: 'a-secret-value' })).code).toBe(0)
+    const readOnly = (...words: string[]) => {
+      const { PATH } = process.env
+      const box = ['--dev-bind', '/', '/', '--ro-bind', home, home, process.execPath, bin, ...words]
+      const { status, stdout, stderr } = spawnSync(bubblewrap ?? '', box, {
+        env: { HOME: home, PATH, ...env },
+        input: 'another-value',
+        encoding: 'utf8',
+      })
+      return { code: status, stdout, stderr }
+    }
+    const tools = readOnly('tools', 'local', '--no-store', '--config', withSecret())
+    expect(tools).toMatchObject({ code: 0, stdout: expect.stringContaining('echo') })
+    const set = readOnly('secret', 'set', 'y')
+    expect(set.code).toBe(2)
+    expect(set.stderr).toMatch(/^Cannot write \S+: the file system is read-only \(EROFS\)\./)
+    expect(readOnly('config', 'list', '--no-store', '--config', withSecret()).code).toBe(0)
+  },
+)

@@ -44,6 +44,9 @@ test('a person signs in once, every later command uses it, and signing out ends 
   await visit(/http:\S+\/authorize\S+/.exec(said)?.[0] ?? '')
   expect(await login.ended).toMatchObject({ code: 0, stdout: 'Signed in. shop is ready, with 1 tool.\n' })
 
+  const looked = await run(['doctor', 'shop', ...config], { env })
+  expect(looked.stdout).toContain('the kept login is accepted')
+  expect(looked.code).toBe(0)
   const called = await run(['call', 'shop', 'x', ...config], { env })
   expect(called).toMatchObject({ code: 0, stdout: 'done\n' })
   expect((await run(['login', 'shop', ...config], { env })).stdout).toContain('no sign-in is needed')

@@ -127,6 +127,12 @@ describe.concurrent('a program', () => {
 
   test('is read from stdin and told as JSON, with the server after --', async () => {
     const words = ['run', '-', '--json', '--store', ':memory:', '--', ...everything]
+    const failed = await run(words, { stdin: "console.log('before'); throw new Error('no fares')" })
+    expect({ code: failed.code, stdout: failed.stdout }).toEqual({ code: 1, stdout: '' })
+    expect(JSON.parse(failed.stderr).error).toMatchObject({
+      message: expect.stringContaining('no fares'),
+      data: { logs: ['before'] },
+    })
     const { code, stdout } = await run(words, { stdin: 'return Object.keys(servers)' })
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({

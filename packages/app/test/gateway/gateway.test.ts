@@ -52,7 +52,7 @@ it('serves at once what there is, though a server waits for the person, and ends
   onTestFinished(() => void running.child.kill('SIGKILL'))
   await running.says('gone asks')
   running.child.kill('SIGINT')
-  expect((await running.ended).code).toBe(0)
+  expect((await running.ended).code).toBe(130)
 })
 
 it('lets the users of a file in over HTTP, and nobody else', async () => {
@@ -67,5 +67,5 @@ it('lets the users of a file in over HTTP, and nobody else', async () => {
   await client.close()
   await expect(connect(http(url))).rejects.toThrow()
   running.child.kill('SIGINT')
-  expect((await running.ended).code).toBe(0)
+  expect((await running.ended).code).toBe(130)
 })

@@ -121,6 +121,10 @@ describe('content', () => {
     expect(toolResult({ content: [{ type: 'text', text: '{"a":1}' }], structuredContent }, palette)).toBe(
       '{\n  "a": 1\n}',
     )
+    const text = { content: [{ type: 'text' as const, text: 'a.txt\nb.txt' }] }
+    expect(toolResult({ ...text, structuredContent: { content: 'a.txt\nb.txt' } }, palette)).toBe(
+      'a.txt\nb.txt',
+    )
     expect(toolResult({ content: [{ type: 'text', text: 'One.' }], structuredContent }, palette)).toBe(
       'One.\n{\n  "a": 1\n}',
     )

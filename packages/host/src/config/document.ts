@@ -47,6 +47,14 @@ function readJson(text: string, file: string): Read {
     throw new ConfigError(file, `is not valid JSON ${place(text, first?.offset ?? 0)}`)
   }
   const lines = lineStarts(text)
+  const twice = serverTwice(tree)
+  if (twice !== undefined) {
+    const [first, second] = twice.map(({ offset }) => lineAt(lines, offset))
+    throw new ConfigError(
+      file,
+      `names the server ${JSON.stringify(twice[0]?.value)} twice, on lines ${first} and ${second}. Rename or remove one of them`,
+    )
+  }
   const members = new Map<JsonNode, Map<unknown, JsonNode>>()
   return {
     value: jsonValue(tree),
@@ -78,6 +86,20 @@ function childOf(
     }
   }
   return known.get(step)
+}
+
+/** The two names of a server that stands twice in one object, of which a reader would use only the last. */
+function serverTwice(tree: JsonNode): [JsonNode, JsonNode] | undefined {
+  for (const { children: [place, servers] = [] } of tree.type === 'object' ? (tree.children ?? []) : []) {
+    if (place === undefined || !['mcpServers', 'servers'].includes(String(place.value))) continue
+    const known = new Map<unknown, JsonNode>()
+    for (const { children: [name] = [] } of servers?.type === 'object' ? (servers.children ?? []) : []) {
+      const before = name && known.get(name.value)
+      if (name !== undefined && before !== undefined) return [before, name]
+      if (name !== undefined) known.set(name.value, name)
+    }
+  }
+  return undefined
 }
 
 /** The value of a node, with members called `__proto__` as members. */

@@ -1,5 +1,8 @@
 import { http } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
+import type { ConfigEnvironment } from '../config/index.ts'
+import type { Login } from '../login/index.ts'
+import { fetchIn, shownProxy } from '../network/index.ts'
 import { type Boxed, sandboxed, sandboxReady } from '../sandbox/index.ts'
 import type {
   DoctorReport,
@@ -19,6 +22,10 @@ export interface ExamineOptions {
   /** A step as it may be shown. */
   shown: (step: DoctorStep) => DoctorStep
   onStep?: ((step: DoctorStep) => void) | undefined
+  /** The credentials that are kept for a server; undefined where it is given others. */
+  login: (config: HttpServerConfig) => Promise<Login | undefined>
+  /** Which proxy an address is reached through. */
+  env: ConfigEnvironment
   signal: AbortSignal
 }
 
@@ -30,7 +37,7 @@ const keptChars = 4_096
 export async function examineServer(
   server: string,
   config: ServerConfig,
-  { prepare, shown, onStep, signal }: ExamineOptions,
+  { prepare, shown, onStep, login, env, signal }: ExamineOptions,
 ): Promise<DoctorReport> {
   const chart = new Chart((step) => onStep?.(shown(step)))
   const ready = await chart.step('variables', async () => {
@@ -44,7 +51,7 @@ export async function examineServer(
     }
   })
   if (ready !== undefined) {
-    if ('url' in ready) await examineAddress(ready, chart, signal)
+    if ('url' in ready) await examineAddress(ready, chart, { login, env, signal })
     else await examineProgram(ready, chart, signal)
   }
   const report = chart.report(server)
@@ -79,19 +86,35 @@ async function enclosed(config: StdioServerConfig): Promise<{ finding: Finding; 
   return { finding: { message: `bubblewrap ${ready.version} can make one${limits.join('')}` }, found }
 }
 
-async function examineAddress(config: HttpServerConfig, chart: Chart, signal: AbortSignal): Promise<void> {
-  const place = await chart.step('address', async () => readAddress(config.url))
+async function examineAddress(
+  config: HttpServerConfig,
+  chart: Chart,
+  { login, env, signal }: Pick<ExamineOptions, 'login' | 'env' | 'signal'>,
+): Promise<void> {
+  const place = await chart.step('address', async () => readAddress(config.url, env))
+  const fetch = fetchIn(env)
   const headers = config.headers ?? {}
-  await chart.step('dns', () => needed(place, resolveName))
+  if (place?.proxy !== undefined) chart.skip('dns', `the proxy ${shownProxy(place.proxy)} resolves the name`)
+  else await chart.step('dns', () => needed(place, resolveName))
   await chart.step('tcp', () => needed(place, (at) => openPort(at, signal)))
   if (place?.url.protocol === 'http:') chart.skip('tls', 'the address is http')
   else await chart.step('tls', () => needed(place, (at) => greetTls(at, signal)))
-  const answer = await chart.step('http', () => needed(place, (at) => askHttp(at, headers, signal)))
+  const answer = await chart.step('http', () => needed(place, (at) => askHttp(at, headers, fetch, signal)))
   const known = Object.keys(headers).some((name) => /authorization|key|token|cookie/i.test(name))
-  await chart.step('auth', async () => needed(answer, async (found) => judgeAccess(found, known)))
   let tried: Tried | undefined
+  const signedIn = answer?.status === 401 ? await login(config) : undefined
+  if (signedIn !== undefined) {
+    const { auth } = signedIn
+    const target = http(config.url, { headers, fetch, auth })
+    tried = await signedIn.during('quietly', () => tryToConnect(target, options(config, signal)))
+  }
+  await chart.step('auth', async () =>
+    tried?.client === undefined
+      ? needed(answer, async (found) => judgeAccess(found, known))
+      : { finding: { message: 'the kept login is accepted' }, found: true },
+  )
   if (answer !== undefined && answer.status !== 401 && answer.status !== 403)
-    tried = await tryToConnect(http(config.url, { headers }), options(config, signal))
+    tried = await tryToConnect(http(config.url, { headers, fetch }), options(config, signal))
   await finish(chart, () => tried)
 }
 

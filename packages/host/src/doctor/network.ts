@@ -1,6 +1,10 @@
 import { lookup } from 'node:dns/promises'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { McpError } from '@jackfield/sdk'
+import type { Fetch } from '@jackfield/sdk/client'
+import type { ConfigEnvironment } from '../config/index.ts'
+import { type EnvProxy, proxyFor, shownProxy } from '../network/index.ts'
 import { Fault, type Finding } from './chart.ts'
 
 const patienceMs = 8_000
@@ -10,13 +14,16 @@ export interface Place {
   url: URL
   host: string
   port: number
+  /** The proxy that it is reached through. */
+  proxy?: EnvProxy
 }
 
-export function readAddress(text: string): { finding: Finding; found: Place } {
+export function readAddress(text: string, env: ConfigEnvironment): { finding: Finding; found: Place } {
   const url = URL.parse(text)
   if (url === null) throw new Fault(`"${text}" is no address`, 'Write it as https://host/path.')
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
   const host = url.hostname.replace(/^\[|\]$/g, '')
+  const proxy = proxyFor(url, env)
   const plain = url.protocol === 'http:' && !/^(?:localhost|127\..*|::1)$/.test(host)
   return {
     finding: {
@@ -26,7 +33,7 @@ export function readAddress(text: string): { finding: Finding; found: Place } {
         fix: 'Everybody on the way can read along. Use https where the server offers it.',
       }),
     },
-    found: { url, host, port },
+    found: { url, host, port, ...(proxy !== undefined && { proxy }) },
   }
 }
 
@@ -48,9 +55,17 @@ export async function resolveName({ host }: Place): Promise<{ finding: Finding; 
 }
 
 export async function openPort(
-  { host, port }: Place,
+  { url, host, port, proxy }: Place,
   signal: AbortSignal,
 ): Promise<{ finding: Finding; found: true }> {
+  if (proxy !== undefined) {
+    const through = `through the proxy ${shownProxy(proxy)} (${proxy.variable})`
+    if (url.protocol === 'http:') return { finding: { message: through }, found: true }
+    const { openTunnel } = await import('../network/tunnel.ts')
+    const tunnel = await openTunnel(proxy, { host, port }, withPatience(signal))
+    tunnel.destroy()
+    return { finding: { message: `port ${port} is open ${through}` }, found: true }
+  }
   const socket = connectTcp({ host, port })
   try {
     await settled(socket, 'connect', signal)
@@ -72,10 +87,17 @@ export async function openPort(
 }
 
 export async function greetTls(
-  { host, port }: Place,
+  { host, port, proxy }: Place,
   signal: AbortSignal,
 ): Promise<{ finding: Finding; found: true }> {
-  const socket: TLSSocket = connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }) })
+  const tunnel =
+    proxy === undefined
+      ? undefined
+      : await (await import('../network/tunnel.ts')).openTunnel(proxy, { host, port }, withPatience(signal))
+  const socket: TLSSocket = connectTls({
+    ...(tunnel === undefined ? { host, port } : { socket: tunnel, host }),
+    ...(isIP(host) === 0 && { servername: host }),
+  })
   try {
     await settled(socket, 'secureConnect', signal)
     const { valid_to: until } = socket.getPeerCertificate()
@@ -85,14 +107,21 @@ export async function greetTls(
     }
   } catch (error) {
     const code = codeOf(error)
-    throw new Fault(`the certificate or the encryption is not to be trusted (${code})`, tlsAdvice(code))
+    throw new Fault(
+      `the certificate or the encryption is not to be trusted (${code})`,
+      tlsAdvice(code, proxy),
+    )
   } finally {
     socket.destroy()
+    tunnel?.destroy()
   }
 }
 
-function tlsAdvice(code: string): string {
-  if (/SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(code))
+function tlsAdvice(code: string, proxy: EnvProxy | undefined): string {
+  const isUnknown = /SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(code)
+  if (isUnknown && proxy !== undefined)
+    return 'Its authority is unknown here, as that of a proxy that inspects connections. Add the authority with NODE_EXTRA_CA_CERTS=FILE if you trust it.'
+  if (isUnknown)
     return 'It signed its own certificate, or its authority is unknown here. Add the authority with NODE_EXTRA_CA_CERTS=FILE if you trust it.'
   if (code === 'CERT_HAS_EXPIRED')
     return 'The operator has to renew the certificate. Look at the clock of this machine too.'
@@ -113,13 +142,14 @@ export interface Answer {
 export async function askHttp(
   { url }: Place,
   headers: Readonly<Record<string, string>>,
+  fetch: Fetch,
   signal: AbortSignal,
 ): Promise<{ finding: Finding; found: Answer }> {
   const until = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
-  const answer = await request(url, 'POST', headers, until)
+  const answer = await request(url, 'POST', headers, fetch, until)
   const { status } = answer
   if (status === 404 || status === 405 || status === 400) {
-    const stream = await request(url, 'GET', headers, until)
+    const stream = await request(url, 'GET', headers, fetch, until)
     if (stream.status === 200 && stream.type.startsWith('text/event-stream')) {
       const message = 'it speaks only the older HTTP+SSE transport'
       const fix = 'It works. Ask its operator for Streamable HTTP, which replaced this in 2025.'
@@ -150,6 +180,7 @@ async function request(
   url: URL,
   method: 'POST' | 'GET',
   headers: Readonly<Record<string, string>>,
+  fetch: Fetch,
   signal: AbortSignal,
 ): Promise<{ status: number; type: string; challenge: string | null; location: string | null }> {
   try {
@@ -174,6 +205,7 @@ async function request(
   } catch (error) {
     if (signal.aborted)
       throw new Fault('the server takes the message and never answers', 'Its operator has to look at it.')
+    if (error instanceof McpError) throw new Fault(error.message, 'Do what it says, then look again.')
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
     throw new Fault(
       `what answers there does not speak HTTP (${codeOf(cause)})`,
@@ -208,10 +240,13 @@ export function judgeAccess(
   }
 }
 
+function withPatience(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
+}
+
 function settled(socket: Socket, event: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const until = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
-    until.addEventListener('abort', () =>
+    withPatience(signal).addEventListener('abort', () =>
       reject(Object.assign(new Error('no answer'), { code: 'no answer' })),
     )
     socket.once(event, () => resolve())

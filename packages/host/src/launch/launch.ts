@@ -5,6 +5,7 @@ import {
   createRedactor,
   createSecrets,
   learnSecrets,
+  learnVariables,
   memorySecrets,
   type RedactedStream,
   type Redactor,
@@ -27,7 +28,10 @@ import { placed, startedAs } from './placed.ts'
 import type { Surroundings } from './spelled.ts'
 
 export interface LaunchDeps {
-  options: Pick<HostOptions, 'secrets' | 'credentials' | 'env' | 'home' | 'askInput' | 'startProjectServers'>
+  options: Pick<
+    HostOptions,
+    'secrets' | 'credentials' | 'env' | 'home' | 'askInput' | 'startProjectServers' | 'redactFor'
+  >
   consents: ConsentTable
   /** Where answers are remembered that are no secrets. */
   settings: FormTable
@@ -51,6 +55,8 @@ export class Launch {
   readonly #around: Surroundings
   readonly #answer: ReturnType<typeof createSecrets>['answer']
   readonly #onWarning: LaunchDeps['onWarning']
+  readonly #redactFor: HostOptions['redactFor']
+  #learned: Promise<void> | undefined
   /** Variables that were withheld; each is reported once. */
   readonly #warned = new Set<string>()
 
@@ -68,6 +74,7 @@ export class Launch {
     this.#resolve = secrets.resolve
     this.#answer = secrets.answer
     this.#onWarning = onWarning
+    this.#redactFor = options.redactFor
     this.identities = new Identities({
       table: identities,
       env,
@@ -154,6 +161,23 @@ export class Launch {
     )
   }
 
+  /**
+   * Makes every secret known that can be read without asking anybody, whichever server it is for, and what further
+   * configurations take from the environment. Once for a host.
+   */
+  learn(): Promise<void> {
+    this.#learned ??= this.#learnAll()
+    return this.#learned
+  }
+
+  async #learnAll(): Promise<void> {
+    // A server that needs a secret of a store that cannot be read says so; the others do without.
+    const readable = await (this.#store.readable?.() ?? Promise.resolve([])).catch(() => [])
+    for (const { name, value } of readable) this.#redactor.add(value, markOf(name), name)
+    for (const config of (await this.#redactFor?.()) ?? [])
+      learnVariables(config, this.#around.env, this.#redactor)
+  }
+
   /** Keeps what stands in a configuration under the name of a secret out of everything that is shown. */
   keep(config: ServerConfig): ServerConfig {
     learnSecrets(config, this.#redactor)
@@ -175,6 +199,11 @@ export class Launch {
   again(): void {
     this.#consents.again()
   }
+}
+
+/** What is shown in place of a secret: its name, and for the answer to an input the id of that. */
+function markOf(name: string): string {
+  return /^input (.+?) of [/\\A-Z]/.exec(name)?.[1] ?? name
 }
 
 /** States in which the process that wrote to stderr is gone. */

@@ -2,6 +2,7 @@ import { McpError } from '@jackfield/sdk'
 import {
   type Authorization,
   type CredentialStore,
+  type NetworkOptions,
   oauth,
   type Redirect,
   type Revocation,
@@ -33,6 +34,8 @@ export interface LoginOptions {
   agreedTo: (page: LoginPage) => boolean
   /** Opens a page for the person. Default: their browser. */
   open?: ((url: URL) => Promise<void>) | undefined
+  /** How requests to authorization servers leave. Default: to the addresses that were checked. */
+  network?: NetworkOptions | undefined
   /** Hears of the page that the person is on. */
   onPage: (page: LoginPage) => void
 }
@@ -51,6 +54,7 @@ export function createLogin(options: LoginOptions): Login {
     redirect: redirectFor(options, () => under.at(-1)?.mode ?? 'asking'),
     store,
     account: server,
+    ...options.network,
     ...(scopes !== undefined && { scopes }),
   })
   return {

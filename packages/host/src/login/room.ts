@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { McpError, readJson } from '@jackfield/sdk'
-import type { CredentialStore, Revocation } from '@jackfield/sdk/client/auth'
+import type { CredentialStore, NetworkOptions, Revocation } from '@jackfield/sdk/client/auth'
 import { type Asker, Nobody } from '../inbox/asker.ts'
 import { canonical, isRecord } from '../json.ts'
 import type { Redactor } from '../secrets/index.ts'
@@ -20,6 +20,8 @@ export interface LoginRoomDeps {
   /** Default: in memory. */
   store?: CredentialStore | undefined
   open?: ((url: URL) => Promise<void>) | undefined
+  /** How requests to authorization servers leave. */
+  network?: NetworkOptions | undefined
   asker: Asker
   recorder: Recorder
   redactor: Redactor
@@ -57,13 +59,14 @@ export class LoginRoom implements LoginDesk {
     const key = canonical({ url: config.url, auth: config.auth })
     const known = this.#logins.get(server)
     if (known?.config === key) return known.login
-    const { open, emit, redactor, store = memoryStore() } = this.#deps
+    const { open, network, emit, redactor, store = memoryStore() } = this.#deps
     this.#store ??= withoutLeaks(store, redactor)
     const login = createLogin({
       server,
       config,
       store: this.#store,
       open,
+      network,
       ask: (page, signal) => this.#ask(server, page, signal),
       agreedTo: (page) => this.#agreedTo(server, page),
       onPage: ({ url, issuer }) => emit({ type: 'login', server, url, issuer }),

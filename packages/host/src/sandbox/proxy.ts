@@ -1,10 +1,15 @@
 import { lookup } from 'node:dns'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { request as secureRequest } from 'node:https'
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
+import type { ConfigEnvironment } from '../config/index.ts'
+import { type EnvProxy, proxyFor } from '../network/index.ts'
+import { hostOf, openTunnel, proxyCredentials } from '../network/tunnel.ts'
+import { reasonOf } from '../text.ts'
 import { type ListedHost, listedAs, mayLeadTo, readWanted, type Wanted } from './hosts.ts'
 
 /** The only way out of a sandbox: an HTTP proxy on a socket file, which reaches the listed hosts and no others. */
@@ -32,10 +37,14 @@ const ofTheWay = new Set([
   'upgrade',
 ])
 
-/** Starts a proxy. `onRefused` hears of each place that was refused, once. */
+/**
+ * Starts a proxy. `onRefused` is called once for each place that was refused. Connections go on through the proxy that
+ * `env` names for a place: that one resolves the name then, so the address it leads to is not checked here.
+ */
 export async function startProxy(
   hosts: readonly ListedHost[],
   onRefused: (place: string, reason: string) => void,
+  env: ConfigEnvironment = {},
 ): Promise<WayOut> {
   const folder = await mkdtemp(join(tmpdir(), 'jackfield-way-'))
   const open = new Set<Duplex>()
@@ -48,7 +57,7 @@ export async function startProxy(
     return `${place} cannot be reached from this sandbox: ${reason}\n`
   }
   const server = createServer({ keepAlive: false }, (asked, answer) => {
-    passOn(asked, answer, hosts, refuse)
+    passOn(asked, answer, hosts, refuse, env)
   })
   server.maxConnections = maxConnections
   server.on('connection', (socket) => {
@@ -56,17 +65,38 @@ export async function startProxy(
     socket.once('close', () => open.delete(socket))
   })
   server.on('connect', (asked: IncomingMessage, near: Duplex, head: Buffer) => {
-    const way = wayTo(readWanted(asked.url ?? '', 443), hosts, refuse, asked.url ?? '')
+    const wanted = readWanted(asked.url ?? '', 443)
+    const way = wayTo(wanted, hosts, refuse, asked.url ?? '')
     near.on('error', () => near.destroy())
     if (typeof way === 'string') return near.end(forbidden(way))
-    const far = way()
-    open.add(far)
-    far.once('connect', () => {
+    const established = (far: Socket): void => {
       near.write('HTTP/1.1 200 Connection established\r\n\r\n')
       if (head.length > 0) far.write(head)
       far.pipe(near)
       near.pipe(far)
-    })
+    }
+    const proxy = upstream('https:', wanted, env)
+    if (proxy !== undefined && wanted !== undefined) {
+      const left = new AbortController()
+      near.once('close', () => left.abort())
+      openTunnel(proxy, wanted, left.signal).then(
+        (far) => {
+          open.add(far)
+          far.on('error', () => near.destroy())
+          far.once('close', () => {
+            open.delete(far)
+            near.destroy()
+          })
+          near.once('close', () => far.destroy())
+          established(far)
+        },
+        (error: unknown) => near.end(badGateway(reasonOf(error))),
+      )
+      return
+    }
+    const far = way()
+    open.add(far)
+    far.once('connect', () => established(far))
     far.once('error', (error) => {
       if (far.connecting || far.pending) near.end(badGateway(error.message))
       else near.destroy()
@@ -103,24 +133,37 @@ function passOn(
   answer: ServerResponse,
   hosts: readonly ListedHost[],
   refuse: (place: string, reason: string) => string,
+  env: ConfigEnvironment,
 ): void {
   const url = URL.parse(asked.url ?? '')
   if (url === null || url.protocol !== 'http:') {
     answer.writeHead(400).end('This proxy takes whole http addresses and CONNECT.\n')
     return
   }
-  const way = wayTo(readWanted(url.host, 80), hosts, refuse, url.host)
+  const wanted = readWanted(url.host, 80)
+  const way = wayTo(wanted, hosts, refuse, url.host)
   if (typeof way === 'string') {
     answer.writeHead(403, { 'content-type': 'text/plain' }).end(way)
     return
   }
-  const headers = Object.entries(asked.headers).filter(([name]) => !ofTheWay.has(name))
-  const forward = request({
-    method: asked.method,
-    path: `${url.pathname}${url.search}`,
-    headers: { ...Object.fromEntries(headers), host: url.host },
-    createConnection: way,
-  })
+  const given = Object.entries(asked.headers).filter(([name]) => !ofTheWay.has(name))
+  const headers = { ...Object.fromEntries(given), host: url.host }
+  const proxy = upstream('http:', wanted, env)
+  const forward =
+    proxy === undefined
+      ? request({
+          method: asked.method,
+          path: `${url.pathname}${url.search}`,
+          headers,
+          createConnection: way,
+        })
+      : (proxy.url.protocol === 'https:' ? secureRequest : request)({
+          method: asked.method,
+          ...hostOf(proxy.url),
+          path: url.href,
+          headers: { ...headers, ...proxyCredentials(proxy.url) },
+          agent: false,
+        })
   const fail = (why: string): void => {
     if (answer.headersSent) answer.destroy()
     else answer.writeHead(502, { 'content-type': 'text/plain' }).end(`${why}\n`)
@@ -129,20 +172,31 @@ function passOn(
     socket.destroy()
     fail('it answers in another protocol than HTTP')
   })
-  forward.once('response', (given) => {
-    const { statusCode = 0 } = given
+  forward.once('response', (response) => {
+    const { statusCode = 0 } = response
     if (statusCode < 200 || statusCode > 999) {
-      given.destroy()
+      response.destroy()
       return fail(`it answers with ${statusCode}, which is no status`)
     }
-    const back = Object.entries(given.headers).filter(([name]) => !ofTheWay.has(name))
+    const back = Object.entries(response.headers).filter(([name]) => !ofTheWay.has(name))
     answer.writeHead(statusCode, Object.fromEntries(back))
-    given.pipe(answer)
-    given.once('error', () => answer.destroy())
+    response.pipe(answer)
+    response.once('error', () => answer.destroy())
   })
   forward.once('error', (error) => fail(error.message))
   answer.once('close', () => forward.destroy())
   asked.pipe(forward)
+}
+
+/** The proxy of the machine that connections to a place go through; undefined where there is none. */
+function upstream(
+  protocol: 'http:' | 'https:',
+  wanted: Wanted | undefined,
+  env: ConfigEnvironment,
+): EnvProxy | undefined {
+  if (wanted === undefined) return undefined
+  const host = isIP(wanted.host) === 6 ? `[${wanted.host}]` : wanted.host
+  return proxyFor(new URL(`${protocol}//${host}:${wanted.port}`), env)
 }
 
 /** How to reach a place, or why not. The address that was judged is the one that is reached. */

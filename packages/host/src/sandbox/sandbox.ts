@@ -100,10 +100,14 @@ export async function sandboxed(
   let proxy: WayOut | undefined
   if (hosts !== undefined) {
     const { startProxy } = await import('./proxy.ts')
-    proxy = await startProxy(hosts, (place, reason) => {
-      refused.push(place)
-      onWarning(refusal(place, reason))
-    })
+    proxy = await startProxy(
+      hosts,
+      (place, reason) => {
+        refused.push(place)
+        onWarning(refusal(place, reason))
+      },
+      env,
+    )
   }
   try {
     const everything = own.some(({ at }) => at === '/')

@@ -7,6 +7,7 @@ export {
   fileVariables,
   inputSecret,
   learnSecrets,
+  learnVariables,
   maxVariablesBytes,
   missingInputs,
   resolveServer,

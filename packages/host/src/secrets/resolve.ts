@@ -130,7 +130,8 @@ async function resolveText(
       return await partText(server, config, part, deps)
     } catch (error) {
       const { message } = error instanceof Error ? error : { message: String(error) }
-      throw new McpError('INVALID', `${field}: ${message}`, { cause: error })
+      const details = error instanceof McpError ? error.details : {}
+      throw new McpError('INVALID', `${field}: ${message}`, { cause: error, details })
     }
   })
   return texts.join('')
@@ -234,6 +235,42 @@ export function learnSecrets(config: ServerConfig, redactor: Redactor): void {
     if (config.from === undefined || ('parts' in read && read.parts.every(({ kind }) => kind === 'text')))
       redactor.add(bare(text), name)
   }
+}
+
+/** Makes the values known that a configuration takes from the environment for something that is secret by its name. */
+export function learnVariables(config: ServerConfig, env: ConfigEnvironment, redactor: Redactor): void {
+  learnSecrets(config, redactor)
+  if (config.from === undefined) return
+  for (const { name, text } of textsOf(config)) {
+    const read = partsOf(text)
+    if ('problem' in read) continue
+    let whole: string | undefined = ''
+    for (const part of read.parts) {
+      const found = part.kind === 'text' ? part : part.kind === 'env' ? fromEnvironment(part, env) : undefined
+      const value = found !== undefined && 'text' in found ? found.text : undefined
+      if (value !== undefined && part.kind === 'env' && soundsSecret(part.name))
+        redactor.add(value, part.name)
+      whole = value === undefined ? undefined : whole === undefined ? undefined : whole + value
+    }
+    if (whole !== undefined && soundsSecret(name)) redactor.add(bare(whole), name)
+  }
+}
+
+/** Every text of a configuration that variables are replaced in, with the name of its member. */
+function textsOf(config: ServerConfig): { name: string; text: string }[] {
+  const members =
+    'url' in config
+      ? [
+          ...Object.entries(config.headers ?? {}),
+          ['url', config.url] as const,
+          ...(config.auth ? Object.entries(config.auth) : []),
+        ]
+      : [
+          ...Object.entries(config.env ?? {}),
+          ...(config.args ?? []).map((text) => ['args', text] as const),
+          ['command', config.command] as const,
+        ]
+  return members.flatMap(([name, text]) => (typeof text === 'string' ? [{ name, text }] : []))
 }
 
 function secretTexts(config: ServerConfig): { name: string; text: string }[] {

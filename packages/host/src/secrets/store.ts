@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { McpError } from '@jackfield/sdk'
 import type { CredentialStore } from '@jackfield/sdk/client/auth'
 import type { EncryptedFiles, StoreKey } from '@jackfield/sdk/client/auth/node'
@@ -34,7 +35,19 @@ export function memorySecrets(): SecretStore {
 export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
   if (key.kind !== 'system') {
     const files = sealedFiles(folder, key)
-    return { ...secretStore(files.open, kinds[key.kind]), ready: async () => (await files.open()).ready() }
+    const ready = async (): Promise<void> => (await files.open()).ready()
+    const secrets = secretStore(files.open, kinds[key.kind])
+    return {
+      ...secrets,
+      ready,
+      get: async (name) => (await secrets.get(name)) ?? refuseOtherKey(folder, name),
+      set: async (name, value) => {
+        // A key that cannot be had leaves no folder behind.
+        await ready()
+        await secrets.set(name, value)
+      },
+      readable: async () => (key.kind === 'keychain' ? [] : readableIn(files, key)),
+    }
   }
   const places = placesOf(folder, key)
   const inKeychain = secretStore(places.inKeychain.open, kinds.keychain)
@@ -66,7 +79,8 @@ export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
       const sealed = (await places.inKeychain.has(listName)) ? namesInKeychain() : []
       return [...new Set([...(await sealed), ...(await inFile.names())])].sort()
     },
-    get: async (name) => (await placeOf(name))?.get(name),
+    readable: () => readableIn(places.inFile, key),
+    get: async (name) => (await (await placeOf(name))?.get(name)) ?? refuseOtherKey(folder, name),
     set: async (name, value) => {
       refuseUnfit(name, value)
       const place = (await placeOf(name)) ?? ((await key.hasKeychain()) ? inKeychain : inFile)
@@ -174,18 +188,36 @@ function onFirstUse<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
+/** The secrets in a folder; none where it or the file of its key does not exist, so that nothing is created. */
+async function readableIn(
+  files: SealedFiles,
+  key: Exclude<SecretKey, { kind: 'keychain' }>,
+): Promise<{ name: string; value: string }[]> {
+  if (!files.isThere() || (key.kind !== 'passphrase' && !existsSync(key.file))) return []
+  const store = await files.open()
+  const found = await Promise.all(
+    (await namesIn(store)).map(async (name) => ({ name, value: await store.get(keyOf(name)) })),
+  )
+  return found.flatMap(({ name, value }) => (value === undefined ? [] : [{ name, value }]))
+}
+
+async function namesIn(store: CredentialStore): Promise<string[]> {
+  const kept: unknown = JSON.parse((await explained(store.get(listName), 'The list of secrets')) ?? '[]')
+  return Array.isArray(kept) ? kept.filter((name) => typeof name === 'string') : []
+}
+
 /** Secrets as credentials of a store. */
 type Secrets = Omit<SecretStore, 'ready'>
 
 function secretStore(open: () => Promise<CredentialStore>, kind: string): Secrets {
-  const names = async (): Promise<string[]> => {
-    const kept: unknown = JSON.parse((await (await open()).get(listName)) ?? '[]')
-    return Array.isArray(kept) ? kept.filter((name) => typeof name === 'string') : []
-  }
+  const names = async (): Promise<string[]> => namesIn(await open())
   return {
     kind,
     names,
-    get: async (name) => (await open()).get(keyOf(name)),
+    get: async (name) => {
+      const store = await open()
+      return explained(store.get(keyOf(name)), `The secret "${name}"`)
+    },
     set: async (name, value) => {
       const store = await open()
       await store.exclusive(listName, async () => {
@@ -208,6 +240,47 @@ function secretStore(open: () => Promise<CredentialStore>, kind: string): Secret
       })
     },
   }
+}
+
+/** What reading gives; where it is sealed with another key, an error that names it and says what to do. */
+async function explained(reading: Promise<string | undefined>, what: string): Promise<string | undefined> {
+  try {
+    return await reading
+  } catch (error) {
+    const file = error instanceof McpError ? error.details['sealed'] : undefined
+    if (typeof file !== 'string') throw error
+    throw new McpError(
+      'INVALID',
+      `${what} is sealed with another key than the one in use. Use the passphrase or key file that it was kept with; if that is lost, delete the folder ${dirname(file)} and set its secrets anew`,
+      { cause: error, details: { sealed: file } },
+    )
+  }
+}
+
+/** Each folder of sealed files, with what has to be set so that it is read. */
+const ways = [
+  ['passphrase', 'a passphrase', 'Set JACKFIELD_PASSPHRASE to it'],
+  ['key-file', 'a key file', 'Set JACKFIELD_KEY_FILE to it'],
+  [
+    'own-key-file',
+    'the key file of this system',
+    'Unset JACKFIELD_PASSPHRASE, JACKFIELD_KEY_FILE and JACKFIELD_KEYCHAIN',
+  ],
+  ['keychain', 'the key in the keychain', 'Unset JACKFIELD_PASSPHRASE and JACKFIELD_KEY_FILE'],
+] as const
+
+/** @throws McpError 'INVALID' where a secret that the key in use does not seal is there, sealed with another one */
+function refuseOtherKey(folder: string, name: string): undefined {
+  // The name of the file depends on the name of the secret alone.
+  const file = createHash('sha256').update(keyOf(name)).digest('hex').slice(0, 40)
+  const found = ways.find(([place]) => existsSync(join(folder, place, file)))
+  if (found === undefined) return undefined
+  const [place, sealedWith, how] = found
+  throw new McpError(
+    'INVALID',
+    `The secret "${name}" is kept under another key: it is sealed with ${sealedWith}. ${how}, or set it under the key in use`,
+    { details: { sealed: join(folder, place, file) } },
+  )
 }
 
 function keyOf(name: string): string {

@@ -89,7 +89,8 @@ export class SystemKey {
       // Two processes that both found no key would each make one.
       return await encryptedFiles({ directory, key }).exclusive('keychain', () => key.load(directory))
     } catch (error) {
-      if (!(error instanceof McpError)) throw error
+      // Where no lock can be made no key can be, and one that exists is read without it.
+      if (!(error instanceof McpError)) return await key.load(directory).catch(() => Promise.reject(error))
       if (error.details['keychain'] === 'no answer') {
         notify(`the keychain did not answer within ${timeoutMs / 1000} s, so this run does without it`)
       } else if (error.details['keychain'] !== 'absent') {

@@ -16,7 +16,7 @@ import { rootsMigration } from './roots-table.ts'
 import { samplingMigration } from './sampling-table.ts'
 import { advice, faultOf, StoreError, type StoreFault } from './store-error.ts'
 import { traceFactsMigration, traceMigration } from './trace-table.ts'
-import { trustMigration } from './trust-table.ts'
+import { trustMigration, trustRevisionsMigration } from './trust-table.ts'
 
 /** Statements that bring a store from one version to the next; the store's `user_version` counts those done. */
 const migrations: readonly string[] = [
@@ -158,6 +158,7 @@ const migrations: readonly string[] = [
   rootsMigration,
   `${sealedMigration}${identityMigration}${traceFactsMigration}`,
   resourceTextMigration,
+  trustRevisionsMigration,
 ]
 
 /**

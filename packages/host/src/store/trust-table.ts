@@ -10,6 +10,8 @@ export interface Wording {
   says: JsonRecord
   /** When it was first seen, or agreed to. ISO 8601. */
   at: string
+  /** The revisions that it was said in, which not all have the same members. Undefined where that is not known. */
+  revisions?: readonly string[]
 }
 
 /** One thing of one server: what was agreed to, and what it said when it was last seen. */
@@ -71,7 +73,8 @@ export function createTrustTable(database: DatabaseSync): TrustTable {
   )
   const putRow = database.prepare(
     `INSERT OR REPLACE INTO trust_items (identity, what, name, agreed, agreed_says, agreed_at,
-       seen, seen_says, seen_at, blocked, listed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       seen, seen_says, seen_at, blocked, listed, agreed_revisions, seen_revisions)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const putNames = database.prepare(
     'INSERT OR REPLACE INTO trust_lists (identity, what, profile, names) VALUES (?, ?, ?, ?)',
@@ -97,6 +100,8 @@ export function createTrustTable(database: DatabaseSync): TrustTable {
         seen.at,
         blocked ?? null,
         listed ? 1 : 0,
+        agreed?.revisions?.join(' ') ?? null,
+        seen.revisions?.join(' ') ?? null,
       )
     },
     names: ({ identity, what, profile }, listed) =>
@@ -136,11 +141,16 @@ export function createTrustTable(database: DatabaseSync): TrustTable {
 function toRow(row: Record<string, unknown>): TrustRow[] {
   const what = parts.find((part) => part === row['what'])
   if (what === undefined) return []
-  const seen = wording(row['seen'], row['seen_says'], row['seen_at'])
+  const seen = wording(row['seen'], row['seen_says'], row['seen_at'], row['seen_revisions'])
   const agreed =
     row['agreed'] === null
       ? undefined
-      : wording(row['agreed'], row['agreed_says'] ?? row['seen_says'], row['agreed_at'])
+      : wording(
+          row['agreed'],
+          row['agreed_says'] ?? row['seen_says'],
+          row['agreed_at'],
+          row['agreed_revisions'],
+        )
   return [
     {
       what,
@@ -153,10 +163,20 @@ function toRow(row: Record<string, unknown>): TrustRow[] {
   ]
 }
 
-function wording(hash: unknown, says: unknown, at: unknown): Wording {
+function wording(hash: unknown, says: unknown, at: unknown, revisions: unknown): Wording {
   const value: unknown = readJson(String(says))
-  return { hash: String(hash), says: isRecord(value) ? value : {}, at: String(at) }
+  return {
+    hash: String(hash),
+    says: isRecord(value) ? value : {},
+    at: String(at),
+    ...(typeof revisions === 'string' && { revisions: revisions.split(' ') }),
+  }
 }
+
+export const trustRevisionsMigration = `
+  ALTER TABLE trust_items ADD COLUMN agreed_revisions TEXT;
+  ALTER TABLE trust_items ADD COLUMN seen_revisions TEXT;
+`
 
 export const trustMigration = `
   CREATE TABLE trust_servers (

@@ -17,6 +17,8 @@ export interface TapDeps {
   keep: boolean
   /** Further headers that hold credentials. */
   maskedHeaders: readonly string[]
+  /** Sends what goes over HTTP. */
+  fetch: Fetch
   /** What is sent along so that servers can tell which call a request is a part of; undefined for nothing. */
   traceparents: Traceparents | undefined
   /** An event could not be written. */
@@ -175,7 +177,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
       })
     }
     try {
-      const response = await fetch(url, init)
+      const response = await deps.fetch(url, init)
       const { status, statusText } = response
       const headers = maskedHeaders(response.headers, deps.maskedHeaders)
       note(status < 400 ? 'ok' : 'error', { response: { status, statusText, headers } }, String(status))

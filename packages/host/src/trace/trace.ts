@@ -1,3 +1,4 @@
+import type { Fetch } from '@jackfield/sdk/client'
 import type { Origins } from '../asking/index.ts'
 import type { Redactor } from '../secrets/index.ts'
 import type { TraceTable } from '../store/index.ts'
@@ -20,6 +21,7 @@ export interface Trace extends TraceDesk {
 
 type Doing = Pick<Host, 'on' | 'call' | 'read' | 'prompt' | 'tools' | 'prompts'>
 
+const globalFetch: Fetch = (url, init) => fetch(url, init)
 const creator = { name: 'Jackfield', version: '0.1.0' }
 const maxDepth = 64
 /** Events that are taken out at once, where nobody says how many. */
@@ -32,6 +34,7 @@ export function createTrace(
   redactor: Redactor,
   table: () => TraceTable,
   log: LogSettings = {},
+  fetch: Fetch = globalFetch,
   now: () => number = Date.now,
 ): Trace {
   const { keep = true } = log
@@ -102,6 +105,7 @@ export function createTrace(
           origins,
           redactor,
           keep,
+          fetch,
           maskedHeaders: [...(options.maskedHeaders ?? []), ...(log.maskedHeaders ?? [])],
           traceparents:
             (options.traceparent ?? log.traceparent) === true

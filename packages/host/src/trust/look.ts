@@ -3,7 +3,7 @@ import type { ListKey, TrustRow, TrustWriter } from '../store/index.ts'
 import type { TrustItem } from '../types/index.ts'
 import type { Definition, Definitions, Part } from './definitions.ts'
 import { keyOf, type Ledger } from './ledger.ts'
-import { isAgreed } from './revisions.ts'
+import { addsMembers, isAgreed, withRevision } from './revisions.ts'
 
 export interface LookOptions {
   connection: ServerConnection
@@ -53,13 +53,23 @@ export function lookAt(options: LookOptions): Look {
       before === undefined || what === 'resource' || listedBefore.has(name)
     for (const definition of now.values()) {
       const row = known.get(keyOf(definition))
-      const seen = { hash: definition.hash, says: definition.says, at }
+      const seen = {
+        hash: definition.hash,
+        says: definition.says,
+        at,
+        ...(revision !== undefined && { revisions: [revision] }),
+      }
       if (row === undefined) {
         const pinned = isFirst(definition.name) && !isDangerous(definition)
         rows.push({ what, name: definition.name, seen, listed: true, ...(pinned && { agreed: seen }) })
-      } else if (row.agreed !== undefined && isAgreed(row, definition, revision)) {
-        if (row.seen.hash !== row.agreed.hash || !row.listed) {
-          rows.push({ ...row, seen: row.agreed, listed: true })
+      } else if (
+        row.agreed !== undefined &&
+        isAgreed(row, definition, revision) &&
+        !(addsMembers(row.agreed, definition, revision) && isDangerous(definition))
+      ) {
+        const agreed = withRevision(row.agreed, definition, revision)
+        if (agreed !== row.agreed || row.seen.hash !== agreed.hash || !row.listed) {
+          rows.push({ ...row, agreed, seen: agreed, listed: true })
         }
       } else if (row.seen.hash !== definition.hash) {
         rows.push({ ...row, seen, listed: true })

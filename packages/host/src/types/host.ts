@@ -141,7 +141,10 @@ export interface HostOptions {
   openPage?: (url: URL) => Promise<void>
   /** Asks for values that configurations want the person to type. Default: nobody is asked, and such a server fails. */
   askInput?: AskInput
-  /** Where variables of configurations are looked up when a server is started. Default `process.env`. */
+  /**
+   * Where variables of configurations are looked up when a server is started, and which proxy its connections go through
+   * (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Default `process.env`.
+   */
   env?: Readonly<Record<string, string | undefined>>
   /** What `${userHome}` stands for. Default: the home folder of the account. */
   home?: string
@@ -164,6 +167,11 @@ export interface HostOptions {
   /** Milliseconds a call, read or other request may go without an answer or progress. Default 60 000. */
   callTimeoutMs?: number
   connect?: HostConnectOptions
+  /**
+   * Further configurations, whose servers are not connected: the secret values that they name are redacted too. Read once,
+   * before the first server is started.
+   */
+  redactFor?: () => Promise<Iterable<ServerConfig>>
   /** What is kept of the messages. The activity log is not meant: it is kept until it is pruned. */
   log?: LogSettings
   /** Who the host says it is to servers. */

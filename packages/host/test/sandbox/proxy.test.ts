@@ -1,6 +1,7 @@
 import { createServer, type Server as HttpServer, request } from 'node:http'
-import { createServer as createTcpServer, type Server } from 'node:net'
+import { connect, createServer as createTcpServer, type Server } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readHosts } from '../../src/sandbox/hosts.ts'
 import { startProxy } from '../../src/sandbox/proxy.ts'
@@ -13,11 +14,15 @@ async function listening(server: Server | HttpServer): Promise<number> {
 }
 
 /** What a program in a sandbox is given that asks for a place by way of the proxy. */
-async function asked(port: number): Promise<{ status: number | undefined; text: string }> {
-  const way = await startProxy(readHosts([`127.0.0.1:${port}`]), () => {})
+async function asked(
+  place: number | string,
+  env: Record<string, string> = {},
+): Promise<{ status: number | undefined; text: string }> {
+  const host = typeof place === 'number' ? `127.0.0.1:${place}` : place
+  const way = await startProxy(readHosts([host]), () => {}, env)
   onTestFinished(() => way.close())
   return new Promise((resolve, reject) => {
-    const asking = request({ socketPath: join(way.folder, way.socket), path: `http://127.0.0.1:${port}/x` })
+    const asking = request({ socketPath: join(way.folder, way.socket), path: `http://${host}/x` })
     asking.once('error', reject)
     asking.once('response', async (given) => {
       let text = ''
@@ -32,6 +37,39 @@ describe('the way out of a sandbox', () => {
   it('passes on what a listed host answers', async () => {
     const port = await listening(createServer((given, answer) => answer.end(`${given.url} is here`)))
     expect(await asked(port)).toEqual({ status: 200, text: '/x is here' })
+  })
+
+  it('goes on through the proxy of the machine, for http and for CONNECT', async () => {
+    const seen: string[] = []
+    const machine = createServer((given, answer) => {
+      seen.push(`${given.method} ${given.url}`)
+      answer.end('through both')
+    })
+    machine.on('connect', (given, socket) => {
+      seen.push(`CONNECT ${given.url}`)
+      const refused = given.url === 'other.example:443'
+      socket.end(`HTTP/1.1 ${refused ? '403 No' : '200 OK'}\r\n\r\n${refused ? '' : 'from afar'}`)
+    })
+    const url = `http://127.0.0.1:${await listening(machine)}`
+    const env = { HTTP_PROXY: url, https_proxy: url }
+    expect(await asked('shop.example', env)).toEqual({ status: 200, text: 'through both' })
+    const connected = async (place: string): Promise<string> => {
+      const way = await startProxy(readHosts(['shop.example', 'other.example']), () => {}, env)
+      onTestFinished(() => way.close())
+      const socket = connect(join(way.folder, way.socket))
+      socket.write(`CONNECT ${place} HTTP/1.1\r\nhost: ${place}\r\n\r\n`)
+      return text(socket)
+    }
+    expect(await connected('shop.example:443')).toMatch(/^HTTP\/1\.1 200 [\s\S]*from afar$/)
+    expect(await connected('other.example:443')).toMatch(
+      /^HTTP\/1\.1 502 [\s\S]*refused to connect to other\.example:443 \(403\)/,
+    )
+    expect(await connected('third.example:443')).toMatch(/^HTTP\/1\.1 403 [\s\S]*not listed/)
+    expect(seen).toEqual([
+      'GET http://shop.example/x',
+      'CONNECT shop.example:443',
+      'CONNECT other.example:443',
+    ])
   })
 
   it.each([

@@ -36,7 +36,9 @@ describe('secrets', () => {
     const at = folder()
     await sealedSecrets(at, { kind: 'passphrase', text: 'correct horse battery' }).set('a', 'x'.repeat(9))
     const other = sealedSecrets(at, { kind: 'passphrase', text: 'wrong horse battery' })
-    await expect(other.get('a')).rejects.toThrow('cannot be read with this key')
+    await expect(other.get('a')).rejects.toThrow(
+      'The secret "a" is sealed with another key than the one in use',
+    )
   })
 
   it('need a name and a value', async () => {

@@ -1,6 +1,10 @@
+import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, it } from 'vitest'
+import { defineServer, type ProtocolVersion, tool } from '@jackfield/sdk'
+import { tasks } from '@jackfield/sdk/extensions/tasks'
+import { serveHttp } from '@jackfield/sdk/http'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createConversation } from '../../src/agent/index.ts'
 import type { HostQuestion } from '../../src/types/index.ts'
 import { folder, hostOf, scripted, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
@@ -25,6 +29,17 @@ async function pinned(
   const host = await started({ servers: { s: server.config }, surface, rules: allow })
   expect(surface.asked).toEqual([])
   return { host, server, surface }
+}
+
+async function listening(handler: RequestListener): Promise<string> {
+  const server = createServer(handler)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}/mcp`
 }
 
 const drifts = (surface: { asked: HostQuestion[] }): Drift[] =>
@@ -186,6 +201,59 @@ describe('what a server says', () => {
     await old.close()
     const now = await started(options)
     expect(offered(now)).not.toContain('tool buy')
+  })
+
+  it.each([
+    ['2026-07-28', '2025-11-25'],
+    ['2025-11-25', '2026-07-28'],
+  ] as const)('is the same in %s and then in %s, though only one lists "execution"', async (one, other) => {
+    const slow = tool({ description: 'Takes its time', task: 'optional', run: () => 'done' })
+    const served = serveHttp(
+      defineServer({ name: 'slow', version: '1', extensions: [tasks()], tools: { slow } }),
+      {
+        keys: [Buffer.alloc(32, 7)],
+      },
+    )
+    const url = await listening(served.node)
+    const store = join(folder(), 'store.db')
+    const options = { servers: { s: { url } }, store, rules: allow }
+    for (const revision of [one, other, one, other]) {
+      const host = await started({ ...options, connect: { revisions: [revision] } })
+      expect((await host.call('s__slow', {}, cli)).denied).toBe(false)
+      expect(host.trust.server('s').items.map(({ name, state }) => [name, state])).toEqual([
+        ['slow', 'pinned'],
+      ])
+      await host.close()
+    }
+  })
+
+  it('may say more in a later revision, which is pinned with the rest', async () => {
+    const later = changed((s) => Object.assign(first(s.tools), { execution: { taskSupport: 'optional' } }))
+    const older = changed((s) => {
+      for (const tool of s.tools)
+        for (const name of ['title', 'outputSchema', '_meta', 'icons']) Reflect.deleteProperty(tool, name)
+    })
+    const server = saying(older)
+    const store = join(folder(), 'store.db')
+    const surface = thinking()
+    const options = { servers: { s: server.config }, store, surface }
+    const verdicts = async (says: Says, revision: ProtocolVersion): Promise<string[]> => {
+      server.says(says)
+      const host = await started({ ...options, connect: { revisions: [revision] } })
+      const quarantined = host.trust.server('s').items.filter(({ state }) => state !== 'pinned')
+      expect(offered(host).includes('tool buy')).toBe(quarantined.length === 0)
+      await host.close()
+      return quarantined.map(({ name }) => name)
+    }
+    expect(await verdicts(older, '2025-03-26')).toEqual([])
+    expect(await verdicts(later, '2025-11-25')).toEqual([])
+    expect(await verdicts(older, '2025-03-26')).toEqual([])
+    // What came with the later revision is agreed to as it was: another title is a change, and so is none.
+    const titled = changed((s) => Object.assign(first(s.tools), { title: 'Other' }))
+    expect(await verdicts(titled, '2025-11-25')).toEqual(['buy'])
+    expect(await verdicts(older, '2025-11-25')).toContain('buy')
+    const described = changed((s) => Object.assign(first(s.tools), { description: 'Sells everything.' }))
+    expect(await verdicts(described, '2025-03-26')).toEqual(['buy'])
   })
 
   it('is pinned anew for a host that can do more, since servers may then offer more', async () => {

@@ -172,6 +172,28 @@ describe('a name that its owner has stand for an address of somebody else', () =
     return asked
   }
 
+  it('judges a name that is resolved elsewhere, as by a proxy, by what it says', async () => {
+    const asked: string[] = []
+    const auth = oauth({
+      client: { name: 'test' },
+      redirect: agreeing(),
+      lookup: async () => undefined,
+      async fetch(url, _init, addresses) {
+        asked.push(`${url.href} ${addresses.length}`)
+        return new Response('{}', { status: 404 })
+      },
+    })
+    const led = async (to: string): Promise<void> => {
+      const challenge = { 'www-authenticate': `Bearer resource_metadata="${to}"` }
+      const refusing = async (): Promise<Response> => new Response('', { status: 401, headers: challenge })
+      await connect(http('https://mcp.example/mcp', { auth, fetch: refusing })).catch(() => {})
+    }
+    for (const to of ['https://10.0.0.9/x', 'https://169.254.169.254/x', 'https://localhost/x']) await led(to)
+    expect(asked).toEqual([])
+    await led('https://mcp.example/x')
+    expect(asked[0]).toBe('https://mcp.example/x 0')
+  })
+
   it.each([
     ['the address alone', ['10.0.0.7'], false],
     ['the address beside its own', ['93.184.215.14', '10.0.0.7'], true],

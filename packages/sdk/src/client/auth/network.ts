@@ -13,8 +13,11 @@ import { bodiless, pinnedHere } from './pinned.ts'
  */
 export type AuthFetch = (url: URL, init: RequestInit, addresses: readonly string[]) => Promise<Response>
 
-/** The addresses of a host name. Rejects when it has none. */
-export type Lookup = (hostname: string) => Promise<readonly string[]>
+/**
+ * The addresses of a host name. Rejects when it has none; undefined where it is not resolved on this machine, as where a
+ * proxy resolves it: the name is then judged by what it says.
+ */
+export type Lookup = (hostname: string, url: URL) => Promise<readonly string[] | undefined>
 
 /** How requests to authorization servers leave this process. */
 export interface NetworkOptions {
@@ -232,12 +235,13 @@ export class Network {
     if (this.#lookup === undefined || named === 'forbidden') {
       return { zone: named ?? 'public', mixed: false, addresses: [] }
     }
-    let addresses: readonly string[]
+    let addresses: readonly string[] | undefined
     try {
-      addresses = await orAborted(this.#lookup(host), AbortSignal.timeout(timeoutMs))
+      addresses = await orAborted(this.#lookup(host, url), AbortSignal.timeout(timeoutMs))
     } catch (error) {
       throw refused(`The host ${host} could not be found. Check the network, or try again later`, error)
     }
+    if (addresses === undefined) return { zone: named ?? 'public', mixed: false, addresses: [] }
     const zones = new Set(addresses.map((address) => zoneOfAddress(address) ?? 'forbidden'))
     if (named === 'loopback' && [...zones].some((zone) => zone !== 'loopback')) zones.add('forbidden')
     const worst = (['forbidden', 'loopback', 'private'] as const).find((zone) => zones.has(zone))

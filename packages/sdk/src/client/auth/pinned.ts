@@ -1,15 +1,20 @@
-import type { IncomingMessage, RequestOptions, request } from 'node:http'
-import type { request as secureRequest } from 'node:https'
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import type { LookupFunction } from 'node:net'
 import type { AuthFetch } from './network.ts'
 
 /** Statuses of answers that a Response must have no body for. */
 export const bodiless: ReadonlySet<number> = new Set([204, 205, 304])
 
-/** What Node sends requests with. */
+type Send = (
+  url: URL,
+  options: RequestOptions,
+  answered: (incoming: IncomingMessage) => void,
+) => ClientRequest
+
+/** What requests are sent with: `request` of `node:http` and of `node:https`, or what has their form. */
 export interface Senders {
-  readonly plain: typeof request
-  readonly secure: typeof secureRequest
+  readonly plain: Send
+  readonly secure: Send
 }
 
 /** A fetch for authorization servers that connects to the addresses it is given and to no others. */

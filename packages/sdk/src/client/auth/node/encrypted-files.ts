@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { access, type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { access, type FileHandle, mkdir, open, readFile, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { McpError } from '../../../jsonrpc/error.ts'
 import { type CredentialStore, Turns } from '../store.ts'
@@ -83,9 +83,19 @@ export function encryptedFiles({ directory, key }: EncryptedFilesOptions): Encry
 }
 
 async function prepare(directory: string, key: StoreKey): Promise<Uint8Array> {
-  await makeFolder(directory)
-  return withLockFile(join(directory, 'key.lock'), () => key.load(directory))
+  try {
+    await makeFolder(directory)
+    return await withLockFile(join(directory, 'key.lock'), () => key.load(directory))
+  } catch (error) {
+    // Where nothing can be written, the lock guards nothing: a key that exists is read, and none can be made.
+    if (readOnly.some((code) => isCode(error, code))) return await key.load(directory)
+    // A folder that stayed empty would look like one with credentials in it.
+    await rmdir(directory).catch(() => {})
+    throw error
+  }
 }
+
+const readOnly = ['EROFS', 'EACCES', 'EPERM']
 
 async function makeFolder(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
@@ -135,6 +145,7 @@ function unseal(sealed: Buffer, key: Uint8Array, name: string, path: string): st
     throw new McpError(
       'INVALID',
       `The saved credentials in ${path} cannot be read with this key. Give the passphrase or key they were saved with, or delete the file and log in again`,
+      { details: { sealed: path } },
     )
   }
 }

@@ -1,0 +1,104 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { defineServer, tool } from '@jackfield/sdk'
+import { serveHttp } from '@jackfield/sdk/http'
+import { expect, onTestFinished, test } from 'vitest'
+import { corporateProxy } from './corporate-proxy.ts'
+import { begin, jsonFile, run, tempFolder } from './jackfield.ts'
+
+const call = ['call', 'https://shop.example/mcp', 'echo', '--no-store']
+
+test('a server is reached through the proxy that the environment names, over https and http', async () => {
+  const proxy = await corporateProxy()
+  expect(await run(call, proxy)).toEqual({ code: 0, stdout: 'through the proxy\n', stderr: '' })
+  expect(new Set(proxy.asked)).toEqual(new Set(['shop.example:443']))
+  const plain = await run(['call', 'http://shop.example/mcp', 'echo', '--no-store'], proxy)
+  expect(plain).toMatchObject({ code: 0, stdout: 'through the proxy\n' })
+  expect(proxy.asked.at(-1)).toBe('http://shop.example/mcp')
+})
+
+test('a host that NO_PROXY lists is not sent to the proxy, and a loopback address never', async () => {
+  const proxy = await corporateProxy()
+  const direct = await run(call, { env: { ...proxy.env, NO_PROXY: 'other.example, .example' } })
+  expect(direct).toMatchObject({ code: 3, stderr: expect.stringContaining('ENOTFOUND') })
+  const handler = serveHttp(
+    defineServer({ name: 'near', version: '1', tools: { echo: tool({ run: () => 'near' }) } }),
+    { keys: [Buffer.alloc(32, 7)] },
+  )
+  const server = createServer(handler.node)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const near = await run(['call', `http://127.0.0.1:${port}/mcp`, 'echo', '--no-store'], proxy)
+  expect(near).toMatchObject({ code: 0, stdout: 'near\n' })
+  expect(proxy.asked).toEqual([])
+})
+
+test('what fails at the proxy is named, with what to do', async () => {
+  const locked = await corporateProxy({ credentials: 'ann:secret word' })
+  const failed = async (env: Record<string, string>): Promise<string> => {
+    const { code, stderr } = await run(call, { env })
+    expect(code).toBe(3)
+    return stderr
+  }
+  expect(await failed(locked.env)).toContain(
+    `The proxy ${locked.url} (HTTPS_PROXY) requires credentials (407). Write them into HTTPS_PROXY: http://USER:PASSWORD@`,
+  )
+  const { host } = new URL(locked.url)
+  expect(await failed({ ...locked.env, HTTPS_PROXY: `http://ann:wrong-word@${host}` })).toMatch(
+    /does not accept the credentials in HTTPS_PROXY \(407\)(?!.*wrong-word)/,
+  )
+  const given = { ...locked.env, HTTPS_PROXY: `http://ann:secret%20word@${host}` }
+  expect(await run(call, { env: given })).toMatchObject({ code: 0 })
+  const unable = await corporateProxy({ status: 503 })
+  expect(await failed(unable.env)).toContain('cannot connect to shop.example:443 (503)')
+  const strict = await corporateProxy({ status: 403 })
+  expect(await failed(strict.env)).toContain('refused to connect to shop.example:443 (403)')
+  expect(await failed({ HTTPS_PROXY: 'http://127.0.0.1:9' })).toContain(
+    'Could not reach the proxy http://127.0.0.1:9 (ECONNREFUSED), which HTTPS_PROXY names',
+  )
+  expect(await failed({ HTTPS_PROXY: 'socks5://127.0.0.1:9' })).toContain(
+    'HTTPS_PROXY names a proxy of the kind socks5://',
+  )
+  const proxy = await corporateProxy()
+  expect(await failed({ HTTPS_PROXY: proxy.url })).toMatch(
+    /certificate of shop\.example is signed by an authority that is unknown here.*NODE_EXTRA_CA_CERTS/,
+  )
+})
+
+test('doctor checks the proxy and goes through it, and gives no verdict about DNS', async () => {
+  const proxy = await corporateProxy()
+  const { code, stdout } = await run(['doctor', 'https://shop.example/mcp', '--no-store'], proxy)
+  expect(stdout).toContain(`the proxy ${proxy.url} resolves the name`)
+  expect(stdout).toContain(`port 443 is open through the proxy ${proxy.url} (HTTPS_PROXY)`)
+  expect(stdout).toContain('It is well.')
+  expect(code).toBe(0)
+  const refusing = await corporateProxy({ status: 503 })
+  const ill = await run(['doctor', 'https://shop.example/mcp', '--no-store'], refusing)
+  expect(ill.code).toBe(3)
+  expect(ill.stdout).toContain('cannot connect to shop.example:443 (503)')
+  expect(ill.stdout).not.toContain('nobody knows a host')
+})
+
+test('a login goes through the proxy, which resolves the names of the authorization server', async () => {
+  const proxy = await corporateProxy()
+  const config = ['--config', jsonFile({ mcpServers: { shop: { url: 'https://shop.example/private' } } })]
+  const env = { ...proxy.env, XDG_DATA_HOME: tempFolder(), JACKFIELD_KEY_FILE: join(tempFolder(), 'key') }
+  const login = begin(['login', 'shop', '--no-browser', ...config], { env })
+  await login.says('code_challenge_method=S256')
+  const page = new URL(/https:\S+\/authorize\S+/.exec(login.said())?.[0] ?? '')
+  const there = new URL(`${proxy.url}/`)
+  const seen = await fetch(new URL(`${page.pathname}${page.search}`, there), {
+    redirect: 'manual',
+  }).catch(() => undefined)
+  expect(seen).toBeDefined()
+  await fetch(seen?.headers.get('location') ?? '')
+  expect(await login.ended).toMatchObject({ code: 0, stdout: 'Signed in. shop is ready, with 1 tool.\n' })
+  expect(proxy.asked).toContain('auth.shop.example:443')
+  const called = await run(['call', 'shop', 'echo', ...config], { env })
+  expect(called).toMatchObject({ code: 0, stdout: 'through the proxy\n' })
+})
