@@ -8,6 +8,8 @@ import { oneLine } from '../output/sanitize.ts'
 export interface SelectStreams {
   input: Readable
   output: Writable
+  /** Why keys do not count yet, shown in place of the keys; undefined once they do. */
+  hint?: () => string | undefined
 }
 
 const most = 12
@@ -42,9 +44,10 @@ export async function clackSelect<T extends string>(
         return this.state === 'submit' ? head + taken : `${head}${taken}\n${styleText('gray', clack.S_BAR)}`
       }
       const margin = `${styleText('cyan', clack.S_BAR)}  `
+      const hint = streams.hint?.()
       const footer = clack.formatInstructionFooter(
         streams.output,
-        [...clack.SELECT_INSTRUCTIONS, ...keys],
+        hint === undefined ? [...clack.SELECT_INSTRUCTIONS, ...keys] : [styleText('yellow', hint)],
         true,
       )
       const lines = clack.limitOptions({
