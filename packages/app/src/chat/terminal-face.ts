@@ -67,6 +67,8 @@ export function terminalFace(
   let held: (() => void)[] = []
   /** The line that is not ended is the end of a text of the model. */
   let hasTail = false
+  /** The line about something under way, drawn anew below each notice. */
+  let liveLine = ''
 
   const inputs = (): readonly string[] => {
     history ??= [...new Set(earlier())].slice(-mostHistory)
@@ -102,9 +104,15 @@ export function terminalFace(
   const write = (text: string): void =>
     inTurn(() => {
       clearTail()
+      if (liveLine !== '') output.replaceLine('', false)
       output.write(text)
+      if (liveLine !== '' && text.endsWith('\n')) output.replaceLine(liveLine, false)
     })
   const live = (line: string, over: boolean): void => {
+    liveLine = over ? '' : line
+    drawLine(line, over)
+  }
+  const drawLine = (line: string, over: boolean): void => {
     // What is only on its way is drawn again when it moves on.
     if (over || !floor.taken) inTurn(() => output.replaceLine(line, over))
   }
@@ -289,7 +297,7 @@ export function terminalFace(
           live(line) {
             if (floor.taken) return
             hasTail = line !== ''
-            live(line, false)
+            drawLine(line, false)
           },
         }),
     }),
@@ -345,6 +353,7 @@ export function terminalFace(
       const done = (): void => {
         if (over) return
         over = true
+        liveLine = ''
         end()
         if (kept === '') kept = ahead.editor.text
         stopTyping()
