@@ -11,6 +11,7 @@ import {
   type ModelFacts,
   type Surface,
 } from '@jackfield/host'
+import { McpError } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { failureOf } from '../cli/failure.ts'
 import { followConfig } from '../cli/follow.ts'
@@ -236,8 +237,7 @@ export async function hold(
       return begun(models.find(({ id }) => id === before) ?? state.talk.model, resumed)
     },
   }
-  const resumed = resume === true ? latest(state) : resume
-  if (resumed !== undefined) host.conversations.find(resumed)
+  const resumed = resume === undefined ? undefined : keptId(resume, state)
   const servers = Object.values(options.servers).filter(({ disabled }) => disabled !== true).length
   if (only === undefined) greet(state.talk, servers, notes)
   await Promise.race([started(host, io.signal).then(() => person?.idle()), interrupted.promise])
@@ -253,6 +253,16 @@ export async function hold(
     return isCut ? ExitCode.toolError : ExitCode.done
   } finally {
     end()
+  }
+}
+
+/** The conversation that `--resume` names. @throws CliError where there is none */
+function keptId(resume: string | true, state: ChatState): string {
+  try {
+    return state.host.conversations.find(resume === true ? latest(state) : resume).id
+  } catch (error) {
+    if (!(error instanceof McpError)) throw error
+    throw usageError(`${error.message} /resume in jackfield chat lists the saved conversations.`)
   }
 }
 

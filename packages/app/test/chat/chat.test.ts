@@ -259,11 +259,28 @@ describe('a kept conversation', () => {
     expect(again.stderr).toContain('It was not saved')
   })
 
+  test('is found by words of its title, the newest last, and shows its calls when it is resumed', async () => {
+    const store = join(tempFolder(), 'log.db')
+    const echo = { name: 'demo__echo', arguments: { message: 'x' } }
+    const args = (...turns: object[]): string[] => [
+      ...['chat', '--config', config(), '--store', store, '--model', script(...turns)],
+    ]
+    await run(args({ say: 'Yes.' }, { say: 'No.' }), say('Sail to Oslo', '/new', 'Fly to Rome'))
+    await run(args({ say: 'I echo.', call: [echo] }, { say: 'Done.' }), say('Echo to Oslo'))
+    const { stdout, stderr } = await run(args(), say('/resume', '/resume oslo', '/resume zzz'))
+    const [all = '', oslo = ''] = stdout.split(/(?<=has the words\.\n)/)
+    expect(all).toMatch(/Sail to Oslo[\s\S]*Fly to Rome[\s\S]*Echo to Oslo[\s\S]*3 conversations\./)
+    expect(oslo).toMatch(/Sail to Oslo[\s\S]*Echo to Oslo[\s\S]*2 conversations\./)
+    expect(stderr).toContain('No conversation has the id or the title "zzz"')
+    const resumed = await run([...args({ say: 'Hi.' }), '--resume'], say('hi'))
+    expect(resumed.stderr).toContain('→ [1] demo__echo {"message":"x"}')
+  })
+
   test('that is not there is said', async () => {
     const store = join(tempFolder(), 'log.db')
     for (const id of [['--resume'], ['--resume', 'nope']]) {
       const { code, stderr } = await run(['chat', '--config', config(), '--store', store, ...id], say('hi'))
-      expect(code).not.toBe(0)
+      expect(code).toBe(2)
       expect(stderr).toMatch(/No conversation is kept yet|no conversation "nope"/)
     }
   })
