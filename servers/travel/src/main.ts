@@ -1,8 +1,10 @@
 #!/usr/bin/env node
+import { randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { serveStdio } from '@jackfield/sdk/stdio'
+import { type StdioOptions, serveStdio } from '@jackfield/sdk/stdio'
 import type { TravelServer } from './index.ts'
 
 const help = `The travel server: plan and book a trip over the Model Context Protocol.
@@ -62,6 +64,23 @@ async function openServer(database: string): Promise<TravelServer> {
   })
 }
 
+/** What lets a question be answered after a restart, in files beside the database; nothing where none is kept. */
+async function lastingState(database: string): Promise<Pick<StdioOptions, 'keys' | 'backplane'>> {
+  if (database === ':memory:') return {}
+  const { sqliteBackplane } = await import('@jackfield/sdk/backplane/sqlite')
+  return { keys: [keyIn(`${database}.key`)], backplane: sqliteBackplane(`${database}.state`) }
+}
+
+/** The key in a file that only its owner can read; a new one where there is no file yet. */
+function keyIn(file: string): string {
+  try {
+    writeFileSync(file, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  }
+  return readFileSync(file, 'utf8')
+}
+
 async function serveOverHttp(server: TravelServer, port: number): Promise<void> {
   const { serveHttp } = await import('@jackfield/sdk/http')
   const http = await serveHttp(server).listen({ port })
@@ -83,7 +102,7 @@ async function main(): Promise<void> {
     return
   }
   const server = await openServer(given.db)
-  if (given.http === undefined) await serveStdio(server).closed
+  if (given.http === undefined) await serveStdio(server, await lastingState(given.db)).closed
   else await serveOverHttp(server, given.http)
 }
 

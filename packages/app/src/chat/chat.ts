@@ -8,13 +8,16 @@ import { attach } from './attached.ts'
 import { commandNames, runCommand } from './commands.ts'
 import { completions } from './complete.ts'
 import { includeContext } from './context.ts'
-import type { ChatFace } from './face.ts'
+import { type ChatFace, writeModelText } from './face.ts'
 import { firstWords } from './greet.ts'
 import { createNews, type News } from './news.ts'
 import { readLine } from './slash.ts'
 import type { ChatState } from './state.ts'
 import { fullness, statusLine } from './status.ts'
 import { type TurnView, turnView } from './view.ts'
+
+const howToAllow =
+  'A call was refused because it needs approval, and no person can be asked here. To allow it, add a rule with the verdict "allow" to the config (jackfield.rules), give --answers <file> with "approvals" (jackfield options), or use a terminal.'
 
 /** Ends of a turn that leave work undone. */
 const cutShort: readonly Turn['stopReason'][] = ['maxCalls', 'maxTurns', 'maxTokens']
@@ -23,19 +26,30 @@ const cutShort: readonly Turn['stopReason'][] = ['maxCalls', 'maxTurns', 'maxTok
 export interface ConversationEnd {
   /** The last turn was cut short at a limit. */
   readonly isCut: boolean
-  /** The first failure of a model. */
-  readonly failed: ModelError | undefined
+  /** The first failure of a model; where there is only one message, any failure of it. */
+  readonly failed: Error | undefined
+}
+
+/** The only message of a conversation: what the face reads, and this text with it. */
+export interface OneMessage {
+  /** Sent to the model as it is: neither a command nor a mention is read in it. */
+  readonly input?: string | undefined
 }
 
 /** Holds a conversation until the person leaves. */
-export async function converse(state: ChatState, face: ChatFace): Promise<ConversationEnd> {
+export async function converse(
+  state: ChatState,
+  face: ChatFace,
+  only?: OneMessage,
+): Promise<ConversationEnd> {
   const { host } = state
   const { palette } = face
+  const notes = face.notes ?? face
   let isCut = false
   let view: TurnView | undefined
-  let failed: ModelError | undefined
+  let failed: Error | undefined
   const news = createNews(state, (text) => {
-    face.write(`${face.palette.dim(flowed(text, face.columns(), 0, 2))}\n`)
+    notes.write(`${notes.palette.dim(flowed(text, notes.columns(), 0, 2))}\n`)
   })
   const off = host.on((event) => hear(event, view, news))
   const complete = (line: string): Promise<[string[], string]> => completions(line, commandNames(host), state)
@@ -49,15 +63,15 @@ export async function converse(state: ChatState, face: ChatFace): Promise<Conver
       })
       if (line === undefined) return { isCut, failed }
       try {
-        const outcome = await handle(line, state, face, (shown) => {
+        const outcome = await handle(line, only?.input, state, face, (shown) => {
           view = shown
         })
         if (outcome === 'leave') return { isCut, failed }
         if (outcome !== undefined) isCut = cutShort.includes(outcome.stopReason)
       } catch (error) {
         if (!isExpected(error)) throw error
-        if (error instanceof ModelError) failed ??= error
-        tellError(error, face)
+        if (only !== undefined || error instanceof ModelError) failed ??= error
+        tellError(error, notes)
       } finally {
         view = undefined
       }
@@ -71,16 +85,18 @@ export async function converse(state: ChatState, face: ChatFace): Promise<Conver
 
 async function handle(
   line: string,
+  input: string | undefined,
   state: ChatState,
   face: ChatFace,
   showing: (view: TurnView) => void,
 ): Promise<'leave' | Turn | undefined> {
   const typed = readLine(line)
-  if (typed.kind === 'empty') return undefined
+  const more = input === undefined ? [] : [userText(input)]
+  if (typed.kind === 'empty') return more.length === 0 ? undefined : say(more, state, face, showing)
   if (typed.kind === 'words') {
     const refs = mentionsIn(typed.text, [...state.host.connections.keys()])
-    if (refs.length > 0) await attach(refs, state, face)
-    return say([{ role: 'user', content: { type: 'text', text: typed.text } }], state, face, showing)
+    if (refs.length > 0) await attach(refs, state, face.notes ?? face)
+    return say([userText(typed.text), ...more], state, face, showing)
   }
   const { signal, done } = face.turn()
   let outcome: Awaited<ReturnType<typeof runCommand>>
@@ -94,10 +110,17 @@ async function handle(
     done()
   }
   if (outcome.kind === 'leave') return 'leave'
-  return outcome.kind === 'say' ? say(outcome.messages, state, face, showing) : undefined
+  return outcome.kind === 'say' ? say([...outcome.messages, ...more], state, face, showing) : undefined
 }
 
-/** One turn: what was attached goes along, the answer is written as it comes. */
+function userText(text: string): SamplingMessage {
+  return { role: 'user', content: { type: 'text', text } }
+}
+
+/**
+ * One turn: what was attached goes along, the answer is written as it comes. Where the answer goes elsewhere than the notes,
+ * what the model says before a call is a note.
+ */
 async function say(
   messages: SamplingMessage[],
   state: ChatState,
@@ -105,31 +128,44 @@ async function say(
   showing: (view: TurnView) => void,
 ): Promise<Turn | undefined> {
   const { signal, done } = face.turn()
+  const notes = face.notes ?? face
   try {
-    await includeContext(state, face, signal)
+    await includeContext(state, notes, signal)
   } catch (error) {
     done()
     if (!signal.aborted) throw error
-    face.write(`${face.palette.yellow('Stopped.')}\n`)
+    notes.write(`${notes.palette.yellow('Stopped.')}\n`)
     return undefined
   }
   const attached = state.attached.splice(0).flatMap(({ messages }) => messages)
-  const view = turnView(face, state.talk, () => performance.now(), signal)
+  const view = turnView(notes, state.talk, () => performance.now(), signal)
   showing(view)
   let turn: Turn | undefined
+  let text = ''
+  let isRefused = false
   try {
     turn = await state.talk.say([...attached, ...messages], {
       signal,
-      onText: view.text,
-      onToolCall: view.call,
+      onText(delta) {
+        if (face.notes === undefined) view.text(delta)
+        else text += delta
+      },
+      onToolCall(event) {
+        if (text !== '') view.text(text)
+        text = ''
+        if (event.type === 'end' && event.denied && event.decision?.verdict === 'ask') isRefused = true
+        view.call(event)
+      },
       onWait: view.wait,
     })
   } finally {
+    if (text !== '') writeModelText(text, face)
     view.end(turn)
     done()
   }
+  if (isRefused && state.person === undefined) notes.write(`${notes.palette.yellow(howToAllow)}\n`)
   const full = fullness(state)
-  if (full !== undefined) face.write(`${face.palette.yellow(flowed(full, face.columns()))}\n`)
+  if (full !== undefined) notes.write(`${notes.palette.yellow(flowed(full, notes.columns()))}\n`)
   return turn
 }
 

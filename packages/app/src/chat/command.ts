@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { addAbortSignal } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import {
   type Conversation,
@@ -10,11 +11,13 @@ import {
   type ModelFacts,
   type Surface,
 } from '@jackfield/host'
-import { CliError, ExitCode } from '../cli/exit.ts'
+import { McpError } from '@jackfield/sdk'
+import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { failureOf } from '../cli/failure.ts'
 import { followConfig } from '../cli/follow.ts'
 import { createOutput, type Io, isInteractive, type Output } from '../cli/io.ts'
 import { type modelsInUse, modelsToTalkTo } from '../cli/models.ts'
+import { personAt } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
@@ -23,7 +26,7 @@ import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
 import { terminalSurface } from '../surface/terminal.ts'
-import { converse } from './chat.ts'
+import { converse, type OneMessage } from './chat.ts'
 import { createFloor } from './floor.ts'
 import { greet, tellLeft, tellServers } from './greet.ts'
 import { earlierInputs, latest, takeUp } from './keep.ts'
@@ -31,6 +34,9 @@ import { jsonFace, pipedFace } from './piped-face.ts'
 import type { ChatState } from './state.ts'
 import { terminalFace } from './terminal-face.ts'
 import { tellLate } from './view.ts'
+
+/** Bytes of stdin that one message takes. */
+const mostInput = 4 * 1_048_576
 
 export interface ChatOptions extends ConfigChoice {
   model?: string
@@ -43,13 +49,21 @@ export interface ChatOptions extends ConfigChoice {
   resume?: string | true
   /** Events as lines of JSON, for programs. */
   json?: boolean
+  /** Answers one message, with what stdin has where it is no terminal, and leaves. */
+  print?: boolean
   maxCalls?: number
   /** Resources that servers mean for a model go along without being chosen. Default true. */
   context?: boolean
 }
 
-/** `jackfield chat` */
-export async function chat(options: ChatOptions, io: Io, output: Output): Promise<ExitCode> {
+/** `jackfield chat [message …]`: with a message, answers it and leaves. */
+export async function chat(
+  words: readonly string[],
+  options: ChatOptions,
+  io: Io,
+  output: Output,
+): Promise<ExitCode> {
+  const only = await onlyMessage(words, options, io)
   const { config } = await readConfig(options, io, (text) => output.note(text))
   const roots = [
     ...config.roots,
@@ -80,12 +94,41 @@ export async function chat(options: ChatOptions, io: Io, output: Output): Promis
       codeMode: options.code === true,
       modelChosen: options.model !== undefined,
       json: options.json === true,
+      ...(only !== undefined && { only }),
       ...(options.resume !== undefined && { resume: options.resume }),
       ...(store !== undefined && { store }),
       ...(options.maxCalls !== undefined && { maxCalls: options.maxCalls }),
       ...(options.context !== undefined && { context: options.context }),
     },
   )
+}
+
+/** The message on the command line and what stdin adds to it; undefined where a conversation is held. */
+async function onlyMessage(
+  words: readonly string[],
+  { print }: ChatOptions,
+  io: Io,
+): Promise<HoldOptions['only']> {
+  const message = words.join(' ')
+  if (print !== true) return words.length === 0 ? undefined : { message }
+  const input = io.stdin.isTTY === true ? '' : await wholeInput(io)
+  if (message.trim() === '' && input.trim() === '')
+    throw usageError('There is no message. Give it as in: jackfield chat --print "say hi", or on stdin.')
+  return { message, ...(input.trim() !== '' && { input }) }
+}
+
+/** Everything on stdin, up to a size that is beyond what a model takes. */
+async function wholeInput({ stdin, signal }: Io): Promise<string> {
+  const pieces: Buffer[] = []
+  let size = 0
+  for await (const piece of addAbortSignal(signal, stdin)) {
+    const bytes = Buffer.from(piece)
+    size += bytes.length
+    if (size > mostInput)
+      throw usageError(`stdin has more than ${mostInput / 1_048_576} MiB, which is too large for a message.`)
+    pieces.push(bytes)
+  }
+  return Buffer.concat(pieces).toString()
 }
 
 /** How a conversation is held. */
@@ -102,6 +145,8 @@ export interface HoldOptions {
   maxCalls?: number
   /** Resources that servers mean for a model go along without being chosen. Default true. */
   context?: boolean
+  /** Answers this one message and leaves: the line as it would be typed, and text that goes with it to the model. */
+  only?: OneMessage & { readonly message: string }
 }
 
 /** Writes a message beside the conversation: above a line that is being typed. */
@@ -128,9 +173,10 @@ export async function hold(
     store,
     maxCalls,
     context = true,
+    only,
   }: HoldOptions = {},
 ): Promise<ExitCode> {
-  const interactive = isInteractive(io) && !json
+  const interactive = isInteractive(io) && !json && only === undefined
   const floor = createFloor()
   const person = interactive
     ? terminalSurface({
@@ -142,7 +188,9 @@ export async function hold(
         message: floor,
         ...(store !== undefined && { store }),
       })
-    : undefined
+    : only === undefined || json
+      ? undefined
+      : personAt(io, store === undefined ? {} : { store })
   const interrupted = Promise.withResolvers<never>()
   interrupted.promise.catch(() => {})
   const leave = (): void => interrupted.reject(new CliError(ExitCode.interrupted, 'Interrupted.'))
@@ -158,9 +206,10 @@ export async function hold(
         ...(person !== undefined && { screen: person.screen }),
       })
     : json
-      ? jsonFace(io)
-      : pipedFace(io)
+      ? jsonFace(io, only?.message)
+      : pipedFace(io, only?.message)
   const { palette } = talkFace
+  const notes = talkFace.notes ?? talkFace
   const note: Note = interactive
     ? (text) => talkFace.write(`${palette.dim(flowed(text, talkFace.columns(), 0, 2))}\n`)
     : (text) => createOutput(io, false).note(text)
@@ -177,7 +226,7 @@ export async function hold(
       ...{ host, model, codeMode },
       ...(maxCalls !== undefined && { maxCalls }),
       ...(resumed !== undefined && { resume: resumed }),
-      onLate: (result) => tellLate(result, talk, talkFace),
+      onLate: (result) => tellLate(result, talk, notes),
     })
     return talk
   }
@@ -189,26 +238,32 @@ export async function hold(
       return begun(models.find(({ id }) => id === before) ?? state.talk.model, resumed)
     },
   }
-  const resumed = resume === true ? latest(state) : resume
-  if (resumed !== undefined) host.conversations.find(resumed)
-  greet(
-    state.talk,
-    Object.values(options.servers).filter(({ disabled }) => disabled !== true).length,
-    talkFace,
-  )
+  const resumed = resume === undefined ? undefined : keptId(resume, state)
+  const servers = Object.values(options.servers).filter(({ disabled }) => disabled !== true).length
+  if (only === undefined) greet(state.talk, servers, notes)
   await Promise.race([started(host, io.signal).then(() => person?.idle()), interrupted.promise])
-  tellServers(host, talkFace)
-  if (resumed !== undefined) takeUp(resumed, state, talkFace)
+  tellServers(host, notes, only === undefined)
+  if (resumed !== undefined) takeUp(resumed, state, notes)
   const end = begin(host, note)
   try {
-    const { isCut, failed } = await Promise.race([converse(state, talkFace), interrupted.promise])
-    tellLeft(state, talkFace, store)
+    const { isCut, failed } = await Promise.race([converse(state, talkFace, only), interrupted.promise])
+    tellLeft(state, notes, store)
     // At a terminal, the person saw it and could go on.
     if (interactive) return ExitCode.done
     if (failed !== undefined) return failureOf(failed).exitCode
     return isCut ? ExitCode.toolError : ExitCode.done
   } finally {
     end()
+  }
+}
+
+/** The conversation that `--resume` names. @throws CliError where there is none */
+function keptId(resume: string | true, state: ChatState): string {
+  try {
+    return state.host.conversations.find(resume === true ? latest(state) : resume).id
+  } catch (error) {
+    if (!(error instanceof McpError)) throw error
+    throw usageError(`${error.message} /resume in jackfield chat lists the saved conversations.`)
   }
 }
 

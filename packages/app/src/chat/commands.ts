@@ -133,7 +133,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
     run: (words, state, face) => model(words, state, face),
   },
   resume: {
-    usage: '/resume [id]',
+    usage: '/resume [id or words]',
     help: 'conversations that are kept, or go on with one',
     run: plainly(resume),
   },

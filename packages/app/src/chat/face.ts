@@ -55,6 +55,11 @@ export interface ChatFace {
   /** Writes text that is safe to print. */
   write(text: string): void
   /**
+   * Writes everything that is neither an answer nor the output of a command: to stderr, where another program reads stdout.
+   * Absent where all of it goes to the same place.
+   */
+  notes?: ChatFace
+  /**
    * Draws one line that stands for something under way, in place of the one before. It must fit. Only faces that can
    * draw over a line have it; with `over`, the line stays and is followed by others.
    */

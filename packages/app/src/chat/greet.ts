@@ -20,17 +20,18 @@ export function greet(talk: Pick<Conversation, 'model'>, servers: number, face: 
   }
 }
 
-/** How the servers stand, and what can be done. */
-export function tellServers(host: Host, face: ChatFace): void {
+/** How the servers stand, and what can be done; with `all` false only what is wrong with servers. */
+export function tellServers(host: Host, face: ChatFace, all: boolean): void {
   const { palette } = face
   const columns = face.columns()
   const ready = [...host.connections].filter(([, { state }]) => state === 'ready' || state === 'degraded')
   const names = ready.map(([name]) => oneLine(name)).join(', ')
   const meter = host.scale.meter()
   const searched = meter.deferred ? ` ${meter.why}` : ''
-  const lines = [
+  const summary = [
     `${ready.length} of ${host.connections.size} servers are connected${names === '' ? '' : `: ${names}`}. ${many(host.tools().length, 'tool')} (${count(meter.tokens)} tokens), ${many(host.prompts().length, 'prompt')}.${searched} /help shows what you can do.`,
   ]
+  const lines = all ? summary : []
   for (const [name, state] of host.connections) {
     if ('fix' in state) lines.push(`${oneLine(name)}: ${standing(state, palette)}. ${inOneLine(state)}`)
   }

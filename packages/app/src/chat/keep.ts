@@ -1,12 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import type { ConversationEntry, ConversationFacts, Host } from '@jackfield/host'
-import { McpError, type SamplingMessage } from '@jackfield/sdk'
+import { McpError, type SamplingMessage, type ToolUseContent } from '@jackfield/sdk'
 import { usageError } from '../cli/exit.ts'
 import { ago } from '../output/ago.ts'
 import { block } from '../output/content.ts'
 import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
+import { describeCall } from './calls.ts'
 import { askUse, type ChatFace, writeModelText } from './face.ts'
 import type { ChatState } from './state.ts'
 import { count } from './status.ts'
@@ -14,26 +15,43 @@ import { count } from './status.ts'
 /** Turns that are shown when a conversation is taken up again. */
 const recalled = 2
 const idLength = 8
+/** Conversations of one list, and all that are kept. */
+const mostListed = 30
+const mostKept = 1_000
 /** Characters of an earlier input that is offered again. */
 const mostInput = 10_000
 
-/** `/resume`: which conversations there are, or goes on with one. */
-export function resume([which]: readonly string[], state: ChatState, face: ChatFace): void {
-  if (which !== undefined) {
-    takeUp(which, state, face)
+/** `/resume [id or words]`: lists conversations, those whose title has the words where there are any, or resumes one by its id. */
+export function resume(words: readonly string[], state: ChatState, face: ChatFace): void {
+  const [first] = words
+  const all = state.host.conversations.list({ limit: mostKept })
+  if (first !== undefined && words.length === 1 && all.some(({ id }) => id.startsWith(first))) {
+    takeUp(first, state, face)
     return
   }
-  const all = state.host.conversations.list({ limit: 30 })
   if (all.length === 0) {
     face.write('No conversation is kept yet.\n')
     return
   }
-  const rows = all.map((facts) => rowOf(facts, state.talk.id))
+  const fitting = all.filter(({ title }) =>
+    words.every((word) => title.toLowerCase().includes(word.toLowerCase())),
+  )
+  if (fitting.length === 0)
+    throw usageError(
+      `No conversation has the id or the title "${oneLine(words.join(' '), 60)}". /resume lists them.`,
+    )
+  // The newest is last, next to the prompt.
+  const listed = fitting.slice(0, mostListed).toReversed()
+  const rows = listed.map((facts) => rowOf(facts, state.talk.id))
   const columns = face.columns()
   face.write(
     `${table(['ID', 'LAST SPOKEN IN', 'TURNS', 'MODEL', 'TITLE'], rows, { palette: face.palette, columns })}\n`,
   )
-  face.write(`${face.palette.dim('/resume <id> goes on with one.')}\n`)
+  const number = `${fitting.length} ${fitting.length === 1 ? 'conversation' : 'conversations'}`
+  const part =
+    fitting.length > listed.length ? `${number}; the last ${listed.length} are shown.` : `${number}.`
+  const ways = '/resume <id> resumes one, /resume <words> finds those whose title has the words.'
+  face.write(`${face.palette.dim(flowed(`${part} ${ways}`, columns))}\n`)
 }
 
 /** Goes on with a kept conversation, by its id or the beginning of it, and tells where it stood. */
@@ -154,9 +172,14 @@ function recall(entries: readonly ConversationEntry[], state: ChatState, face: C
     for (const entry of entries.slice(starts.at(-recalled) ?? 0)) {
       if (entry.kind !== 'message' || entry.by === 'host') continue
       const words = wordsOf(entry.message)
-      if (words === '') continue
-      if (entry.by === 'person') face.write(`${face.palette.green('you')} › ${oneLine(words, 300)}\n`)
-      else writeModelText(words, face)
+      if (words !== '') {
+        if (entry.by === 'person') face.write(`${face.palette.green('you')} › ${oneLine(words, 300)}\n`)
+        else writeModelText(words, face)
+      }
+      for (const { id, name, input } of callsOf(entry.message)) {
+        const number = state.talk.calls.findLastIndex((call) => call.id === id) + 1 || undefined
+        face.write(`${describeCall({ type: 'start', id, name, arguments: input, number }, face.palette)}\n`)
+      }
     }
   }
   for (const { name } of state.talk.unfinished) {
@@ -183,6 +206,10 @@ function wordsOf({ content }: SamplingMessage): string {
     .flatMap((one) => (one.type === 'text' ? [one.text] : []))
     .join('\n\n')
     .trim()
+}
+
+function callsOf({ content }: SamplingMessage): ToolUseContent[] {
+  return (Array.isArray(content) ? content : [content]).filter((block) => block.type === 'tool_use')
 }
 
 function markdown(title: string, entries: readonly ConversationEntry[], face: ChatFace): string {

@@ -5,28 +5,39 @@ import { paletteFor } from '../output/palette.ts'
 import { plain } from '../output/sanitize.ts'
 import type { ChatFace } from './face.ts'
 
-/** A chat face that takes its lines from a pipe and repeats them, so that the output reads as a conversation. */
-export function pipedFace(io: Io): ChatFace {
-  const readLine = linesOf(io)
-  const write = (text: string): void => {
-    io.stdout.write(text)
-  }
-  return {
-    palette: paletteFor(io.stdout, io.env),
+/**
+ * A chat face for a pipe: answers and the output of commands go to stdout, everything else to stderr, with the lines that were
+ * read, so that stderr reads as a conversation. `message`: the one message of the conversation; stdin is not read then.
+ */
+export function pipedFace(io: Io, message?: string): ChatFace {
+  const readLine = message === undefined ? linesOf(io) : once(message)
+  const base = {
     columns: () => undefined,
-    write,
-    async readLine(prompt) {
+    async readLine(prompt: string) {
       const line = await readLine()
-      if (line !== undefined) write(`${prompt}${line}\n`)
+      if (line !== undefined && message === undefined) io.stderr.write(`${prompt}${line}\n`)
       return line
     },
     turn: () => ({ signal: io.signal, done: () => {} }),
   }
+  return {
+    ...base,
+    palette: paletteFor(io.stdout, io.env),
+    write(text) {
+      io.stdout.write(text)
+    },
+    notes: {
+      ...base,
+      palette: paletteFor(io.stderr, io.env),
+      write(text) {
+        io.stderr.write(text)
+      },
+    },
+  }
 }
 
-/** A chat face for programs: lines come in from a pipe, and events go out as lines of JSON. */
-export function jsonFace(io: Io): ChatFace {
-  const readLine = linesOf(io)
+/** A chat face for programs: lines come in from a pipe, or one message is given, and events go out as lines of JSON. */
+export function jsonFace(io: Io, message?: string): ChatFace {
   const tell: NonNullable<ChatFace['tell']> = (event) => {
     io.stdout.write(`${exactJson(event)}\n`)
   }
@@ -38,8 +49,17 @@ export function jsonFace(io: Io): ChatFace {
       if (words !== '') tell({ type: 'notice', text: words })
     },
     tell,
-    readLine,
+    readLine: message === undefined ? linesOf(io) : once(message),
     turn: () => ({ signal: io.signal, done: () => {} }),
+  }
+}
+
+function once(message: string): () => Promise<string | undefined> {
+  let next: string | undefined = message
+  return async () => {
+    const line = next
+    next = undefined
+    return line
   }
 }
 

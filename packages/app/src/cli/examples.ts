@@ -8,7 +8,15 @@ interface Examples {
 
 /** Examples by command, without `jackfield`. */
 export const examples: Readonly<Record<string, Examples>> = {
-  chat: { runnable: [], others: ['chat', 'chat --model offline', 'chat --resume'] },
+  chat: {
+    runnable: [],
+    others: [
+      'chat',
+      'chat "What is in this folder?"',
+      'chat --print "Summarize this" < notes.txt',
+      'chat --resume',
+    ],
+  },
   start: { runnable: [], others: ['start', 'start --script'] },
   servers: { runnable: ['servers', 'servers --json'], others: ['servers --watch'] },
   tools: { runnable: ['tools travel', 'tools travel.searchFlights', 'tools --meter'] },

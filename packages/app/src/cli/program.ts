@@ -284,8 +284,20 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     withServerOptions,
   })
 
-  withConfigOptions(program.command('chat').description('Chat in the terminal with all configured servers'))
+  withConfigOptions(
+    program
+      .command('chat')
+      .description('Chat in the terminal with all configured servers, or answer one message'),
+  )
+    .argument(
+      '[message...]',
+      'answer this message and leave: the answer goes to stdout, everything else to stderr',
+    )
     .addHelpText('after', modelHelp)
+    .option(
+      '-p, --print',
+      'answer one message and leave; stdin, if it is no terminal, is appended to the message',
+    )
     .option('--model <name>', 'provider/model, offline, or script:file.json; see below')
     .option('--root <folder...>', 'folders that servers may see after you agree')
     .option('--code', 'let the model write programs that call the tools')
@@ -300,10 +312,10 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     .option('--answers <file>', 'file with answers to questions, for unattended runs')
     .addOption(storeOption())
     .addOption(noStoreOption())
-    .action(async (options: ChatOptions) => {
+    .action(async (words: string[], options: ChatOptions) => {
       const { chat } = await import('../chat/command.ts')
       json = options.json === true
-      code = await chat(options, io, createOutput(io, false))
+      code = await chat(words, options, io, createOutput(io, false))
     })
 
   program

@@ -44,26 +44,29 @@ export async function respond(context: CommandContext<RespondOptions>): Promise<
   const item = itemOf(host, id)
   const unfinished = item.state === 'answered' && item.resumable
   if (item.state !== 'open' && !unfinished) throw refused(item)
+  if (unfinished && !isUnfinished(host, item)) throw refused(item)
+  // A person who fills in a form must not learn afterwards that there is no server to send it to.
+  const target = item.waits ? undefined : await targetOf(item, context)
   const answer = item.state === 'open' ? await answerTo(item.question, context) : undefined
   // The person saw the question and left it for later once more.
   if (answer === undefined && !unfinished) return ExitCode.done
-  if (item.waits && answer !== undefined) {
+  if (target === undefined) {
+    if (answer === undefined) return ExitCode.done
     answered(() => host.inbox.answer(item.id, answer, by))
     output.result({ id: item.id, state: 'answered' }, () => 'Answered. The program that asked continues.')
     return ExitCode.done
   }
-  if (unfinished && !isUnfinished(host, item)) throw refused(item)
-  return await goOn(item, answer, context)
+  return await goOn(item, answer, target, context)
 }
 
 /** Connects the server that asked, and goes on with the call. */
 async function goOn(
   item: InboxItem,
   answer: HostAnswers[QuestionKind] | undefined,
+  target: Target,
   context: CommandContext<RespondOptions>,
 ): Promise<ExitCode> {
   const { options, io, output } = context
-  const target = await targetOf(item, context)
   const surface = personAt(io, options) ?? parkedSurface(output, options)
   await using session = await openSession(target, [], { ...options, answers: undefined, surface }, io, output)
   const { host } = session
@@ -109,10 +112,15 @@ async function answerTo(
   throw usageError(`There is no answer. Write one of:\n${ways.join('\n')}`)
 }
 
-/** The server that asked: what follows --, the address, or the configured one of that name. */
+/** The server that asked: what follows --, the address, that of `jackfield start` on its store, or the configured one of that name. */
 async function targetOf(item: InboxItem, context: CommandContext<RespondOptions>): Promise<Target> {
   const { command, options, io } = context
   const name = item.question.cause.server
+  if (command === undefined && options.url === undefined) {
+    const { serverOnStore } = await import('../start/servers.ts')
+    const server = await serverOnStore(name, storeFile(options.store, io))
+    if (server !== undefined) return { name, server, config: undefined, isTyped: true }
+  }
   const { target } = await takeTarget({ words: [options.url ?? name], command }, options, io).catch(
     (error: unknown) => {
       if (command !== undefined || options.url !== undefined) throw error

@@ -6,7 +6,7 @@ import type { ExitCode } from '../cli/exit.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
 import { modelsInUse } from '../cli/models.ts'
 import { plannedTrip } from './planned-trip.ts'
-import { bundledServers, leftOut, sampleFolder } from './servers.ts'
+import { bundledServers, leftOut, sampleFolder, startFiles, startFolder } from './servers.ts'
 
 export interface StartOptions {
   script?: boolean
@@ -40,16 +40,15 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
   if (options.script === true || options.record !== undefined || !isInteractive(io)) {
     return plannedTrip(options, io, output)
   }
-  const home = resolve(io.cwd, '.jackfield')
-  const folder = resolve(home, 'sample')
-  const { servers, missing } = await bundledServers({ database: resolve(home, 'travel.db'), folder })
+  const { store, database, folder } = startFiles(resolve(io.cwd, startFolder))
+  const { servers, missing } = await bundledServers({ database, folder })
   await sampleFolder(folder)
   const note = leftOut(missing)
   if (note !== undefined) output.note(note)
   return hold(
     {
       servers,
-      store: resolve(home, 'host.db'),
+      store,
       roots: [{ uri: pathToFileURL(folder).href, name: 'sample' }],
       rules: startRules,
     },
@@ -57,6 +56,6 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
     undefined,
     io,
     undefined,
-    { store: resolve(home, 'host.db') },
+    { store },
   )
 }

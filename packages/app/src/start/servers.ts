@@ -1,8 +1,32 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { ServerConfig } from '@jackfield/host'
 import { CliError, ExitCode } from '../cli/exit.ts'
+
+/** Where `jackfield start` keeps its files. */
+export interface StartFiles {
+  store: string
+  database: string
+  folder: string
+}
+
+/** The files of `jackfield start`, in a folder of its own. */
+export function startFiles(home: string): StartFiles {
+  return { store: join(home, 'host.db'), database: join(home, 'travel.db'), folder: join(home, 'sample') }
+}
+
+/** The server of this name as `jackfield start` runs it on a store; undefined for any other store or server. */
+export async function serverOnStore(name: string, store: string): Promise<ServerConfig | undefined> {
+  const home = dirname(store)
+  const files = startFiles(home)
+  if (basename(home) !== startFolder || store !== files.store) return undefined
+  const { servers } = await bundledServers(files)
+  return Object.hasOwn(servers, name) ? servers[name] : undefined
+}
+
+/** The folder of `jackfield start`, in the one where it is run. */
+export const startFolder = '.jackfield'
 
 /** The servers of `jackfield start`, and those that are not installed. */
 export interface Bundled {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { createHost } from '@jackfield/host'
 import { describe, expect, test } from 'vitest'
-import { everything, jsonFile, run, tempFolder, travel } from '../cli/jackfield.ts'
+import { begin, everything, jsonFile, run, tempFolder, travel } from '../cli/jackfield.ts'
 
 function config(more: Record<string, unknown> = {}): string {
   const [command, ...args] = travel()
@@ -34,26 +34,26 @@ describe('a conversation from a pipe', () => {
         '/quit',
       ),
     )
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toContain('No language model is set up, so the offline planner answers')
-    expect(stdout).toContain('] travel__bookVacation {"destination":"Barcelona"')
-    expect(stdout).toContain('✓ Booked: Barcelona from 2027-06-15 to 2027-06-22')
+    expect(code).toBe(0)
+    expect(stderr).toContain('No language model is set up, so the offline planner answers')
+    expect(stderr).toContain('] travel__bookVacation {"destination":"Barcelona"')
+    expect(stderr).toContain('✓ Booked: Barcelona from 2027-06-15 to 2027-06-22')
     expect(stdout).toMatch(/#\d+ +\S+ +call +ok +\d+ ms +bookVacation of travel/)
     expect(stdout).toMatch(/elicitation +accepted/)
     expect(readdirSync(folder)).toEqual([expect.stringMatching(/\.md$/)])
   })
 
   test('denies what the policy asks about when nobody is there, and the planner says so', async () => {
-    const { stdout } = await run(
+    const { stdout, stderr } = await run(
       ['chat', '--config', config()],
       say('Plan a trip from New York to Barcelona on 2027-06-15 for 7 days'),
     )
-    expect(stdout).toContain('✗ denied searchFlights of travel was not called: nobody can be asked here')
+    expect(stderr).toContain('✗ denied searchFlights of travel was not called: nobody can be asked here')
     expect(stdout).toContain('The flight search gave nothing')
   })
 
   test('has commands for looking around', async () => {
-    const { code, stdout } = await run(
+    const { code, stdout, stderr } = await run(
       ['chat', '--config', config()],
       say(
         '/servers',
@@ -75,13 +75,13 @@ describe('a conversation from a pipe', () => {
     expect(stdout).toContain('/travel.plan-vacation')
     expect(stdout).toContain('calendar://events/{year}')
     expect(stdout).toContain('▸ offline')
-    expect(stdout).toContain('There is no command /nonsense')
+    expect(stderr).toContain('There is no command /nonsense')
     expect(stdout).toContain('it goes along with what you say.')
-    expect(stdout).not.toContain('never said')
+    expect(stdout + stderr).not.toContain('never said')
   })
 
   test('lets the person call a tool and use a prompt, asking for what is missing', async () => {
-    const { stdout } = await run(
+    const { stdout, stderr } = await run(
       ['chat', '--config', config({ jackfield: { defaultVerdict: 'allow' } })],
       say(
         '/call demo__get-sum a=2 b=3',
@@ -93,10 +93,98 @@ describe('a conversation from a pipe', () => {
       ),
     )
     expect(stdout).toContain('The sum of 2 and 3 is 5.')
-    expect(stdout).toContain('a must be a number')
+    expect(stderr).toContain('a must be a number')
     expect(stdout).toContain("user: What's weather in Oslo?")
     expect(stdout).toContain('Left unsent.')
   })
+})
+
+describe('one message', () => {
+  const echo = { name: 'demo__echo', arguments: { message: 'x' } }
+  const allow = { jackfield: { rules: [{ id: 'echo', verdict: 'allow', tool: 'echo' }] } }
+  const model = (...turns: object[]): string[] => ['--model', script(...turns)]
+
+  test('on the command line is answered, with the answer alone on stdout', async () => {
+    const turns = model({ say: 'I look.', call: [echo] }, { say: 'Hi there.' })
+    for (const words of [['say hi'], ['say', 'hi'], ['-p', 'say hi'], ['--print', 'say hi']]) {
+      const { code, stdout, stderr } = await run(['chat', ...words, '--config', config(allow), ...turns])
+      expect({ code, stdout }).toEqual({ code: 0, stdout: 'Hi there.\n' })
+      expect(stderr).toMatch(/I look\.[\s\S]*→ \[1\] demo__echo[\s\S]*✓ Echo: x/)
+      expect(stderr).not.toContain('servers are connected')
+    }
+  })
+
+  test('can run without reading stdin, and with --print takes what stdin has along', async () => {
+    const store = join(tempFolder(), 'log.db')
+    const args = ['--config', config(), '--store', store, ...model({ say: 'Short.' })]
+    const open = begin(['chat', 'Summarize', ...args], { stdinStaysOpen: true })
+    expect((await open.ended).stdout).toBe('Short.\n')
+    const words = '/quit\n@travel:calendar://events/2027\n'
+    const piped = await run(['chat', '-p', 'Summarize this', ...args], { stdin: words })
+    expect(piped).toEqual({ code: 0, stdout: 'Short.\n', stderr: '' })
+    const alone = await run(['chat', '-p', ...args], { stdin: words })
+    expect(alone).toEqual({ code: 0, stdout: 'Short.\n', stderr: '' })
+    await using host = createHost({ servers: {}, models: [], store })
+    const said = host.conversations
+      .list({ limit: 2 })
+      .map(({ id }) =>
+        host.conversations
+          .entries(id)
+          .flatMap((entry) =>
+            entry.kind === 'message' && entry.by === 'person' ? [entry.message.content] : [],
+          ),
+      )
+    expect(said).toEqual([
+      [{ type: 'text', text: words }],
+      [
+        { type: 'text', text: 'Summarize this' },
+        { type: 'text', text: words },
+      ],
+    ])
+  })
+
+  test('with --json gives events', async () => {
+    const { code, stdout } = await run([
+      'chat',
+      'say hi',
+      '--json',
+      '--config',
+      config(),
+      ...model({ say: 'Hi.' }),
+    ])
+    const events = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(events.map(({ type }) => type)).toEqual(['text', 'turn'])
+    expect(code).toBe(0)
+  })
+
+  test('whose call needs approval is answered without it, and stderr says how to allow it', async () => {
+    const turns = model({ call: [echo] }, { say: 'I may not.' })
+    const { code, stdout, stderr } = await run(['chat', '-p', 'echo', '--config', config(), ...turns])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'I may not.\n' })
+    expect(stderr).toContain('To allow it, add a rule with the verdict "allow"')
+    expect(stderr).toContain('--answers <file>')
+  })
+
+  test('ends with exit code 1 where the turn is cut short, and 2 where there is none', async () => {
+    const cut = model({ call: [echo, echo] })
+    const args = ['--config', config(allow), '--max-calls', '1']
+    expect((await run(['chat', 'echo', ...args, ...cut])).code).toBe(1)
+    const none = await run(['chat', '-p', '--config', config(), ...model({ say: 'Hi.' })])
+    expect(none.code).toBe(2)
+    expect(none.stderr).toContain('There is no message. Give it as in: jackfield chat --print "say hi"')
+  })
+})
+
+test('from a pipe, stdout has the answers alone', async () => {
+  const { code, stdout, stderr } = await run(
+    ['chat', '--config', config(), '--model', script({ say: 'Hello.' })],
+    say('hi'),
+  )
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'Hello.\n' })
+  expect(stderr).toMatch(/^Jackfield {2}script[\s\S]*2 of 2 servers are connected[\s\S]*you › hi\n/)
 })
 
 function script(...turns: object[]): string {
@@ -110,22 +198,22 @@ describe('a model that wants too many calls', () => {
   const rules = { jackfield: { rules: [{ id: 'echo', verdict: 'allow', tool: 'echo' }] } }
 
   test('is stopped, which the output says, and ends a pipe with exit code 1', async () => {
-    const { code, stdout } = await run(
+    const { code, stderr } = await run(
       ['chat', '--config', config(rules), '--model', script(calls(60))],
       say('Echo all'),
     )
-    expect(stdout.match(/→ \[\d+\] demo__echo/g)).toHaveLength(50)
-    expect(stdout).toContain('10 tool calls were not run. Say "go on" to continue.')
+    expect(stderr.match(/→ \[\d+\] demo__echo/g)).toHaveLength(50)
+    expect(stderr).toContain('10 tool calls were not run. Say "go on" to continue.')
     expect(code).toBe(1)
   })
 
   test('can be told to go on, with exit code 0 where the work ends', async () => {
-    const { code, stdout } = await run(
+    const { code, stdout, stderr } = await run(
       ['chat', '--config', config(rules), '--model', script(calls(60), calls(10), { say: 'All done.' })],
       say('Echo all', 'go on'),
     )
-    expect(stdout.match(/→ \[\d+\] demo__echo/g)).toHaveLength(60)
-    expect(stdout).toContain('All done.')
+    expect(stderr.match(/→ \[\d+\] demo__echo/g)).toHaveLength(60)
+    expect(stdout).toBe('All done.\n')
     expect(code).toBe(0)
   })
 
@@ -158,36 +246,53 @@ describe('a kept conversation', () => {
       args(script({ say: 'To Oslo, then.' }, { say: 'By ship.' })),
       say('Where do I go?', 'And how?', '/title A trip by ship'),
     )
-    expect(first.stderr).toBe('')
+    expect(first.stdout).toBe('To Oslo, then.\nBy ship.\nA trip by ship\n')
 
     const again = await run(
       args(script({ say: 'By train instead.' }), '--resume'),
       say('/fork 1', 'How else?', '/resume', '/save trip.md', '/save trip.json', '/save trip.md'),
     )
-    expect(again.stdout).toContain('A trip by ship')
+    expect(again.stderr).toContain('A trip by ship')
     expect(again.stdout).toContain('To Oslo, then.')
     expect(again.stdout).toMatch(/\w{8} +just now +2 +script:file.json +▸ ⑂ Where do I go\?/)
     expect(again.stdout).toMatch(/\w{8} +just now +2 +script:file.json +A trip by ship/)
-    expect(again.stdout).toContain('It was not saved')
+    expect(again.stderr).toContain('It was not saved')
+  })
+
+  test('is found by words of its title, the newest last, and shows its calls when it is resumed', async () => {
+    const store = join(tempFolder(), 'log.db')
+    const echo = { name: 'demo__echo', arguments: { message: 'x' } }
+    const args = (...turns: object[]): string[] => [
+      ...['chat', '--config', config(), '--store', store, '--model', script(...turns)],
+    ]
+    await run(args({ say: 'Yes.' }, { say: 'No.' }), say('Sail to Oslo', '/new', 'Fly to Rome'))
+    await run(args({ say: 'I echo.', call: [echo] }, { say: 'Done.' }), say('Echo to Oslo'))
+    const { stdout, stderr } = await run(args(), say('/resume', '/resume oslo', '/resume zzz'))
+    const [all = '', oslo = ''] = stdout.split(/(?<=has the words\.\n)/)
+    expect(all).toMatch(/Sail to Oslo[\s\S]*Fly to Rome[\s\S]*Echo to Oslo[\s\S]*3 conversations\./)
+    expect(oslo).toMatch(/Sail to Oslo[\s\S]*Echo to Oslo[\s\S]*2 conversations\./)
+    expect(stderr).toContain('No conversation has the id or the title "zzz"')
+    const resumed = await run([...args({ say: 'Hi.' }), '--resume'], say('hi'))
+    expect(resumed.stderr).toContain('→ [1] demo__echo {"message":"x"}')
   })
 
   test('that is not there is said', async () => {
     const store = join(tempFolder(), 'log.db')
     for (const id of [['--resume'], ['--resume', 'nope']]) {
       const { code, stderr } = await run(['chat', '--config', config(), '--store', store, ...id], say('hi'))
-      expect(code).not.toBe(0)
+      expect(code).toBe(2)
       expect(stderr).toMatch(/No conversation is kept yet|no conversation "nope"/)
     }
   })
 })
 
 test('resources that words mention go along', async () => {
-  const { stdout } = await run(
+  const { stderr } = await run(
     ['chat', '--config', config(), '--model', script({ say: 'I see.' })],
     say('What is in @travel:calendar://events/2027, please?', 'and @travel:calendar://nowhere?'),
   )
-  expect(stdout).toMatch(/\+ Calendar 2027 +calendar:\/\/events\/2027 +about \d+ tokens/)
-  expect(stdout).toMatch(/! calendar:\/\/nowhere is not attached: /)
+  expect(stderr).toMatch(/\+ Calendar 2027 +calendar:\/\/events\/2027 +about \d+ tokens/)
+  expect(stderr).toMatch(/! calendar:\/\/nowhere is not attached: /)
 })
 
 test('a program can hold a conversation, with events as lines of JSON', async () => {
@@ -290,18 +395,18 @@ test('the folders that servers may see are shown and changed in a conversation',
   const cwd = realpathSync(tempFolder())
   const [command, ...args] = travel()
   const words = ['chat', '--config', jsonFile({ mcpServers: { travel: { command, args } } })]
-  const { stdout } = await run(words, {
+  const { stdout, stderr } = await run(words, {
     cwd,
     stdin:
       '/roots\n/roots allow travel\n/roots exclude **/secret\n/roots\n/roots tell\n/roots add\n/roots allow nobody\n',
   })
-  const [before = '', after = ''] = stdout.split('you › /roots allow travel\n')
+  const [before = '', after = ''] = stdout.split(/(?=^travel may know: )/m)
   expect(before).toMatch(new RegExp(`${cwd} +workspace`))
   expect(before).toMatch(/travel +ask +\S.* +you are asked about 1/)
   expect(after).toMatch(new RegExp(`travel may know: ${cwd}\n`))
   expect(after).toMatch(/travel +allowed +/)
   expect(after).toContain('left out: **/secret')
-  expect(after).toContain('"tell" is unknown. Usage: /roots [add | remove')
-  expect(after).toContain('Usage: jackfield roots add <folder>')
-  expect(after).toContain('There is no server "nobody"')
+  expect(stderr).toContain('"tell" is unknown. Usage: /roots [add | remove')
+  expect(stderr).toContain('Usage: jackfield roots add <folder>')
+  expect(stderr).toContain('There is no server "nobody"')
 })

@@ -68,7 +68,7 @@ describe.concurrent('configured servers', () => {
       cwd,
       stdin: 'Plan a trip from New York to Barcelona on 2027-06-15 for 7 days\n',
     })
-    expect(talk.stdout).toContain('rule "no flights" forbids it')
+    expect(talk.stderr).toContain('rule "no flights" forbids it')
     const { rows } = await recorded(store, cwd)
     const flights = rows.filter((row) => row.detail.tool === 'searchFlights')
     expect(flights.map(({ outcome, detail }) => [detail.caller, outcome, detail.decision])).toMatchObject([

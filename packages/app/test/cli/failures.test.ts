@@ -66,7 +66,7 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
     const port = typeof address === 'object' ? address?.port : 0
     const cwd = folder({ '.mcp.json': { mcpServers: {} } })
     const env = { OPENAI_COMPATIBLE_BASE_URL: `http://127.0.0.1:${port}/v1`, OPENAI_COMPATIBLE_MODEL: 'm' }
-    for (const more of [[], ['--json']])
+    for (const more of [[], ['--json'], ['hi'], ['-p', 'hi'], ['hi', '--json']])
       expect((await run(['chat', ...more], { cwd, env, stdin: 'hi\n' })).code).toBe(1)
   })
 

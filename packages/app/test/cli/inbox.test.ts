@@ -1,9 +1,9 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { InboxItem } from '@jackfield/host'
 import { describe, expect, it } from 'vitest'
-import { begin, jsonFile, recorded, run, tempFolder } from './jackfield.ts'
+import { begin, jsonFile, recorded, run, tempFolder, travel } from './jackfield.ts'
 
 const server = fileURLToPath(new URL('asking-server.ts', import.meta.url))
 const eras = { session: [process.execPath, server, 'session'], stateless: [process.execPath, server] }
@@ -46,6 +46,48 @@ describe.each(['session', 'stateless'] as const)('a call without a terminal (%s)
     expect(await questions('--all')).toMatchObject([
       { state: 'answered', answer: { by: 'jackfield respond' } },
     ])
+  })
+})
+
+describe('a question that was left for later in jackfield start', () => {
+  it('is answered with the command that is printed, which starts the server anew, from any folder', async () => {
+    const home = join(tempFolder(), '.jackfield')
+    mkdirSync(home)
+    const store = join(home, 'host.db')
+    const [command, ...args] = travel(join(home, 'travel.db'))
+    const config = jsonFile({ mcpServers: { travel: { command, args } } })
+    const trip = {
+      destination: 'Barcelona',
+      departure: '2027-06-15',
+      returnDate: '2027-06-22',
+      travelers: 1,
+    }
+    const words = ['call', 'travel', 'bookVacation', '--args', JSON.stringify(trip), '--park']
+    const call = begin([...words, '--config', config, '--store', store])
+    await call.says('--cancel')
+    call.child.kill('SIGKILL')
+    await call.ended
+    const { stdout: listed } = await run(['inbox', '--json', '--store', store])
+    const [item] = JSON.parse(listed).questions
+    const id = item.id.slice(0, 8)
+    const { code, stdout, stderr } = await run(['respond', id, '--decline', '--store', store])
+    expect(stderr).not.toContain('no config names')
+    expect(stderr).not.toContain('State')
+    expect({ code, stdout }).toMatchObject({
+      stdout: expect.stringMatching(/not booked|Nothing was booked|declined/i),
+    })
+    for (const file of ['travel.db.key', 'travel.db.state'])
+      expect(statSync(join(home, file)).mode & 0o777).toBe(0o600)
+  })
+
+  it('is refused before the person is asked where no server can take the answer', async () => {
+    const { store, parked } = place('stateless')
+    const call = await parked()
+    call.child.kill('SIGKILL')
+    await call.ended
+    const { code, stderr } = await run(['respond', call.id, '--store', store])
+    expect(code).toBe(2)
+    expect(stderr).toContain('no config names "booking"')
   })
 })
 

@@ -164,7 +164,7 @@ test('from a pipe, /attach needs to know what, and names what fits', async () =>
     '/attach shelf book://{book}/page/{page} book=atlas page=3',
     '/attach shelf book://{book}/page/{page} book=atlas',
   ]
-  const { stdout } = await ann.piped(
+  const { stdout, stderr } = await ann.piped(
     lines,
     'chat',
     '--config',
@@ -172,8 +172,8 @@ test('from a pipe, /attach needs to know what, and names what fits', async () =>
     '--model',
     'script:script.json',
   )
-  expect(stdout).toContain('Usage: /attach <server> <uri>')
-  expect(stdout).toContain('  /attach shelf doc://plan')
+  expect(stderr).toContain('Usage: /attach <server> <uri>')
+  expect(stderr).toContain('  /attach shelf doc://plan')
   expect(stdout).toMatch(/\+ book:\/\/atlas\/page\/3/)
-  expect(stdout).toContain('The template book://{book}/page/{page} needs page')
+  expect(stderr).toContain('The template book://{book}/page/{page} needs page')
 })

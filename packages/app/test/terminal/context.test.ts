@@ -22,17 +22,17 @@ function reader() {
 describe('resources that servers mean for a model', () => {
   test('are included in the first message, once, within a budget, each with the reason', async () => {
     const { ann, words } = reader()
-    const { stdout } = await ann.piped(
+    const { stdout, stderr } = await ann.piped(
       ['Hello', 'Again', '/context', '/attached', '/new', '/context'],
       ...words([{ say: 'Hi.' }, { say: 'Yes.' }]),
     )
-    expect(stdout.match(/\+ House rules {2}doc:\/\/rules {2}about \d+ tokens; included since/g)).toHaveLength(
+    expect(stderr.match(/\+ House rules {2}doc:\/\/rules {2}about \d+ tokens; included since/g)).toHaveLength(
       1,
     )
     expect(stdout).toMatch(
       /A new conversation[\s\S]*House rules {2}doc:\/\/rules {2}about \d+ tokens: its server means/,
     )
-    expect(stdout).toContain(`${reason}. /context off leaves it out.`)
+    expect(stderr).toContain(`${reason}. /context off leaves it out.`)
     expect(stdout).toMatch(/not doc:\/\/tome: it needs about \d+ tokens, and 28\d of 300 are left/)
     expect(stdout).toContain('not doc://trivia: its priority is below 0.8')
     expect(stdout).toContain("of 300 tokens are included (3 % of the model's context)")
@@ -48,8 +48,8 @@ describe('resources that servers mean for a model', () => {
     const { ann, words } = reader()
     const server = { command: process.execPath, args: [shelf], roots: false, labels: ['private'] }
     ann.write('config.json', { mcpServers: { shelf: server } })
-    const { stdout } = await ann.piped(['Hello', '/new', '/context'], ...words([{ say: 'Hi.' }]))
-    expect(stdout).not.toContain('+ House rules')
+    const { stdout, stderr } = await ann.piped(['Hello', '/new', '/context'], ...words([{ say: 'Hi.' }]))
+    expect(stderr).not.toContain('+ House rules')
     expect(stdout).toContain('not doc://rules: its server has the label private; /attach includes it')
   })
 
@@ -59,15 +59,15 @@ describe('resources that servers mean for a model', () => {
       ['/context off', 'Hello', '/new', 'Hello', '/context on', '/new', 'Hello'],
       ...words([{ say: 'Hi.' }, { say: 'Hi.' }, { say: 'Hi.' }]),
     )
-    const [before = '', after = ''] = off.stdout.split('you › /context on')
-    expect(before).toContain('Nothing is included unless you attach it')
+    const [before = '', after = ''] = off.stderr.split('you › /context on')
+    expect(off.stdout).toContain('Nothing is included unless you attach it')
     expect(before).not.toContain('House rules')
-    expect(after).toContain('Nothing was included when this conversation began')
+    expect(off.stdout).toContain('Nothing was included when this conversation began')
     expect(after).toContain('+ House rules')
     const resumed = await ann.piped(['Hello'], ...words([{ say: 'Hi.' }], '--resume'))
-    expect(resumed.stdout).not.toContain('House rules')
+    expect(resumed.stderr).not.toContain('House rules')
     const never = await ann.piped(['Hello'], ...words([{ say: 'Hi.' }], '--no-context'))
-    expect(never.stdout).not.toContain('House rules')
+    expect(never.stderr).not.toContain('House rules')
   })
 
   test.skipIf(missing !== undefined)(

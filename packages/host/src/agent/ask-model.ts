@@ -23,6 +23,7 @@ export async function askModel(
         stopReason: reply.stopReason,
         usage: reply.usage ?? null,
         content: reply.content,
+        ...(reply.unreadable !== undefined && { unreadable: reply.unreadable }),
       },
     })
     return { reply, row: id }

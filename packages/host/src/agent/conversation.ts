@@ -6,7 +6,7 @@ import {
   type ToolUseContent,
 } from '@jackfield/sdk'
 import { forModel } from '../audience.ts'
-import { reasonOf } from '../text.ts'
+import { oneLine, reasonOf } from '../text.ts'
 import type {
   CatalogTool,
   ConversationCall,
@@ -77,6 +77,9 @@ export interface Turn {
   rounds: number
   usage: { inputTokens: number; outputTokens: number }
 }
+
+/** Characters of unreadable arguments that the model is shown. */
+const mostWritten = 200
 
 type Tally = Pick<Turn, 'rounds' | 'usage'> & { calls: number }
 
@@ -183,10 +186,22 @@ export function createConversation(options: ConversationOptions): Conversation {
     return { reply, row, usage: reply.usage && { model: asked.id, ...reply.usage } }
   }
 
-  async function run(use: ToolUseContent, cause: number, say: SayOptions, tally: Tally): Promise<void> {
+  async function run(
+    use: ToolUseContent,
+    written: string | undefined,
+    cause: number,
+    say: SayOptions,
+    tally: Tally,
+  ): Promise<void> {
     const wanted = meant(use)
     tally.calls += 1
     say.onToolCall?.({ type: 'start', id: use.id, name: wanted.name, arguments: wanted.input })
+    if (written !== undefined) {
+      const result = failed(unreadableArguments(use.name, written))
+      transcript.result(toolResult(use, result))
+      say.onToolCall?.(ended(use.id, wanted.name, { result, denied: false }))
+      return
+    }
     const origin = {
       conversation: transcript.id,
       cause,
@@ -252,6 +267,7 @@ export function createConversation(options: ConversationOptions): Conversation {
    */
   async function runAll(
     uses: ToolUseContent[],
+    unreadable: NonNullable<ModelReply['unreadable']>,
     cause: number,
     say: SayOptions,
     tally: Tally,
@@ -263,7 +279,8 @@ export function createConversation(options: ConversationOptions): Conversation {
         say.signal?.throwIfAborted()
         bound = boundReached(done, tally)
         if (bound !== undefined) return uses.length - done
-        await run(use, cause, say, tally)
+        const written = Object.hasOwn(unreadable, use.id) ? unreadable[use.id] : undefined
+        await run(use, written, cause, say, tally)
         done += 1
       }
       return 0
@@ -298,7 +315,7 @@ export function createConversation(options: ConversationOptions): Conversation {
         for (const use of uses) transcript.result(toolResult(use, cut))
         return end('maxTokens')
       }
-      const callsNotRun = await runAll(uses, row, say, tally)
+      const callsNotRun = await runAll(uses, reply.unreadable ?? {}, row, say, tally)
       tellLate()
       const news = offer.update(model)
       if (news !== undefined) transcript.tell(news)
@@ -396,6 +413,12 @@ function ended(
   { activity, parked: _parked, calls: _calls, ...outcome }: Performed,
 ): LateResult {
   return { type: 'end', id, name, ...outcome, ...(activity !== undefined && { activity }) }
+}
+
+function unreadableArguments(name: string, written: string): string {
+  const shown = oneLine(written)
+  const start = shown.length > mostWritten ? `${shown.slice(0, mostWritten)}…` : shown
+  return `${name} was not called: its arguments must be one JSON object, and these cannot be read: ${start} Call it again with a whole JSON object.`
 }
 
 function lostCall(error: unknown): Performed {

@@ -1,4 +1,5 @@
 import type { CallToolResult } from '@jackfield/sdk'
+import { nearNames } from '../models/index.ts'
 import type { CatalogTool, Decision, Host } from '../types/index.ts'
 import { callCodeTool, isCodeTool } from './code-tools.ts'
 import { callSearchTool, isSearchTool } from './search-tools.ts'
@@ -36,6 +37,12 @@ export interface OfferedTools {
   isOn: (tool: CatalogTool) => boolean
 }
 
+/** The tools that a wrong name may stand for: those whose own name it is, else those with a similar name. */
+function namesLike(wanted: string, names: readonly string[]): string[] {
+  const own = names.filter((name) => name.endsWith(`__${wanted}`))
+  return (own.length > 0 ? own : nearNames(wanted, names)).slice(0, 3)
+}
+
 /** Runs one call: the conversation's own tools here, every other through the broker. */
 export async function performCall(
   host: Host,
@@ -53,7 +60,10 @@ export async function performCall(
   }
   const entry = host.tools().find((tool) => tool.name === name)
   if (entry === undefined) {
-    const message = `There is no tool "${name}" at present. If it was there before, its server is gone or took it back.`
+    const names = host.tools().flatMap((tool) => (isOn(tool) ? [tool.name] : []))
+    const near = namesLike(name, names)
+    const instead = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
+    const message = `There is no tool "${name}" at present.${instead} If it was there before, its server is gone or took it back.`
     return { result: { content: [{ type: 'text', text: message }], isError: true }, denied: false }
   }
   if (!isOn(entry)) {

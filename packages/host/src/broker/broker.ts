@@ -17,8 +17,9 @@ import type {
   HostEvent,
 } from '../types/index.ts'
 import { type ApprovalDeps, approval } from './approval.ts'
+import { problemWithArguments } from './check.ts'
 import { release } from './release.ts'
-import { denial, failure, failureOf, type Lost, leftCall, lostCall, withheld } from './results.ts'
+import { denial, failure, failureOf, type Lost, leftCall, lostCall, misfit, withheld } from './results.ts'
 
 /** How often one call is tried again after visits. */
 const maxVisits = 5
@@ -116,6 +117,8 @@ export class Broker {
     let sent = args
     let edited = {}
     if (decision.verdict === 'ask') {
+      const problem = problemWithArguments(entry, args)
+      if (problem !== undefined) return finish('error', misfit(entry, problem))
       const request = { entry, subject, ruling, origin: serverOrigin(connection.config), row: row.id }
       const answer = await approval(request, this.#deps, signal)
       if (!answer.allowed) {

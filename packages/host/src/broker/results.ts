@@ -15,6 +15,13 @@ export function denial({ tool, server }: CatalogTool, reason: string): CallToolR
   )
 }
 
+/** A call that was not made since its arguments do not fit the tool; other arguments may. */
+export function misfit({ tool, server }: CatalogTool, problem: string): CallToolResult {
+  return failure(
+    `${tool.name} of ${server} was not called: its arguments do not match its input schema: ${problem}. Call it again with arguments that match.`,
+  )
+}
+
 /** A call that was made, and whose result its caller may not have. */
 export function withheld({ tool, server }: CatalogTool, reason: string): CallToolResult {
   return failure(

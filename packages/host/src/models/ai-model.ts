@@ -2,7 +2,6 @@ import type { SamplingContent } from '@jackfield/sdk'
 import type { GenerateTextResult, LanguageModel, ModelMessage, ToolSet } from 'ai'
 import { isRecord } from '../json.ts'
 import { keepWithin } from '../keep-within.ts'
-import { oneLine } from '../text.ts'
 import type { Model, ModelReply, ModelRequest } from '../types/index.ts'
 import { chatMedia, type MediaKind, type MediaSupport } from './media.ts'
 import { blocksOf, type KeptParts, toModelMessages } from './messages.ts'
@@ -221,6 +220,7 @@ function toReply(
   kept: Map<string, KeptParts>,
 ): ModelReply {
   const content: SamplingContent[] = []
+  const unreadable: [id: string, written: string][] = []
   let before: KeptParts['before'] = []
   for (const part of answer.content) {
     if (part.type === 'text') {
@@ -237,13 +237,9 @@ function toReply(
       remember(kept, part.toolCallId, { before, options: part.providerMetadata })
       before = []
       const name = names.fromWire(part.toolName)
-      // What is cut off at the limit is not run.
-      const input = argumentsIn(part.input) ?? (answer.finishReason === 'length' ? {} : undefined)
-      if (input === undefined) {
-        const why = `${id} called "${oneLine(name)}" with arguments that are no JSON object, so nothing was called`
-        throw new ModelError('unavailable', id, `${why}. Try again.`)
-      }
-      content.push({ type: 'tool_use', id: part.toolCallId, name, input })
+      const input = argumentsIn(part.input)
+      if (input === undefined) unreadable.push([part.toolCallId, writtenAs(part.input)])
+      content.push({ type: 'tool_use', id: part.toolCallId, name, input: input ?? {} })
     }
   }
   const asksForTools = content.some((block) => block.type === 'tool_use')
@@ -254,6 +250,7 @@ function toReply(
     stopReason,
     model: answer.response.modelId,
     ...(isCount(inputTokens) && isCount(outputTokens) && { usage: { inputTokens, outputTokens } }),
+    ...(unreadable.length > 0 && { unreadable: Object.fromEntries(unreadable) }),
   }
   // Some compatible servers take no notice of the limit.
   return keepWithin(reply, request.maxTokens, reply.usage?.outputTokens ?? 0)
@@ -295,6 +292,10 @@ function stopReasonOf(
 /** Compatible servers may count in ways that no budget can add up. */
 function isCount(tokens: number | undefined): tokens is number {
   return Number.isSafeInteger(tokens) && (tokens ?? -1) >= 0
+}
+
+function writtenAs(input: unknown): string {
+  return typeof input === 'string' ? input : JSON.stringify(input)
 }
 
 /** Undefined for what was no JSON, or no object; nothing at all stands for no arguments. */

@@ -1,6 +1,6 @@
 import { isRecord } from '../json.ts'
 import { nearNames } from './listed-models.ts'
-import { TooLarge } from './provider-fetch.ts'
+import { CutOff, TooLarge, WebPage } from './provider-fetch.ts'
 
 /** Why a model gave no answer. */
 export type ModelErrorKind =
@@ -98,6 +98,18 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
     const message = `${id} gave an answer that was cut off: ${large.message}. Check ${address}, or ask for less.`
     return new ModelError('other', id, message, { cause: error })
   }
+  if (errorsIn(error).some((one) => one instanceof WebPage)) {
+    const message = `${id} answered with a web page, not with a model's answer: check ${address}.`
+    return new ModelError('other', id, message, { cause: error })
+  }
+  if (isCutOff(error)) {
+    const message = `${id}: the connection ended before the answer was complete. Try again.`
+    return new ModelError('unavailable', id, message, { cause: error })
+  }
+  if (isMisformed(error)) {
+    const message = `${id} answered with something that is not a model's answer: check ${address}.`
+    return new ModelError('other', id, message, { cause: error })
+  }
   const failure = read(innermost(error), (text) =>
     key === undefined ? text : text.replaceAll(key, '[API key]'),
   )
@@ -130,7 +142,7 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
   }
   const status = failure.status
   if (status < 300) {
-    return make('other', `${id} gave an answer that cannot be read. Check ${address}.${said}`)
+    return make('other', `${id} answered with something that is not a model's answer: check ${address}.`)
   }
   if (status < 400) {
     return make(
@@ -191,6 +203,26 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
     )
   }
   return make('request', `${id} rejected the request (HTTP ${status}).${said}`)
+}
+
+/** The AI SDK names no type for a stream that ends early without an error. */
+function isCutOff(error: unknown): boolean {
+  return errorsIn(error).some(
+    (one) =>
+      one instanceof CutOff ||
+      /\bended without a finish (?:reason|chunk)\b/.test(one.message) ||
+      (one.name === 'TypeError' && one.message === 'terminated'),
+  )
+}
+
+/** An answer with status 200 that is no JSON, or JSON of another form. */
+function isMisformed(error: unknown): boolean {
+  return errorsIn(error).some(
+    (one) =>
+      ['AI_JSONParseError', 'AI_TypeValidationError', 'AI_InvalidResponseDataError', 'SyntaxError'].includes(
+        one.name,
+      ) || one.message === 'Expected a normalized Anthropic stream error',
+  )
 }
 
 /** Servers refuse media with any status; those for a wrong request may not say what was wrong. */

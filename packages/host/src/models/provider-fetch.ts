@@ -4,9 +4,17 @@ const answerBytes = 64_000_000
 /**
  * The `fetch` that providers of models are asked with. An answer is bounded, and no redirect is followed: the key of a
  * provider would be sent to whatever it leads to.
+ * @throws WebPage where a request succeeds with a web page; the body fails with `CutOff` where the connection ends too early
  */
 export async function providerFetch(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   const response = await fetch(input, { ...init, redirect: 'manual' })
+  if (
+    response.ok &&
+    /^\s*(?:text\/html|application\/xhtml)/i.test(response.headers.get('content-type') ?? '')
+  ) {
+    await response.body?.cancel()
+    throw new WebPage('it is a web page')
+  }
   return bounded(response, answerBytes)
 }
 
@@ -15,14 +23,38 @@ export function bounded(response: Response, maxBytes: number): Response {
   const { body, status, statusText, headers } = response
   if (body === null) return response
   let size = 0
-  const counted = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      size += chunk.byteLength
-      if (size > maxBytes) throw new TooLarge(`it has more than ${maxBytes} bytes`)
-      controller.enqueue(chunk)
+  const reader = body.getReader()
+  const counted = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        throw isAbort(error) ? error : new CutOff('the connection ended', { cause: error })
+      })
+      if (done) return controller.close()
+      size += value.byteLength
+      if (size > maxBytes) {
+        const large = new TooLarge(`it has more than ${maxBytes} bytes`)
+        await reader.cancel(large)
+        throw large
+      }
+      controller.enqueue(value)
     },
+    cancel: (reason) => reader.cancel(reason),
   })
-  return new Response(body.pipeThrough(counted), { status, statusText, headers })
+  return new Response(counted, { status, statusText, headers })
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')
+}
+
+/** The connection ended before the answer did. */
+export class CutOff extends Error {
+  override readonly name: string = 'CutOff'
+}
+
+/** The answer is a web page, such as the sign-in page of a proxy. */
+export class WebPage extends Error {
+  override readonly name: string = 'WebPage'
 }
 
 /** An answer was larger than any model's is. */

@@ -52,13 +52,19 @@ export async function generate(
     // A reply that says it was cut tells what was made, not what is left of it.
     const used = given.stopReason === 'maxTokens' ? replyTokens(given) : outputTokens
     const kept = keepWithin(given, params.maxTokens, used)
-    const fault = replyFault(params, kept)
+    const fault = faultOf(kept) ?? replyFault(params, kept)
     if (fault !== undefined) throw new Error(`The answer of ${model.id} cannot be used: ${fault}`)
     return { ...kept, usage: { inputTokens, outputTokens } }
   })
   const usage = { ...reply.usage, ...costOf(facts, reply.usage.inputTokens, reply.usage.outputTokens) }
   step.close('ok', { answeredBy: reply.model, stopReason: reply.stopReason, usage })
   return { result: resultOf(reply), usage }
+}
+
+function faultOf({ unreadable = {}, stopReason }: ModelReply): string | undefined {
+  // What is cut off at the limit is not run.
+  if (stopReason === 'maxTokens' || Object.keys(unreadable).length === 0) return undefined
+  return 'it calls a tool with arguments that are no JSON object'
 }
 
 function requestOf(params: CreateMessageParams, signal: AbortSignal): Parameters<Model['generate']>[0] {

@@ -47,4 +47,9 @@ export interface ModelReply {
   /** The model that answered, as its provider names it. */
   model: string
   usage?: { inputTokens: number; outputTokens: number }
+  /**
+   * Calls whose arguments are no JSON object: what the model wrote, by the id of the `tool_use` block, whose `input` is empty
+   * then. Such a call must not be run. Absent where there is none.
+   */
+  unreadable?: Readonly<Record<string, string>>
 }

@@ -9,6 +9,11 @@ function results(message: SamplingMessage | undefined): ToolResultContent[] {
   return content.filter((block) => block.type === 'tool_result')
 }
 
+function toolUsesOf({ content }: Pick<SamplingMessage, 'content'>): string[] {
+  const blocks = Array.isArray(content) ? content : [content]
+  return blocks.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []))
+}
+
 function resultText(message: SamplingMessage | undefined): string {
   return results(message)
     .flatMap((result) =>
@@ -83,6 +88,39 @@ describe('a turn', () => {
     expect(turn.text).toBe('Sorry.')
     expect(host.calls).toEqual([])
     expect(resultText(model.requests[1]?.messages.at(-1))).toContain('no tool "shop__sell"')
+  })
+
+  test('gives the model an error for arguments that cannot be read, and continues', async () => {
+    const host = fakeHost({ shop__buy: () => text('bought') })
+    const broken = uses('', ['shop__buy'], ['shop__buy', { n: 2 }])
+    const [first] = toolUsesOf(broken)
+    const model = scriptedModel({ ...broken, unreadable: { [first ?? '']: '{"n": 1' } }, says('Two.'))
+    const events: ToolCallEvent[] = []
+    const talk = createConversation({ host, model })
+    const turn = await talk.say('Buy', { onToolCall: (event) => events.push(event) })
+    expect(turn).toMatchObject({ text: 'Two.', rounds: 2 })
+    expect(host.calls.map(({ args }) => args)).toEqual([{ n: 2 }])
+    expect(results(model.requests[1]?.messages.at(-1))).toMatchObject([{ isError: true }, {}])
+    expect(resultText(model.requests[1]?.messages.at(-1))).toContain('cannot be read: {"n": 1 Call it again')
+    expect(events[1]).toMatchObject({ type: 'end', denied: false, result: { isError: true } })
+  })
+
+  test('ends after the bound on rounds where a model never writes arguments that can be read', async () => {
+    const host = fakeHost({ shop__buy: () => text('bought') })
+    const broken = uses('', ['shop__buy'])
+    const unreadable = Object.fromEntries(toolUsesOf(broken).map((id) => [id, '[1]']))
+    const talk = createConversation({ host, model: scriptedModel({ ...broken, unreadable }), maxTurns: 3 })
+    expect(await talk.say('Buy')).toMatchObject({ stopReason: 'maxTurns', rounds: 3 })
+    expect(host.calls).toEqual([])
+  })
+
+  test('names the tool that a wrong name may stand for', async () => {
+    const host = fakeHost({ shop__buy: () => text('bought'), shop__look: () => text('more') })
+    const model = scriptedModel(uses('', ['buy'], ['shop__by']), says('Sorry.'))
+    await createConversation({ host, model }).say('Buy')
+    const said = resultText(model.requests[1]?.messages.at(-1))
+    expect(said).toContain('There is no tool "buy" at present. Did you mean shop__buy')
+    expect(said).toContain('There is no tool "shop__by" at present. Did you mean shop__buy')
   })
 
   test('ends after the bound on rounds, with every call answered', async () => {

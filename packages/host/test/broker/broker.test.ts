@@ -65,6 +65,19 @@ describe('a call', () => {
     expect(ran()).toEqual([])
   })
 
+  it('with arguments that do not match the input schema is refused before the person is asked', async () => {
+    const { config, ran } = session()
+    const surface = person({ approval: () => ({ verdict: 'allow' }) })
+    const host = await started({ servers: { s: config }, surface })
+    const call = await host.call('s__echo', { text: 5 }, { caller: 'chat' })
+    expect(call).toMatchObject({ denied: false, result: { isError: true } })
+    expect(textOf(call)).toMatch(/do not match its input schema: .*text must be.* Call it again/)
+    expect(surface.asked).toEqual([])
+    expect(ran()).toEqual([])
+    expect(host.activity({ kind: 'call' })).toMatchObject([{ outcome: 'error' }])
+    expect(host.activity({ kind: 'approval' })).toEqual([])
+  })
+
   it('does not reach the server where a rule denies it, and nobody is asked', async () => {
     const { config, ran } = session()
     const surface = person({ approval: () => ({ verdict: 'allow' }) })

@@ -1,6 +1,5 @@
 import type { SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
-import type { ModelWait } from '../../src/types/index.ts'
 import { claude, first, gpt, hello, local, request, weather } from './asked-models.ts'
 import { anthropic, chat, google, openai, provider } from './provider.ts'
 
@@ -73,24 +72,28 @@ describe('tools', () => {
   ]
 
   test.each(['{"city":', '[1]', '"Oslo"'])(
-    'are none where their arguments cannot be read: %s',
+    'are marked where their arguments cannot be read: %s',
     async (written) => {
       const call = { id: 'a', type: 'function', function: { name: 'weather', arguments: written } }
       await using server = await provider(chat.completion({ tool_calls: [call] }, 'tool_calls'))
       const tools = [{ ...weather, name: 'weather' }]
-      const stop = new AbortController()
-      const waits: string[] = []
-      const onWait = ({ why }: ModelWait): void => {
-        waits.push(why)
-        stop.abort(new Error('not asked again'))
-      }
-      const asked = local(server).generate(request({ tools, signal: stop.signal, onWait }))
-      await expect(asked).rejects.toThrow('not asked again')
-      expect(waits).toEqual([
-        expect.stringContaining('called "weather" with arguments that are no JSON object'),
-      ])
+      const reply = await local(server).generate(request({ tools }))
+      expect(reply.content).toEqual([{ type: 'tool_use', id: 'a', name: 'weather', input: {} }])
+      expect(reply.unreadable).toEqual({ a: expect.stringContaining(written.slice(1, 5)) })
     },
   )
+
+  test('are marked in a streamed answer of Anthropic too', async () => {
+    const written = '{"city": Oslo'
+    const called = { tool: { id: 'a', name: 'weather', json: [written] } }
+    const tools = [{ ...weather, name: 'weather' }]
+    await using one = await provider(anthropic.stream([], called))
+    const onText = (): void => {}
+    expect(await claude(one).generate(request({ tools, onText }))).toMatchObject({
+      content: [{ type: 'tool_use', id: 'a', name: 'weather', input: {} }],
+      unreadable: { a: written },
+    })
+  })
 
   test('give results that Anthropic gets with their images', async () => {
     await using server = await provider(anthropic.message([{ type: 'text', text: 'ok' }]))

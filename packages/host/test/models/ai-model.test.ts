@@ -192,7 +192,7 @@ describe('failures say what happened and what to do', () => {
     await using server = await provider({ json: { type: 'message', content: 'Hi.' } })
     await expect(claude(server).generate(request())).rejects.toMatchObject({
       kind: 'other',
-      message: expect.stringContaining('gave an answer that cannot be read'),
+      message: expect.stringContaining("answered with something that is not a model's answer"),
     })
   })
 

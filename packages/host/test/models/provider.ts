@@ -11,7 +11,8 @@ export interface Received {
 /** What the provider answers: JSON, or server-sent events written one after another. With a `path`, for that path only. */
 export type Answer = { path?: string } & (
   | { status?: number; headers?: Record<string, string>; json: unknown }
-  | { events: { event?: string; data: unknown }[]; betweenMs?: number; hang?: true }
+  | { events: { event?: string; data: unknown }[]; betweenMs?: number; hang?: true; cut?: true }
+  | { body: string; type: string }
 )
 
 export interface Provider extends AsyncDisposable {
@@ -40,6 +41,10 @@ export async function provider(...answers: Answer[]): Promise<Provider> {
       res.writeHead(answer.status ?? 200, { 'content-type': 'application/json', ...answer.headers })
       return res.end(JSON.stringify(answer.json))
     }
+    if ('body' in answer) {
+      res.writeHead(200, { 'content-type': answer.type })
+      return res.end(answer.body)
+    }
     res.writeHead(200, { 'content-type': 'text/event-stream' })
     res.on('close', () => {
       if (!res.writableEnded) abandoned.resolve()
@@ -49,6 +54,8 @@ export async function provider(...answers: Answer[]): Promise<Provider> {
         `${event === undefined ? '' : `event: ${event}\n`}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`,
       )
     }
+    // What was written has left this process before the connection is destroyed.
+    if (answer.cut === true) return setImmediate(() => res.destroy())
     if (answer.hang !== true) res.end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
