@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { randomBytes } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -73,10 +73,17 @@ async function lastingState(database: string): Promise<Pick<StdioOptions, 'keys'
 
 /** The key in a file that only its owner can read; a new one where there is no file yet. */
 function keyIn(file: string): string {
-  try {
-    writeFileSync(file, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600 })
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  if (!existsSync(file)) {
+    // Written whole under another name first, since another process may read the file at once.
+    const draft = `${file}.${process.pid}`
+    writeFileSync(draft, randomBytes(32).toString('hex'), { mode: 0o600 })
+    try {
+      linkSync(draft, file)
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    } finally {
+      rmSync(draft)
+    }
   }
   return readFileSync(file, 'utf8')
 }

@@ -9,7 +9,7 @@ function results(message: SamplingMessage | undefined): ToolResultContent[] {
   return content.filter((block) => block.type === 'tool_result')
 }
 
-function toolUsesOf({ content }: Pick<SamplingMessage, 'content'>): string[] {
+function toolUsesOf({ content = [] }: Partial<Pick<SamplingMessage, 'content'>>): string[] {
   const blocks = Array.isArray(content) ? content : [content]
   return blocks.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []))
 }
