@@ -53,12 +53,15 @@ export function callDone(
   ms: number | undefined,
   palette: Palette,
   columns: number | undefined,
+  isCancelled = false,
 ): string {
   const [mark, word] = end.denied
     ? [palette.yellow('✗'), 'denied']
-    : end.result.isError === true
-      ? [palette.red('✗'), 'failed']
-      : [palette.green('✓'), '']
+    : isCancelled && end.result.isError === true
+      ? [palette.yellow('✗'), 'cancelled']
+      : end.result.isError === true
+        ? [palette.red('✗'), 'failed']
+        : [palette.green('✓'), '']
   const name = fitting(oneLine(start.name), share(columns, 0.4))
   const facts = [word, ms === undefined ? '' : duration(ms)].filter((part) => part !== '').join(' ')
   const room = columns === undefined ? 120 : columns - widthOf(name) - facts.length - tagWidth(start) - 8

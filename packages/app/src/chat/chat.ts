@@ -114,7 +114,7 @@ async function say(
     return undefined
   }
   const attached = state.attached.splice(0).flatMap(({ messages }) => messages)
-  const view = turnView(face, state.talk, () => performance.now())
+  const view = turnView(face, state.talk, () => performance.now(), signal)
   showing(view)
   let turn: Turn | undefined
   try {

@@ -139,6 +139,7 @@ export async function hold(
         env: io.env,
         onInterrupt: () => io.interrupt(),
         onAsking: (begins) => floor.asking(begins),
+        message: floor,
         ...(store !== undefined && { store }),
       })
     : undefined

@@ -198,7 +198,7 @@ function help(state: ChatState, face: ChatFace): CommandOutcome {
   })
   if (own.length > 0) face.write(`\n${table(['PROMPT', 'DOES'], own, options)}\n`)
   const keys =
-    'Ctrl+C stops the running turn. Tab completes, Up and Ctrl+R find what you typed before. Alt+Enter, Ctrl+J or a \\ before Enter begins a new line. What you send while an answer is written is queued. Anything else you type goes to the model.'
+    'Ctrl+C stops the running turn. Tab completes, Up and Ctrl+R find what you typed before. Alt+Enter, Ctrl+J or a \\ before Enter begins a new line. What you send while an answer is written is queued. A question that appears while you type takes no keys until you stop typing for a second. Anything else you type goes to the model.'
   face.write(`${face.palette.dim(flowed(keys, options.columns))}\n`)
   return done
 }

@@ -63,7 +63,7 @@ export interface ChatFace {
   markdown?(): Flow
   /** Takes events in place of drawings. */
   tell?(event: ChatEvent): void
-  /** Reads a line; undefined when the person is done (Ctrl+D). */
+  /** Reads a line; undefined when the person is done (Ctrl+D) or, unless it is a message, leaves it (Ctrl+C, Esc). */
   readLine(prompt: string, options?: ReadOptions): Promise<string | undefined>
   /** Leaves the terminal to other work, such as an editor, until that is over. Only terminals have it. */
   aside?<T>(work: () => Promise<T>): Promise<T>
@@ -79,6 +79,22 @@ export function modelText(face: ChatFace): Flow {
   const indent = face.columns() === undefined ? 0 : 2
   const flow = createFlow({ write: (text) => face.write(text), columns: () => face.columns(), indent })
   return { push: (text) => flow.push(plain(text)), end: () => flow.end() }
+}
+
+/** Asks whether a text is used as it is, until an answer is valid; undefined when the person leaves the question. */
+export async function askUse(question: string, face: ChatFace): Promise<'yes' | 'no' | 'edit' | undefined> {
+  for (;;) {
+    const line = (await face.readLine(`${question} [Y/n/e(dit)] › `))?.trim().toLowerCase()
+    if (line === undefined) return undefined
+    if (['', 'y', 'yes'].includes(line)) return 'yes'
+    if (['n', 'no'].includes(line)) return 'no'
+    if (['e', 'edit'].includes(line)) return 'edit'
+    const possible = 'y or Enter is yes, n is no, e is edit.'
+    const text = line.startsWith('/')
+      ? `Answer this question before a command: ${possible}`
+      : `Possible: ${possible}`
+    face.write(`${face.palette.yellow(text)}\n`)
+  }
 }
 
 /** Writes a whole text of a model. */

@@ -2,7 +2,7 @@ import { edited, type Line, mostTyped, withTyped } from '../forms/line-edit.ts'
 import type { ScreenKey } from '../forms/screen.ts'
 
 /** What a key leads to, beside a change of the text. */
-export type InputAction = 'submit' | 'complete' | 'interrupt' | 'end'
+export type InputAction = 'submit' | 'complete' | 'interrupt' | 'escape' | 'end'
 
 /** The text being typed to a conversation: several lines, with history and search. */
 export class InputEditor {
@@ -64,6 +64,7 @@ export class InputEditor {
     if (this.#search !== undefined) return this.#inSearch(this.#search, key)
     const { name, ctrl = false, meta = false, typed } = key
     if (ctrl && name === 'c') return 'interrupt'
+    if (name === 'escape') return 'escape'
     if (ctrl && name === 'd' && this.text === '') return 'end'
     if (ctrl && name === 'r') {
       this.#search = { query: '', skip: 0 }

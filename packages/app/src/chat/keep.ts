@@ -7,7 +7,7 @@ import { block } from '../output/content.ts'
 import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
-import { type ChatFace, writeModelText } from './face.ts'
+import { askUse, type ChatFace, writeModelText } from './face.ts'
 import type { ChatState } from './state.ts'
 import { count } from './status.ts'
 
@@ -119,16 +119,17 @@ export async function compact(
     summary = await state.talk.summarize({ signal })
     for (;;) {
       writeModelText(summary, face)
-      const answer = (
-        await face.readLine('Go on with this in place of what was said? [Y/n/e(dit)] › ')
-      )?.trim()
-      if (answer === undefined || /^n/i.test(answer)) {
+      const answer = await askUse('Go on with this in place of what was said?', face)
+      if (answer === 'yes') break
+      const edited =
+        answer === 'edit'
+          ? await face.readLine('summary › ', { draft: plain(summary).replace(/\s+/g, ' ') })
+          : undefined
+      if (edited === undefined) {
         face.write('Nothing was changed.\n')
         return
       }
-      if (!/^e/i.test(answer)) break
-      const edited = await face.readLine('summary › ', { draft: plain(summary).replace(/\s+/g, ' ') })
-      if (edited !== undefined && edited.trim() !== '') summary = edited
+      if (edited.trim() !== '') summary = edited
     }
   }
   state.talk.compact(summary)

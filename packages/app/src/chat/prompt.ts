@@ -9,7 +9,7 @@ import { oneLine, plain } from '../output/sanitize.ts'
 import { editText, hasEditor } from '../surface/edit.ts'
 import { typeahead } from './attach.ts'
 import type { CommandOutcome } from './commands.ts'
-import type { ChatFace } from './face.ts'
+import { askUse, type ChatFace } from './face.ts'
 import { splitWords } from './slash.ts'
 import type { ChatState } from './state.ts'
 
@@ -27,32 +27,33 @@ export async function usePrompt(
   const { host, talk } = state
   const entry = host.library.prompts().find(({ command }) => command === name)
   if (entry === undefined) throw usageError(`There is no prompt /${name}.`)
+  const left = (): CommandOutcome => {
+    face.write('Left unsent. Nothing was changed.\n')
+    return { kind: 'done' }
+  }
   const args = await askArguments(entry, textArguments(words), state, face)
+  if (args === undefined) return left()
   const preview = await host.library.prompt(name, args, { signal, conversation: talk.id })
   host.promptValues.keep(entry, args)
   let messages = [...preview.said]
   show(promptResult({ messages: [...preview.messages] }, face.palette), face)
   for (;;) {
-    const answer = (
-      await face.readLine(`Send this to the model (about ${preview.tokens} tokens)? [Y/n/e(dit)] › `)
-    )?.trim()
-    if (answer === undefined || /^n/i.test(answer)) {
-      face.write('Left unsent.\n')
-      return { kind: 'done' }
-    }
-    if (!/^e/i.test(answer)) return { kind: 'say', messages }
-    messages = await edited(messages, state, face)
+    const answer = await askUse(`Send this to the model (about ${preview.tokens} tokens)?`, face)
+    if (answer === 'yes') return { kind: 'say', messages }
+    const changed = answer === 'edit' ? await edited(messages, state, face) : undefined
+    if (changed === undefined) return left()
+    messages = changed
     show(messages.map(wordsOf).join('\n\n'), face)
   }
 }
 
-/** The arguments that were given, and the others as the person types them, with Tab for what the server suggests. */
+/** The arguments that were given, and the others as the person types them, with Tab for what the server suggests; undefined when the person leaves. */
 async function askArguments(
   entry: LibraryPrompt,
   given: Record<string, string>,
   state: ChatState,
   face: ChatFace,
-): Promise<Record<string, string>> {
+): Promise<Record<string, string> | undefined> {
   const { library, promptValues } = state.host
   const args = { ...given }
   const before = promptValues.of(entry)
@@ -67,14 +68,16 @@ async function askArguments(
         return [(found?.values ?? []).filter((value) => plain(value) === value), line]
       },
     })
-    if (typed === undefined || typed.trim() === '')
+    if (typed === undefined) return undefined
+    if (typed.trim() === '')
       throw usageError(`/${oneLine(entry.command)} needs ${oneLine(name)}=…; left unsent.`)
     args[name] = typed.trim()
   }
   const others = missing.filter(({ required }) => required !== true).map(({ name }) => name)
   // The lines of a pipe are the conversation; nothing is asked there that can be done without.
   if (others.length === 0 || face.live === undefined) return args
-  return { ...args, ...(await askOthers(entry, others, args, before, state, face)) }
+  const more = await askOthers(entry, others, args, before, state, face)
+  return more === undefined ? undefined : { ...args, ...more }
 }
 
 /** Optional arguments are written on one line, so that leaving all of them out is one key. */
@@ -85,7 +88,7 @@ async function askOthers(
   before: Readonly<Record<string, string>>,
   { host }: ChatState,
   face: ChatFace,
-): Promise<Record<string, string>> {
+): Promise<Record<string, string> | undefined> {
   const draft = names
     .map((name) => ({ name, value: draftOf(before[name]) }))
     .filter(({ name, value }) => value !== '' && /^[^\s=]+$/.test(name))
@@ -106,7 +109,7 @@ async function askOthers(
         return [hits, ahead === undefined ? line : line.slice(Math.max(0, ahead.from - head.length))]
       },
     })
-    if (typed === undefined) throw usageError(`/${oneLine(entry.command)} was left unsent.`)
+    if (typed === undefined) return undefined
     const args = textArguments(splitWords(typed))
     const unknown = Object.keys(args).find((name) => !names.includes(name))
     if (unknown === undefined) return args
@@ -114,18 +117,20 @@ async function askOthers(
   }
 }
 
-/** Lets the person change the words of each message: in their editor where they have one, else on one line. */
+/** Lets the person change the words of each message: in their editor, else on one line; undefined when they leave it. */
 async function edited(
   messages: readonly SamplingMessage[],
   { env }: ChatState,
   face: ChatFace,
-): Promise<SamplingMessage[]> {
+): Promise<SamplingMessage[] | undefined> {
+  let isLeft = false
   const onLine = {
     say: (lines: string[]) => face.write(`${lines.join('\n')}\n`),
     text: async ({ initial = '' }: { initial?: string }) => {
       const line = await face.readLine('  ⏎ is a new line › ', {
         draft: plain(initial).replaceAll('\n', '⏎'),
       })
+      isLeft = line === undefined
       return line === undefined ? cancelled : line.replaceAll('⏎', '\n')
     },
   }
@@ -138,7 +143,10 @@ async function edited(
   const changed: SamplingMessage[] = []
   for (const { role, content } of messages) {
     const blocks: SamplingContent[] = []
-    for (const block of Array.isArray(content) ? content : [content]) blocks.push(await change(block))
+    for (const block of Array.isArray(content) ? content : [content]) {
+      blocks.push(await change(block))
+      if (isLeft) return undefined
+    }
     const [only, ...more] = blocks
     changed.push({ role, content: only !== undefined && more.length === 0 ? only : blocks })
   }

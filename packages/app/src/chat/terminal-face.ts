@@ -1,9 +1,10 @@
+import { stripVTControlCharacters } from 'node:util'
 import type { Io } from '../cli/io.ts'
 import type { ScreenKey } from '../forms/screen.ts'
 import type { MarkdownFlow } from '../output/markdown-flow.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
-import { readKeys } from '../surface/read-keys.ts'
+import { cleaned, readKeys } from '../surface/read-keys.ts'
 import type { ChatFace, ReadOptions } from './face.ts'
 import type { Floor } from './floor.ts'
 import { InputEditor } from './input-editor.ts'
@@ -19,6 +20,8 @@ interface Typing {
   ahead: boolean
   submit(text: string): void
   interrupt(): void
+  /** Esc was pressed. */
+  escape?(): void
   end(): void
 }
 
@@ -36,6 +39,8 @@ export interface TerminalFaceOptions {
 const leaveHint = '(Ctrl+C again, Ctrl+D or /quit leaves)\n'
 const mostHistory = 1_000
 const queuedRows = 4
+/** Time after a key during which the person still counts as typing. */
+const typingMs = 1_000
 
 /**
  * A chat face on a terminal, with several lines, history, search and Tab. What is typed while a turn runs is kept below
@@ -55,11 +60,15 @@ export function terminalFace(
   let typing: Typing | undefined
   /** Whether Ctrl+C was pressed since a text was read last. */
   let interrupted = false
+  /** When a key was pressed last that did not send the message. */
+  let lastKey = Number.NEGATIVE_INFINITY
   let watching = false
   let detach: (() => void) | undefined
   let held: (() => void)[] = []
   /** The line that is not ended is the end of a text of the model. */
   let hasTail = false
+  /** The line about something under way, drawn anew below each notice. */
+  let liveLine = ''
 
   const inputs = (): readonly string[] => {
     history ??= [...new Set(earlier())].slice(-mostHistory)
@@ -95,9 +104,15 @@ export function terminalFace(
   const write = (text: string): void =>
     inTurn(() => {
       clearTail()
+      if (liveLine !== '') output.replaceLine('', false)
       output.write(text)
+      if (liveLine !== '' && text.endsWith('\n')) output.replaceLine(liveLine, false)
     })
   const live = (line: string, over: boolean): void => {
+    liveLine = over ? '' : line
+    drawLine(line, over)
+  }
+  const drawLine = (line: string, over: boolean): void => {
     // What is only on its way is drawn again when it moves on.
     if (over || !floor.taken) inTurn(() => output.replaceLine(line, over))
   }
@@ -144,11 +159,26 @@ export function terminalFace(
     draw()
   }
 
-  floor.typing(() => {
-    detach?.()
-    clearTail()
-    output.endLine()
-    floor.free().then(attach)
+  floor.typing({
+    get isTyping() {
+      return (typing?.editor.text ?? kept) !== '' || performance.now() - lastKey < typingMs
+    },
+    type(keys) {
+      lastKey = performance.now()
+      // Keys that move or send have no meaning while the message is not shown.
+      for (const part of stripVTControlCharacters(keys).split(/(\u007f)/)) {
+        const text = cleaned(part).replaceAll('\n', '')
+        if (part !== '\u007f' && text === '') continue
+        if (typing !== undefined) typing.editor.press(text === '' ? { name: 'backspace' } : { typed: text })
+        else kept = text === '' ? kept.slice(0, -1) : kept + text
+      }
+    },
+    aside() {
+      detach?.()
+      clearTail()
+      output.endLine()
+      floor.free().then(attach)
+    },
   })
 
   function press(key: ScreenKey): void {
@@ -156,8 +186,10 @@ export function terminalFace(
     if (now === undefined) return
     const action = now.editor.press(key)
     if (now.editor.text !== '' || action === 'interrupt') delete now.suggestion
+    lastKey = action === undefined || action === 'complete' ? performance.now() : Number.NEGATIVE_INFINITY
     if (action === 'submit') now.submit(now.editor.text)
     else if (action === 'interrupt') now.interrupt()
+    else if (action === 'escape') now.escape?.()
     else if (action === 'end') now.end()
     else if (action === 'complete') complete(now)
     draw()
@@ -214,8 +246,15 @@ export function terminalFace(
       interrupted = false
       const editor = new InputEditor(isMessage ? kept || draft : draft, isMessage ? inputs : undefined)
       if (isMessage) kept = ''
+      // Only a message is worth a second thought: any other line is left at once.
+      const leaveLine = (): void => {
+        done()
+        echo(prompt, '')
+        resolve(undefined)
+      }
       const done = begin({
         ...{ editor, prompt, ahead: false },
+        ...(!isMessage && { escape: leaveLine }),
         ...(complete !== undefined && { complete }),
         ...(suggestion !== undefined && { suggestion }),
         submit(text) {
@@ -225,6 +264,7 @@ export function terminalFace(
           resolve(text)
         },
         interrupt() {
+          if (!isMessage) return leaveLine()
           const isEmpty = editor.text === ''
           if (asked && isEmpty) {
             done()
@@ -257,7 +297,7 @@ export function terminalFace(
           live(line) {
             if (floor.taken) return
             hasTail = line !== ''
-            live(line, false)
+            drawLine(line, false)
           },
         }),
     }),
@@ -313,6 +353,7 @@ export function terminalFace(
       const done = (): void => {
         if (over) return
         over = true
+        liveLine = ''
         end()
         if (kept === '') kept = ahead.editor.text
         stopTyping()

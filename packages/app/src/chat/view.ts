@@ -1,5 +1,5 @@
 import type { Conversation, HostEvent, LateResult, ModelWait, ToolCallEvent, Turn } from '@jackfield/host'
-import { flowed } from '../output/flow.ts'
+import { fitting, flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { callDone, callLeft, callUnderWay, describeCall, describeEnd, duration } from './calls.ts'
 import { type ChatEvent, type ChatFace, modelText } from './face.ts'
@@ -18,6 +18,11 @@ type Start = Extract<ToolCallEvent, { type: 'start' }> & { number?: number | und
 
 /** The conversation that calls are shown of: their numbers are their places in it. */
 type Numbering = Pick<Conversation, 'id' | 'calls'>
+
+/** The turn that a view shows. */
+interface ShownTurn extends Numbering {
+  readonly model: Pick<Conversation['model'], 'id'>
+}
 type Later = Extract<ToolCallEvent, { type: 'later' }>
 type End = Extract<ToolCallEvent, { type: 'end' }>
 
@@ -36,9 +41,9 @@ function endingOf({ stopReason, callsNotRun }: Turn): string | undefined {
 }
 
 /** Makes the view of one turn of a conversation. */
-export function turnView(face: ChatFace, talk: Numbering, now: () => number): TurnView {
+export function turnView(face: ChatFace, talk: ShownTurn, now: () => number, signal: AbortSignal): TurnView {
   const times = createTimes(talk.id, now)
-  return face.tell === undefined ? drawn(face, talk, times) : told(face.tell, times)
+  return face.tell === undefined ? drawn(face, talk, times, signal, now) : told(face.tell, times)
 }
 
 /** What `/show` takes for a call; undefined for one that is not of the conversation. */
@@ -67,7 +72,13 @@ function createTimes(conversation: string, now: () => number): Times {
   }
 }
 
-function drawn(face: ChatFace, talk: Numbering, times: Times): TurnView {
+function drawn(
+  face: ChatFace,
+  talk: ShownTurn,
+  times: Times,
+  signal: AbortSignal,
+  now: () => number,
+): TurnView {
   const { palette } = face
   const flow = modelText(face)
   let running: Start | undefined
@@ -80,6 +91,26 @@ function drawn(face: ChatFace, talk: Numbering, times: Times): TurnView {
     const all = face.columns()
     return all === undefined ? undefined : all - 1
   }
+  let since = 0
+  let timer: NodeJS.Timeout | undefined
+  let isWaitShown = false
+  /** Shows after a second that the model has not answered yet, and for how long. */
+  const startWaiting = (): void => {
+    if (face.live === undefined) return
+    since = now()
+    clearInterval(timer)
+    timer = setInterval(() => {
+      const waited = Math.round((now() - since) / 1_000)
+      const line = `… waiting for ${oneLine(talk.model.id, 40)}  ${waited} s · Ctrl+C stops`
+      face.live?.(palette.dim(fitting(line, columns())), false)
+      isWaitShown = true
+    }, 1_000).unref()
+  }
+  const stopWaiting = (): void => {
+    clearInterval(timer)
+    if (isWaitShown) face.live?.('', false)
+    isWaitShown = false
+  }
   const underWay = (state: string): void => {
     if (running !== undefined) face.live?.(callUnderWay(running, state, palette, columns()), false)
   }
@@ -88,8 +119,9 @@ function drawn(face: ChatFace, talk: Numbering, times: Times): TurnView {
     const ms = times.of(event.activity)
     if (running === undefined || face.live === undefined) {
       face.write(`${describeEnd(event, ms, palette)}\n`)
-    } else face.live(callDone(running, event, ms, palette, columns()), true)
+    } else face.live(callDone(running, event, ms, palette, columns(), signal.aborted), true)
     running = undefined
+    startWaiting()
   }
 
   function later(event: Later): void {
@@ -98,14 +130,18 @@ function drawn(face: ChatFace, talk: Numbering, times: Times): TurnView {
     if (face.live === undefined) face.write(`${line}\n`)
     else face.live(line, true)
     running = undefined
+    startWaiting()
   }
 
+  startWaiting()
   return {
     text(delta) {
+      stopWaiting()
       open = true
       flow.push(delta)
     },
     call(event) {
+      stopWaiting()
       if (open) endLine()
       if (event.type === 'end') return end(event)
       if (event.type === 'later') return later(event)
@@ -128,6 +164,7 @@ function drawn(face: ChatFace, talk: Numbering, times: Times): TurnView {
       return true
     },
     end(turn) {
+      stopWaiting()
       endLine()
       const words = turn === undefined ? undefined : endingOf(turn)
       if (words !== undefined) face.write(`${palette.yellow(words)}\n`)

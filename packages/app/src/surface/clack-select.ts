@@ -8,6 +8,8 @@ import { oneLine } from '../output/sanitize.ts'
 export interface SelectStreams {
   input: Readable
   output: Writable
+  /** Why keys do not count yet, shown in place of the keys; undefined once they do. */
+  hint?: () => string | undefined
 }
 
 const most = 12
@@ -23,6 +25,10 @@ export async function clackSelect<T extends string>(
   const keys = options.flatMap(({ key, label }) =>
     key === undefined ? [] : [`${styleText('dim', `${key}:`)} ${oneLine(label.toLowerCase(), shortLabel)}`],
   )
+  let isInterrupted = false
+  /** How a question that was left is shown: nothing was chosen then. */
+  const leftAs = (): string =>
+    !isInterrupted && options.some(({ value }) => value === 'later') ? 'left for later' : 'cancelled'
   const prompt = new SelectPrompt<Choice<T>>({
     ...streams,
     options,
@@ -35,16 +41,16 @@ export async function clackSelect<T extends string>(
       // What was withdrawn was not decided, so no choice stays on the screen.
       if (this.state === 'cancel' && isWithdrawn()) return head.trimEnd()
       if (this.state === 'submit' || this.state === 'cancel') {
-        const style = this.state === 'submit' ? ('dim' as const) : (['strikethrough', 'dim'] as const)
         const prefix = `${styleText('gray', clack.S_BAR)}  `
-        const line = styled(chosen?.label ?? '', typeof style === 'string' ? [style] : [...style])
+        const line = styled(this.state === 'submit' ? (chosen?.label ?? '') : leftAs(), ['dim'])
         const taken = wrapTextWithPrefix(streams.output, line, prefix)
         return this.state === 'submit' ? head + taken : `${head}${taken}\n${styleText('gray', clack.S_BAR)}`
       }
       const margin = `${styleText('cyan', clack.S_BAR)}  `
+      const hint = streams.hint?.()
       const footer = clack.formatInstructionFooter(
         streams.output,
-        [...clack.SELECT_INSTRUCTIONS, ...keys],
+        hint === undefined ? [...clack.SELECT_INSTRUCTIONS, ...keys] : [styleText('yellow', hint)],
         true,
       )
       const lines = clack.limitOptions({
@@ -66,7 +72,8 @@ export async function clackSelect<T extends string>(
     isText = text.length > 1 && !text.startsWith('\u001b')
   }
   streams.input.prependListener('data', read)
-  prompt.on('key', (typed, { ctrl, meta }) => {
+  prompt.on('key', (typed, { ctrl, meta, name }) => {
+    isInterrupted = ctrl === true && name === 'c'
     if (typed === undefined || ctrl === true || meta === true || isText) return
     const at = options.findIndex(({ key }) => key === typed)
     const option = options[at]
@@ -87,7 +94,7 @@ function optionLine({ label, hint }: Choice<string>, isActive: boolean): string 
 }
 
 /** Each line on its own, so that wrapping does not carry a style into the margin. */
-function styled(text: string, style: ('dim' | 'strikethrough')[]): string {
+function styled(text: string, style: 'dim'[]): string {
   return text
     .split('\n')
     .map((line) => styleText(style, line))

@@ -14,11 +14,17 @@ export interface ClackOptions {
   store?: string
   /** Called when the person left a question with Ctrl+C. */
   onInterrupt?: () => void
+  /** Why keys do not count yet; undefined once they do. */
+  hint?: () => string | undefined
 }
 
 /** Asks on a terminal. */
 export function clackPrompter(options: ClackOptions): Prompter {
   const { input, output, signal } = options
+  const hinted = (message: string): string => {
+    const hint = options.hint?.()
+    return hint === undefined ? message : `${message}\n${hint}`
+  }
 
   const isWithdrawn = (): boolean => signal?.aborted === true
 
@@ -46,7 +52,7 @@ export function clackPrompter(options: ClackOptions): Prompter {
       if (isWithdrawn()) return cancelled
       signal?.addEventListener('abort', withdraw, { once: true })
       try {
-        const given = await ask({ input, output })
+        const given = await ask({ input, output, ...(options.hint && { hint: options.hint }) })
         return typeof given === 'symbol' || isWithdrawn() ? cancelled : given
       } finally {
         signal?.removeEventListener('abort', withdraw)
@@ -68,7 +74,7 @@ export function clackPrompter(options: ClackOptions): Prompter {
       return prompting<string>((streams) =>
         clack.text({
           ...streams,
-          message,
+          message: hinted(message),
           ...(initial !== undefined && { initialValue: initial }),
           ...(placeholder !== undefined && { placeholder }),
           validate: (text) => validate(text ?? ''),
@@ -77,13 +83,19 @@ export function clackPrompter(options: ClackOptions): Prompter {
     },
     select: (question) => prompting((streams) => clackSelect(streams, question, isWithdrawn)),
     ...(canDraw(options) && {
-      screen: (view) => asking(() => drawn({ input, output, ...(signal !== undefined && { signal }) }, view)),
+      screen: (view) =>
+        asking(() =>
+          drawn(
+            { input, output, ...(options.hint && { hint: options.hint }), ...(signal && { signal }) },
+            view,
+          ),
+        ),
     }),
     async multiselect({ message, options: choices, initial, required }) {
       return prompting<string[]>((streams) =>
         clack.multiselect<string>({
           ...streams,
-          message,
+          message: hinted(message),
           options: choices,
           initialValues: initial,
           required,

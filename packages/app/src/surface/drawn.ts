@@ -2,6 +2,7 @@ import { createInterface, type Key } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { type Cancelled, cancelled } from '../forms/prompter.ts'
 import type { ScreenFrame, ScreenKey, ScreenView } from '../forms/screen.ts'
+import { fitting } from '../output/flow.ts'
 import { cleaned, writes } from './read-keys.ts'
 
 export interface DrawnStreams {
@@ -9,6 +10,8 @@ export interface DrawnStreams {
   output: Writable & { columns?: number; rows?: number }
   /** Aborted when the answer is no longer wanted. */
   signal?: AbortSignal
+  /** Why keys do not count yet, shown under the view; undefined once they do. */
+  hint?: () => string | undefined
 }
 
 const codes = {
@@ -22,7 +25,7 @@ const codes = {
 
 /** Draws a view over itself after every key until it gives an answer, and takes it off the screen then. */
 export function drawn<T>(
-  { input, output, signal }: DrawnStreams,
+  { input, output, signal, hint }: DrawnStreams,
   view: ScreenView<T>,
 ): Promise<T | Cancelled> {
   return new Promise((resolve) => {
@@ -34,9 +37,12 @@ export function drawn<T>(
 
     const toTop = (): string => `${row === 0 ? '' : `\u001b[${row}A`}\r`
     const draw = (): void => {
-      const frame = view.draw(output.columns ?? 80, output.rows ?? 24)
-      output.write(`${codes.hide}${toTop()}${codes.clear}${frame.lines.join('\r\n')}`)
-      row = frame.lines.length - 1
+      const columns = output.columns ?? 80
+      const note = hint?.()
+      const frame = view.draw(columns, (output.rows ?? 24) - (note === undefined ? 0 : 1))
+      const lines = note === undefined ? frame.lines : [...frame.lines, fitting(note, columns - 1)]
+      output.write(`${codes.hide}${toTop()}${codes.clear}${lines.join('\r\n')}`)
+      row = lines.length - 1
       place(frame)
     }
     const place = ({ cursor }: ScreenFrame): void => {

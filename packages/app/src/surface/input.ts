@@ -3,11 +3,18 @@ import * as clack from '@clack/prompts'
 import type { ConfigInput } from '@jackfield/host'
 import { oneLine } from '../output/sanitize.ts'
 
+interface InputStreams {
+  input: Readable
+  output: Writable
+  /** Why keys do not count yet; undefined once they do. */
+  hint?: () => string | undefined
+}
+
 /** Asks for a value that a configuration wants; a password is not shown while it is typed. Esc gives undefined. */
 export async function askForInput(
   server: string,
   input: ConfigInput,
-  { onInterrupt, ...streams }: { input: Readable; output: Writable; onInterrupt?: () => void },
+  { onInterrupt, ...streams }: InputStreams & { onInterrupt?: () => void },
 ): Promise<string | undefined> {
   let interrupted = false
   const see = (_typed: unknown, key: { name?: string; ctrl?: boolean } | undefined): void => {
@@ -25,9 +32,10 @@ export async function askForInput(
 async function ask(
   server: string,
   input: ConfigInput,
-  streams: { input: Readable; output: Writable },
+  { hint, ...streams }: InputStreams,
 ): Promise<string | undefined> {
-  const message = `${oneLine(server)} needs ${oneLine(input.description ?? input.id)}`
+  const about = hint?.()
+  const message = `${oneLine(server)} needs ${oneLine(input.description ?? input.id)}${about === undefined ? '' : `\n${about}`}`
   if (input.options !== undefined) {
     const options = input.options.map((value) => ({ value, label: oneLine(value) }))
     return given(await clack.select({ ...streams, message, options, maxItems: 12 }))

@@ -9,6 +9,7 @@ import { paletteFor } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { askApproval } from './approval.ts'
 import { askInstallation, type Installation } from './installation.ts'
+import type { KeyGate, MessageTyping } from './key-gate.ts'
 import { askLogin } from './login.ts'
 import { askResult } from './result.ts'
 import { askRoots } from './roots.ts'
@@ -25,6 +26,8 @@ export interface TerminalOptions {
   onInterrupt?: () => void
   /** Called before a question is put and after it is answered, to stop and go on with other output. */
   onAsking?: (asking: boolean) => void
+  /** The message line. A question that appears while the person types in it takes no keys until they pause. */
+  message?: MessageTyping
 }
 
 /** A terminal also takes the values that configurations want, arguments of a call, and a person's word for an installation. */
@@ -43,22 +46,36 @@ export interface TerminalSurface extends Surface {
   idle(): Promise<void>
 }
 
+const stopTyping = 'Your keys still go to your message: stop typing to answer'
+
 /** The person at a terminal. Questions are put one after another, in the order they come. */
 export function terminalSurface(options: TerminalOptions): TerminalSurface {
   const palette = paletteFor(options.output, options.env)
   let last: Promise<unknown> = Promise.resolve()
 
-  function inTurn<T>(signal: AbortSignal, ask: (prompter: Prompter) => Promise<T>): Promise<T> {
+  function inTurn<T>(
+    signal: AbortSignal,
+    ask: (prompter: Prompter, keys: { input: Readable; hint?: () => string | undefined }) => Promise<T>,
+    isQuestion = true,
+  ): Promise<T> {
     const turn = last.then(async () => {
       signal.throwIfAborted()
+      const isTyping = isQuestion && options.message?.isTyping === true
+      let gate: KeyGate | undefined
       options.onAsking?.(true)
       try {
         // Most commands ask nothing, and what draws questions is much to load.
         const { clackPrompter } = await import('./clack.ts')
         const left = new AbortController()
-        const { input, output, env } = options
+        const { output, env, message } = options
+        if (isTyping && message !== undefined) {
+          const { KeyGate } = await import('./key-gate.ts')
+          gate = new KeyGate(options.input, message)
+        }
+        const input = gate ?? options.input
+        const keys = { input, hint: () => (gate?.isClosed === true ? stopTyping : undefined) }
         const prompter = clackPrompter({
-          ...{ input, output, env },
+          ...{ output, env, ...keys },
           ...(options.store !== undefined && { store: options.store }),
           signal: AbortSignal.any([signal, left.signal]),
           onInterrupt() {
@@ -66,7 +83,7 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
             left.abort(new McpError('CANCELLED', 'The person interrupted the question'))
           },
         })
-        const answer = await ask(prompter)
+        const answer = await ask(prompter, keys)
         if (signal.aborted && !left.signal.aborted && signal.reason instanceof Error)
           prompter.say([`${oneLine(signal.reason.message)}.`])
         // A question that was withdrawn or interrupted while it was on the screen has no answer.
@@ -74,6 +91,7 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
         left.signal.throwIfAborted()
         return answer
       } finally {
+        gate?.release()
         options.onAsking?.(false)
       }
     })
@@ -110,10 +128,10 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
   return {
     name: 'terminal',
     askInput: (server, input) =>
-      inTurn(new AbortController().signal, async () => {
+      inTurn(new AbortController().signal, async (_prompter, keys) => {
         const { askForInput } = await import('./input.ts')
-        const { input: keys, output, onInterrupt } = options
-        return askForInput(server, input, { input: keys, output, ...(onInterrupt && { onInterrupt }) })
+        const { output, onInterrupt } = options
+        return askForInput(server, input, { ...keys, output, ...(onInterrupt && { onInterrupt }) })
       }),
     askInstallation: (installation, signal) =>
       inTurn(signal, (prompter) => askInstallation(installation, prompter)),
@@ -122,7 +140,8 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
         const { askArguments } = await import('../forms/ask-arguments.ts')
         return askArguments(tool, given, prompter, palette)
       }),
-    screen: (view, signal) => inTurn(signal, async (prompter) => prompter.screen?.(view) ?? cancelled),
+    // A view that the person opened is no question that appears by itself.
+    screen: (view, signal) => inTurn(signal, async (prompter) => prompter.screen?.(view) ?? cancelled, false),
     idle,
     urlElicitation: true,
     show: {

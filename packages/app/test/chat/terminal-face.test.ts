@@ -156,7 +156,7 @@ describe('a line typed at a terminal', () => {
     one.stdin.write('\u0004')
     expect(await left).toBeUndefined()
     const two = terminal()
-    const interrupted = two.face.readLine('› ')
+    const interrupted = two.face.readLine('› ', { isMessage: true })
     await two.tick()
     two.stdin.write('\u0003')
     await two.tick()

@@ -28,7 +28,7 @@ const ended: LateResult = {
 }
 
 /** The conversation of the call. */
-const talk = { id: 'talk', calls: [{ id: '1', name: 'shop__buy', arguments: {} }] }
+const talk = { id: 'talk', model: { id: 'test' }, calls: [{ id: '1', name: 'shop__buy', arguments: {} }] }
 
 /** A face that keeps what it is given. */
 function face(more: Partial<ChatFace> = {}) {
@@ -46,7 +46,7 @@ function face(more: Partial<ChatFace> = {}) {
 
 test('a call whose question is left for later is one line that fits and says how to answer it, and so is its end', () => {
   const { face: shown, written } = face({ live: (line, over) => written.push(over ? `${line}\n` : '') })
-  const view = turnView(shown, talk, () => 0)
+  const view = turnView(shown, talk, () => 0, new AbortController().signal)
   view.call(start)
   view.call(later)
   tellLate(ended, talk, shown)
@@ -62,7 +62,7 @@ test('a call whose question is left for later is one line that fits and says how
 test('a program that holds a conversation hears of later, and of the result when it comes', () => {
   const events: ChatEvent[] = []
   const { face: told } = face({ tell: (event) => events.push(event) })
-  const view = turnView(told, talk, () => 0)
+  const view = turnView(told, talk, () => 0, new AbortController().signal)
   view.call(start)
   view.call(later)
   tellLate(ended, talk, told)

@@ -59,7 +59,12 @@ function screen() {
 test.each(attacks('http://canary.test'))('$name: nothing on the screen is spoofed', async ({ hostile }) => {
   const { face, written, lines } = screen()
   face.write('you › Hello\n')
-  const view = turnView(face, { id: 'c', calls: [] }, () => 0)
+  const view = turnView(
+    face,
+    { id: 'c', model: { id: 'test' }, calls: [] },
+    () => 0,
+    new AbortController().signal,
+  )
   for (const [n, text] of texts(hostile).entries()) {
     view.text(text)
     view.call({ type: 'start', id: `${n}`, name: 'hostile__notes', arguments: { [text]: text } })
