@@ -16,14 +16,15 @@ export function named(name: string): string {
 }
 
 /**
- * An empty home folder, in a folder of its own outside of the system's temporary one: a sandbox that opens a folder around it
- * mounts everything beside it one by one, and in that of the tests there can be more than it mounts.
+ * An empty home folder, in a folder of its own outside of the system's temporary one, as is its data folder: a sandbox that
+ * opens a folder around them mounts everything beside them one by one, and that of the tests can have too many entries.
  */
 export function homeFolder(): string {
   const around = realpathSync(mkdtempSync('/var/tmp/jackfield-home-'))
   const made = join(around, 'person')
   mkdirSync(made)
   vi.stubEnv('HOME', made)
+  vi.stubEnv('XDG_DATA_HOME', undefined)
   onTestFinished(() => {
     vi.unstubAllEnvs()
     rmSync(around, { recursive: true, force: true })
