@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Gives one run of the tests a folder of its own for everything temporary, taken away when the run is over. Its name is
- * short, since paths of sockets are. Programs that tests start keep their compiled code in it for the next ones.
+ * Gives one run of the tests a folder of its own for everything temporary, and removes it when the run is over. Its name
+ * is short, since paths of sockets are. Programs that tests start keep their compiled code in it, and what they would
+ * write to the data folder of the user who runs the tests.
  */
 export default function runFolder(): () => void {
   const parent = tmpdir()
@@ -12,12 +13,13 @@ export default function runFolder(): () => void {
   const folder = mkdtempSync(join(parent, `jf-${process.pid}-`))
   process.env['TMPDIR'] = folder
   process.env['NODE_COMPILE_CACHE'] = join(folder, 'compiled')
+  process.env['XDG_DATA_HOME'] = join(folder, 'data')
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   process.once('exit', remove)
   return remove
 }
 
-/** Takes away what runs left that were ended by force. */
+/** Removes what runs left that were ended by force. */
 function sweep(parent: string): void {
   for (const name of readdirSync(parent)) {
     const [, pid] = /^jf-(\d+)-/.exec(name) ?? []
@@ -25,7 +27,7 @@ function sweep(parent: string): void {
     try {
       rmSync(join(parent, name), { recursive: true, force: true })
     } catch {
-      // Somebody else's, on a machine of many.
+      // It belongs to another user of the machine.
     }
   }
 }

@@ -99,7 +99,7 @@ const askable: Readonly<Record<string, string>> = {
 }
 
 /**
- * What the server wanted to ask for and could not, as nobody can be asked here. A server of 2026-07-28 answers with -32021; in a
+ * What the server wanted to ask for and could not, as no person can be asked here. A server of 2026-07-28 answers with -32021; in a
  * session the tool fails with words about a missing capability, or the server asks all the same.
  */
 function unaskedBy(error: Failure | undefined, result: CallToolResult): string | undefined {

@@ -47,8 +47,8 @@ export interface CorporateProxy {
 }
 
 /**
- * A proxy that is the only way out and inspects TLS, as companies have one. Behind it is `shop.example`, whose name nobody else
- * knows: an MCP server at `/mcp`, and at `/private` one that wants a login at `auth.shop.example`.
+ * A proxy that is the only way out and inspects TLS, as companies have one. Behind it is `shop.example`, whose name resolves
+ * nowhere else: an MCP server at `/mcp`, and at `/private` one that wants a login at `auth.shop.example`.
  */
 export async function corporateProxy(
   options: { credentials?: string; status?: number } = {},

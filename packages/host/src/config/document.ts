@@ -88,7 +88,7 @@ function childOf(
   return known.get(step)
 }
 
-/** The two names of a server that stands twice in one object, of which a reader would use only the last. */
+/** The two names of a server that is in one object twice, of which a reader would use only the last. */
 function serverTwice(tree: JsonNode): [JsonNode, JsonNode] | undefined {
   for (const { children: [place, servers] = [] } of tree.type === 'object' ? (tree.children ?? []) : []) {
     if (place === undefined || !['mcpServers', 'servers'].includes(String(place.value))) continue

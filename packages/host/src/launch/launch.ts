@@ -162,7 +162,7 @@ export class Launch {
   }
 
   /**
-   * Makes every secret known that can be read without asking anybody, whichever server it is for, and what further
+   * Makes every secret known that can be read without a question, whichever server it is for, and what further
    * configurations take from the environment. Once for a host.
    */
   learn(): Promise<void> {

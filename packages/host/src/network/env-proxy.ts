@@ -11,7 +11,7 @@ export interface EnvProxy {
 const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
-/** The name and the digits of an IPv4 address in IPv6 form are judged by what they stand for. */
+/** The name and the digits of an IPv4 address in IPv6 form are judged as the address that they mean. */
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 
 /**

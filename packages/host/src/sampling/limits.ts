@@ -1,4 +1,6 @@
-import type { SamplingLimits, SamplingSettings, SamplingStage } from '../types/index.ts'
+import { offlineModel } from '../models/index.ts'
+import type { Model, SamplingLimits, SamplingSettings, SamplingStage } from '../types/index.ts'
+import type { SamplingDeps } from './deps.ts'
 
 const defaults: SamplingLimits = {
   requestsPerMinute: 5,
@@ -18,11 +20,19 @@ export function approvedByConfig(server: string, { servers }: SamplingSettings):
   return own(servers, server)?.approve ?? []
 }
 
-/** Whether the person reviews what the built-in offline planner answers a server. */
-export function reviewsOffline(
+/**
+ * Whether a model answers a server without a review: only the built-in offline planner itself, which needs no network,
+ * costs nothing and involves no third party. Another model of that id does not.
+ */
+export function passesOffline(
   server: string,
-  { reviewOffline = false, servers }: SamplingSettings,
+  model: Model | undefined,
+  { settings }: Pick<SamplingDeps, 'settings'>,
 ): boolean {
+  return model === offlineModel && !reviewsOffline(server, settings)
+}
+
+function reviewsOffline(server: string, { reviewOffline = false, servers }: SamplingSettings): boolean {
   return own(servers, server)?.reviewOffline ?? reviewOffline
 }
 

@@ -8,7 +8,7 @@ import { chosenByPerson } from './choose.ts'
 import { contextFor } from './context.ts'
 import type { Passage, SamplingDeps } from './deps.ts'
 import type { SamplingGrants } from './grants.ts'
-import { passesOffline } from './offline.ts'
+import { passesOffline } from './limits.ts'
 import { maxAttempts, Refused, stepped } from './step.ts'
 import type { Weigher } from './weigh.ts'
 

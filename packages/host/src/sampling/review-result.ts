@@ -7,14 +7,14 @@ import { resultFault } from './check.ts'
 import type { Passage, SamplingDeps } from './deps.ts'
 import type { Made } from './generate.ts'
 import type { SamplingGrants } from './grants.ts'
-import { passesOffline } from './offline.ts'
+import { passesOffline } from './limits.ts'
 import { unknownModel } from './review-request.ts'
 import { maxAttempts, Refused, stepped } from './step.ts'
 
 /** What the person decided about an answer: the server is told it, or a model is asked again. */
 export type Outcome = { told: CreateMessageResult } | { again: string }
 
-/** Lets the person see and edit what a server would be told, unless a grant or the offline planner makes the review unnecessary. */
+/** Lets the person see and edit the result for a server, unless a grant or the offline planner makes the review unnecessary. */
 export async function reviewResult(
   params: CreateMessageParams,
   made: Made,

@@ -38,7 +38,7 @@ const ofTheWay = new Set([
 ])
 
 /**
- * Starts a proxy. `onRefused` is called once for each place that was refused. Connections go on through the proxy that
+ * Starts a proxy. `onRefused` is called once for each place that was refused. Connections continue through the proxy that
  * `env` names for a place: that one resolves the name then, so the address it leads to is not checked here.
  */
 export async function startProxy(

@@ -14,7 +14,7 @@ export interface SecretStore {
   ready(): Promise<void>
   names(): Promise<string[]>
   /**
-   * The secrets that can be read without asking anybody: those whose key is a passphrase that was given, or a file. The key of a
+   * The secrets that can be read without a question: those whose key is a passphrase that was given, or a file. The key of a
    * keychain is not asked for, so what it seals is not among them. A store without this method has none.
    */
   readable?(): Promise<readonly { name: string; value: string }[]>

@@ -1,22 +1,17 @@
 import { mkdirSync, realpathSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { Sandbox } from '../../src/types/index.ts'
-import { folder, hostOf, started, textOf } from '../fixtures/hosts.ts'
-import { named, withoutSandbox } from './bubblewrap.ts'
+import { hostOf, started, textOf } from '../fixtures/hosts.ts'
+import { homeFolder, named, withoutSandbox } from './bubblewrap.ts'
 
 const prying = fileURLToPath(new URL('../fixtures/prying-server.ts', import.meta.url))
 
-/** A home folder with these files, in a folder of its own. */
+/** A home folder with these files. */
 function home(files: readonly string[]): string {
-  const made = join(realpathSync(folder()), 'person')
-  mkdirSync(made)
+  const made = homeFolder()
   for (const file of files) write(join(made, file), 'at first')
-  vi.stubEnv('HOME', made)
-  onTestFinished(() => {
-    vi.unstubAllEnvs()
-  })
   return made
 }
 

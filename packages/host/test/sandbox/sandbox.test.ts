@@ -1,12 +1,4 @@
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer as createHttp } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
@@ -16,7 +8,7 @@ import { machineVariables } from '../../src/launch/machine-variables.ts'
 import type { Sandbox, StdioServerConfig } from '../../src/types/index.ts'
 import { folder, hostOf, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
-import { named, withoutSandbox } from './bubblewrap.ts'
+import { homeFolder, named, withoutSandbox } from './bubblewrap.ts'
 
 const prying = fileURLToPath(new URL('../fixtures/prying-server.ts', import.meta.url))
 const cli = { caller: 'cli' } as const
@@ -28,15 +20,11 @@ function boxed(sandbox: boolean | Sandbox, more: Partial<StdioServerConfig> = {}
 }
 
 function home(): string {
-  const made = realpathSync(folder())
+  const made = homeFolder()
   mkdirSync(join(made, '.ssh'))
   writeFileSync(join(made, '.ssh', 'id_ed25519'), 'canary')
   writeFileSync(join(made, '.netrc'), 'canary')
   writeFileSync(join(made, 'notes.txt'), 'notes')
-  vi.stubEnv('HOME', made)
-  onTestFinished(() => {
-    vi.unstubAllEnvs()
-  })
   return made
 }
 

@@ -29,7 +29,7 @@ export interface Extension {
   capabilities?(version: ProtocolVersion, caller?: Caller): ServerCapabilities & JsonObject
   readonly methods?: Readonly<Record<string, ExtensionMethod>>
   /**
-   * What it keeps in the memory of this process, and how to keep it for all processes: the end of a warning. Absent where every
+   * What it stores in the memory of this process, and how to store it for all processes: the end of a warning. Absent where every
    * process can reach it.
    */
   readonly memoryOnly?: string

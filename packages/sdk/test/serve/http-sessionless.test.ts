@@ -337,7 +337,7 @@ describe("sessions: 'none'", () => {
 const oncePerRequest = (server: Server) => async (input: string | URL | Request, init?: RequestInit) => {
   const { fetch } = serveHttp(server, { sessions, keys: ['k'.repeat(32)], onWarning: () => {} })
   const response = await fetch(new Request(input, init))
-  // The whole body at once, as a gateway hands it on that buffers responses.
+  // The whole body at once, as from a gateway that buffers responses.
   const body = response.status === 202 || response.status === 405 ? null : await response.text()
   return new Response(body, response)
 }

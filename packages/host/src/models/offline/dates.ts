@@ -257,7 +257,7 @@ function relativeMentions(text: string, now: string): Mention[] {
   return found.sort((a, b) => a.from - b.from)
 }
 
-/** A weekday that ends a trip is the first one after its start, whatever word stands before it. */
+/** A weekday that ends a trip is the first one after its start, whatever word precedes it. */
 function lastDay(text: string, { from, to, date }: Mention): (start: string) => string {
   const name = new RegExp(`${weekday}|${shortWeekday}`, 'i').exec(
     text.slice(from, to).replace(/^on\s/i, ''),
@@ -310,7 +310,7 @@ function vagueSpan(text: string, today: Date): Span | undefined {
   return undefined
 }
 
-/** The day that stands for a part of a month; without one, its middle. */
+/** The day that represents a part of a month; without one, its middle. */
 function dayIn(part: string | undefined): number {
   if (/^(?:early|beginning|start)/i.test(part ?? '')) return 5
   return /^(?:late|end)/i.test(part ?? '') ? 25 : 15

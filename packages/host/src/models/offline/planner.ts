@@ -173,7 +173,7 @@ function toRead({ tools, seen }: Plan, destination: string, start: string): Move
 
 /**
  * What of a tool's result is meant for the person. Results are written for a model: this leaves out JSON, notes in
- * brackets, and sentences that name tools or tell the model what to do.
+ * brackets, and sentences that name tools or instruct the model.
  */
 function forPerson({ tools }: Plan, text: string): string {
   const names = [...tools.keys(), 'read_result', 'read_resource', 'list_resources', 'search_tools']

@@ -14,7 +14,7 @@ export interface Done {
   index: number
 }
 
-/** What the person said, oldest first, without resources that were added and without what the host tells a model. */
+/** What the person said, oldest first, without resources that were added and without messages of the host to a model. */
 export function personTexts(messages: readonly SamplingMessage[]): { index: number; text: string }[] {
   return messages.flatMap((message, index) => {
     const blocks = blocksOf(message.content)
