@@ -49,7 +49,7 @@ function world(argument: string, layer: ConfigLayer = 'named') {
     await work?.(host)
     const [tool] = host.tools()
     if (tool === undefined) throw new Error(JSON.stringify([...host.connections]))
-    await host.call(tool.name, {}, chat)
+    await host.call(tool.name, { text: 'x' }, chat)
     const { identity } = host.trust.server('s')
     await host.close()
     return { asked: [...asked], identity }
@@ -121,7 +121,7 @@ describe('what was agreed to about a server', () => {
     await visit(lazy, async (host) => {
       expect(host.connections.get('s')).toMatchObject({ state: 'asleep' })
       const [tool] = host.tools()
-      const call = await host.call(tool?.name ?? '', {}, chat)
+      const call = await host.call(tool?.name ?? '', { text: 'x' }, chat)
       calls.push(call.result.isError, JSON.stringify(call.result))
     })
     expect(calls).toEqual([true, expect.stringContaining('changed meanwhile')])

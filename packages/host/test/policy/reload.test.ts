@@ -18,7 +18,7 @@ describe('rules that are read again', () => {
     const servers = { s: session().config }
     const host = await started({ servers, rules: [allow] })
     const tool = await oneTool(host)
-    expect(await host.call(tool, {}, chat)).toMatchObject({ denied: false })
+    expect(await host.call(tool, { text: 'x' }, chat)).toMatchObject({ denied: false })
     host.events.length = 0
 
     const done = await host.reconfigure(servers, { rules: [deny], defaultVerdict: 'allow' })
@@ -29,13 +29,13 @@ describe('rules that are read again', () => {
     ])
     expect([host.policy.rules(), host.policy.defaultVerdict]).toMatchObject([[{ id: 'none' }], 'allow'])
     expect(host.policy.explain(tool, {}).decision).toMatchObject({ verdict: 'deny', rule: 'none' })
-    expect(await host.call(tool, {}, chat)).toMatchObject({ denied: true, decision: { rule: 'none' } })
+    expect(await host.call(tool, { text: 'x' }, chat)).toMatchObject({ denied: true, decision: { rule: 'none' } })
 
     host.events.length = 0
     await host.reconfigure(servers, { rules: [deny], defaultVerdict: 'allow' })
     await host.reconfigure(servers)
     expect(host.events.filter(({ type }) => type === 'policy')).toEqual([])
-    expect(await host.call(tool, {}, chat)).toMatchObject({ denied: true })
+    expect(await host.call(tool, { text: 'x' }, chat)).toMatchObject({ denied: true })
   })
 
   it('hold for a call that waits for its answer', async () => {
@@ -48,7 +48,7 @@ describe('rules that are read again', () => {
       },
     })
     const host: Watched = await started({ servers, surface: face })
-    const call = await host.call(await oneTool(host), {}, chat)
+    const call = await host.call(await oneTool(host), { text: 'x' }, chat)
     expect(call).toMatchObject({ denied: true })
     expect(textOf(call)).toContain('rule "none" forbids it')
     expect(ran()).toEqual([])
@@ -59,9 +59,9 @@ describe('rules that are read again', () => {
     const face = person({ approval: () => ({ verdict: 'allow', remember: { scope: 'always' } }) })
     const host = await started({ servers, surface: face })
     const tool = await oneTool(host)
-    await host.call(tool, {}, chat)
+    await host.call(tool, { text: 'x' }, chat)
     await host.reconfigure(servers, { rules: [{ id: 'other', verdict: 'deny', server: 'nobody' }] })
-    await host.call(tool, {}, chat)
+    await host.call(tool, { text: 'x' }, chat)
     expect(face.asked).toHaveLength(1)
   })
 
@@ -74,7 +74,7 @@ describe('rules that are read again', () => {
     )
     expect(host.policy.rules()).toMatchObject([{ id: 'none' }])
     expect(host.connections.get('s')).toMatchObject({ state: 'ready' })
-    expect(await host.call(await oneTool(host), {}, chat)).toMatchObject({ denied: true })
+    expect(await host.call(await oneTool(host), { text: 'x' }, chat)).toMatchObject({ denied: true })
   })
 
   it('are refused with the file and the line where they are wrong', () => {
