@@ -43,7 +43,8 @@ export function failureOf(error: unknown, interrupted?: ExitCode, hasTimeout = f
   if (error instanceof McpError) {
     const text = inSeconds(plain(error.message))
     if (error.code === 'TIMEOUT') {
-      const option = hasTimeout && text.startsWith('No answer ') ? '. --timeout <seconds> changes this limit' : ''
+      const option =
+        hasTimeout && text.startsWith('No answer ') ? '. --timeout <seconds> changes this limit' : ''
       return { exitCode: ExitCode.timedOut, message: `${text}${option}.`, code: error.code }
     }
     const connecting =

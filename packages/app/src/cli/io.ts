@@ -43,7 +43,10 @@ export interface Output {
  * Writes a message to stderr. The text must be safe to print; a warning begins with `! `. Where messages are JSON it is one
  * line, `{"warning":"…"}` or `{"note":"…"}`.
  */
-export function writeNote({ stderr, env, json = false }: Pick<Io, 'stderr' | 'env' | 'json'>, text: string): void {
+export function writeNote(
+  { stderr, env, json = false }: Pick<Io, 'stderr' | 'env' | 'json'>,
+  text: string,
+): void {
   stderr.write(json ? jsonNote(text) : `${paletteFor(stderr, env).dim(text)}\n`)
 }
 

@@ -159,7 +159,9 @@ function options(
         ]
       : []),
     ...readOnlyOption(question),
-    ...(all ? [] : [{ value: 'show' as const, label: `Show everything (${characters} characters)`, key: 's' }]),
+    ...(all
+      ? []
+      : [{ value: 'show' as const, label: `Show everything (${characters} characters)`, key: 's' }]),
     { value: 'edit', label: 'Edit the arguments…', key: 'e' },
     later(question.id, prompter),
     { value: 'more', label: 'More choices…', key: 'o', hint: 'say why not, answer in place of the tool' },

@@ -18,7 +18,9 @@ export async function clackSelect<T extends string>(
   { message, options, initial }: { message: string; options: Choice<T>[]; initial?: T },
   isWithdrawn: () => boolean = () => false,
 ): Promise<T | Cancelled> {
-  const keys = options.some(({ key }) => key !== undefined) ? [`${styleText('dim', 'Key in [ ]:')} choose`] : []
+  const keys = options.some(({ key }) => key !== undefined)
+    ? [`${styleText('dim', 'Key in [ ]:')} choose`]
+    : []
   let isInterrupted = false
   /** How a question that was left is shown: nothing was chosen then. */
   const leftAs = (): string =>

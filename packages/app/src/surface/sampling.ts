@@ -38,7 +38,9 @@ export async function reviewRequest(
         },
         ...(all ? [] : [{ value: 'show' as const, label: 'Show all of it', key: 's' }]),
         { value: 'edit', label: 'Edit', key: 'e' },
-        ...(question.choice.ranking.length > 1 ? [{ value: 'model' as const, label: 'Another model', key: 'm' }] : []),
+        ...(question.choice.ranking.length > 1
+          ? [{ value: 'model' as const, label: 'Another model', key: 'm' }]
+          : []),
         ...(texts.length === 0
           ? []
           : [

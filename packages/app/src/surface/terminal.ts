@@ -150,7 +150,8 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
         return askArguments(tool, given, prompter, palette)
       }),
     // A view that the person opened is no question that appears by itself.
-    screen: (view, signal) => inTurn(signal, async (prompter) => prompter.screen?.(view) ?? cancelled, {
+    screen: (view, signal) =>
+      inTurn(signal, async (prompter) => prompter.screen?.(view) ?? cancelled, {
         isQuestion: false,
       }),
     idle,

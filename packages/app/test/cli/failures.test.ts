@@ -116,7 +116,9 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
     expect(await lines('call', 'demo', 'nosuch', '--output', 'json')).toEqual([{ warning }, { error }])
     expect(await lines('tools', '--json')).toEqual([{ warning }])
     const verbose = await lines('call', 'demo', 'nosuch', '--json', '--verbose')
-    expect(verbose.slice(0, -1).every((line) => Object.keys(line).join() in { note: 0, warning: 0 })).toBe(true)
+    expect(verbose.slice(0, -1).every((line) => Object.keys(line).join() in { note: 0, warning: 0 })).toBe(
+      true,
+    )
     expect(verbose.length).toBeGreaterThan(4)
     expect(verbose.at(-1)).toEqual({ error })
   })

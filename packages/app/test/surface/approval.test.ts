@@ -244,20 +244,32 @@ describe('what is answered', () => {
       { verdict: 'allow', remember: { scope: 'conversation', arguments: exactly } },
     ],
     ['yes, always', ['allow-for', 'always', '1'], { verdict: 'allow', remember: { scope: 'always' } }],
-    ['not now', ['more', 'deny-for', 'workspace', '1'], { verdict: 'deny', remember: { scope: 'workspace' } }],
+    [
+      'not now',
+      ['more', 'deny-for', 'workspace', '1'],
+      { verdict: 'deny', remember: { scope: 'workspace' } },
+    ],
     [
       'a change of mind',
       ['allow-for', cancelled, 'allow-for', 'always', cancelled, 'deny'],
       { verdict: 'deny' },
     ],
-    ['no, with a reason', ['more', 'deny-why', ' not on a Friday '], { verdict: 'deny', reason: 'not on a Friday' }],
+    [
+      'no, with a reason',
+      ['more', 'deny-why', ' not on a Friday '],
+      { verdict: 'deny', reason: 'not on a Friday' },
+    ],
     ['no, without the reason', ['more', 'deny-why', ''], { verdict: 'deny' }],
     [
       'an answer in place of the tool',
       ['more', 'respond', 'sold out'],
       { verdict: 'respond', result: { content: [{ type: 'text', text: 'sold out' }] } },
     ],
-    ['no answer in place of the tool', ['more', 'respond', cancelled, 'more', 'respond', '', 'allow'], { verdict: 'allow' }],
+    [
+      'no answer in place of the tool',
+      ['more', 'respond', cancelled, 'more', 'respond', '', 'allow'],
+      { verdict: 'allow' },
+    ],
     [
       'edited arguments',
       ['edit', '{"item":"tea"}', 'allow'],

@@ -73,7 +73,9 @@ describe.skipIf(missing !== undefined || process.platform === 'win32')(
       await expect.poll(ann.noted).toContain('/authorize?')
       await visit(ann.noted())
       await other.until('Signed in. shop is ready')
-      await terminal.until(/Answered by a sign-in in another window\.[\s\S]*The address above is no longer needed\./)
+      await terminal.until(
+        /Answered by a sign-in in another window\.[\s\S]*The address above is no longer needed\./,
+      )
       await terminal.until('Tools: new: shop__x.')
       expect(terminal.history()).not.toContain('Open it and sign in')
       expect(shop.as.at('/authorize')).toHaveLength(1)

@@ -121,10 +121,7 @@ function ignored(context: SamplingContext | undefined): { contextIgnored?: strin
   return context === undefined ? {} : { contextIgnored: context.wanted }
 }
 
-export function unknownModel(
-  model: string | undefined,
-  models: Passage['models'],
-): string | undefined {
+export function unknownModel(model: string | undefined, models: Passage['models']): string | undefined {
   if (model === undefined || models.some(({ id }) => id === model)) return undefined
   return `there is no model "${model}"; there are ${models.map(({ id }) => id).join(', ')}`
 }
