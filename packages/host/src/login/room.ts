@@ -77,7 +77,11 @@ export class LoginRoom implements LoginDesk {
       store: this.#store,
       open,
       network,
-      ask: async (page, signal) => void (await this.#ask(server, page, signal)),
+      ask: async (page, signal) => {
+        if ((await this.#ask(server, page, signal)) !== otherWindow) return
+        // Nobody agreed to a page here.
+        throw new McpError('UNAUTHORIZED', 'You signed in with another window meanwhile. Do this again')
+      },
       agreedTo: (page) => this.#agreedTo(server, page),
       onPage: (page) => {
         this.#pages.set(server, page)
