@@ -70,7 +70,8 @@ describe.skipIf(missing !== undefined || process.platform === 'win32')(
       const terminal = ann.terminal(['chat', '--model', 'offline', ...use])
       await terminal.until('Open it?')
       const other = ann.terminal(['login', 'shop', ...use])
-      await expect.poll(ann.noted).toContain('/authorize?')
+      await other.until('Sign in at the page that opens')
+      await expect.poll(ann.noted, { timeout: 20_000 }).toContain('/authorize?')
       await visit(ann.noted())
       await other.until('Signed in. shop is ready')
       await terminal.until(
