@@ -45,7 +45,11 @@ export function failureOf(error: unknown, interrupted?: ExitCode, hasTimeout = f
     if (error.code === 'TIMEOUT') {
       const option =
         hasTimeout && text.startsWith('No answer ') ? '. --timeout <seconds> changes this limit' : ''
-      return { exitCode: ExitCode.timedOut, message: `${text.replace(/\.$/, '')}${option}.`, code: error.code }
+      return {
+        exitCode: ExitCode.timedOut,
+        message: `${text.replace(/\.$/, '')}${option}.`,
+        code: error.code,
+      }
     }
     const connecting =
       error.code === 'CONNECT_FAILED' || error.code === 'VERSION_MISMATCH' || error.code === 'UNAUTHORIZED'
