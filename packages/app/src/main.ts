@@ -1,4 +1,5 @@
 import { ExitCode, Interruption } from './cli/exit.ts'
+import { jsonNote } from './cli/io.ts'
 import { run, wantsJson } from './cli/program.ts'
 import { whyUnwritable } from './cli/unreadable.ts'
 
@@ -28,6 +29,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.stderr.write(json ? `${JSON.stringify({ error: { message } })}\n` : `${message}\n`)
   process.exit(ExitCode.usage)
 })
+if (wantsJson(process.argv.slice(2))) {
+  process.removeAllListeners('warning')
+  process.on('warning', ({ message }) => process.stderr.write(jsonNote(`! ${message}`)))
+}
 // Where stderr cannot be written, nothing can be said about it.
 process.stderr.on('error', () => {})
 

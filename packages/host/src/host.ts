@@ -363,6 +363,7 @@ class LiveHost implements Host {
   leave(conversation: string): void {
     this.library.detach(conversation)
     this.#rules.leave(conversation)
+    this.#sampling.leave(conversation)
     for (const server of this.#servers.values()) server.leave(conversation)
   }
 

@@ -19,6 +19,14 @@ export function reasonOf(error: unknown): string {
   return oneLine(String(error))
 }
 
+/** A timeout of a part of a configured limit, named by that limit; every other error as it is. */
+export function withConfiguredLimit(error: unknown, what: string, limitMs: number): unknown {
+  if (!(error instanceof McpError) || error.code !== 'TIMEOUT') return error
+  if (typeof error.details['timeoutMs'] !== 'number') return error
+  const details = { ...error.details, timeoutMs: limitMs }
+  return new McpError('TIMEOUT', `No answer to ${what} within ${limitMs} ms`, { cause: error, details })
+}
+
 /** A failure as data; undefined where neither a server nor the SDK says what it was. */
 export function failureFrom(error: unknown): Failure | undefined {
   if (error instanceof RpcError) {

@@ -10,6 +10,7 @@ import { completions } from './complete.ts'
 import { includeContext } from './context.ts'
 import { type ChatFace, writeModelText } from './face.ts'
 import { firstWords } from './greet.ts'
+import { idLength } from './keep.ts'
 import { createNews, type News } from './news.ts'
 import { readLine } from './slash.ts'
 import type { ChatState } from './state.ts'
@@ -71,7 +72,7 @@ export async function converse(
       } catch (error) {
         if (!isExpected(error)) throw error
         if (only !== undefined || error instanceof ModelError) failed ??= error
-        tellError(error, notes)
+        tellError(error, notes, only !== undefined)
       } finally {
         view = undefined
       }
@@ -173,10 +174,21 @@ function hear(event: HostEvent, view: TurnView | undefined, news: News): void {
   if (view?.happened(event) !== true) news.hear(event)
 }
 
-function tellError(error: Error, face: ChatFace): void {
-  const message = plain(error.message)
+function tellError(error: Error, face: ChatFace, isOneMessage: boolean): void {
+  const message = continuedElsewhere(error, isOneMessage) ?? plain(error.message)
   if (face.tell !== undefined) face.tell({ type: 'error', message })
   else face.write(`${face.palette.red(flowed(message, face.columns(), 0, 2))}\n`)
+}
+
+/** What to do where another window continued the conversation; undefined for every other error. */
+function continuedElsewhere(error: Error, isOneMessage: boolean): string | undefined {
+  const id = error instanceof McpError ? error.details['conversation'] : undefined
+  if (typeof id !== 'string') return undefined
+  const short = id.slice(0, idLength)
+  const head = 'This conversation continued in another window, so this was not added to it.'
+  return isOneMessage
+    ? `${head} To send it again, after what was said there: jackfield chat --resume ${short} "…"`
+    : `${head} /resume ${short} shows what was said there and continues here. /fork continues in a copy of it, and the other window keeps ${short}.`
 }
 
 /** Failures a person can do something about; anything else is a defect and ends the chat. */

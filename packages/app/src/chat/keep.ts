@@ -14,7 +14,8 @@ import { count } from './status.ts'
 
 /** Turns that are shown when a conversation is taken up again. */
 const recalled = 2
-const idLength = 8
+/** Characters of an id that are shown. */
+export const idLength = 8
 /** Conversations of one list, and all that are kept. */
 const mostListed = 30
 const mostKept = 1_000

@@ -23,6 +23,8 @@ const most = 6
 export function createNews(state: NewsSource, tell: (text: string) => void): News {
   const { host } = state
   const told = new Set<string>()
+  /** Servers whose sign-in page was opened. */
+  const signingIn = new Set<string>()
   const warnings = createWarnings(tell)
   let known = toolsOf(state)
   let settling: NodeJS.Timeout | undefined
@@ -71,6 +73,9 @@ export function createNews(state: NewsSource, tell: (text: string) => void): New
         return
       }
       if (event.type === 'resource-updated' && isAttached(state, event)) return
+      if (event.type === 'login') signingIn.add(event.server)
+      if (event.type === 'connection' && event.state.state === 'ready' && signingIn.delete(event.server))
+        tell(`Signed in to ${oneLine(event.server)}.`)
       const text = notice(event)
       if (text === undefined) return
       if (event.type === 'log' && event.level === 'warning') warnings.show(event.server, text)

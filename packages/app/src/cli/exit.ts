@@ -11,6 +11,8 @@ export const ExitCode = {
   protocol: 4,
   /** What the server says is not as agreed to, and out of use until the person accepts it. */
   outOfUse: 5,
+  /** The server did not answer in time, as with the program `timeout`. Connecting in vain is `cannotConnect`. */
+  timedOut: 124,
   /** Ended by SIGHUP: its terminal closed. The codes of signals are 128 and the number of the signal. */
   hungUp: 129,
   /** Ended by SIGINT: Ctrl+C. */

@@ -12,8 +12,11 @@ export interface Failure {
   data?: unknown
 }
 
-/** Reads any error as a failure of the command. `interrupted`: the exit code, where a signal ended it. */
-export function failureOf(error: unknown, interrupted?: ExitCode): Failure {
+/**
+ * Reads any error as a failure of the command. `interrupted`: the exit code, where a signal ended it. `hasTimeout`: the
+ * command takes `--timeout`.
+ */
+export function failureOf(error: unknown, interrupted?: ExitCode, hasTimeout = false): Failure {
   if (interrupted !== undefined) {
     const isExplained = error instanceof CliError && error.exitCode === ExitCode.interrupted
     return { exitCode: interrupted, message: isExplained ? plain(error.message) : 'Interrupted.' }
@@ -38,7 +41,16 @@ export function failureOf(error: unknown, interrupted?: ExitCode): Failure {
   if (error instanceof McpError && isAboutKey(error.details))
     return { exitCode: ExitCode.usage, message: plain(error.message), code: error.code }
   if (error instanceof McpError) {
-    const text = plain(error.message).replace(/\b(\d+) ms\b/g, (_, ms: string) => inSeconds(Number(ms)))
+    const text = inSeconds(plain(error.message))
+    if (error.code === 'TIMEOUT') {
+      const option =
+        hasTimeout && text.startsWith('No answer ') ? '. --timeout <seconds> changes this limit' : ''
+      return {
+        exitCode: ExitCode.timedOut,
+        message: `${text.replace(/\.$/, '')}${option}.`,
+        code: error.code,
+      }
+    }
     const connecting =
       error.code === 'CONNECT_FAILED' || error.code === 'VERSION_MISMATCH' || error.code === 'UNAUTHORIZED'
     return {
@@ -76,6 +88,7 @@ function whyNotWritten(error: unknown): string | undefined {
   return `Cannot write ${String(error.path)}: ${whyUnwritable(error)}. XDG_DATA_HOME names another data folder.`
 }
 
-function inSeconds(ms: number): string {
-  return ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`
+/** A text whose milliseconds, from one second on, are seconds with at most one decimal. */
+export function inSeconds(text: string): string {
+  return text.replace(/\b(\d{4,}) ms\b/g, (_, ms: string) => `${Math.round(Number(ms) / 100) / 10} s`)
 }

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
 import { exactJson } from '../output/exact.ts'
 import { type Palette, paletteFor } from '../output/palette.ts'
 
@@ -12,6 +13,8 @@ export interface Io {
   stderr: TextStream
   env: NodeJS.ProcessEnv
   cwd: string
+  /** Messages on stderr are lines of JSON, as with `--json`. Default false. */
+  json?: boolean
   /** Aborted by Ctrl+C. */
   signal: AbortSignal
   /** Does what Ctrl+C does, where a key is read that is no signal. */
@@ -32,14 +35,30 @@ export interface Output {
   result(value: unknown, text: () => string): void
   /** One of many results, as `watch` has them: a line of JSON, or a line of text. */
   row(value: unknown, text: string): void
-  /** Tells the person something beside the result. The text must be safe to print. */
+  /** Writes a message beside the result, see `writeNote`. */
   note(text: string): void
+}
+
+/**
+ * Writes a message to stderr. The text must be safe to print; a warning begins with `! `. Where messages are JSON it is one
+ * line, `{"warning":"…"}` or `{"note":"…"}`.
+ */
+export function writeNote(
+  { stderr, env, json = false }: Pick<Io, 'stderr' | 'env' | 'json'>,
+  text: string,
+): void {
+  stderr.write(json ? jsonNote(text) : `${paletteFor(stderr, env).dim(text)}\n`)
+}
+
+/** A message as a line of JSON. */
+export function jsonNote(text: string): string {
+  const words = stripVTControlCharacters(text)
+  return `${exactJson(words.startsWith('! ') ? { warning: words.slice(2) } : { note: words })}\n`
 }
 
 /** Makes the output of one command. */
 export function createOutput(io: Io, json: boolean): Output {
   const palette = paletteFor(io.stdout, io.env)
-  const errors = paletteFor(io.stderr, io.env)
   return {
     json,
     palette,
@@ -51,9 +70,7 @@ export function createOutput(io: Io, json: boolean): Output {
     row(value, text) {
       io.stdout.write(`${json ? exactJson(value) : text}\n`)
     },
-    note(text) {
-      io.stderr.write(`${errors.dim(text)}\n`)
-    },
+    note: (text) => writeNote(io, text),
   }
 }
 

@@ -49,9 +49,9 @@ store cannot be opened, a command fails before it starts anything; --no-store ru
 Arguments are values in the order of the required ones, or key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file, key=@- those of stdin.
 Exit codes: 0 done; 1 the tool failed, was refused, or asked what nobody could be asked here, or a conversation was cut short; 2 wrong usage, no usable
 store, or a server that is not configured; 3 cannot connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 what the server says changed and
-is out of use until you accept it (jackfield trust); 129, 130 and 143 ended by SIGHUP, Ctrl+C and SIGTERM, also where
-the command runs until then, as watch does. With --json, a failure is one object on stderr:
-{"error":{"message":"…"}}.`
+is out of use until you accept it (jackfield trust); 124 the server did not answer in time (--timeout); 129, 130 and 143 ended by SIGHUP, Ctrl+C and SIGTERM, also where
+the command runs until then, as watch does. With --json, every line on stderr is one JSON object: {"note":"…"},
+{"warning":"…"}, and last, if the command fails, {"error":{"message":"…"}}.`
 
 /** Whether a command line wants its failure as JSON, also where it cannot be read otherwise. */
 export function wantsJson(argv: readonly string[]): boolean {
@@ -67,13 +67,15 @@ export function wantsJson(argv: readonly string[]): boolean {
 }
 
 /** Runs one command line and gives its exit code. Everything a person should see is written by then. */
-export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
+export async function run(argv: readonly string[], given: Io): Promise<ExitCode> {
   const dashes = argv.indexOf('--')
   const own = dashes === -1 ? argv : argv.slice(0, dashes)
   const command = dashes === -1 ? undefined : argv.slice(dashes + 1)
   let code: ExitCode = ExitCode.done
   let json = false
+  let hasTimeout = false
   const isJson = wantsJson(own)
+  const io: Io = { ...given, json: isJson }
   const program = new Command('jackfield')
     .description(about)
     .version(version)
@@ -105,6 +107,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
         if (given.json === true && given.output !== undefined && given.output !== 'json')
           throw usageError(`--json is --output json. Give --output ${given.output} alone.`)
         json = given.json === true || given.output === 'json'
+        hasTimeout = true
         const options = { ...given, ...(json && { json }) }
         const run = await load()
         code = await run({ words, command, options, io, output: createOutput(io, json) })
@@ -352,7 +355,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
       return ExitCode.usage
     }
     const { failureOf } = await import('./failure.ts')
-    const failure = failureOf(error, interruptedBy(io.signal))
+    const failure = failureOf(error, interruptedBy(io.signal), hasTimeout)
     const { exitCode, ...told } = failure
     io.stderr.write(json || isJson ? `${exactJson({ error: told })}\n` : `${failure.message}\n`)
     return exitCode

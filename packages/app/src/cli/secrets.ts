@@ -9,11 +9,11 @@ import {
 import { McpError } from '@jackfield/sdk'
 import type { CredentialStore } from '@jackfield/sdk/client/auth'
 import { usageError } from './exit.ts'
-import type { Io } from './io.ts'
+import { type Io, writeNote } from './io.ts'
 import { dataFolder } from './store.ts'
 
 /** What opening the stores of secrets needs. */
-export type SecretsIo = Pick<Io, 'env' | 'cwd' | 'stderr'>
+export type SecretsIo = Pick<Io, 'env' | 'cwd' | 'stderr' | 'json'>
 
 /**
  * Where the user's secrets are kept: sealed with JACKFIELD_PASSPHRASE or the file JACKFIELD_KEY_FILE where one is set,
@@ -78,7 +78,7 @@ function keyFrom(io: SecretsIo): SecretKey {
   if (known !== undefined) return known
   const key = new SystemKey({
     file: join(dataFolder(io), 'sealing.key'),
-    notify: (message) => io.stderr.write(`${message}\n`),
+    notify: (message) => writeNote(io, message),
   })
   systemKeys.set(io.env, key)
   return key

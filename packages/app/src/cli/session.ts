@@ -17,7 +17,7 @@ import { createWarnings, type Warnings } from '../output/warnings.ts'
 import { type Answers, answersSurface, modelsNamed } from '../surface/answers-file.ts'
 import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
 import { CliError, ExitCode } from './exit.ts'
-import { isAboutKey } from './failure.ts'
+import { inSeconds, isAboutKey } from './failure.ts'
 import { type Io, isInteractive, type Output } from './io.ts'
 import { modelsInUse } from './models.ts'
 import { revisionsFor } from './revisions.ts'
@@ -237,8 +237,10 @@ function cannotConnect(
   const why =
     error?.code === 'VERSION_MISMATCH' && asked !== undefined && asked !== 'auto'
       ? `it does not speak what ${option} ${asked} asks for. Leave ${option} out to let both sides agree on a revision.`
-      : error?.code === 'TIMEOUT' && timeout !== undefined
-        ? `it did not answer within ${timeout} s (--timeout)`
+      : error?.code === 'TIMEOUT'
+        ? timeout === undefined
+          ? `${inSeconds(plain(error.message))}. --timeout <seconds> changes this limit.`
+          : `it did not answer within ${timeout} s (--timeout)`
         : `${plain(error?.message ?? reason)}${state === 'needs-sign-in' ? `. ${plain(fix)}` : ''}`
   const last = plain(said.join('')).trim().split('\n').slice(-8)
   // A server that ended is reported with an excerpt already; one that runs without answering is not.

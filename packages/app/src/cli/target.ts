@@ -8,7 +8,7 @@ import {
 } from '@jackfield/host'
 import { oneLine } from '../output/sanitize.ts'
 import { usageError } from './exit.ts'
-import type { Io } from './io.ts'
+import { type Io, writeNote } from './io.ts'
 
 /** One server that a command is about. */
 export interface Target {
@@ -172,7 +172,7 @@ export async function readConfig(
       `There is no config file yet, so no server is known.\n${waysToServers}\nOr write .mcp.json here with "mcpServers" in it, or name a file with --config FILE.`,
     )
   }
-  for (const problem of config.problems) note(problemLine(problem))
+  for (const problem of config.problems) note(`! ${problemLine(problem)}`)
   return { file: config.files.map(({ file }) => file).join(', '), config }
 }
 
@@ -193,7 +193,7 @@ async function configured(missing: string, name: string, options: TargetOptions,
   const server = Object.hasOwn(config.servers, name) ? config.servers[name] : undefined
   const unread = config.problems.filter(({ file, path }) => path === '' && config.broken.includes(file))
   if (server !== undefined) {
-    for (const problem of unread) io.stderr.write(`! ${problemLine(problem)}\n`)
+    for (const problem of unread) writeNote(io, `! ${problemLine(problem)}`)
     return { name, server, config }
   }
   if (unread[0] !== undefined)

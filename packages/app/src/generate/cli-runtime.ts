@@ -60,7 +60,7 @@ function generalHelp() {
     serverHelp(),
     'Values: flag=@file reads a file, @- reads stdin, @@ begins a text with @. Arrays: give a flag again, or JSON.',
     'Exit codes: 0 done; 1 the tool failed or was refused; 2 wrong usage; 3 cannot connect; 4 protocol error;',
-    '5 the definition of the tool changed and was not accepted (jackfield trust); 130 interrupted.',
+    '5 the definition of the tool changed and was not accepted (jackfield trust); 124 no answer in time (--timeout); 130 interrupted.',
   ].join('\n')
 }
 

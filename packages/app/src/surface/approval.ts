@@ -21,6 +21,8 @@ type Choice =
   | 'deny-why'
   | 'deny-for'
   | 'later'
+  | 'more'
+  | 'back'
 
 /** Asks whether a tool may be called, with its arguments in full. Undefined, as for Esc, leaves it for later. */
 export async function askApproval(
@@ -36,11 +38,7 @@ export async function askApproval(
   let all = card.all
   prompter.say([...heading(question, palette), '', ...card.lines])
   for (;;) {
-    const choice = await prompter.select<Choice>({
-      message: 'Allow this call?',
-      options: options(question, args, all, prompter),
-      initial: 'deny',
-    })
+    const choice = await chosen(question, args, all, prompter)
     switch (choice) {
       case 'show':
         prompter.say(exactJson(args, 2).split('\n'))
@@ -99,10 +97,33 @@ export async function askApproval(
       }
       case 'deny':
         return { verdict: 'deny' }
+      case 'back':
+        break
       default:
         return undefined
     }
   }
+}
+
+/** Asks for one of the common choices, or of the rare ones behind `More choices…`, which Esc leaves. */
+async function chosen(
+  question: Question,
+  args: Record<string, unknown>,
+  all: boolean,
+  prompter: Prompter,
+): Promise<Choice | Cancelled> {
+  const choice = await prompter.select<Choice>({
+    message: 'Allow this call?',
+    options: options(question, args, all, prompter),
+    initial: 'deny',
+  })
+  if (choice !== 'more') return choice
+  const rare = await prompter.select<Choice>({
+    message: 'More choices',
+    options: rareOptions(question, all),
+    initial: 'back',
+  })
+  return rare === cancelled ? 'back' : rare
 }
 
 function options(
@@ -127,7 +148,6 @@ function options(
           },
         ]
       : []),
-    { value: 'show', label: all ? 'Show the exact JSON' : `Show everything (${characters} characters)` },
     ...(remembers
       ? [
           {
@@ -139,11 +159,24 @@ function options(
         ]
       : []),
     ...readOnlyOption(question),
-    { value: 'edit', label: 'Edit the arguments…' },
-    { value: 'respond', label: 'Answer in place of the tool…', hint: 'it is not called' },
-    { value: 'deny-why', label: 'No, and say why…' },
-    ...(remembers ? [{ value: 'deny-for' as const, label: 'Not now: no, and remember…' }] : []),
+    ...(all
+      ? []
+      : [{ value: 'show' as const, label: `Show everything (${characters} characters)`, key: 's' }]),
+    { value: 'edit', label: 'Edit the arguments…', key: 'e' },
     later(question.id, prompter),
+    { value: 'more', label: 'More choices…', key: 'o', hint: 'say why not, answer in place of the tool' },
+  ]
+}
+
+function rareOptions({ remember }: Question, all: boolean): Option<Choice>[] {
+  return [
+    { value: 'back', label: 'Back', key: 'b' },
+    { value: 'deny-why', label: 'No, and say why…', key: 'w' },
+    ...(remember.length > 0
+      ? [{ value: 'deny-for' as const, label: 'Not now: no, and remember…', key: 'd' }]
+      : []),
+    { value: 'respond', label: 'Answer in place of the tool…', key: 't', hint: 'it is not called' },
+    ...(all ? [{ value: 'show' as const, label: 'Show the exact JSON', key: 'j' }] : []),
   ]
 }
 

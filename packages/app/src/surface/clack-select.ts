@@ -3,7 +3,6 @@ import { styleText } from 'node:util'
 import { isCancel, SelectPrompt, wrapTextWithPrefix } from '@clack/core'
 import * as clack from '@clack/prompts'
 import { type Cancelled, type Choice, cancelled } from '../forms/prompter.ts'
-import { oneLine } from '../output/sanitize.ts'
 
 export interface SelectStreams {
   input: Readable
@@ -13,18 +12,15 @@ export interface SelectStreams {
 }
 
 const most = 12
-/** Characters of a choice where the keys are listed. */
-const shortLabel = 24
-
-/** Asks for one of several on a terminal, with the arrows, or at once with the key that a choice has. */
+/** Asks for one of several on a terminal, with the arrows, or at once with the key that stands behind a choice. */
 export async function clackSelect<T extends string>(
   streams: SelectStreams,
   { message, options, initial }: { message: string; options: Choice<T>[]; initial?: T },
   isWithdrawn: () => boolean = () => false,
 ): Promise<T | Cancelled> {
-  const keys = options.flatMap(({ key, label }) =>
-    key === undefined ? [] : [`${styleText('dim', `${key}:`)} ${oneLine(label.toLowerCase(), shortLabel)}`],
-  )
+  const keys = options.some(({ key }) => key !== undefined)
+    ? [`${styleText('dim', 'Key in [ ]:')} choose`]
+    : []
   let isInterrupted = false
   /** How a question that was left is shown: nothing was chosen then. */
   const leftAs = (): string =>
@@ -60,7 +56,7 @@ export async function clackSelect<T extends string>(
         maxItems: most,
         columnPadding: 3,
         rowPadding: head.split('\n').length + footer.length + 1,
-        style: (option, isActive) => optionLine(option, isActive),
+        style: (option, isActive) => optionLine(option, isActive, hint === undefined),
       })
       return `${head}${margin}${lines.join(`\n${margin}`)}\n${footer.join('\n')}\n`
     },
@@ -87,10 +83,12 @@ export async function clackSelect<T extends string>(
   return options.find(({ value }) => value === given)?.value ?? cancelled
 }
 
-function optionLine({ label, hint }: Choice<string>, isActive: boolean): string {
-  if (!isActive) return `${styleText('dim', clack.S_RADIO_INACTIVE)} ${styled(label, ['dim'])}`
+/** A choice with its key, where keys count. */
+function optionLine({ label, hint, key }: Choice<string>, isActive: boolean, keysCount: boolean): string {
+  const end = key === undefined || !keysCount ? '' : ` [${key}]`
+  if (!isActive) return `${styleText('dim', clack.S_RADIO_INACTIVE)} ${styled(label, ['dim'])}${end}`
   const more = hint === undefined ? '' : ` ${styleText('dim', `(${hint})`)}`
-  return `${styleText('green', clack.S_RADIO_ACTIVE)} ${label}${more}`
+  return `${styleText('green', clack.S_RADIO_ACTIVE)} ${label}${end}${more}`
 }
 
 /** Each line on its own, so that wrapping does not carry a style into the margin. */

@@ -34,6 +34,7 @@ export function drawn<T>(
     let row = 0
     let pasted: string | undefined
     let over = false
+    let closed = false
 
     const toTop = (): string => `${row === 0 ? '' : `\u001b[${row}A`}\r`
     const draw = (): void => {
@@ -57,12 +58,17 @@ export function drawn<T>(
       input.off('keypress', press)
       output.off('resize', draw)
       signal?.removeEventListener('abort', withdraw)
-      lines.off('close', withdraw)
+      lines.off('close', close)
       output.write(`${toTop()}${codes.clear}${codes.noPastes}${codes.show}`)
       lines.close()
       resolve(answer)
     }
     const withdraw = (): void => end(cancelled)
+    // Ctrl+C and Ctrl+D close the interface; `press` gets the same key next and ends the view, once.
+    const close = (): void => {
+      if (input.readableEnded || input.destroyed) withdraw()
+      else closed = true
+    }
     const press = (typed: string | undefined, key: Key): void => {
       if (key.name === 'paste-start') {
         pasted = ''
@@ -70,6 +76,7 @@ export function drawn<T>(
       }
       if (pasted !== undefined && key.name !== 'paste-end') {
         pasted += typed ?? ''
+        if (closed) withdraw()
         return
       }
       const next: ScreenKey =
@@ -77,13 +84,14 @@ export function drawn<T>(
       pasted = undefined
       const answer = view.press(next)
       if (answer !== undefined) end(answer.done)
+      else if (closed) withdraw()
       else draw()
     }
 
     input.on('keypress', press)
     output.on('resize', draw)
     signal?.addEventListener('abort', withdraw, { once: true })
-    lines.once('close', withdraw)
+    lines.once('close', close)
     output.write(codes.pastes)
     view.onStart?.(() => {
       if (!over) draw()

@@ -43,9 +43,10 @@ export async function askResult(
         {
           value: 'show',
           label: `Show the exact JSON (${JSON.stringify(result).length.toLocaleString('en')} characters)`,
+          key: 'j',
         },
-        { value: 'edit', label: 'Edit it…' },
-        { value: 'deny-why', label: 'No, and say why…' },
+        { value: 'edit', label: 'Edit it…', key: 'e' },
+        { value: 'deny-why', label: 'No, and say why…', key: 'w' },
         later(question.id, prompter),
       ],
       initial: 'deny',

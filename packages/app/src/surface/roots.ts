@@ -23,7 +23,7 @@ export async function askRoots(
     message: 'Share these folders?',
     options: [
       { value: 'allow', label: roots.length === 1 ? 'Yes, tell it' : 'Yes, all of them', key: 'y' },
-      ...(roots.length === 1 ? [] : [{ value: 'some' as const, label: 'Only some' }]),
+      ...(roots.length === 1 ? [] : [{ value: 'some' as const, label: 'Only some', key: 's' }]),
       { value: 'deny', label: 'No', key: 'n' },
       later(id, prompter),
     ],

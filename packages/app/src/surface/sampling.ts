@@ -36,14 +36,17 @@ export async function reviewRequest(
           label: context ? `Send, with the ${texts.length} texts of the conversation` : 'Send',
           key: 'y',
         },
-        ...(all ? [] : [{ value: 'show' as const, label: 'Show all of it' }]),
-        { value: 'edit', label: 'Edit' },
-        ...(question.choice.ranking.length > 1 ? [{ value: 'model' as const, label: 'Another model' }] : []),
+        ...(all ? [] : [{ value: 'show' as const, label: 'Show all of it', key: 's' }]),
+        { value: 'edit', label: 'Edit', key: 'e' },
+        ...(question.choice.ranking.length > 1
+          ? [{ value: 'model' as const, label: 'Another model', key: 'm' }]
+          : []),
         ...(texts.length === 0
           ? []
           : [
               {
                 value: 'context' as const,
+                key: 'c',
                 label: context
                   ? 'Leave the texts of the conversation out'
                   : `Look at the ${texts.length} texts of the conversation, and add them`,
@@ -109,11 +112,11 @@ export async function reviewResult(
       options: [
         { value: 'deny', label: 'Deny', key: 'n' },
         { value: 'allow', label: 'Give it', key: 'y' },
-        ...(all ? [] : [{ value: 'show' as const, label: 'Show all of it' }]),
-        { value: 'edit', label: 'Edit' },
-        { value: 'again', label: 'Ask again' },
+        ...(all ? [] : [{ value: 'show' as const, label: 'Show all of it', key: 's' }]),
+        { value: 'edit', label: 'Edit', key: 'e' },
+        { value: 'again', label: 'Ask again', key: 'g' },
         ...(question.choice.ranking.length > 1
-          ? [{ value: 'model' as const, label: 'Ask another model' }]
+          ? [{ value: 'model' as const, label: 'Ask another model', key: 'm' }]
           : []),
         ...lasting(`Give it, and let answers to ${server} pass`),
         later(question.id, prompter),

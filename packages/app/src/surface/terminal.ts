@@ -56,7 +56,7 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
   function inTurn<T>(
     signal: AbortSignal,
     ask: (prompter: Prompter, keys: { input: Readable; hint?: () => string | undefined }) => Promise<T>,
-    isQuestion = true,
+    { isQuestion = true, hasAddress = false }: { isQuestion?: boolean; hasAddress?: boolean } = {},
   ): Promise<T> {
     const turn = last.then(async () => {
       signal.throwIfAborted()
@@ -85,7 +85,10 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
         })
         const answer = await ask(prompter, keys)
         if (signal.aborted && !left.signal.aborted && signal.reason instanceof Error)
-          prompter.say([`${oneLine(signal.reason.message)}.`])
+          prompter.say([
+            `${oneLine(signal.reason.message)}.`,
+            ...(hasAddress ? ['The address above is no longer needed.'] : []),
+          ])
         // A question that was withdrawn or interrupted while it was on the screen has no answer.
         signal.throwIfAborted()
         left.signal.throwIfAborted()
@@ -110,19 +113,25 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
 
   /** Puts a question; what is left for later is told of with the way to answer it. */
   function put<T>(
-    { id }: HostQuestion,
+    question: HostQuestion,
     signal: AbortSignal,
     ask: (prompter: Prompter) => Promise<T | undefined>,
   ): Promise<T | undefined> {
-    return inTurn(signal, async (prompter) => {
-      const answer = await ask(prompter)
-      if (answer === undefined && !signal.aborted)
-        prompter.say([
-          'Left in the inbox. The request continues once it is answered, in any window:',
-          `  ${answerWith(id, options.store)}`,
-        ])
-      return answer
-    })
+    const hasAddress =
+      question.kind === 'login' || (question.kind === 'elicitation' && question.params.mode === 'url')
+    return inTurn(
+      signal,
+      async (prompter) => {
+        const answer = await ask(prompter)
+        if (answer === undefined && !signal.aborted)
+          prompter.say([
+            'Left in the inbox. The request continues once it is answered, in any window:',
+            `  ${answerWith(question.id, options.store)}`,
+          ])
+        return answer
+      },
+      { hasAddress },
+    )
   }
 
   return {
@@ -141,7 +150,10 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
         return askArguments(tool, given, prompter, palette)
       }),
     // A view that the person opened is no question that appears by itself.
-    screen: (view, signal) => inTurn(signal, async (prompter) => prompter.screen?.(view) ?? cancelled, false),
+    screen: (view, signal) =>
+      inTurn(signal, async (prompter) => prompter.screen?.(view) ?? cancelled, {
+        isQuestion: false,
+      }),
     idle,
     urlElicitation: true,
     show: {

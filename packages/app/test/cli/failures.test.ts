@@ -13,7 +13,7 @@ const silent = [
   `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
     const { id, method } = JSON.parse(line)
     const answers = {
-      initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } },
+      initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {}, prompts: {} }, serverInfo: { name: 's', version: '1' } },
       'tools/list': { tools: [{ name: 'wait', inputSchema: { type: 'object' } }] },
     }
     if (answers[method]) console.log(JSON.stringify({ jsonrpc: '2.0', id, result: answers[method] }))
@@ -84,11 +84,43 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
     expect(unknown.stderr).toContain('.mcp.json')
   })
 
-  test('a timeout is told in the seconds that were given', async () => {
-    const called = await run(['call', 'wait', '--timeout', '1', '--', ...silent])
-    expect(called).toMatchObject({ code: 4, stderr: expect.stringMatching(/ 1 s$/m) })
+  test('a timeout is 124, and names the seconds that were given and the option that changes them', async () => {
+    const called = await run(['call', 'wait', '--timeout', '1.2', '--', ...silent])
+    expect(called).toEqual({
+      ...{ code: 124, stdout: '' },
+      stderr: 'No answer to tools/call "wait" for 1.2 s. --timeout <seconds> changes this limit.\n',
+    })
+    const inJson = await run(['call', 'wait', '--json', '--timeout', '1', '--', ...silent])
+    expect([inJson.code, JSON.parse(inJson.stderr)]).toMatchObject([124, { error: { code: 'TIMEOUT' } }])
+    const listed = await run(['prompts', '--timeout', '3', '--', ...silent])
+    expect(listed).toMatchObject({
+      code: 124,
+      stderr: 'No answer to prompts/list within 3 s. --timeout <seconds> changes this limit.\n',
+    })
     const started = await run(['tools', '--timeout', '1', '--', 'sleep', '30'])
     expect(started).toMatchObject({ code: 3, stderr: expect.stringContaining('within 1 s') })
+  })
+
+  test('with --json every line of stderr is a JSON object: notes, warnings, and the failure last', async () => {
+    const cwd = folder({ '.mcp.json': '{ not json', 'jackfield.json': { mcpServers: { demo } } })
+    const lines = async (...words: string[]) => {
+      const { stderr } = await run([...words, '--start-what-this-folder-names'], { cwd })
+      return stderr
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+    }
+    const warning = expect.stringContaining('.mcp.json')
+    const error = expect.objectContaining({ message: expect.any(String) })
+    expect(await lines('call', 'demo', 'nosuch', '--json')).toEqual([{ warning }, { error }])
+    expect(await lines('call', 'demo', 'nosuch', '--output', 'json')).toEqual([{ warning }, { error }])
+    expect(await lines('tools', '--json')).toEqual([{ warning }])
+    const verbose = await lines('call', 'demo', 'nosuch', '--json', '--verbose')
+    expect(verbose.slice(0, -1).every((line) => Object.keys(line).join() in { note: 0, warning: 0 })).toBe(
+      true,
+    )
+    expect(verbose.length).toBeGreaterThan(4)
+    expect(verbose.at(-1)).toEqual({ error })
   })
 
   test.each([

@@ -61,15 +61,18 @@ describe('all read-only tools of the server', () => {
 })
 
 describe('the keys of the question', () => {
-  const keysOf = async (question: Question): Promise<[string, string][]> => {
-    const offered: [string, string][] = []
-    const { select, ...rest } = scripted('deny')
+  const keysOf = async (
+    question: Question,
+    ...answers: Scripted[]
+  ): Promise<[string | undefined, string][][]> => {
+    const offered: [string | undefined, string][][] = []
+    const { select, ...rest } = scripted(...answers)
     await askApproval(
       question,
       {
         ...rest,
         select: (asked) => {
-          for (const { key, value } of asked.options) if (key !== undefined) offered.push([key, value])
+          offered.push(asked.options.map(({ key, value }) => [key, value]))
           return select(asked)
         },
       },
@@ -78,15 +81,25 @@ describe('the keys of the question', () => {
     )
     return offered
   }
+  const rare = [
+    ['b', 'back'],
+    ['w', 'deny-why'],
+    ['d', 'deny-for'],
+    ['t', 'respond'],
+  ]
 
-  test('are n, y, a for every call of the tool in the conversation, m to choose what is remembered, l for later', async () => {
-    expect(await keysOf(approval({}))).toEqual([
+  test('are there for every choice: the common ones first, the rare ones behind one of them', async () => {
+    const common = [
       ['n', 'deny'],
       ['y', 'allow'],
       ['a', 'allow-conversation'],
       ['m', 'allow-for'],
+      ['e', 'edit'],
       ['l', 'later'],
-    ])
+      ['o', 'more'],
+    ]
+    const all = await keysOf(approval({}), 'more', 'back', 'more', cancelled, 'deny')
+    expect(all).toEqual([common, [...rare, ['j', 'show']], common, [...rare, ['j', 'show']], common])
     expect((await asked(approval({ item: 'a' }), 'allow-conversation')).answer).toEqual({
       verdict: 'allow',
       remember: { scope: 'conversation' },
@@ -94,10 +107,26 @@ describe('the keys of the question', () => {
   })
 
   test('have no a where the rule lets no answer be remembered', async () => {
-    expect(await keysOf(approval({}, { remember: [] }))).toEqual([
-      ['n', 'deny'],
-      ['y', 'allow'],
-      ['l', 'later'],
+    expect(await keysOf(approval({}, { remember: [] }), 'deny')).toEqual([
+      [
+        ['n', 'deny'],
+        ['y', 'allow'],
+        ['e', 'edit'],
+        ['l', 'later'],
+        ['o', 'more'],
+      ],
+    ])
+  })
+
+  test('have s for everything and r for the read-only tools only where they are offered', async () => {
+    const long = approval({ item: 'x'.repeat(20_000) }, { readOnlyTools: ['look'] })
+    expect(await keysOf(long, 'more', 'back', 'deny')).toEqual([
+      expect.arrayContaining([
+        ['s', 'show'],
+        ['r', 'allow-read-only'],
+      ]),
+      rare,
+      expect.anything(),
     ])
   })
 })
@@ -215,20 +244,32 @@ describe('what is answered', () => {
       { verdict: 'allow', remember: { scope: 'conversation', arguments: exactly } },
     ],
     ['yes, always', ['allow-for', 'always', '1'], { verdict: 'allow', remember: { scope: 'always' } }],
-    ['not now', ['deny-for', 'workspace', '1'], { verdict: 'deny', remember: { scope: 'workspace' } }],
+    [
+      'not now',
+      ['more', 'deny-for', 'workspace', '1'],
+      { verdict: 'deny', remember: { scope: 'workspace' } },
+    ],
     [
       'a change of mind',
       ['allow-for', cancelled, 'allow-for', 'always', cancelled, 'deny'],
       { verdict: 'deny' },
     ],
-    ['no, with a reason', ['deny-why', ' not on a Friday '], { verdict: 'deny', reason: 'not on a Friday' }],
-    ['no, without the reason', ['deny-why', ''], { verdict: 'deny' }],
+    [
+      'no, with a reason',
+      ['more', 'deny-why', ' not on a Friday '],
+      { verdict: 'deny', reason: 'not on a Friday' },
+    ],
+    ['no, without the reason', ['more', 'deny-why', ''], { verdict: 'deny' }],
     [
       'an answer in place of the tool',
-      ['respond', 'sold out'],
+      ['more', 'respond', 'sold out'],
       { verdict: 'respond', result: { content: [{ type: 'text', text: 'sold out' }] } },
     ],
-    ['no answer in place of the tool', ['respond', cancelled, 'respond', '', 'allow'], { verdict: 'allow' }],
+    [
+      'no answer in place of the tool',
+      ['more', 'respond', cancelled, 'more', 'respond', '', 'allow'],
+      { verdict: 'allow' },
+    ],
     [
       'edited arguments',
       ['edit', '{"item":"tea"}', 'allow'],
@@ -246,20 +287,14 @@ describe('what is answered', () => {
 
   test('starts from the narrowest of what may be allowed and the widest of what may be refused', async () => {
     expect((await asked(approval({}), 'allow-for', 'always', '0')).person.initials.at(-1)).toBe('0')
-    expect((await asked(approval({}), 'deny-for', 'always', '0')).person.initials.at(-1)).toBe('1')
+    expect((await asked(approval({}), 'more', 'deny-for', 'always', '0')).person.initials.at(-1)).toBe('1')
   })
 
   test('can be remembered only for as long as the policy lets it', async () => {
     const nothing = await asked(approval({}, { remember: [], likeness: [] }), 'deny')
-    expect(nothing.person.offered[0]).toEqual([
-      'deny',
-      'allow',
-      'show',
-      'edit',
-      'respond',
-      'deny-why',
-      'later',
-    ])
+    expect(nothing.person.offered[0]).toEqual(['deny', 'allow', 'edit', 'later', 'more'])
+    const rare = await asked(approval({}, { remember: [], likeness: [] }), 'more', 'deny-why', '')
+    expect(rare.person.offered[1]).toEqual(['back', 'deny-why', 'respond', 'show'])
     const some = await asked(approval({}, { remember: ['conversation'] }), 'allow-for', 'conversation', '0')
     expect(some.person.offered[1]).toEqual(['conversation'])
   })

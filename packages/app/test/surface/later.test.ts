@@ -69,7 +69,7 @@ function terminal(options: { store?: string } = {}) {
   const output = new PassThrough()
   let seen = ''
   output.on('data', (chunk) => {
-    if (!seen.includes('l: ') && `${seen}${chunk}`.includes('l: ')) setImmediate(() => input.write('l'))
+    if (!seen.includes(' [l]') && `${seen}${chunk}`.includes(' [l]')) setImmediate(() => input.write('l'))
     seen += chunk
   })
   const surface = terminalSurface({ input, output, env: { NO_COLOR: '1' }, ...options })

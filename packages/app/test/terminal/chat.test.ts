@@ -120,6 +120,22 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     ])
   })
 
+  test('lets the model that /model chose answer a server, unless the server names another one', async () => {
+    const { chat, write } = home({ defaultVerdict: 'allow' })
+    const call = [{ name: 'demo__trigger-sampling-request', arguments: { prompt: 'Oslo?' } }]
+    const chosen = write('chosen.json', { turns: [{ call }, { say: 'Oslo it is.' }, { say: 'Done.' }] })
+    const terminal = chat([{ say: 'The first model answers.' }], [], { rows: 40 })
+    await say(terminal, `/model script:${chosen}`)
+    await terminal.until('answers from now on')
+    await say(terminal, 'Ask')
+    await terminal.until('Send this to the model?')
+    expect(terminal.history()).toContain('Model: script:chosen.json (it is the model of your conversation)')
+    terminal.type('y')
+    await terminal.until(/Oslo it is\.[\s\S]*Give this answer to the server\?/)
+    terminal.type('y')
+    await terminal.until('Done.')
+  })
+
   test('stops a turn with Ctrl+C and goes on; twice at the prompt leaves', async () => {
     const { chat } = home({ defaultVerdict: 'allow' })
     const slow = { name: 'demo__trigger-long-running-operation', arguments: { duration: 60, steps: 60 } }
@@ -157,6 +173,30 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     await second.until('I know of Oslo.')
     await say(second, '/resume')
     await second.until(/3 +script:.* +▸ My plan is/)
+  })
+
+  test('that continued in another window names the commands that resume and fork it', async () => {
+    const { chat } = home()
+    const first = chat([{ say: 'Hello, first.' }, { say: 'After the fork.' }])
+    await say(first, 'My plan is to sail to Oslo')
+    await first.until('Hello, first.')
+    await first.until(prompt)
+    const second = chat([{ say: 'Hello, second.' }], ['--resume'])
+    await second.until('Hello, first.', { anywhere: true })
+    await say(second, 'By boat')
+    await second.until('Hello, second.')
+
+    await say(first, 'By train')
+    await first.until(/continued in another window[\s\S]*you › *$/m)
+    const shown = first.history().replaceAll(/\s+/g, ' ')
+    const [, id = ''] = /\/resume (\w{8}) shows what was said there/.exec(shown) ?? []
+    expect(shown).toContain(`/fork continues in a copy of it, and the other window keeps ${id}.`)
+    first.type(`/resume ${id}\r`)
+    await first.until(/Hello, second\.[\s\S]*you › *$/m)
+    first.type('/fork\r')
+    await first.until(/My plan is to sail[\s\S]*My plan is to sail[\s\S]*you › *$/m)
+    await say(first, 'By train')
+    await first.until('After the fork.')
   })
 
   test('offers a summary when the context is nearly full, and goes on with it once the person agrees', async () => {

@@ -93,6 +93,22 @@ describe.skipIf(missing !== undefined)('a form in a terminal', () => {
     expect(terminal.history()).not.toContain('answered {')
   })
 
+  test.each(['ctrl+c', 'ctrl+d'] as const)('is taken off by %s, and the lines above it stay', async (key) => {
+    const fields = { first: { type: 'string' }, second: { type: 'string' } }
+    const terminal = asked(form(fields, ['first', 'second']))
+    await terminal.until('› first')
+    const above = terminal.history().split('◆')[0] ?? ''
+    expect(above).toContain('Your trip')
+    terminal.press('down', 'down')
+    await terminal.until(/✗[\s\S]*✗[\s\S]*\[Review and send\]/)
+    terminal.press('up')
+    await terminal.until('› second')
+    terminal.press(key)
+    await terminal.exited
+    expect(terminal.history().startsWith(above.trimEnd())).toBe(true)
+    expect(terminal.history()).not.toContain('second')
+  })
+
   test('taller than the terminal scrolls, and its last choice can be taken', async () => {
     const choices = Array.from({ length: 200 }, (_, n) => `choice ${n + 1}`)
     const fields = Object.fromEntries(choices.slice(0, 8).map((name) => [name, { type: 'string' }]))

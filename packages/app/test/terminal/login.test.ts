@@ -62,6 +62,24 @@ describe.skipIf(missing !== undefined || process.platform === 'win32')(
       await visit(ann.noted())
       await terminal.until(/you › *$/m)
       await expect.poll(() => shop.as.at('/token').length).toBe(1)
+      await terminal.until('Signed in to shop.')
+    })
+
+    test('is not asked for any more where it was done in another window', async () => {
+      const { shop, ann, use } = await withShop()
+      const terminal = ann.terminal(['chat', '--model', 'offline', ...use])
+      await terminal.until('Open it?')
+      const other = ann.terminal(['login', 'shop', ...use])
+      await other.until('Sign in at the page that opens')
+      await expect.poll(ann.noted, { timeout: 20_000 }).toContain('/authorize?')
+      await visit(ann.noted())
+      await other.until('Signed in. shop is ready')
+      await terminal.until(
+        /Answered by a sign-in in another window\.[\s\S]*The address above is no longer needed\./,
+      )
+      await terminal.until('Tools: new: shop__x.')
+      expect(terminal.history()).not.toContain('Open it and sign in')
+      expect(shop.as.at('/authorize')).toHaveLength(1)
     })
   },
 )

@@ -33,7 +33,7 @@ describe.skipIf(missing !== undefined)('a question during typing', { timeout: 60
       terminal.type(key)
       await new Promise((resolve) => setImmediate(resolve))
     }
-    await terminal.until(/Allow this call\?[\s\S]*n: no/)
+    await terminal.until(/Allow this call\?[\s\S]*● No \[n\]/)
     expect(terminal.screen().join('\n')).not.toContain('stop typing')
     expect(provider.count).toBe(1)
     terminal.type('y')
@@ -62,7 +62,7 @@ describe.skipIf(missing !== undefined)('a question during typing', { timeout: 60
     terminal.type('add\r')
     const first = await provider.next()
     first.call('demo__get-sum', { a: 2, b: 3 })
-    await terminal.until(/Allow this call\?[\s\S]*n: no/)
+    await terminal.until(/Allow this call\?[\s\S]*● No \[n\]/)
     terminal.type('y')
     const second = await provider.next()
     second.end('Five.')

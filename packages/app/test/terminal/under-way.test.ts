@@ -68,7 +68,7 @@ describe.skipIf(missing !== undefined)('what is under way in a conversation', { 
     terminal.type('add\r')
     const first = await provider.next()
     first.call('demo__get-sum', { a: 2, b: 3 })
-    await terminal.until(/Allow this call\?[\s\S]*n: no/)
+    await terminal.until(/Allow this call\?[\s\S]*● No \[n\]/)
     terminal.press(key)
     await terminal.until(new RegExp(String.raw`Allow this call\?\n│ +${said}$`, 'm'))
     if (key === 'ctrl+c') await terminal.until(/✗ \[1\] demo__get-sum.* cancelled[\s\S]*Stopped\./)

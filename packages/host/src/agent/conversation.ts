@@ -168,6 +168,7 @@ export function createConversation(options: ConversationOptions): Conversation {
   let offer = createToolOffer(host, { codeMode, isOn })
   let model = options.model
   let busy = false
+  host.sampling.setModel(transcript.id, model)
 
   async function ask(
     request: Pick<ModelRequest, 'messages' | 'toolChoice'>,
@@ -369,6 +370,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     },
     set model(next) {
       model = next
+      host.sampling.setModel(transcript.id, next)
     },
     say: (said, say = {}) =>
       alone(async () => {

@@ -11,6 +11,7 @@ import type { Authorization } from '@jackfield/sdk/client/auth'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { type Boxed, sandboxed } from '../sandbox/index.ts'
 import type { EraTable } from '../store/index.ts'
+import { withConfiguredLimit } from '../text.ts'
 import type { ServerConfig } from '../types/index.ts'
 
 export interface DialOptions {
@@ -26,6 +27,8 @@ export interface DialOptions {
   agreedRoots: () => Promise<readonly string[]>
   /** Milliseconds until the server must have introduced itself. */
   withinMs: number
+  /** The configured limit that `withinMs` is a part of, for messages. */
+  limitMs: number
   /** Sends what goes over HTTP. */
   fetch: Fetch
   connect: ConnectOptions
@@ -102,7 +105,7 @@ async function learn(options: Met, allowed: readonly ProtocolVersion[], withinMs
 }
 
 function meet(
-  { config, launch, auth, fetch, connect: options, onStderr }: Met,
+  { config, launch, auth, fetch, connect: options, onStderr, limitMs }: Met,
   revisions: readonly ProtocolVersion[],
   withinMs: number,
 ): Promise<Client> {
@@ -121,6 +124,8 @@ function meet(
     connectTimeoutMs: withinMs,
     // Leaves time to start a server again that says nothing to the first question.
     probeTimeoutMs: Math.min(probeTimeoutMs, Math.ceil(withinMs / 2)),
+  }).catch((error: unknown) => {
+    throw withConfiguredLimit(error, 'the attempt to connect', limitMs)
   })
 }
 

@@ -151,7 +151,13 @@ export class ListKeeper {
 
   async #refresh(client: Client, kinds: readonly ListKind[], withinMs: number): Promise<void> {
     for (const kind of kinds) this.#stale.delete(kind)
-    const { lists, problems } = await refreshLists(client, this.#lists, kinds, withinMs)
+    const { lists, problems } = await refreshLists(
+      client,
+      this.#lists,
+      kinds,
+      withinMs,
+      this.#options.timeoutMs,
+    )
     if (this.#isGone(client)) return
     this.#lists = lists
     for (const kind of kinds) this.#problems.delete(kind)

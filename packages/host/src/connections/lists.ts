@@ -7,7 +7,7 @@ import {
   type Tool,
 } from '@jackfield/sdk'
 import type { Client, ReadOptions } from '@jackfield/sdk/client'
-import { failureFrom, reasonOf } from '../text.ts'
+import { failureFrom, reasonOf, withConfiguredLimit } from '../text.ts'
 import type { Failure } from '../types/index.ts'
 
 /** What one server offers. */
@@ -41,12 +41,16 @@ export interface Refreshed {
   problems: Map<ListKind, ListProblem>
 }
 
-/** Fetches lists anew. One that cannot be fetched stays as it was, with a problem to tell of. */
+/**
+ * Fetches lists anew. One that cannot be fetched stays as it was, with a problem to tell of.
+ * @param limitMs the configured limit that `withinMs` is what is left of
+ */
 export async function refreshLists(
   client: Client,
   before: ServerLists,
   kinds: Iterable<ListKind>,
   withinMs: number,
+  limitMs: number = withinMs,
 ): Promise<Refreshed> {
   const problems = new Map<ListKind, ListProblem>()
   const { capabilities } = client.server
@@ -67,7 +71,8 @@ export async function refreshLists(
     [...kinds].map(async (kind) => {
       try {
         fetched.push(capabilities[kind] === undefined ? empty[kind] : await fetches[kind]())
-      } catch (error) {
+      } catch (failed) {
+        const error = withConfiguredLimit(failed, `${kind}/list`, limitMs)
         const reason = `could not list ${kind}: ${reasonOf(error)}`
         problems.set(kind, { reason, error: failureFrom(error) })
       }

@@ -65,6 +65,7 @@ export class Opener {
         auth: this.#login?.auth,
         agreedRoots,
         withinMs: Math.ceil(connectTimeoutMs * meetingShare),
+        limitMs: connectTimeoutMs,
         fetch: tap.fetch,
         connect: this.#connectOptions(traffic, tap),
         onStderr: (text) => said.push(text),

@@ -55,7 +55,8 @@ export function createConversationDesk({
       if (!table.append(row, known, texts)) {
         throw new McpError(
           'INVALID',
-          'This conversation went on in another window. Take it up again to see what was said there, or fork it.',
+          'This conversation went on in another window, so nothing was added to it. Resume it to see what was said there, or fork it.',
+          { details: { conversation: id } },
         )
       }
       if (known === 0) table.prune()

@@ -6,7 +6,7 @@ import {
   relayed,
   type ServerAnswers,
 } from '../asking/index.ts'
-import { ServerConnection } from '../connections/index.ts'
+import { isUp, ServerConnection } from '../connections/index.ts'
 import type { GatewayRoom } from '../gateway/index.ts'
 import type { Asker } from '../inbox/index.ts'
 import type { Discretion, Launch } from '../launch/index.ts'
@@ -147,8 +147,9 @@ export class Connecting {
   }
 
   #stateChanged(server: string, state: ConnectionState): void {
-    const { states, recorder, events, origins } = this.#deps
+    const { states, recorder, events, origins, logins } = this.#deps
     states.set(server, state)
+    if (isUp(state)) logins.ready(server)
     // Whatever ran on the connection before is over, also where it never answered.
     if (state.state !== 'ready' && state.state !== 'degraded') origins.disconnected(server)
     if (state.state !== 'connecting') {

@@ -6,15 +6,20 @@ import { canonical, isRecord } from '../json.ts'
 import type { Redactor } from '../secrets/index.ts'
 import type { Recorder } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
-import type { HostEvent, HttpServerConfig, LoginDesk } from '../types/index.ts'
+import type { HostEvent, HttpServerConfig, Inbox, LoginDesk } from '../types/index.ts'
 import type { Login } from './login.ts'
 import type { LoginPage, SignInNeeded } from './sign-in-needed.ts'
 
 /** A connection, as far as signing in goes. */
 export interface SignsIn {
   signIn(): Promise<void>
+  /** Connects with the tokens that are stored. */
+  reconnect(): Promise<void>
   signOut(): Promise<Revocation>
 }
+
+/** Who answers the question of one program where the person signed in with another. */
+const otherWindow = 'a sign-in in another window'
 
 export interface LoginRoomDeps {
   /** Default: in memory. */
@@ -22,7 +27,7 @@ export interface LoginRoomDeps {
   open?: ((url: URL) => Promise<void>) | undefined
   /** How requests to authorization servers leave. */
   network?: NetworkOptions | undefined
-  asker: Asker
+  asker: Asker & Pick<Inbox, 'list' | 'answer'>
   recorder: Recorder
   redactor: Redactor
   connection: (server: string) => SignsIn
@@ -42,6 +47,11 @@ export class LoginRoom implements LoginDesk {
   readonly #agreed = new Map<string, LoginPage>()
   /** Questions that are open, and what follows from them. */
   readonly #pending = new Map<string, Promise<void>>()
+  /** Withdraw the open questions. */
+  readonly #asking = new Map<string, AbortController>()
+  readonly #signIns = new Map<string, Promise<void>>()
+  /** The page that was opened last for each server. */
+  readonly #pages = new Map<string, LoginPage>()
 
   constructor(deps: LoginRoomDeps) {
     this.#deps = deps
@@ -67,9 +77,16 @@ export class LoginRoom implements LoginDesk {
       store: this.#store,
       open,
       network,
-      ask: (page, signal) => this.#ask(server, page, signal),
+      ask: async (page, signal) => {
+        if ((await this.#ask(server, page, signal)) !== otherWindow) return
+        // Nobody agreed to a page here.
+        throw new McpError('UNAUTHORIZED', 'You signed in with another window meanwhile. Do this again')
+      },
       agreedTo: (page) => this.#agreedTo(server, page),
-      onPage: ({ url, issuer }) => emit({ type: 'login', server, url, issuer }),
+      onPage: (page) => {
+        this.#pages.set(server, page)
+        emit({ type: 'login', server, url: page.url, issuer: page.issuer })
+      },
     })
     this.#logins.set(server, { login, config: key })
     return login
@@ -78,22 +95,37 @@ export class LoginRoom implements LoginDesk {
   /** A server cannot be used before the person signed in: they are asked once, and it goes on when they agree. */
   needed(server: string, { page }: SignInNeeded): void {
     const { asker, signal, emit } = this.#deps
-    if (this.#asked.has(server) || !asker.can('login')) return
+    if (this.#asked.has(server) || this.#asking.has(server) || !asker.can('login')) return
     this.#asked.add(server)
     const shown = shortened(page)
-    const pending = this.#ask(server, shown, signal)
-      .then(() => {
+    const ready = new AbortController()
+    this.#asking.set(server, ready)
+    const pending = this.#ask(server, shown, AbortSignal.any([signal, ready.signal]))
+      .finally(() => this.#asking.delete(server))
+      .then(async (by) => {
+        if (by === otherWindow) {
+          this.again(server)
+          return this.#deps.connection(server).reconnect()
+        }
         this.#agreed.set(server, shown)
-        return this.#deps.connection(server).signIn()
+        await this.#signInOnce(server)
+        this.#answerOthers(server)
       })
       .catch((error: unknown) => {
-        if (!signal.aborted) emit({ type: 'warning', server, message: reasonOf(error) })
+        if (!signal.aborted && !ready.signal.aborted)
+          emit({ type: 'warning', server, message: reasonOf(error) })
       })
       .finally(() => {
         this.#agreed.delete(server)
-        this.#pending.delete(server)
+        // With the tokens of another window it may ask again.
+        if (this.#pending.get(server) === pending) this.#pending.delete(server)
       })
     this.#pending.set(server, pending)
+  }
+
+  /** The server is connected, so a login that is still asked for is not needed. */
+  ready(server: string): void {
+    this.#asking.get(server)?.abort(new McpError('CANCELLED', `you are signed in at ${server} now`))
   }
 
   pending(server: string): Promise<void> | undefined {
@@ -106,13 +138,14 @@ export class LoginRoom implements LoginDesk {
   }
 
   async signIn(server: string): Promise<void> {
-    const { connection, recorder } = this.#deps
+    const { recorder } = this.#deps
     const row = recorder.open({ kind: 'login', server, summary: `You sign in at ${server}`, detail: {} })
     // Whoever asks for it needs no question.
     this.#asked.add(server)
     try {
-      await connection(server).signIn()
+      await this.#signInOnce(server)
       row.close('ok', {})
+      this.#answerOthers(server)
     } catch (error) {
       row.close('error', { reason: reasonOf(error) })
       throw error
@@ -134,7 +167,35 @@ export class LoginRoom implements LoginDesk {
     return agreed === undefined || bare(agreed) === bare(page)
   }
 
-  async #ask(server: string, page: LoginPage, signal: AbortSignal): Promise<void> {
+  /** A second sign-in would end the connection of the first, so it waits for that one. */
+  #signInOnce(server: string): Promise<void> {
+    const known = this.#signIns.get(server)
+    if (known !== undefined) return known
+    const signIn = this.#deps
+      .connection(server)
+      .signIn()
+      .finally(() => this.#signIns.delete(server))
+    this.#signIns.set(server, signIn)
+    return signIn
+  }
+
+  /** Answers the questions of other programs for the login that was finished here: its tokens are theirs, too. */
+  #answerOthers(server: string): void {
+    const { asker } = this.#deps
+    const page = this.#pages.get(server)
+    if (page === undefined) return
+    for (const { id, question } of asker.list({ server })) {
+      if (question.kind !== 'login' || bare(question) !== bare(page)) continue
+      try {
+        asker.answer(id, { verdict: 'allow' }, otherWindow)
+      } catch {
+        // It was answered or withdrawn meanwhile.
+      }
+    }
+  }
+
+  /** Asks, and gives who agreed. @throws McpError 'UNAUTHORIZED' where nobody did */
+  async #ask(server: string, page: LoginPage, signal: AbortSignal): Promise<string> {
     const { asker, recorder } = this.#deps
     const { issuer, scopes } = page
     const row = recorder.open({
@@ -150,7 +211,7 @@ export class LoginRoom implements LoginDesk {
         { signal, activity: row.id },
       )
       row.close(answer.verdict === 'allow' ? 'ok' : 'denied', { by })
-      if (answer.verdict === 'allow') return
+      if (answer.verdict === 'allow') return by
     } catch (error) {
       row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
       const why =

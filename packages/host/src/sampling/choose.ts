@@ -10,6 +10,8 @@ export interface ChoiceNeeds {
   facts: readonly ModelFacts[]
   /** Tokens of request and answer; models known to have no room for them come last. */
   tokens?: number
+  /** The id of the model of the conversation that the request belongs to. */
+  chosen?: string
 }
 
 const maxHints = 20
@@ -19,7 +21,8 @@ const shareOfInput = 0.75
 
 /**
  * Ranks models for a server's preferences. The first hint that is part of a model's name, or of its id where the hint
- * names the provider, whatever the case, puts the models it fits before all others. Among equals the score decides,
+ * names the provider, whatever the case, puts the models it fits before all others. Among equals the model of the
+ * conversation comes first; where the request belongs to none, the score decides,
  *
  *     (costPriority × cost + speedPriority × speed + intelligencePriority × intelligence) ÷ sum of the priorities
  *
@@ -47,11 +50,13 @@ export function chooseModel(
     const ranks = traits.get(model.id) ?? ranksOf(model.id)
     const score = scoreOf(ranks, weights)
     const other = model.isLanguageModel !== models[0]?.isLanguageModel
-    const places = [small ? 1 : 0, fitting ? 0 : 1, other ? 1 : 0, -score, order]
+    const chosen = model.id === needs.chosen
+    const places = [small ? 1 : 0, fitting ? 0 : 1, chosen ? 0 : 1, other ? 1 : 0, -score, order]
     const why = [
       ...(small ? [`has room for ${room} tokens only`] : []),
       ...(fitting ? [`fits the hint "${hint}"`] : []),
-      ...(other
+      ...(chosen ? ['answers in this conversation'] : []),
+      ...(other && !chosen
         ? [model.isLanguageModel ? 'comes after the planner you put first' : 'is no language model']
         : []),
       priorities.map((name) => `${name} ${ranks[name].toFixed(2)}`).join(', '),
@@ -63,7 +68,7 @@ export function chooseModel(
   const ranking = ranked.map(({ row }) => row)
   const [best] = ranking
   if (best === undefined) throw new McpError('INVALID', 'There is no model to choose from')
-  return { model: best.model, why: reason(best, ranking, hints, weights), ranking }
+  return { model: best.model, why: reason(best, ranking, hints, weights, needs.chosen), ranking }
 }
 
 /** The same ranking with another model in front, because the person said so. */
@@ -164,13 +169,16 @@ function reason(
   ranking: readonly RankedModel[],
   hints: readonly string[],
   weights: Ranks,
+  chosen: string | undefined,
 ): string {
   const wanted = priorities.filter((name) => weights[name] > 0)
   const rivals = ranking.filter(({ hint }) => hint === best.hint)
   const first =
-    wanted.length === 0 || ranking.length === 1
-      ? `it is the first of ${best.hint === undefined ? 'your models' : 'those'}`
-      : `it scores best (${best.score.toFixed(2)}) for ${wanted.map((name) => `${name} ${weights[name]}`).join(', ')}`
+    best.model === chosen
+      ? 'it is the model of your conversation'
+      : wanted.length === 0 || ranking.length === 1
+        ? `it is the first of ${best.hint === undefined ? 'your models' : 'those'}`
+        : `it scores best (${best.score.toFixed(2)}) for ${wanted.map((name) => `${name} ${weights[name]}`).join(', ')}`
   if (best.hint !== undefined) {
     const fit = `the server's hint "${best.hint}" fits its name`
     return rivals.length === 1 ? fit : `${fit}, and of ${rivals.length} that it fits, ${first}`

@@ -25,6 +25,8 @@ export interface SamplingDeps {
 /** Answers requests of servers for a model's message. */
 export interface Sampling {
   readonly desk: SamplingDesk
+  /** A conversation ended. */
+  leave(conversation: string): void
   /** Whether a request of this server could be answered now: somebody can look at it, or said before that nobody needs to. */
   canAnswer(server: string): boolean
   answer(server: string, params: CreateMessageParams, context: AskContext): Promise<CreateMessageResult>
@@ -33,6 +35,10 @@ export interface Sampling {
 /** One request on its way from the server to the model and back. */
 export interface Passage {
   server: string
+  /** The models that may answer it. */
+  models: readonly Model[]
+  /** The id of the model of its conversation. */
+  chosen: string | undefined
   cause: Cause
   row: OpenRow
   signal: AbortSignal

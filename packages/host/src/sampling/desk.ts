@@ -8,7 +8,9 @@ import type { Weigher } from './weigh.ts'
 const dayMs = 86_400_000
 
 /** What a face shows of sampling besides its questions. */
-export function createDesk(deps: SamplingDeps & { grants: SamplingGrants; weigh: Weigher }): SamplingDesk {
+export function createDesk(
+  deps: SamplingDeps & { grants: SamplingGrants; weigh: Weigher },
+): Omit<SamplingDesk, 'setModel'> {
   const { models, settings, table, grants, weigh, now, recorder } = deps
   const choose: SamplingDesk['rank'] = (preferences) =>
     chooseModel(models, preferences, { facts: settings.models ?? [] })

@@ -21,10 +21,10 @@ export interface Made {
 export async function generate(
   { params: agreed, choice, context }: Agreed,
   spending: Spending,
-  { server, row, signal }: Passage,
+  { server, models, row, signal }: Passage,
   deps: SamplingDeps & { redactor: Redactor },
 ): Promise<Made> {
-  const { models, recorder, settings, redactor } = deps
+  const { recorder, settings, redactor } = deps
   const model = models.find(({ id }) => id === choice.model)
   if (model === undefined) throw new Error(`There is no model ${choice.model}`)
   const whole =

@@ -28,10 +28,10 @@ export async function reviewRequest(
   passage: Passage,
   deps: SamplingDeps & { grants: SamplingGrants; weigh: Weigher },
 ): Promise<Agreed> {
-  const { server, cause, row, signal } = passage
+  const { server, models, cause, row, signal } = passage
   const { recorder, asker, grants, weigh, now } = deps
   const context = contextFor(asked, cause, deps.activity)
-  const model = deps.models.find(({ id }) => id === choice.model)
+  const model = models.find(({ id }) => id === choice.model)
   if (passesOffline(server, model, deps)) {
     recorder.note(
       {
@@ -90,7 +90,7 @@ export async function reviewRequest(
     const edited = answer.params === undefined ? asked : frozenCopy(answer.params)
     problem =
       requestFault({ ...edited, maxTokens: edited?.maxTokens ?? asked.maxTokens }) ??
-      unknownModel(answer.model, deps)
+      unknownModel(answer.model, models)
     if (problem !== undefined) {
       step.close('error', { by, reason: problem })
       continue
@@ -121,10 +121,7 @@ function ignored(context: SamplingContext | undefined): { contextIgnored?: strin
   return context === undefined ? {} : { contextIgnored: context.wanted }
 }
 
-export function unknownModel(
-  model: string | undefined,
-  { models }: Pick<SamplingDeps, 'models'>,
-): string | undefined {
+export function unknownModel(model: string | undefined, models: Passage['models']): string | undefined {
   if (model === undefined || models.some(({ id }) => id === model)) return undefined
   return `there is no model "${model}"; there are ${models.map(({ id }) => id).join(', ')}`
 }

@@ -23,10 +23,10 @@ export async function reviewResult(
   passage: Passage,
   deps: SamplingDeps & { grants: SamplingGrants },
 ): Promise<Outcome> {
-  const { server, cause, row, signal } = passage
+  const { server, models, cause, row, signal } = passage
   const { recorder, asker, grants, now } = deps
   const result = frozenCopy(made.result)
-  const model = deps.models.find(({ id }) => id === choice.model)
+  const model = models.find(({ id }) => id === choice.model)
   if (passesOffline(server, model, deps)) {
     recorder.note(
       {
@@ -83,7 +83,7 @@ export async function reviewResult(
       throw new Refused('result', answer.reason)
     }
     if (answer.verdict === 'regenerate') {
-      problem = unknownModel(answer.model, deps)
+      problem = unknownModel(answer.model, models)
       if (problem === undefined) {
         const model = answer.model ?? choice.model
         step.close('regenerated', { by, model })

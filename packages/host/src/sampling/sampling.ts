@@ -3,6 +3,7 @@ import type { AskContext } from '@jackfield/sdk/client'
 import { Nobody } from '../inbox/index.ts'
 import { frozenCopy } from '../json.ts'
 import { reasonOf } from '../text.ts'
+import type { Cause, Model } from '../types/index.ts'
 import { Budget, OverLimit, type Spending } from './budget.ts'
 import { chooseModel, chosenByPerson } from './choose.ts'
 import type { Passage, Sampling, SamplingDeps } from './deps.ts'
@@ -17,6 +18,9 @@ import { reviewResult } from './review-result.ts'
 import { Refused } from './step.ts'
 import { createWeigher, factsOf, reserveFor } from './weigh.ts'
 
+/** Conversations whose model is known; a program that never leaves one loses the oldest. */
+const maxConversations = 1_000
+
 /**
  * Answers servers' sampling requests: within the server's limits the person sees and may edit what would be asked, a
  * model answers, and the person sees and may edit what would be told.
@@ -28,19 +32,29 @@ export function createSampling(deps: SamplingDeps): Sampling {
   const grants = new SamplingGrants(deps.table, settings, deps.identityOf)
   const budget = new Budget(deps.table, deps.now)
   const parts = { ...deps, redactor, weigh, grants }
+  const ofConversations = new Map<string, Model>()
 
-  const choose = (params: CreateMessageParams): ReturnType<typeof chooseModel> =>
-    chooseModel(models, params.modelPreferences, {
+  /** The model of the conversation a request belongs to, also where its cause is unknown and only one is held here. */
+  function conversationModel({ conversation, caller }: Cause): Model | undefined {
+    if (conversation !== undefined) return ofConversations.get(conversation)
+    const [only, ...others] = ofConversations.values()
+    return caller === undefined && others.length === 0 ? only : undefined
+  }
+
+  function choose(params: CreateMessageParams, { models, chosen }: Passage): ReturnType<typeof chooseModel> {
+    return chooseModel(models, params.modelPreferences, {
       facts: settings.models ?? [],
       tokens: requestTokens(params) + params.maxTokens,
+      ...(chosen !== undefined && { chosen }),
     })
+  }
 
   /** Lets the request in, or refuses it before anybody is asked. */
   function admit(given: CreateMessageParams, passage: Passage, cause: number | null) {
     const { server } = passage
     const limits = limitsOf(server, settings)
     const asked = { ...given, maxTokens: Math.min(given.maxTokens, limits.maxTokens) }
-    const choice = choose(asked)
+    const choice = choose(asked, passage)
     const spending = budget.admit(server, limits, {
       cause,
       rounds: asked.messages.filter(usesTools).length,
@@ -88,7 +102,15 @@ export function createSampling(deps: SamplingDeps): Sampling {
       summary: `${server} asks a model for a message`,
       detail: { cause, params: given, surface: asker.names },
     })
-    const passage: Passage = { server, cause, row, signal: context.signal }
+    const own = conversationModel(cause)
+    const passage: Passage = {
+      server,
+      models: own === undefined || models.some(({ id }) => id === own.id) ? models : [...models, own],
+      chosen: own?.id,
+      cause,
+      row,
+      signal: context.signal,
+    }
     try {
       const told = await carry(given, passage, causeRow)
       row.close('ok', { model: told.model })
@@ -105,7 +127,16 @@ export function createSampling(deps: SamplingDeps): Sampling {
       (models.every((model) => passesOffline(server, model, deps)) ||
         ((asker.can('sampling-request') || lasts(server, 'request')) &&
           (asker.can('sampling-result') || lasts(server, 'result')))),
-    desk: createDesk(parts),
+    leave: (conversation) => void ofConversations.delete(conversation),
+    desk: {
+      ...createDesk(parts),
+      setModel(conversation, model) {
+        ofConversations.delete(conversation)
+        ofConversations.set(conversation, model)
+        const [oldest] = ofConversations.keys()
+        if (ofConversations.size > maxConversations && oldest !== undefined) ofConversations.delete(oldest)
+      },
+    },
   }
 
   function lasts(server: string, stage: 'request' | 'result'): boolean {

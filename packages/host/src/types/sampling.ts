@@ -1,4 +1,5 @@
 import type { CreateMessageParams, ModelPreferences } from '@jackfield/sdk'
+import type { Model } from './model.ts'
 
 /** What a person says about one model, for choosing between several and for telling what a request would cost. */
 export interface ModelFacts {
@@ -168,6 +169,11 @@ export interface SamplingDesk {
   grants(): SamplingGrant[]
   /** Takes an answer back, so that the person is asked again; false where there is none of that id. */
   revoke(id: string): boolean
+  /**
+   * Sets the model of a conversation until `Host.leave`. It answers the requests that belong to the conversation, unless a
+   * hint of the server fits another model. `createConversation` calls this for its model.
+   */
+  setModel(conversation: string, model: Model): void
   /** Which model a server's preferences would choose, and why. Throws an McpError 'INVALID' where there is no model. */
   rank(preferences: ModelPreferences): ModelChoice
   /** What a request would send as it stands: tokens and money, and what would be blanked. */

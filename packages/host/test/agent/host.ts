@@ -92,7 +92,14 @@ export function fakeHost(runs: Runs): FakeHost {
     results: createResults(kept()),
     conversations: createConversationDesk({ store: openStore(':memory:'), redact: (value) => value }),
     leave: () => {},
-    sampling: { usage: () => [], grants: () => [], revoke: () => false, rank: refuse, preview: refuse },
+    sampling: {
+      usage: () => [],
+      grants: () => [],
+      revoke: () => false,
+      setModel: () => {},
+      rank: refuse,
+      preview: refuse,
+    },
     tools: () => Object.keys(host.runs).map(catalogTool),
     prompts: () => [],
     resources: () => [

@@ -122,6 +122,53 @@ describe('a server that wants the person signed in', () => {
     },
   )
 
+  it('is not asked about any more where they signed in with another program, which opens the only page', async () => {
+    const one = await world()
+    const shared = { store: join(folder(), 'store.db'), credentials: memoryStore() }
+    const servers = { s: { url: one.url } }
+    const here = browser()
+    const { asked, surface } = face('later')
+    const host = await started({ servers, surface, openPage: here.openPage, ...shared })
+    await until(() => asked.length === 1, 'the question')
+    await signedIn(one, shared)
+    await until(() => host.connections.get('s')?.state === 'ready', 'ready')
+    expect(host.inbox.get(asked[0]?.id ?? '')).toMatchObject({
+      state: 'answered',
+      answer: { by: 'a sign-in in another window' },
+    })
+    expect([here.opened, asked.length]).toEqual([[], 1])
+  })
+
+  it('is asked about again where the tokens of another program are not to be had here', async () => {
+    const one = await world()
+    const store = join(folder(), 'store.db')
+    const here = browser()
+    const { asked, surface } = face('later')
+    await started({ servers: { s: { url: one.url } }, surface, openPage: here.openPage, store })
+    await until(() => asked.length === 1, 'the question')
+    await signedIn(one, { store })
+    await until(() => asked.length === 2, 'the second question')
+    expect(here.opened).toEqual([])
+  })
+
+  it('is asked about once, and no longer once the server is connected', async () => {
+    const one = await world()
+    const credentials = memoryStore()
+    const { asked, surface } = face('later')
+    const host = await started({ servers: { s: { url: one.url } }, surface, credentials })
+    await until(() => asked.length === 1, 'the question')
+    await host.reconnect('s')
+    expect(asked).toHaveLength(1)
+    await signedIn(one, { credentials })
+    await host.reconnect('s')
+    expect(host.connections.get('s')).toMatchObject({ state: 'ready' })
+    expect(host.inbox.get(asked[0]?.id ?? '')).toMatchObject({
+      state: 'withdrawn',
+      reason: expect.stringContaining('you are signed in at s now'),
+    })
+    expect(host.events.filter(({ type }) => type === 'warning')).toEqual([])
+  })
+
   it('is left alone when they do not want it, until they connect anew', async () => {
     const one = await world()
     const { opened, openPage } = browser()

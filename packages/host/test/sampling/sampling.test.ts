@@ -1,5 +1,6 @@
 import type { CreateMessageParams } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
+import { createConversation } from '../../src/agent/index.ts'
 import { offlineModel } from '../../src/models/index.ts'
 import { returned, scripted, textOf, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
@@ -41,6 +42,27 @@ describe.each(eras)('sampling (%s)', (era) => {
       },
       { kind: 'sampling-result', params: request, result: { content: { type: 'text', text: 'Paris' } } },
     ])
+  })
+
+  it('asks the model of the conversation, unless a hint of the server fits another one', async () => {
+    const surface = agreeing()
+    const host = await hostIn(era, { surface, models: [scripted('test/first'), scripted('test/second')] })
+    const talk = createConversation({ host, model: scripted('test/first') })
+    const answeredBy = async (modelPreferences?: object, conversation = talk.id): Promise<unknown> => {
+      const call = await sample(host, { ...request, modelPreferences }, { conversation })
+      return Object(Object(returned(call)).answer).model
+    }
+    talk.model = scripted('test/second')
+    expect(await answeredBy()).toBe('test/second')
+    expect(surface.asked[0]).toMatchObject({
+      choice: { model: 'test/second', why: 'it is the model of your conversation' },
+    })
+    expect(await answeredBy({ hints: [{ name: 'first' }] })).toBe('test/first')
+    expect(await answeredBy({}, 'another conversation')).toBe('test/first')
+    talk.model = scripted('test/third')
+    expect(await answeredBy({ hints: [{ name: 'unknown' }], speedPriority: 1 })).toBe('test/third')
+    host.leave(talk.id)
+    expect(await answeredBy({})).toBe('test/first')
   })
 
   it('gives the model the edited request and the server the edited result, to the byte', async () => {
