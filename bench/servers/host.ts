@@ -36,7 +36,6 @@ export function listen(listener: RequestListener): void {
 export function ready(at?: number): void {
   process.on('message', () => {
     const { user, system } = process.cpuUsage()
-    if (process.env["CPU_KIND"] === "user") return void process.send?.({ cpu: user })
     process.send?.({ cpu: user + system })
   })
   process.on('disconnect', () => process.exit(0))
