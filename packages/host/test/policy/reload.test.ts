@@ -29,7 +29,10 @@ describe('rules that are read again', () => {
     ])
     expect([host.policy.rules(), host.policy.defaultVerdict]).toMatchObject([[{ id: 'none' }], 'allow'])
     expect(host.policy.explain(tool, {}).decision).toMatchObject({ verdict: 'deny', rule: 'none' })
-    expect(await host.call(tool, { text: 'x' }, chat)).toMatchObject({ denied: true, decision: { rule: 'none' } })
+    expect(await host.call(tool, { text: 'x' }, chat)).toMatchObject({
+      denied: true,
+      decision: { rule: 'none' },
+    })
 
     host.events.length = 0
     await host.reconfigure(servers, { rules: [deny], defaultVerdict: 'allow' })
