@@ -121,7 +121,10 @@ const completions: RequestListener = (_request, response) => {
 }
 
 const chat = (env: Record<string, string>) =>
-  run(['chat', '--no-store'], { env: { OPENAI_COMPATIBLE_MODEL: 'm', ...env }, stdin: 'Hello\n' })
+  run(['chat', '--no-store', '--config', jsonFile({ mcpServers: {} })], {
+    env: { OPENAI_COMPATIBLE_MODEL: 'm', ...env },
+    stdin: 'Hello\n',
+  })
 
 test('a model is reached through the proxy, unless NO_PROXY lists its host; one on a loopback address never is', async () => {
   const proxy = await corporateProxy({ site: completions })
@@ -132,7 +135,9 @@ test('a model is reached through the proxy, unless NO_PROXY lists its host; one 
   })
   expect(new Set(proxy.asked)).toEqual(new Set(['shop.example:443']))
   const direct = await chat({ ...env, NO_PROXY: 'shop.example' })
-  expect(direct.stdout + direct.stderr).toMatch(/cannot be reached: shop\.example does not answer \(E/)
+  expect(direct.stdout + direct.stderr).toMatch(
+    /cannot be reached: its provider does not answer \(ENOTFOUND|EAI_AGAIN/,
+  )
   const local = createServer(completions)
   await new Promise<void>((resolve) => local.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
@@ -184,15 +189,16 @@ test('the registry and the bundle of a published server are reached through the 
     response.end(JSON.stringify(url.includes('/versions/') ? { server: document } : { servers: [] }))
   }
   const proxy = await corporateProxy({ site })
-  const env = { ...proxy.env, JACKFIELD_REGISTRY: 'https://shop.example', XDG_DATA_HOME: tempFolder() }
-  const found = await run(['registry', 'search', 'packed'], { env })
+  const cwd = tempFolder()
+  const env = { ...proxy.env, JACKFIELD_REGISTRY: 'https://shop.example', XDG_DATA_HOME: join(cwd, 'data') }
+  const found = await run(['registry', 'search', 'packed'], { cwd, env })
   expect(found).toMatchObject({ code: 0, stdout: expect.stringContaining('0 servers in') })
-  const installed = await run(['install', 'io.github.ann/packed', '--yes', '--no-start'], { env })
+  const installed = await run(['install', 'io.github.ann/packed', '--yes', '--no-start'], { cwd, env })
   expect(installed).toMatchObject({ code: 0, stdout: expect.stringContaining('packed') })
   expect(asked.at(-1)).toBe('/moved/packed.mcpb')
   expect(new Set(proxy.asked)).toEqual(new Set(['shop.example:443']))
   const strict = await corporateProxy({ status: 403 })
-  const refused = await run(['registry', 'search', 'packed'], { env: { ...env, ...strict.env } })
+  const refused = await run(['registry', 'search', 'packed'], { cwd, env: { ...env, ...strict.env } })
   expect(refused).toMatchObject({
     code: 3,
     stderr: expect.stringContaining(`The proxy ${strict.url} (HTTPS_PROXY) refused to connect`),

@@ -35,6 +35,7 @@ export function createQuestions(deps: QuestionsDeps): LiveInbox {
     redactor: discretion.redactor,
     told: (item, rows) => events.emit({ type: 'question', item, rows }),
     left: (item, rows) => events.emit({ type: 'later', item, rows }),
+    warn: (server, message) => events.emit({ type: 'warning', server, message }),
     facesChanged: () => connecting().facesChanged(servers),
     takeUp: { ...takeUp, run: (call) => running.track(() => takeUp.run(call)) },
   })

@@ -1,7 +1,7 @@
 import type { Round } from '@jackfield/sdk/client'
 import { isRecord } from '../json.ts'
 import type { ParkedCall, Store } from '../store/index.ts'
-import { reasonOf } from '../text.ts'
+import { oneLine, reasonOf } from '../text.ts'
 import type { ParkedSecrets } from './secrets.ts'
 
 /** Calls that are kept at once. */
@@ -64,13 +64,25 @@ export class Parking {
           kept = false
           return
         }
-        owners.hold()
-        if (!kept) this.#makeRoom()
-        parked.keep(fit, me)
-        kept = true
+        try {
+          owners.hold()
+          if (!kept) this.#makeRoom()
+          parked.keep(fit, me)
+          kept = true
+        } catch (error) {
+          process.emitWarning(
+            `The call of ${oneLine(start.request.tool)} cannot be continued by another program, because it cannot be stored: ${reasonOf(error)}`,
+          )
+        }
       },
       sending: () => {
-        if (kept) parked.sending(call, me)
+        try {
+          if (kept) parked.sending(call, me)
+        } catch (error) {
+          process.emitWarning(
+            `It cannot be recorded that the answers to ${oneLine(start.request.tool)} are sent: ${reasonOf(error)}`,
+          )
+        }
       },
       end,
     }

@@ -1,4 +1,5 @@
 import { McpError, readJson } from '@jackfield/sdk'
+import type { Fetch } from '@jackfield/sdk/client'
 import type { ConfigEnvironment } from '../config/index.ts'
 import { isDeeper, isRecord, type JsonRecord } from '../json.ts'
 import { fetchIn } from '../network/index.ts'
@@ -10,7 +11,7 @@ export interface RegistryOptions {
   /** Default the official registry. */
   url?: string
   /** Default the global `fetch`, and where `env` names a proxy for an address, a request through that proxy. */
-  fetch?: typeof fetch
+  fetch?: Fetch
   /** The environment with the variables that name a proxy. Default `process.env`. */
   env?: ConfigEnvironment
   /** Milliseconds for one request. Default 15 000. */

@@ -42,7 +42,7 @@ export function bundleIn({ name, packages }: Readonly<JsonRecord>): PublishedBun
 /** What requests for a bundle may be given. */
 export interface FetchBundleOptions {
   /** Default the global `fetch`, and where `env` names a proxy for an address, a request through that proxy. */
-  fetch?: typeof fetch
+  fetch?: Fetch
   /** The environment with the variables that name a proxy. Default `process.env`. */
   env?: ConfigEnvironment
   signal?: AbortSignal
