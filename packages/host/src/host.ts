@@ -417,6 +417,7 @@ class LiveHost implements Host {
   }
 
   async #end(): Promise<void> {
+    this.#parking.removeOver()
     this.inbox.close()
     this.#running.end()
     const closing = [...this.#servers.values()].map((server) => server.close())

@@ -30,6 +30,8 @@ export interface ParkingDeps {
 export class Parking {
   readonly #store: ParkingDeps['store']
   readonly #safe: ParkedSecrets
+  /** Calls that are over and could not be removed from the store. */
+  readonly #over = new Set<number>()
 
   constructor({ store, safe }: ParkingDeps) {
     this.#store = store
@@ -41,6 +43,7 @@ export class Parking {
     const { me } = owners
     const { call } = start
     let kept = isKept
+    this.removeOver()
     const forget = (): boolean => {
       const ended = parked.end(call, me)
       if (ended) this.#safe.forget(call)
@@ -51,6 +54,7 @@ export class Parking {
         return kept && !forget() && parked.get(call) !== undefined
       } catch (error) {
         // The call is over: its result is not lost with a store that cannot be written. Answers are never sent twice.
+        this.#over.add(call)
         process.emitWarning(`A finished call could not be removed from the store: ${reasonOf(error)}`)
         return false
       }
@@ -85,6 +89,19 @@ export class Parking {
         }
       },
       end,
+    }
+  }
+
+  /** Tries once more to remove calls that are over, so that no other program continues them. */
+  removeOver(): void {
+    const { parked, owners } = this.#store
+    for (const call of this.#over) {
+      try {
+        if (parked.end(call, owners.me)) this.#safe.forget(call)
+        this.#over.delete(call)
+      } catch {
+        return
+      }
     }
   }
 

@@ -176,4 +176,20 @@ describe('on a full disk', () => {
     space.free()
     expect(returned(await host.call('s__book', {}, cli))).toEqual({ q: seat('1A') })
   })
+
+  it('a finished call that could not be removed from the store is removed with the next one', async () => {
+    const { store, host, call, id } = await asked('stateless')
+    const other = new DatabaseSync(store)
+    onTestFinished(() => other.close())
+    other.exec(
+      "CREATE TRIGGER full BEFORE DELETE ON parked_call BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
+    )
+    host.inbox.answer(id, seat('1A'), 'me')
+    expect(returned(await call)).toEqual({ q: seat('1A') })
+    const parked = () => other.prepare('SELECT call FROM parked_call').all().length
+    expect(parked()).toBe(1)
+    other.exec('DROP TRIGGER full')
+    await nextCall(host)
+    expect(parked()).toBe(0)
+  })
 })
