@@ -132,6 +132,7 @@ class LiveHost implements Host {
       running: this.#running,
       usable: (server, tool) => this.trust.usable(server, tool),
       passOn: (...passing) => this.#broker.passOn(...passing),
+      refusalToRepeat: (...repeating) => this.#broker.refusalToRepeat(...repeating),
     })
     this.#launch = new Launch({
       options,

@@ -7,7 +7,7 @@ import { defaults } from './defaults.ts'
 import type { Events } from './events.ts'
 import type { Running } from './running.ts'
 
-type OfHost = 'connection' | 'answers' | 'callTimeoutMs' | 'emit' | 'signal'
+type OfHost = 'connection' | 'answers' | 'callTimeoutMs' | 'emit' | 'signal' | 'reuseAnswers'
 
 export interface QuestionsDeps extends Omit<TakeUpDeps, OfHost> {
   /** Milliseconds; undefined for the host's own. */
@@ -29,8 +29,9 @@ export function createQuestions(deps: QuestionsDeps): LiveInbox {
     callTimeoutMs: callTimeoutMs ?? defaults.callTimeoutMs,
     emit: (event) => events.emit(event),
     signal: running.signal,
+    reuseAnswers: (call, round) => inbox.reuseAnswers(call, round),
   })
-  return new LiveInbox({
+  const inbox: LiveInbox = new LiveInbox({
     store: deps.store,
     redactor: discretion.redactor,
     told: (item, rows) => events.emit({ type: 'question', item, rows }),
@@ -39,4 +40,5 @@ export function createQuestions(deps: QuestionsDeps): LiveInbox {
     facesChanged: () => connecting().facesChanged(servers),
     takeUp: { ...takeUp, run: (call) => running.track(() => takeUp.run(call)) },
   })
+  return inbox
 }

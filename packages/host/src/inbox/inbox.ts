@@ -72,6 +72,8 @@ export class LiveInbox implements Inbox, Asker {
   readonly #attached = new Set<Attachment>()
   /** Questions of parked calls that this program put, or took the answer of. */
   readonly #own = new Set<string>()
+  /** The round of a call whose answers are used once more, because the call is made again. */
+  readonly #reused = new Map<number, number>()
   readonly #results = new Map<number, Promise<BrokeredCall>>()
   #seen = 0
   #looking: NodeJS.Timeout | undefined
@@ -206,9 +208,19 @@ export class LiveInbox implements Inbox, Asker {
     if (row.state !== 'open') throw notOpen(row)
     const fault = misfit(row.question, answer)
     if (fault !== undefined) throw new McpError('INVALID', `The answer does not fit the question: ${fault}`)
-    if (row.owner === null) this.#mustTakeUp(row)
+    const refusal = this.refusal(id)
+    if (refusal !== undefined) throw new McpError('INVALID', refusal)
     if (!this.#settle(id, answer, by)) throw notOpen(this.#row(id) ?? row)
     this.resumed(id)?.catch(() => {})
+  }
+
+  refusal(id: string): string | undefined {
+    const row = this.#row(id)
+    if (row === undefined || row.state !== 'open' || row.owner !== null) return undefined
+    const call = row.parked && this.#deps.store.parked.get(row.parked.call)
+    return call === undefined
+      ? `The call that asked ${row.id} is gone; make it again`
+      : this.#deps.takeUp.refusal(call)
   }
 
   resumed(id: string): Promise<BrokeredCall> | undefined {
@@ -233,6 +245,12 @@ export class LiveInbox implements Inbox, Asker {
     )
     this.#keepResult(at.call, result)
     return result
+  }
+
+  /** Uses the answers of a round of a call once more, for equal questions of the call that is made again. */
+  reuseAnswers(call: number, round: number): void {
+    for (const { id } of this.#deps.store.inbox.ofRound(call, round)) this.#own.delete(id)
+    this.#reused.set(call, round)
   }
 
   /** Lets go of every question: those of parked calls stay open for other programs, the others are lost. */
@@ -345,7 +363,9 @@ export class LiveInbox implements Inbox, Asker {
     question: Q,
     { call, round }: NonNullable<InboxRow['parked']>,
   ): Answered<Q> | undefined {
-    const rows = this.#deps.store.inbox.ofRound(call, round)
+    const { inbox } = this.#deps.store
+    const reused = this.#reused.get(call)
+    const rows = [...inbox.ofRound(call, round), ...(reused === undefined ? [] : inbox.ofRound(call, reused))]
     const found = rows.find(
       (row) => row.state === 'answered' && !this.#own.has(row.id) && sameQuestion(row.question, question),
     )
@@ -380,17 +400,10 @@ export class LiveInbox implements Inbox, Asker {
     return this.#deps.store.inbox.add({ question, activity, owner: this.#owners.me, parked, ...address })
   }
 
-  #mustTakeUp(row: InboxRow): void {
-    const call = row.parked && this.#deps.store.parked.get(row.parked.call)
-    if (call === undefined)
-      throw new McpError('INVALID', `The call that asked ${row.id} is gone; make it again`)
-    const refusal = this.#deps.takeUp.refusal(call)
-    if (refusal !== undefined) throw new McpError('INVALID', refusal)
-  }
-
   #keepResult(call: number, result: Promise<BrokeredCall>): void {
     this.#results.set(call, result)
     const again = (): void => {
+      this.#reused.delete(call)
       // What failed before the answers went out can be taken up once more.
       if (!this.#closed && this.#deps.store.parked.get(call)?.owner === null) this.#results.delete(call)
     }
@@ -452,8 +465,11 @@ export class LiveInbox implements Inbox, Asker {
 }
 
 function sameQuestion(one: HostQuestion, other: HostQuestion): boolean {
-  const text = ({ id: _id, cause: _cause, ...rest }: HostQuestion): string =>
-    canonical(rest.kind === 'roots' ? rest.roots : rest)
+  const text = ({ id: _id, cause: _cause, ...rest }: HostQuestion): string => {
+    if (rest.kind === 'roots') return canonical(rest.roots)
+    // What is filled in beforehand may have changed meanwhile.
+    return canonical(rest.kind === 'elicitation' ? { ...rest, remembered: null } : rest)
+  }
   return text(one) === text(other)
 }
 
