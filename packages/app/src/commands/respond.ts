@@ -5,6 +5,7 @@ import {
   type HostQuestion,
   type InboxItem,
   type QuestionKind,
+  StoreError,
   type Surface,
   showQuestion,
 } from '@jackfield/host'
@@ -214,6 +215,7 @@ function answered(answer: () => void): void {
   try {
     answer()
   } catch (error) {
+    if (error instanceof StoreError) throw error
     throw new CliError(ExitCode.toolError, error instanceof Error ? error.message : String(error))
   }
 }

@@ -1,4 +1,5 @@
 import type { InboxRow, InboxTable } from '../store/index.ts'
+import { reasonOf } from '../text.ts'
 
 /** Milliseconds between two attempts to record. */
 const retryMs = 500
@@ -66,7 +67,14 @@ export class Unrecorded {
         return
       }
     }
-    for (const [id, pending] of [...this.#pending]) this.#again(id, pending)
+    for (const [id, pending] of [...this.#pending]) {
+      try {
+        this.#again(id, pending)
+      } catch (error) {
+        this.#pending.delete(id)
+        process.emitWarning(`An answer could not be recorded: ${reasonOf(error)}`)
+      }
+    }
     if (this.#settled.size + this.#pending.size === 0) this.#stop()
   }
 
