@@ -20,7 +20,7 @@ export const folders: Scene = {
     await shell.until('Share these folders?')
     await shell.settled()
     studio.take('roots-question', 'A server wants to know your folders', shell)
-    await shell.choose('Yes, of all')
+    await shell.choose('Yes, all of them')
     await shell.over()
     await studio.shows('roots', 'Which server knows which folder', 'jackfield roots', { cols: 122 })
     mkdirSync(join(home, '.ssh'))
