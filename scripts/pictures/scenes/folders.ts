@@ -26,7 +26,7 @@ export const folders: Scene = {
     mkdirSync(join(home, '.ssh'))
     const key = studio.write('.ssh/id_ed25519', 'the key to everything\n')
     const peek = `jackfield call till peek path=${key}`
-    await using open = studio.shell()
+    await using open = studio.shell({ cols: 122 })
     studio.configure({ mcpServers: { till }, jackfield: { rules } })
     await open.enter(peek)
     await open.over()
