@@ -54,7 +54,12 @@ describe('through the proxy that the environment names', () => {
     const { env, asked } = await proxy(answer)
     const onText = name === 'google' ? {} : { onText: () => {} }
     const reply = await first({ ...settings, ...env }).generate(request(onText))
-    expect(reply.content.map((block) => ('text' in block ? block.text : '')).join('')).toBe('Hello')
+    expect(
+      [reply.content]
+        .flat()
+        .map((block) => ('text' in block ? block.text : ''))
+        .join(''),
+    ).toBe('Hello')
     expect(asked).toEqual([expect.stringContaining('http://models.example')])
   })
 
