@@ -21,7 +21,7 @@ import { checkRoots, Roots } from './roots/index.ts'
 import { createSampling, type Sampling } from './sampling/index.ts'
 import { createScale } from './scale/index.ts'
 import { withoutKeptSecrets } from './secrets/index.ts'
-import { createRecorder, openStore } from './store/index.ts'
+import { advice, asStoreError, createRecorder, openStore } from './store/index.ts'
 import { reasonOf } from './text.ts'
 import { createTrace, type Trace } from './trace/index.ts'
 import { Trust } from './trust/index.ts'
@@ -93,7 +93,10 @@ class LiveHost implements Host {
     )
     this.#recorder = createRecorder(this.#discretion.log(this.#store.activity), {
       row: (row) => this.#events.emit({ type: 'activity', row }),
-      failed: (error) => process.emitWarning(`An activity could not be written: ${reasonOf(error)}`),
+      failed: (error) =>
+        process.emitWarning(
+          `The ends of activities cannot be recorded: ${reasonOf(error)}. ${advice[asStoreError(error)?.fault ?? 'other']}`,
+        ),
     })
     this.#texts = new ResourceTexts({
       table: this.#store.texts,
@@ -129,6 +132,7 @@ class LiveHost implements Host {
       running: this.#running,
       usable: (server, tool) => this.trust.usable(server, tool),
       passOn: (...passing) => this.#broker.passOn(...passing),
+      refusalToRepeat: (...repeating) => this.#broker.refusalToRepeat(...repeating),
     })
     this.#launch = new Launch({
       options,
@@ -415,6 +419,7 @@ class LiveHost implements Host {
   }
 
   async #end(): Promise<void> {
+    this.#parking.removeOver()
     this.inbox.close()
     this.#running.end()
     const closing = [...this.#servers.values()].map((server) => server.close())

@@ -39,6 +39,7 @@ export {
   addServer,
   bundleIn,
   createRegistry,
+  type FetchBundleOptions,
   fetchBundle,
   ownServers,
   type PublishedBundle,

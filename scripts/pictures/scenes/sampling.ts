@@ -47,7 +47,7 @@ export const sampling: Scene = {
     await shell.until('warm')
     await shell.settled()
     studio.take('sampling-result', 'Second look: what the server would be told', shell)
-    shell.press('escape')
+    shell.type('n')
     await shell.over()
     await studio.shows('sampling', 'What servers used of your models', 'jackfield sampling')
   },

@@ -22,7 +22,8 @@ const open = tool({
   async run(_args, ctx) {
     const { action } = await ctx.elicit({
       message: 'Your account at the till',
-      schema: z.object({ name: z.string(), password: z.string() }),
+      // The SDK refuses a form with a field that is called a password.
+      schema: z.object({ name: z.string(), entry: z.string().describe('Your password at the till') }),
     })
     return action === 'accept' ? 'Opened.' : 'Not opened.'
   },

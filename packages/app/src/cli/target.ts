@@ -283,7 +283,8 @@ function namedBy(command: readonly string[]): string | undefined {
 function shortName(word: string): string | undefined {
   const parts = word.split(/[\\/]/).filter((part) => part !== '')
   // In a package's folder the package names the server, whatever its files are called.
-  const from = parts.lastIndexOf('node_modules')
+  const modules = parts.lastIndexOf('node_modules')
+  const from = parts[modules + 1] === '.bin' ? -1 : modules
   const ofPackage =
     from === -1 ? parts : parts.slice(from + 1, from + (parts[from + 1]?.startsWith('@') ? 3 : 2))
   for (const part of ofPackage.toReversed()) {

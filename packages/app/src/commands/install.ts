@@ -15,6 +15,7 @@ import {
   ownServers,
   planForServer,
   planFrom,
+  type RegistryOptions,
   readBundle,
   removeBundle,
   removeServer,
@@ -197,7 +198,7 @@ async function published(
 ): Promise<Found> {
   const bundle = bundleIn(document)
   if (bundle === undefined) return { plan: planFrom(document, options.name) }
-  return packed(await fetchBundle(bundle, { signal: io.signal }), options, io, bundle.publisher)
+  return packed(await fetchBundle(bundle, { env: io.env, signal: io.signal }), options, io, bundle.publisher)
 }
 
 function packed(bytes: Uint8Array, { name }: InstallOptions, io: Io, publisher?: string): Found {
@@ -210,10 +211,10 @@ function packed(bytes: Uint8Array, { name }: InstallOptions, io: Io, publisher?:
   return { plan: bundle.plan, bundle }
 }
 
-/** Which registry is asked. */
-export function registryOptions({ registry }: { registry?: string }, io: Pick<Io, 'env'>): { url?: string } {
+/** Which registry is asked, and with which environment. */
+export function registryOptions({ registry }: { registry?: string }, io: Pick<Io, 'env'>): RegistryOptions {
   const url = registry ?? io.env['JACKFIELD_REGISTRY']
-  return url === undefined ? {} : { url }
+  return { env: io.env, ...(url !== undefined && { url }) }
 }
 
 /** The person to be asked, or nobody where `--yes` was their answer; what would run is then only shown. */

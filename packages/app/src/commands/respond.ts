@@ -5,13 +5,16 @@ import {
   type HostQuestion,
   type InboxItem,
   type QuestionKind,
+  StoreError,
+  type Surface,
   showQuestion,
 } from '@jackfield/host'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import type { Output } from '../cli/io.ts'
 import { errorOf, openSession, personAt } from '../cli/session.ts'
 import { storeFile } from '../cli/store.ts'
 import { type Target, takeTarget } from '../cli/target.ts'
-import { answerWith } from '../forms/later.ts'
+import { answerWith, shellWord } from '../forms/later.ts'
 import { toolResult } from '../output/content.ts'
 import { shortId, waysToAnswer } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -45,38 +48,71 @@ export async function respond(context: CommandContext<RespondOptions>): Promise<
   const unfinished = item.state === 'answered' && item.resumable
   if (item.state !== 'open' && !unfinished) throw refused(item)
   if (unfinished && !isUnfinished(host, item)) throw refused(item)
-  // A person who fills in a form must not learn afterwards that there is no server to send it to.
-  const target = item.waits ? undefined : await targetOf(item, context)
-  const answer = item.state === 'open' ? await answerTo(item.question, context) : undefined
-  // The person saw the question and left it for later once more.
-  if (answer === undefined && !unfinished) return ExitCode.done
-  if (target === undefined) {
+  if (item.waits) {
+    const answer = await answerTo(item.question, context)
+    // The person saw the question and left it for later once more.
     if (answer === undefined) return ExitCode.done
     answered(() => host.inbox.answer(item.id, answer, by))
     output.result({ id: item.id, state: 'answered' }, () => 'Answered. The program that asked continues.')
     return ExitCode.done
   }
-  return await goOn(item, answer, target, context)
+  const target = await targetOf(item, context)
+  // What is missing or wrong on the command line is an error before a server is started.
+  if (item.state === 'open' && personAt(io, options) === undefined) writtenAnswer(item.question, options)
+  return await goOn(item, target, context)
 }
 
-/** Connects the server that asked, and goes on with the call. */
+/**
+ * Tells the person before they fill in a form that its server may refuse the answer: one over stdio ended with the program
+ * that asked, and accepts the answer only if it keeps the key of its states.
+ */
+function noteRestart({ question }: InboxItem, { server }: Target, output: Output): void {
+  const isForm = question.kind === 'elicitation' && question.params.mode !== 'url'
+  if (!('command' in server) || !isForm) return
+  const { server: name, tool } = question.cause
+  const call = tool === undefined ? 'the call' : `the call of ${oneLine(tool)}`
+  output.note(
+    `! ${oneLine(name)} ended since it asked, and was started anew. If it no longer takes the answer, ${call} can be made again with what you enter here.`,
+  )
+}
+
+/** Connects the server that asked, has an open question answered, and continues the call. */
 async function goOn(
   item: InboxItem,
-  answer: HostAnswers[QuestionKind] | undefined,
   target: Target,
   context: CommandContext<RespondOptions>,
 ): Promise<ExitCode> {
   const { options, io, output } = context
-  const surface = personAt(io, options) ?? parkedSurface(output, options)
-  await using session = await openSession(target, [], { ...options, answers: undefined, surface }, io, output)
+  const person = personAt(io, options)
+  const surface = person ?? withoutApproval(parkedSurface(output, options))
+  await using session = await openSession(
+    target,
+    ['tools'],
+    { ...options, answers: undefined, surface },
+    io,
+    output,
+  )
   const { host } = session
   const leave = (): void => void host.close()
   io.signal.addEventListener('abort', leave, { once: true })
   try {
     io.signal.throwIfAborted()
-    if (answer !== undefined) answered(() => host.inbox.answer(item.id, answer, by))
+    if (item.state === 'open') {
+      const refusal = host.inbox.refusal(item.id)
+      if (refusal !== undefined) throw new CliError(ExitCode.toolError, refusal)
+      if (person !== undefined && answerFrom(item.question, options) === undefined)
+        noteRestart(item, target, output)
+      const answer = await answerTo(item.question, context)
+      // The person saw the question and left it for later once more.
+      if (answer === undefined) return ExitCode.done
+      answered(() => host.inbox.answer(item.id, answer, by))
+    }
     const call = host.inbox.resumed(item.id)
-    if (call !== undefined) return finished(await call, context)
+    if (call !== undefined) {
+      const done = await call
+      const isLost = host.inbox.get(item.id)?.state === 'lost'
+      return finished(isLost ? withCommand(done, item, context) : done, context)
+    }
     const cause = JSON.stringify(item.question.cause)
     const rest = host.inbox.list().filter(({ question }) => JSON.stringify(question.cause) === cause)
     output.result({ id: item.id, state: 'answered', open: rest.map(({ id }) => id) }, () =>
@@ -89,6 +125,34 @@ async function goOn(
   } finally {
     io.signal.removeEventListener('abort', leave)
   }
+}
+
+/** Whoever wrote the answer on the command line is not there to agree that the call is made again. */
+function withoutApproval({ show: { approval: _, ...show }, ...surface }: Surface): Surface {
+  return { ...surface, show }
+}
+
+/** A failed call with the command that makes it again. */
+function withCommand(
+  done: BrokeredCall,
+  { question }: InboxItem,
+  context: CommandContext<RespondOptions>,
+): BrokeredCall {
+  const { error } = done
+  const { tool, arguments: given = {} } = question.cause
+  if (error === undefined || tool === undefined) return done
+  const { command, options } = context
+  const words = [
+    ...['jackfield', 'call'],
+    ...(command === undefined ? [options.url ?? question.cause.server] : []),
+    tool,
+    ...(Object.keys(given).length === 0 ? [] : ['--args', JSON.stringify(given)]),
+    ...[options.config ?? []].flat().flatMap((file) => ['--config', file]),
+    ...(options.store === undefined ? [] : ['--store', options.store]),
+    ...(command === undefined ? [] : ['--', ...command]),
+  ]
+  const message = `${error.message}\n  ${words.map((word) => shellWord(oneLine(word))).join(' ')}`
+  return { ...done, error: { ...error, message } }
 }
 
 function finished({ result, error, parked }: BrokeredCall, { output }: CommandContext): ExitCode {
@@ -104,10 +168,15 @@ async function answerTo(
   question: HostQuestion,
   { options, io }: CommandContext<RespondOptions>,
 ): Promise<HostAnswers[QuestionKind] | undefined> {
+  const person = personAt(io, options)
+  if (person === undefined) return writtenAnswer(question, options)
+  return answerFrom(question, options) ?? (await showQuestion(person, question, io.signal))
+}
+
+/** What the options say. Throws a usage error where they say nothing. */
+function writtenAnswer(question: HostQuestion, options: RespondOptions): HostAnswers[QuestionKind] {
   const written = answerFrom(question, options)
   if (written !== undefined) return written
-  const person = personAt(io, options)
-  if (person !== undefined) return await showQuestion(person, question, io.signal)
   const ways = waysToAnswer(question).map((way) => `  ${answerWith(question.id, options.store)} ${way}`)
   throw usageError(`There is no answer. Write one of:\n${ways.join('\n')}`)
 }
@@ -146,6 +215,7 @@ function answered(answer: () => void): void {
   try {
     answer()
   } catch (error) {
+    if (error instanceof StoreError) throw error
     throw new CliError(ExitCode.toolError, error instanceof Error ? error.message : String(error))
   }
 }

@@ -12,6 +12,6 @@ export function answerWith(id: string, store?: string): string {
 }
 
 /** One word as a shell takes it. */
-function shellWord(text: string): string {
+export function shellWord(text: string): string {
   return /^[\w./:@+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -19,6 +19,7 @@ test('a server after -- is named after its package or program', () => {
     'docker run -i mcp/time': 'time',
     'node servers/travel/src/main.ts --db :memory:': 'travel',
     '/usr/bin/node --import tsx /a/node_modules/@ann/server-notes/dist/index.js stdio': 'notes',
+    './node_modules/.bin/mcp-server-notes --stdio': 'notes',
     'node -e console.log(1)': 'node',
     'env A=b npx -y notes-server': 'notes',
     'C:\\tools\\notes-server.exe': 'notes',

@@ -48,10 +48,11 @@ export interface CorporateProxy {
 
 /**
  * A proxy that is the only way out and inspects TLS, as companies have one. Behind it is `shop.example`, whose name resolves
- * nowhere else: an MCP server at `/mcp`, and at `/private` one that wants a login at `auth.shop.example`.
+ * nowhere else: an MCP server at `/mcp`, and at `/private` one that wants a login at `auth.shop.example`. Every other path is
+ * answered by `site`.
  */
 export async function corporateProxy(
-  options: { credentials?: string; status?: number } = {},
+  options: { credentials?: string; status?: number; site?: RequestListener } = {},
 ): Promise<CorporateProxy> {
   const asked: string[] = []
   const tools = { echo: tool({ description: 'Echo', run: () => 'through the proxy' }) }
@@ -78,7 +79,8 @@ export async function corporateProxy(
   const behind: RequestListener = (given, answer) => {
     if (given.headers.host === 'auth.shop.example') authority(given, answer)
     else if (given.url?.startsWith('/mcp')) open.node(given, answer)
-    else closed.node(given, answer)
+    else if (given.url?.startsWith('/private') || options.site === undefined) closed.node(given, answer)
+    else options.site(given, answer)
   }
   const inner = createServer(behind)
   const server = createServer((given, answer) => {

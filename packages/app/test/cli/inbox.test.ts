@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { begin, jsonFile, recorded, run, tempFolder, travel } from './jackfield.ts'
 
 const server = fileURLToPath(new URL('asking-server.ts', import.meta.url))
+const shop = fileURLToPath(new URL('sdk-asking-server.ts', import.meta.url))
 const eras = { session: [process.execPath, server, 'session'], stateless: [process.execPath, server] }
 
 /** A folder with a config that names the server, and a store in it. */
@@ -113,6 +114,50 @@ describe('a call whose process was killed', () => {
     const { code, stderr } = await run(['respond', call.id, '--accept', 'seat=1B', ...options])
     expect(code).toBe(1)
     expect(stderr).toContain('is lost: the program that asked ended')
+  })
+})
+
+describe('a call of a server that was started anew and refuses the state it gave before', () => {
+  /** A call whose program was killed, and the beginning of its question's id. */
+  async function killed(tool: string) {
+    const config = jsonFile({ mcpServers: { shop: { command: process.execPath, args: [shop] } } })
+    const store = join(tempFolder(), 'store.db')
+    const options = ['--config', config, '--store', store]
+    const call = begin(['call', 'shop', tool, '--park', ...options])
+    await call.says('--cancel')
+    call.child.kill('SIGKILL')
+    await call.ended
+    const { stdout } = await run(['inbox', '--json', '--store', store])
+    return { options, store, id: JSON.parse(stdout).questions[0].id.slice(0, 8) }
+  }
+
+  it('is made again with the answer where its tool says that this does no harm', async () => {
+    const { options, store, id } = await killed('quote')
+    const { code, stdout, stderr } = await run(['respond', id, '--accept', 'item=tea', ...options])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'a quote for tea\n' })
+    expect(stderr).toContain('shop no longer takes the answer to quote')
+    expect(stderr).toContain('The call can only be made again; what was entered is kept for it.')
+    const { stdout: left } = await run(['inbox', '--json', '--store', store])
+    expect(JSON.parse(left).questions).toEqual([])
+  })
+
+  it('is not made again without the person otherwise: which call, why, and the command that makes it', async () => {
+    const { options, id } = await killed('refund')
+    const refused = await run(['respond', id, '--accept', 'ok=true', ...options])
+    const { stderr } = refused
+    expect(refused).toMatchObject({ code: 4, stdout: '' })
+    expect(stderr).toContain('shop no longer takes the answer: ')
+    expect(stderr).toContain('The call was not made again by itself: nobody can be asked here')
+    expect(stderr).toContain('Call refund again; what you entered is filled in then.')
+    const command = `jackfield call shop refund ${options.join(' ')}`
+    expect(stderr).toContain(`\n  ${command}\n`)
+    const again = begin([...command.split(' ').slice(1), '--park'])
+    await again.says('--cancel')
+    const { stdout } = await run(['inbox', '--json', '--store', options[3] ?? ''])
+    const [item] = JSON.parse(stdout).questions
+    expect(item.question.remembered).toEqual({ ok: true })
+    await run(['respond', item.id, '--accept', 'ok=true', ...options])
+    expect(await again.ended).toMatchObject({ code: 0, stdout: 'refunded: true\n' })
   })
 })
 

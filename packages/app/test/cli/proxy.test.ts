@@ -1,9 +1,11 @@
-import { createServer } from 'node:http'
+import { createHash } from 'node:crypto'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { defineServer, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 import { expect, onTestFinished, test } from 'vitest'
+import { bundle, manifest } from '../../../host/test/bundle/zips.ts'
 import { corporateProxy } from './corporate-proxy.ts'
 import { begin, jsonFile, run, tempFolder } from './jackfield.ts'
 
@@ -101,4 +103,104 @@ test('a login goes through the proxy, which resolves the names of the authorizat
   expect(proxy.asked).toContain('auth.shop.example:443')
   const called = await run(['call', 'shop', 'echo', ...config], { env })
   expect(called).toMatchObject({ code: 0, stdout: 'through the proxy\n' })
+})
+
+/** A model with the API of Chat Completions, which answers with one text, streamed or not. */
+const completions: RequestListener = (_request, response) => {
+  const chunk = {
+    id: 'c',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
+    choices: [
+      { index: 0, delta: { role: 'assistant', content: 'Answered by the model.' }, finish_reason: 'stop' },
+    ],
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`)
+}
+
+const chat = (env: Record<string, string>) =>
+  run(['chat', '--no-store', '--config', jsonFile({ mcpServers: {} })], {
+    env: { OPENAI_COMPATIBLE_MODEL: 'm', ...env },
+    stdin: 'Hello\n',
+  })
+
+test('a model is reached through the proxy, unless NO_PROXY lists its host; one on a loopback address never is', async () => {
+  const proxy = await corporateProxy({ site: completions })
+  const env = { ...proxy.env, OPENAI_COMPATIBLE_BASE_URL: 'https://shop.example/v1' }
+  expect(await chat(env)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('Answered by the model.'),
+  })
+  expect(new Set(proxy.asked)).toEqual(new Set(['shop.example:443']))
+  const direct = await chat({ ...env, NO_PROXY: 'shop.example' })
+  expect(direct.stdout + direct.stderr).toMatch(
+    /cannot be reached: its provider does not answer \(ENOTFOUND|EAI_AGAIN/,
+  )
+  const local = createServer(completions)
+  await new Promise<void>((resolve) => local.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    local.closeAllConnections()
+    local.close()
+  })
+  const { port } = local.address() as AddressInfo
+  const near = { ...proxy.env, OLLAMA_HOST: `127.0.0.1:${port}`, JACKFIELD_MODEL: 'ollama/m' }
+  expect(await chat(near)).toMatchObject({ stdout: expect.stringContaining('Answered by the model.') })
+  expect(new Set(proxy.asked)).toEqual(new Set(['shop.example:443']))
+})
+
+test('a model that the proxy does not allow is a failure of the proxy, which is not tried again', async () => {
+  const strict = await corporateProxy({ status: 403 })
+  const { stdout, stderr } = await chat({
+    ...strict.env,
+    OPENAI_COMPATIBLE_BASE_URL: 'https://shop.example/v1',
+  })
+  expect(stdout + stderr).toContain(
+    `compatible/m cannot be reached. The proxy ${strict.url} (HTTPS_PROXY) refused to connect to shop.example:443 (403)`,
+  )
+  expect(strict.asked).toEqual(['shop.example:443'])
+})
+
+test('the registry and the bundle of a published server are reached through the proxy', async () => {
+  const bytes = bundle({
+    ...manifest,
+    user_config: {},
+    server: { ...manifest.server, mcp_config: undefined },
+  })
+  const document = {
+    name: 'io.github.ann/packed',
+    version: '1.2.3',
+    description: 'Packed',
+    packages: [
+      {
+        registryType: 'mcpb',
+        identifier: 'https://shop.example/files/packed.mcpb',
+        fileSha256: createHash('sha256').update(bytes).digest('hex'),
+      },
+    ],
+  }
+  const asked: string[] = []
+  const site: RequestListener = ({ url = '' }, response) => {
+    asked.push(url)
+    if (url.startsWith('/files/')) return response.writeHead(302, { location: '/moved/packed.mcpb' }).end()
+    if (url.startsWith('/moved/')) return response.end(bytes)
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(url.includes('/versions/') ? { server: document } : { servers: [] }))
+  }
+  const proxy = await corporateProxy({ site })
+  const cwd = tempFolder()
+  const env = { ...proxy.env, JACKFIELD_REGISTRY: 'https://shop.example', XDG_DATA_HOME: join(cwd, 'data') }
+  const found = await run(['registry', 'search', 'packed'], { cwd, env })
+  expect(found).toMatchObject({ code: 0, stdout: expect.stringContaining('0 servers in') })
+  const installed = await run(['install', 'io.github.ann/packed', '--yes', '--no-start'], { cwd, env })
+  expect(installed).toMatchObject({ code: 0, stdout: expect.stringContaining('packed') })
+  expect(asked.at(-1)).toBe('/moved/packed.mcpb')
+  expect(new Set(proxy.asked)).toEqual(new Set(['shop.example:443']))
+  const strict = await corporateProxy({ status: 403 })
+  const refused = await run(['registry', 'search', 'packed'], { cwd, env: { ...env, ...strict.env } })
+  expect(refused).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining(`The proxy ${strict.url} (HTTPS_PROXY) refused to connect`),
+  })
 })

@@ -1,4 +1,5 @@
-// A server of the SDK over stdio whose tool `refund` asks for a word before it does anything.
+// A server of the SDK over stdio with default options, whose tools ask for a word before they do anything: `refund`, and
+// `quote`, which says that calling it again does no harm.
 import { defineServer, tool } from '@jackfield/sdk'
 import { serveStdio } from '@jackfield/sdk/stdio'
 import { z } from 'zod'
@@ -8,6 +9,14 @@ serveStdio(
     name: 'shop',
     version: '1',
     tools: {
+      quote: tool({
+        description: 'Quotes after asking',
+        annotations: { readOnlyHint: true },
+        async run(_, ctx) {
+          const item = await ctx.elicit({ message: 'Which item?', schema: z.object({ item: z.string() }) })
+          return item.action === 'accept' ? `a quote for ${item.content.item}` : item.action
+        },
+      }),
       refund: tool({
         description: 'Refunds after asking',
         async run(_, ctx) {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openTerminal, type Terminal, terminalMissing } from '../../../../scripts/terminal/terminal.ts'
+import { begin } from '../cli/jackfield.ts'
 
 const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
 const booking = fileURLToPath(new URL('../cli/asking-server.ts', import.meta.url))
@@ -28,7 +29,7 @@ function home(era: 'session' | 'stateless', where: 'home' | 'folder' = 'home', j
     onTestFinished(() => terminal.close())
     return terminal
   }
-  return { open, write }
+  return { folder, open, write }
 }
 
 /** The id of the question that was left last, as the terminal says it. */
@@ -146,5 +147,31 @@ describe.skipIf(missing !== undefined)('a question that is left for later', () =
     const second = open('respond', id, '--allow')
     await second.until('Answered. The program that asked continues.')
     await terminal.until(/Tools: new: booking__book\. \/tools lists them\.\nyou › half a line/)
+  })
+
+  test('says before the form that its server was started anew, and makes the call again once the person agrees', async () => {
+    const server = fileURLToPath(new URL('../cli/sdk-asking-server.ts', import.meta.url))
+    const { open, folder, write } = home('stateless')
+    const mcpServers = { shop: { command: process.execPath, args: [server] } }
+    const shop = ['--config', write('shop.json', { mcpServers })]
+    const store = join(mkdtempSync(join(tmpdir(), 'jackfield-later-')), 'store.db')
+    const first = begin(['call', 'shop', 'refund', '--park', '--store', store, ...shop], { cwd: folder })
+    await first.says('--cancel')
+    first.child.kill('SIGKILL')
+    await first.ended
+    const [, id = ''] = /jackfield respond ([0-9a-f]{8})/.exec(first.said()) ?? []
+    const second = open('respond', id, '--store', store, ...shop)
+    await second.until('ended since it asked, and was started anew. If it no longer takes the answer')
+    await second.until('Refund it?')
+    second.type('y\t')
+    await second.until('[Review and send]')
+    second.press('enter')
+    await second.until('Send it?')
+    second.press('enter')
+    await second.until('no longer takes the answer to refund')
+    await second.until(/● No[\s\S]*Yes, this once/)
+    second.press('down', 'enter')
+    await second.until('refunded: true')
+    expect(await second.exited).toBe(0)
   })
 })

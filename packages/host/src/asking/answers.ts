@@ -1,5 +1,7 @@
 import type { AnswerOptions, AskContext } from '@jackfield/sdk/client'
 import { Visits } from '../forms/index.ts'
+import { StoreError } from '../store/index.ts'
+import { oneLine } from '../text.ts'
 import type { AskingDeps } from './deps.ts'
 import { elicitation } from './elicitation.ts'
 import { wantedVisits } from './wanted-visits.ts'
@@ -28,10 +30,17 @@ export function answersFor(server: string, deps: AskingDeps): ServerAnswers {
   const { asker, sampling, roots } = deps
   const visits = new Visits()
   const elicit = elicitation(server, deps, visits)
-  const onElicit: Handler<'onElicit'> = (params, context) => deps.track(() => elicit(params, context))
-  const onRoots: Handler<'onRoots'> = (context) => deps.track(() => roots.answer(server, context))
+  /** The server gets an error for a question that cannot be recorded; only the person can do something about it. */
+  const track = <T>(work: () => Promise<T>): Promise<T> =>
+    deps.track(work).catch((error: unknown) => {
+      if (error instanceof StoreError)
+        deps.warn(`A question of ${oneLine(server)} was refused. ${error.message}`)
+      throw error
+    })
+  const onElicit: Handler<'onElicit'> = (params, context) => track(() => elicit(params, context))
+  const onRoots: Handler<'onRoots'> = (context) => track(() => roots.answer(server, context))
   const onSample: Handler<'onSample'> = (params, context) =>
-    deps.track(() => sampling.answer(server, params, context))
+    track(() => sampling.answer(server, params, context))
   return {
     now: () => ({
       ...(asker.can('elicitation') && { onElicit, elicitation: { form: true, url: asker.urls } }),

@@ -21,6 +21,8 @@ export interface AskingDeps {
     /** Opens a page for the person. Default: their browser. */
     open?: ((url: URL) => Promise<void>) | undefined
   }
+  /** Shows the person a warning about the server. */
+  warn(message: string): void
   /** The host closes its store only when this work is over. */
   track<T>(work: () => Promise<T>): Promise<T>
   /** Aborted when the host closes. */

@@ -20,7 +20,7 @@ const outcomes: Readonly<Record<ElicitResult['action'], string>> = {
  */
 export function elicitation(
   server: string,
-  { asker, origins, recorder, forms }: AskingDeps,
+  { asker, origins, recorder, forms, warn }: AskingDeps,
   visits: Visits,
 ): (params: ElicitParams, context: AskContext) => Promise<ElicitResult> {
   const { config, identity, table, open } = forms
@@ -58,7 +58,12 @@ export function elicitation(
       const { answer, by, opened } = await ask(params, context.signal)
       const { reason, visit: _visit, remember, ...told } = answer
       if (params.mode !== 'url' && remember !== undefined && told.action === 'accept') {
-        remembered.keep(params, told.content ?? {}, remember)
+        try {
+          remembered.keep(params, told.content ?? {}, remember)
+        } catch (error) {
+          // The answer is worth more than its copy for the next time.
+          warn(`The answers of this form could not be remembered: ${reasonOf(error)}`)
+        }
       }
       row.close(outcomes[told.action], {
         answer: withoutSecretFields(told, params),

@@ -3,7 +3,7 @@ import { questionId } from '../asking/index.ts'
 import type { Asker } from '../inbox/index.ts'
 import { canonical, frozenCopy, isRecord, type JsonRecord } from '../json.ts'
 import { areTests, likenessOf, type Policy, type PolicySubject, type Ruling } from '../policy/index.ts'
-import type { Recorder } from '../store/index.ts'
+import { type Recorder, StoreError } from '../store/index.ts'
 import { reasonOf } from '../text.ts'
 import type { CatalogTool, Remember, ServerTrust, TrustFinding } from '../types/index.ts'
 import { problemWithArguments } from './check.ts'
@@ -75,7 +75,8 @@ export async function approval(
       return { allowed: false, outcome: 'cancelled', reason }
     }
     row.close('error', { reason: reasonOf(error) })
-    return { allowed: false, outcome: 'error', reason: `nobody could be asked: ${reasonOf(error)}` }
+    const reason = error instanceof StoreError ? error.message : `nobody could be asked: ${reasonOf(error)}`
+    return { allowed: false, outcome: 'error', reason }
   }
 }
 

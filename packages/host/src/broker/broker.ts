@@ -185,6 +185,36 @@ export class Broker {
     return this.#pass(entry, subject, result, row, false, signal)
   }
 
+  /**
+   * Why a call that its server no longer continues may not be made again; undefined where it may: policy does not forbid it, and
+   * either its tool says that repeating it does no harm, or the person agrees.
+   */
+  async refusalToRepeat(
+    { server, tool, ...call }: TakenUp,
+    row: number,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { catalog, policy } = this.#deps
+    const entry = catalog.tools().find((one) => one.server === server && one.tool.name === tool)
+    if (entry === undefined) return `${server} has no tool ${tool} any more`
+    const connection = catalog.server(server)
+    const subject = subjectOf(entry, connection, call.arguments, call)
+    const ruling = policy.decide(subject)
+    if (ruling.decision.verdict === 'deny') return because(ruling.decision)
+    const { readOnlyHint, idempotentHint, destructiveHint } = entry.tool.annotations ?? {}
+    // Without a hint a tool counts as destructive, as the specification says.
+    if (readOnlyHint === true || idempotentHint === true || destructiveHint === false) return undefined
+    const decision: Decision = { verdict: 'ask', rule: 'repeat', author: 'Jackfield' }
+    const request = { entry, subject, origin: serverOrigin(connection.config), row }
+    const answer = await approval(
+      { ...request, ruling: { ...ruling, decision, remember: [] } },
+      this.#deps,
+      signal,
+    )
+    if (!answer.allowed) return answer.reason
+    return 'result' in answer || answer.edited ? 'it is made again only as it was' : undefined
+  }
+
   /** What the caller gets, and a note of the labels where it sees what the tool gave. */
   async #pass(
     entry: CatalogTool,

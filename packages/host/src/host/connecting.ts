@@ -70,7 +70,7 @@ export class Connecting {
   make(name: string, config: ServerConfig): ServerConnection {
     const { options, states, store, discretion, events, launch, logins, roots, trace, look } = this.#deps
     const warn = (message: string): void => events.emit({ type: 'warning', server: name, message })
-    const answers = this.#answers(name, config)
+    const answers = this.#answers(name, config, warn)
     const asked = relayed(answers, name, {
       relays: this.#deps.gateway.relays,
       origins: this.#deps.origins,
@@ -111,7 +111,7 @@ export class Connecting {
     return connection
   }
 
-  #answers(name: string, config: ServerConfig): ServerAnswers {
+  #answers(name: string, config: ServerConfig, warn: (message: string) => void): ServerAnswers {
     const { options, store, asker, sampling, roots, origins, recorder, launch, running } = this.#deps
     return answersFor(name, {
       asker,
@@ -125,6 +125,7 @@ export class Connecting {
         table: store.forms,
         open: options.openPage,
       },
+      warn,
       track: (work) => running.track(work),
       signal: running.signal,
     })

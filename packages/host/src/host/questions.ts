@@ -7,7 +7,7 @@ import { defaults } from './defaults.ts'
 import type { Events } from './events.ts'
 import type { Running } from './running.ts'
 
-type OfHost = 'connection' | 'answers' | 'callTimeoutMs' | 'emit' | 'signal'
+type OfHost = 'connection' | 'answers' | 'callTimeoutMs' | 'emit' | 'signal' | 'reuseAnswers'
 
 export interface QuestionsDeps extends Omit<TakeUpDeps, OfHost> {
   /** Milliseconds; undefined for the host's own. */
@@ -29,13 +29,16 @@ export function createQuestions(deps: QuestionsDeps): LiveInbox {
     callTimeoutMs: callTimeoutMs ?? defaults.callTimeoutMs,
     emit: (event) => events.emit(event),
     signal: running.signal,
+    reuseAnswers: (call, round) => inbox.reuseAnswers(call, round),
   })
-  return new LiveInbox({
+  const inbox: LiveInbox = new LiveInbox({
     store: deps.store,
     redactor: discretion.redactor,
     told: (item, rows) => events.emit({ type: 'question', item, rows }),
     left: (item, rows) => events.emit({ type: 'later', item, rows }),
+    warn: (server, message) => events.emit({ type: 'warning', server, message }),
     facesChanged: () => connecting().facesChanged(servers),
     takeUp: { ...takeUp, run: (call) => running.track(() => takeUp.run(call)) },
   })
+  return inbox
 }

@@ -21,6 +21,12 @@ export function fitsQuestion<Q extends HostQuestion>(question: Q, answer: unknow
   return misfit(question, answer) === undefined
 }
 
+/** Whether an answer permits and discloses nothing. */
+export function isRefusal(question: HostQuestion, answer: unknown): boolean {
+  const word = isRecord(answer) ? answer[words[question.kind].member] : undefined
+  return word === 'deny' || word === 'block' || word === 'decline' || word === 'cancel'
+}
+
 /** Why this is no answer to the question; undefined where it is one. */
 export function misfit(question: HostQuestion, answer: unknown): string | undefined {
   const { member, values } = words[question.kind]

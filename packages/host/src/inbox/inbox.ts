@@ -1,7 +1,15 @@
-import { McpError } from '@jackfield/sdk'
+import { McpError, readJson } from '@jackfield/sdk'
 import { canonical } from '../json.ts'
 import { type Redactor, redactedError } from '../secrets/index.ts'
-import type { InboxRow, Owners, ParkedCall, Store } from '../store/index.ts'
+import {
+  advice,
+  asStoreError,
+  cannotRecord,
+  type InboxRow,
+  type Owners,
+  type ParkedCall,
+  type Store,
+} from '../store/index.ts'
 import { reasonOf } from '../text.ts'
 import type {
   BrokeredCall,
@@ -13,8 +21,9 @@ import type {
   Surface,
 } from '../types/index.ts'
 import { type Answered, type Asker, type AskOptions, Nobody } from './asker.ts'
-import { InboxDiscretion } from './discretion.ts'
-import { fitsQuestion, misfit } from './fitting.ts'
+import { InboxDiscretion, type KeptAnswer } from './discretion.ts'
+import { fitsQuestion, isRefusal, misfit } from './fitting.ts'
+import { Unrecorded } from './unrecorded.ts'
 import { type Attachment, Waiting } from './waiting.ts'
 
 /** Milliseconds between two looks whether another program answered, while a question is open here. */
@@ -33,6 +42,8 @@ export interface InboxDeps {
   told(item: InboxItem, rows: readonly number[]): void
   /** The person left a question for later. `rows`: its activity row and those that led to it. */
   left(item: InboxItem, rows: readonly number[]): void
+  /** Shows the person a warning about a server's question. */
+  warn(server: string, message: string): void
   /** A face came or went. */
   facesChanged(): void
   /** Goes on with calls whose program ended. */
@@ -56,10 +67,13 @@ export class LiveInbox implements Inbox, Asker {
   readonly #deps: InboxDeps
   readonly #discretion: InboxDiscretion
   readonly #owners: Owners
+  readonly #unrecorded: Unrecorded
   readonly #open = new Map<string, Open>()
   readonly #attached = new Set<Attachment>()
   /** Questions of parked calls that this program put, or took the answer of. */
   readonly #own = new Set<string>()
+  /** The round of a call whose answers are used once more, because the call is made again. */
+  readonly #reused = new Map<number, number>()
   readonly #results = new Map<number, Promise<BrokeredCall>>()
   #seen = 0
   #looking: NodeJS.Timeout | undefined
@@ -69,6 +83,7 @@ export class LiveInbox implements Inbox, Asker {
     this.#deps = deps
     this.#discretion = new InboxDiscretion(deps.redactor)
     this.#owners = deps.store.owners
+    this.#unrecorded = new Unrecorded(deps.store.inbox, (id, { answer, by }) => this.#settle(id, answer, by))
   }
 
   get names(): string {
@@ -113,6 +128,7 @@ export class LiveInbox implements Inbox, Asker {
         open.end(why)
         signal.removeEventListener('abort', withdraw)
         this.#open.delete(question.id)
+        this.#unrecorded.removePending(question.id)
         if (this.#open.size === 0) this.#stopLooking()
       }
       const settled = (now: InboxRow): void => {
@@ -133,7 +149,9 @@ export class LiveInbox implements Inbox, Asker {
         } catch (problem) {
           // Whoever waits must hear of the failure even while the store cannot be written.
           over(reason)
-          process.emitWarning(`A question could not be withdrawn in the store: ${reasonOf(problem)}`)
+          if (asStoreError(problem) === undefined)
+            process.emitWarning(`A question could not be withdrawn in the store: ${reasonOf(problem)}`)
+          else this.#unrecorded.addSettled({ ...row, state: 'withdrawn', reason })
         }
         reject(error)
       }
@@ -145,7 +163,12 @@ export class LiveInbox implements Inbox, Asker {
         answer: (answer, by) => {
           const fault = misfit(question, answer)
           if (fault !== undefined) throw new McpError('INVALID', `${by} gave no valid answer: ${fault}`)
-          this.#settle(question.id, answer, by)
+          try {
+            this.#settle(question.id, answer, by)
+          } catch (error) {
+            this.#deps.warn(question.cause.server, reasonOf(error))
+            throw error
+          }
         },
         later: () => {
           this.#deps.left(this.#item(row), this.#rowsOf(row))
@@ -164,25 +187,40 @@ export class LiveInbox implements Inbox, Asker {
 
   list: Inbox['list'] = (filter = {}) => {
     this.#sweep()
-    return this.#deps.store.inbox.list(filter).map((row) => this.#item(row))
+    const { state = 'open' } = filter
+    return this.#deps.store.inbox
+      .list(filter)
+      .map((row) => this.#unrecorded.now(row))
+      .filter((row) => state === 'all' || row.state === state)
+      .map((row) => this.#item(row))
   }
 
   get(id: string): InboxItem | undefined {
     this.#sweep()
-    const row = this.#deps.store.inbox.get(id)
+    const row = this.#row(id)
     return row && this.#item(row)
   }
 
   answer(id: string, answer: HostAnswers[QuestionKind], by: string): void {
     this.#sweep()
-    const row = this.#deps.store.inbox.get(id)
+    const row = this.#row(id)
     if (row === undefined) throw new McpError('INVALID', `There is no question ${id}`)
     if (row.state !== 'open') throw notOpen(row)
     const fault = misfit(row.question, answer)
     if (fault !== undefined) throw new McpError('INVALID', `The answer does not fit the question: ${fault}`)
-    if (row.owner === null) this.#mustTakeUp(row)
-    if (!this.#settle(id, answer, by)) throw notOpen(this.#deps.store.inbox.get(id) ?? row)
+    const refusal = this.refusal(id)
+    if (refusal !== undefined) throw new McpError('INVALID', refusal)
+    if (!this.#settle(id, answer, by)) throw notOpen(this.#row(id) ?? row)
     this.resumed(id)?.catch(() => {})
+  }
+
+  refusal(id: string): string | undefined {
+    const row = this.#row(id)
+    if (row === undefined || row.state !== 'open' || row.owner !== null) return undefined
+    const call = row.parked && this.#deps.store.parked.get(row.parked.call)
+    return call === undefined
+      ? `The call that asked ${row.id} is gone; make it again`
+      : this.#deps.takeUp.refusal(call)
   }
 
   resumed(id: string): Promise<BrokeredCall> | undefined {
@@ -209,11 +247,18 @@ export class LiveInbox implements Inbox, Asker {
     return result
   }
 
+  /** Uses the answers of a round of a call once more, for equal questions of the call that is made again. */
+  reuseAnswers(call: number, round: number): void {
+    for (const { id } of this.#deps.store.inbox.ofRound(call, round)) this.#own.delete(id)
+    this.#reused.set(call, round)
+  }
+
   /** Lets go of every question: those of parked calls stay open for other programs, the others are lost. */
   close(): void {
     if (this.#closed) return
     this.#closed = true
     this.#stopLooking()
+    this.#unrecorded.end()
     const { inbox } = this.#deps.store
     // A store that cannot be written keeps nothing from ending: the next program finds that this one is gone.
     const tried = <T>(work: () => T): T | undefined => {
@@ -232,21 +277,70 @@ export class LiveInbox implements Inbox, Asker {
     }
   }
 
-  /** The answer counts if no other came before it. */
+  /** The row of a question as it is now. */
+  #row(id: string): InboxRow | undefined {
+    const row = this.#deps.store.inbox.get(id)
+    return row && this.#unrecorded.now(row)
+  }
+
+  /** The answer counts if no other came before it; true also if it counts once it can be recorded. */
   #settle(id: string, answer: unknown, by: string): boolean {
     const { inbox } = this.#deps.store
-    const row = inbox.get(id)
-    if (row === undefined) return false
+    const row = this.#row(id)
+    if (row === undefined || row.state !== 'open') return false
     const isMine = row.owner === null || row.owner === this.#owners.me
-    const counts = inbox.answer(id, {
-      ...this.#discretion.keep(row.question, answer, row.address, isMine),
-      by,
-    })
+    const kept = this.#discretion.keep(row.question, answer, row.address, isMine)
+    let counts: boolean
+    try {
+      counts = inbox.answer(id, { ...kept, by })
+    } catch (error) {
+      this.#settleUnrecorded(row, { answer, kept, by }, error)
+      return true
+    }
     const now = inbox.get(id)
     if (now === undefined) return counts
     if (counts) this.#told(now)
     this.#open.get(id)?.settled(now)
     return counts
+  }
+
+  /**
+   * Settles an open question of this program although the store cannot record the answer. A refusal counts at once, and so
+   * does input to a call that is not parked. Input to a parked call counts once it is recorded, because what was sent must not
+   * be sent again by another program.
+   * @throws StoreError for an answer that permits something, and for a question of another program
+   */
+  #settleUnrecorded(
+    row: InboxRow,
+    { answer, kept, by }: { answer: unknown; kept: KeptAnswer; by: string },
+    error: unknown,
+  ): void {
+    const fault = asStoreError(error)
+    if (fault === undefined) throw error
+    const { id, question, parked } = row
+    const open = this.#open.get(id)
+    const why = `${reasonOf(error)}. ${advice[fault.fault]}`
+    const warn = (message: string): void => this.#deps.warn(question.cause.server, message)
+    const isNow = isRefusal(question, answer) || (question.kind === 'elicitation' && parked === undefined)
+    if (open !== undefined && isNow) {
+      const { value, ...sealed } = kept
+      const now: InboxRow = {
+        ...row,
+        ...sealed,
+        state: 'answered',
+        // As the store would have it.
+        answer: { value: readJson(JSON.stringify(value)), by, at: new Date().toISOString() },
+      }
+      this.#unrecorded.addSettled(now)
+      warn(`Your answer was sent, but it cannot be recorded yet: ${why}`)
+      this.#told(now)
+      open.settled(now)
+    } else if (open !== undefined && question.kind === 'elicitation') {
+      if (this.#unrecorded.addPending(id, { answer, by }))
+        warn(
+          `Your answer is kept and not sent yet, because it cannot be recorded: ${why} It is then sent by itself; until then you can still decline or cancel.`,
+        )
+    } else throw cannotRecord('the answer', error)
   }
 
   /** Nobody wants the answer any more; gives what became of the question. */
@@ -269,7 +363,9 @@ export class LiveInbox implements Inbox, Asker {
     question: Q,
     { call, round }: NonNullable<InboxRow['parked']>,
   ): Answered<Q> | undefined {
-    const rows = this.#deps.store.inbox.ofRound(call, round)
+    const { inbox } = this.#deps.store
+    const reused = this.#reused.get(call)
+    const rows = [...inbox.ofRound(call, round), ...(reused === undefined ? [] : inbox.ofRound(call, reused))]
     const found = rows.find(
       (row) => row.state === 'answered' && !this.#own.has(row.id) && sameQuestion(row.question, question),
     )
@@ -304,17 +400,10 @@ export class LiveInbox implements Inbox, Asker {
     return this.#deps.store.inbox.add({ question, activity, owner: this.#owners.me, parked, ...address })
   }
 
-  #mustTakeUp(row: InboxRow): void {
-    const call = row.parked && this.#deps.store.parked.get(row.parked.call)
-    if (call === undefined)
-      throw new McpError('INVALID', `The call that asked ${row.id} is gone; make it again`)
-    const refusal = this.#deps.takeUp.refusal(call)
-    if (refusal !== undefined) throw new McpError('INVALID', refusal)
-  }
-
   #keepResult(call: number, result: Promise<BrokeredCall>): void {
     this.#results.set(call, result)
     const again = (): void => {
+      this.#reused.delete(call)
       // What failed before the answers went out can be taken up once more.
       if (!this.#closed && this.#deps.store.parked.get(call)?.owner === null) this.#results.delete(call)
     }
@@ -376,8 +465,11 @@ export class LiveInbox implements Inbox, Asker {
 }
 
 function sameQuestion(one: HostQuestion, other: HostQuestion): boolean {
-  const text = ({ id: _id, cause: _cause, ...rest }: HostQuestion): string =>
-    canonical(rest.kind === 'roots' ? rest.roots : rest)
+  const text = ({ id: _id, cause: _cause, ...rest }: HostQuestion): string => {
+    if (rest.kind === 'roots') return canonical(rest.roots)
+    // What is filled in beforehand may have changed meanwhile.
+    return canonical(rest.kind === 'elicitation' ? { ...rest, remembered: null } : rest)
+  }
   return text(one) === text(other)
 }
 

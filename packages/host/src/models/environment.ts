@@ -107,6 +107,7 @@ function anthropic(env: ModelEnvironment): Provider | undefined {
   if (apiKey === undefined) return undefined
   const base = value(env, 'ANTHROPIC_BASE_URL')?.replace(/\/+$/, '')
   const baseURL = base === undefined || /\/v\d+$/.test(base) ? base : `${base}/v1`
+  const fetch = providerFetch(env)
   return {
     model: value(env, 'ANTHROPIC_MODEL') ?? 'claude-sonnet-5-5',
     make: (model) =>
@@ -115,15 +116,13 @@ function anthropic(env: ModelEnvironment): Provider | undefined {
         apiKey,
         settings: { key: 'ANTHROPIC_API_KEY', baseURL: 'ANTHROPIC_BASE_URL' },
         list: () =>
-          listedModels(`${baseURL ?? 'https://api.anthropic.com/v1'}/models?limit=1000`, {
+          listedModels(fetch, `${baseURL ?? 'https://api.anthropic.com/v1'}/models?limit=1000`, {
             'x-api-key': apiKey,
             'anthropic-version': '2023-06-01',
           }),
         load: async () => {
           const { createAnthropic } = await import('@ai-sdk/anthropic')
-          return createAnthropic({ apiKey, fetch: providerFetch, ...(baseURL !== undefined && { baseURL }) })(
-            model,
-          )
+          return createAnthropic({ apiKey, fetch, ...(baseURL !== undefined && { baseURL }) })(model)
         },
         media: anthropicMedia,
         cacheMark: { anthropic: { cacheControl: { type: 'ephemeral' } } },
@@ -135,6 +134,7 @@ function openai(env: ModelEnvironment): Provider | undefined {
   const apiKey = value(env, 'OPENAI_API_KEY')
   if (apiKey === undefined) return undefined
   const baseURL = value(env, 'OPENAI_BASE_URL')
+  const fetch = providerFetch(env)
   return {
     model: value(env, 'OPENAI_MODEL') ?? 'gpt-6-sol',
     make: (model) =>
@@ -149,12 +149,10 @@ function openai(env: ModelEnvironment): Provider | undefined {
               'For a server with chat completions only, set OPENAI_COMPATIBLE_BASE_URL in place of OPENAI_BASE_URL, and OPENAI_COMPATIBLE_API_KEY and OPENAI_COMPATIBLE_MODEL with it.',
           }),
         },
-        list: () => listOpenAI(baseURL ?? 'https://api.openai.com/v1', apiKey),
+        list: () => listOpenAI(fetch, baseURL ?? 'https://api.openai.com/v1', apiKey),
         load: async () => {
           const { createOpenAI } = await import('@ai-sdk/openai')
-          return createOpenAI({ apiKey, fetch: providerFetch, ...(baseURL !== undefined && { baseURL }) })(
-            model,
-          )
+          return createOpenAI({ apiKey, fetch, ...(baseURL !== undefined && { baseURL }) })(model)
         },
         media: openaiMedia,
         // Conversations are not kept at the provider.
@@ -170,6 +168,7 @@ function google(env: ModelEnvironment): Provider | undefined {
   const apiKey = key === undefined ? undefined : value(env, key)
   if (key === undefined || apiKey === undefined) return undefined
   const baseURL = value(env, 'GOOGLE_GENERATIVE_AI_BASE_URL')
+  const fetch = providerFetch(env)
   return {
     model: value(env, 'GEMINI_MODEL') ?? 'gemini-flash-latest',
     make: (model) =>
@@ -179,6 +178,7 @@ function google(env: ModelEnvironment): Provider | undefined {
         settings: { key, baseURL: 'GOOGLE_GENERATIVE_AI_BASE_URL' },
         list: () =>
           listedModels(
+            fetch,
             `${withoutSlash(baseURL ?? 'https://generativelanguage.googleapis.com/v1beta')}/models?pageSize=1000`,
             { 'x-goog-api-key': apiKey },
           ),
@@ -186,7 +186,7 @@ function google(env: ModelEnvironment): Provider | undefined {
           const { createGoogleGenerativeAI } = await import('@ai-sdk/google')
           const create = createGoogleGenerativeAI({
             apiKey,
-            fetch: providerFetch,
+            fetch,
             ...(baseURL !== undefined && { baseURL }),
           })
           return create(model)
@@ -200,11 +200,13 @@ function compatible(env: ModelEnvironment): Provider | undefined {
   const baseURL = value(env, 'OPENAI_COMPATIBLE_BASE_URL')
   if (baseURL === undefined) return undefined
   const apiKey = value(env, 'OPENAI_COMPATIBLE_API_KEY')
+  const fetch = providerFetch(env)
   return {
     model: value(env, 'OPENAI_COMPATIBLE_MODEL'),
     make: (model) =>
       compatibleModel('compatible', model, baseURL, {
         apiKey,
+        fetch,
         media: chatMedia,
         settings: {
           key: 'OPENAI_COMPATIBLE_API_KEY',
@@ -223,12 +225,14 @@ function ollama(env: ModelEnvironment): Provider | undefined {
   const url = ollamaUrl(host)
   if (url === undefined) throw new Error(`OLLAMA_HOST=${host} is not an address such as 127.0.0.1:11434.`)
   const baseURL = `${url.origin}/v1`
+  const fetch = providerFetch(env)
   return {
     model: value(env, 'OLLAMA_MODEL') ?? 'llama3.2',
     make: (model) =>
       compatibleModel('ollama', model, baseURL, {
         apiKey: undefined,
-        media: () => supportOf(url, model),
+        fetch,
+        media: () => supportOf(fetch, url, model),
         settings: { baseURL: 'OLLAMA_HOST' },
       }),
   }
@@ -238,20 +242,26 @@ function compatibleModel(
   provider: string,
   model: string,
   baseURL: string,
-  options: Required<Pick<AiModelOptions, 'media' | 'settings'>> & { apiKey: string | undefined },
+  {
+    fetch,
+    ...options
+  }: Required<Pick<AiModelOptions, 'media' | 'settings'>> & {
+    apiKey: string | undefined
+    fetch: typeof globalThis.fetch
+  },
 ): Model {
   const { apiKey } = options
   return aiModel({
     ...options,
     id: `${provider}/${model}`,
-    list: () => listOpenAI(baseURL, apiKey),
+    list: () => listOpenAI(fetch, baseURL, apiKey),
     load: async () => {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
       const create = createOpenAICompatible({
         name: provider,
         baseURL,
         includeUsage: true,
-        fetch: providerFetch,
+        fetch,
         ...(apiKey !== undefined && { apiKey }),
       })
       return create(model)
@@ -259,9 +269,13 @@ function compatibleModel(
   })
 }
 
-function listOpenAI(baseURL: string, apiKey: string | undefined): Promise<string[] | undefined> {
+function listOpenAI(
+  get: typeof fetch,
+  baseURL: string,
+  apiKey: string | undefined,
+): Promise<string[] | undefined> {
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
-  return listedModels(`${withoutSlash(baseURL)}/models`, headers)
+  return listedModels(get, `${withoutSlash(baseURL)}/models`, headers)
 }
 
 function withoutSlash(url: string): string {

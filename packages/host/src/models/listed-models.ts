@@ -1,5 +1,4 @@
 import { isRecord } from '../json.ts'
-import { providerFetch } from './provider-fetch.ts'
 
 const patienceMs = 3_000
 const most = 2_000
@@ -8,11 +7,12 @@ const nearEnough = 0.5
 
 /** The names of the models that a provider lists at an address; undefined where it lists none. */
 export async function listedModels(
+  get: typeof fetch,
   url: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<string[] | undefined> {
   try {
-    const answer = await providerFetch(url, { headers, signal: AbortSignal.timeout(patienceMs) })
+    const answer = await get(url, { headers, signal: AbortSignal.timeout(patienceMs) })
     const json: unknown = answer.ok ? await answer.json() : undefined
     if (!isRecord(json)) return undefined
     // OpenAI and Anthropic list ids in `data`; Google lists names such as `models/gemini-flash-latest` in `models`.

@@ -1,3 +1,4 @@
+import { McpError } from '@jackfield/sdk'
 import { isRecord } from '../json.ts'
 import { nearNames } from './listed-models.ts'
 import { CutOff, TooLarge, WebPage } from './provider-fetch.ts'
@@ -101,6 +102,11 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
   if (errorsIn(error).some((one) => one instanceof WebPage)) {
     const message = `${id} answered with a web page, not with a model's answer: check ${address}.`
     return new ModelError('other', id, message, { cause: error })
+  }
+  const unconnected = errorsIn(error).find((one) => one instanceof McpError)
+  if (unconnected !== undefined) {
+    const message = `${id} cannot be reached. ${unconnected.message}.`
+    return new ModelError('unavailable', id, message, { cause: error, passes: passesAtProxy(unconnected) })
   }
   if (isCutOff(error)) {
     const message = `${id}: the connection ended before the answer was complete. Try again.`
@@ -213,6 +219,11 @@ function isCutOff(error: unknown): boolean {
       /\bended without a finish (?:reason|chunk)\b/.test(one.message) ||
       (one.name === 'TypeError' && one.message === 'terminated'),
   )
+}
+
+/** A proxy that cannot connect to a host may be able to a moment later; every other failure of one remains. */
+function passesAtProxy({ details }: McpError): boolean {
+  return /^PROXY_50[234]$/.test(String(details['code']))
 }
 
 /** An answer with status 200 that is no JSON, or JSON of another form. */

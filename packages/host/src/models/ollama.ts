@@ -27,7 +27,9 @@ export async function findOllama(env: ModelEnvironment): Promise<FoundOllama | u
   const url = ollamaUrl(host)
   if (url === undefined) return undefined
   try {
-    const answer = await providerFetch(new URL('/api/tags', url), { signal: AbortSignal.timeout(patienceMs) })
+    const answer = await providerFetch(env)(new URL('/api/tags', url), {
+      signal: AbortSignal.timeout(patienceMs),
+    })
     const json: unknown = answer.ok ? await answer.json() : undefined
     const listed = isRecord(json) && Array.isArray(json.models) ? json.models.slice(0, most) : []
     const models = listed
@@ -43,9 +45,9 @@ export async function findOllama(env: ModelEnvironment): Promise<FoundOllama | u
 }
 
 /** The media that a model accepts, as its Ollama says; an assumption where it does not answer or is too old to say. */
-export async function supportOf(url: URL, model: string): Promise<MediaSupport> {
+export async function supportOf(get: typeof fetch, url: URL, model: string): Promise<MediaSupport> {
   try {
-    const answer = await providerFetch(new URL('/api/show', url), {
+    const answer = await get(new URL('/api/show', url), {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ model }),

@@ -1,21 +1,28 @@
+import type { ConfigEnvironment } from '../config/index.ts'
+import { fetchIn } from '../network/index.ts'
+
 /** Bytes of one answer; what a provider says in one is far less, pictures in it too. */
 const answerBytes = 64_000_000
 
 /**
- * The `fetch` that providers of models are asked with. An answer is bounded, and no redirect is followed: the key of a
- * provider would be sent to whatever it leads to.
+ * The `fetch` for requests to providers of models, through the proxy that the environment names for an address. A
+ * response is bounded, and no redirect is followed: the key of a provider would be sent to whatever it leads to.
  * @throws WebPage where a request succeeds with a web page; the body fails with `CutOff` where the connection ends too early
  */
-export async function providerFetch(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
-  const response = await fetch(input, { ...init, redirect: 'manual' })
-  if (
-    response.ok &&
-    /^\s*(?:text\/html|application\/xhtml)/i.test(response.headers.get('content-type') ?? '')
-  ) {
-    await response.body?.cancel()
-    throw new WebPage('it is a web page')
+export function providerFetch(env: ConfigEnvironment): typeof fetch {
+  const send = fetchIn(env)
+  return async (input, init) => {
+    const url = new URL(input instanceof Request ? input.url : input)
+    const response = await send(url, { ...init, redirect: 'manual' })
+    if (
+      response.ok &&
+      /^\s*(?:text\/html|application\/xhtml)/i.test(response.headers.get('content-type') ?? '')
+    ) {
+      await response.body?.cancel()
+      throw new WebPage('it is a web page')
+    }
+    return bounded(response, answerBytes)
   }
-  return bounded(response, answerBytes)
 }
 
 /** A response whose body fails where it is larger. */

@@ -1,7 +1,7 @@
 import type { Round } from '@jackfield/sdk/client'
 import { isRecord } from '../json.ts'
 import type { ParkedCall, Store } from '../store/index.ts'
-import { reasonOf } from '../text.ts'
+import { oneLine, reasonOf } from '../text.ts'
 import type { ParkedSecrets } from './secrets.ts'
 
 /** Calls that are kept at once. */
@@ -30,6 +30,8 @@ export interface ParkingDeps {
 export class Parking {
   readonly #store: ParkingDeps['store']
   readonly #safe: ParkedSecrets
+  /** Calls that are over and could not be removed from the store. */
+  readonly #over = new Set<number>()
 
   constructor({ store, safe }: ParkingDeps) {
     this.#store = store
@@ -41,6 +43,7 @@ export class Parking {
     const { me } = owners
     const { call } = start
     let kept = isKept
+    this.removeOver()
     const forget = (): boolean => {
       const ended = parked.end(call, me)
       if (ended) this.#safe.forget(call)
@@ -51,6 +54,7 @@ export class Parking {
         return kept && !forget() && parked.get(call) !== undefined
       } catch (error) {
         // The call is over: its result is not lost with a store that cannot be written. Answers are never sent twice.
+        this.#over.add(call)
         process.emitWarning(`A finished call could not be removed from the store: ${reasonOf(error)}`)
         return false
       }
@@ -64,15 +68,40 @@ export class Parking {
           kept = false
           return
         }
-        owners.hold()
-        if (!kept) this.#makeRoom()
-        parked.keep(fit, me)
-        kept = true
+        try {
+          owners.hold()
+          if (!kept) this.#makeRoom()
+          parked.keep(fit, me)
+          kept = true
+        } catch (error) {
+          process.emitWarning(
+            `The call of ${oneLine(start.request.tool)} cannot be continued by another program, because it cannot be stored: ${reasonOf(error)}`,
+          )
+        }
       },
       sending: () => {
-        if (kept) parked.sending(call, me)
+        try {
+          if (kept) parked.sending(call, me)
+        } catch (error) {
+          process.emitWarning(
+            `It cannot be recorded that the answers to ${oneLine(start.request.tool)} are sent: ${reasonOf(error)}`,
+          )
+        }
       },
       end,
+    }
+  }
+
+  /** Tries once more to remove calls that are over, so that no other program continues them. */
+  removeOver(): void {
+    const { parked, owners } = this.#store
+    for (const call of this.#over) {
+      try {
+        if (parked.end(call, owners.me)) this.#safe.forget(call)
+        this.#over.delete(call)
+      } catch {
+        return
+      }
     }
   }
 

@@ -1,8 +1,9 @@
 import { type CallToolResult, ErrorCode, McpError, RpcError } from '@jackfield/sdk'
-import type { AnswerOptions } from '@jackfield/sdk/client'
+import type { AnswerOptions, ProgressReport, Round } from '@jackfield/sdk/client'
 import type { Origins } from '../asking/index.ts'
 import type { ServerConnection } from '../connections/index.ts'
-import type { ParkedCall, Recorder, Store } from '../store/index.ts'
+import { rememberedAnswers } from '../forms/index.ts'
+import type { InboxRow, ParkedCall, Recorder, Store } from '../store/index.ts'
 import { failureFrom, oneLine, reasonOf } from '../text.ts'
 import type { BrokeredCall, CallNotice, Failure, HostEvent } from '../types/index.ts'
 import type { Parking } from './parking.ts'
@@ -11,7 +12,7 @@ import type { ParkedSecrets } from './secrets.ts'
 type Passed = Pick<BrokeredCall, 'result' | 'release'>
 
 export interface TakeUpDeps {
-  store: Pick<Store, 'inbox' | 'parked' | 'owners'>
+  store: Pick<Store, 'inbox' | 'parked' | 'owners' | 'forms'>
   parking: Parking
   safe: ParkedSecrets
   /** The server of this name, where the host has it and it is not disabled. */
@@ -24,6 +25,10 @@ export interface TakeUpDeps {
   emit(event: HostEvent): void
   /** Why a tool is out of use; undefined where it is not. */
   usable(server: string, tool: string): string | undefined
+  /** Why a call may not be made again; undefined where repeating it is safe or the person agrees. `row` is that of the call. */
+  refusalToRepeat(call: ParkedCall['request'], row: number, signal: AbortSignal): Promise<string | undefined>
+  /** The answers of a round of a call are used once more, for equal questions. */
+  reuseAnswers(call: number, round: number): void
   /** What the caller gets of the result, as policy says; `row` tells of the call. */
   passOn(
     call: ParkedCall['request'],
@@ -116,6 +121,7 @@ async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall>
     return { ...passed, denied: false, decision, activity: row.id, ...(error !== undefined && { error }) }
   }
   let failed: unknown
+  let notRepeated: string | undefined
   try {
     const connection = deps.connection(server)
     if (connection === undefined) throw new McpError('INVALID', `${server} is not among the servers here`)
@@ -123,20 +129,31 @@ async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall>
     if (connection.identity !== parked.identity) throw new McpError('INVALID', notTheSame(server))
     const outOfUse = deps.usable(server, tool)
     if (outOfUse !== undefined) throw new McpError('INVALID', `${oneLine(tool)} is out of use: ${outOfUse}`)
-    const result = await client.call(tool, args, {
+    const options = {
       signal,
       timeoutMs: deps.callTimeoutMs,
-      resume: { ...asked, answers: deps.answers(server) },
-      onRound: (next) => kept.keep(next),
+      onRound: (next: Round) => kept.keep(next),
       onAnswered: () => kept.sending(),
-      onProgress: (report) => emit({ type: 'progress', server, tool, ...report }),
+      onProgress: (report: ProgressReport) => emit({ type: 'progress', server, tool, ...report }),
+    }
+    const resume = { ...asked, answers: deps.answers(server) }
+    const result = await client.call(tool, args, { ...options, resume }).catch(async (error: unknown) => {
+      if (!isRefusal(error, store.parked.get(call), parked)) throw error
+      const rows = store.inbox.ofRound(call, round)
+      keepAnswers(rows, rememberedAnswers(parked.identity, store.forms))
+      const message = `${oneLine(server)} no longer takes the answer to ${oneLine(tool)}: ${reasonOf(error)}. The call can only be made again; what was entered is kept for it.`
+      emit({ type: 'warning', server, message })
+      notRepeated = await deps.refusalToRepeat(request, row.id, signal)
+      if (notRepeated !== undefined) throw error
+      deps.reuseAnswers(call, round)
+      return await client.call(tool, args, options)
     })
     kept.end()
     const passed = await deps.passOn(request, result, row.id, signal)
     return finish(result.isError ? 'error' : 'ok', result, undefined, passed)
   } catch (error) {
     failed = error
-    const ended = ending(error, store.parked.get(call), parked)
+    const ended = ending(error, store.parked.get(call), parked, notRepeated)
     if (ended.lost !== undefined) store.inbox.lose(call, round, ended.lost)
     if (ended.again) store.parked.leave(call, me)
     const left = kept.end() && signal.aborted
@@ -161,7 +178,37 @@ interface Ending {
   lost?: string
 }
 
-function ending(error: unknown, now: ParkedCall | undefined, before: ParkedCall): Ending {
+/** Whether the server refused the state of the round, as one that was started anew does: nothing was done with the answers. */
+function isRefusal(error: unknown, now: ParkedCall | undefined, before: ParkedCall): boolean {
+  return (
+    error instanceof RpcError &&
+    error.code === ErrorCode.InvalidParams &&
+    now?.sent === true &&
+    now.round === before.round
+  )
+}
+
+/** Keeps what the person entered, to be filled in when the call is made again. */
+function keepAnswers(rows: readonly InboxRow[], remembered: ReturnType<typeof rememberedAnswers>): void {
+  for (const { question, answer } of rows) {
+    const value = answer?.value
+    if (question.kind !== 'elicitation' || question.params.mode === 'url') continue
+    if (value === undefined || !('content' in value) || value.content === undefined) continue
+    try {
+      remembered.keep(question.params, value.content, Object.keys(value.content))
+    } catch (error) {
+      process.emitWarning(`The answers of a form could not be kept: ${reasonOf(error)}`)
+    }
+  }
+}
+
+/** `notRepeated`: why the call was not made again. */
+function ending(
+  error: unknown,
+  now: ParkedCall | undefined,
+  before: ParkedCall,
+  notRepeated?: string,
+): Ending {
   const { tool, server } = before.request
   const reason = reasonOf(error)
   const failure = failureFrom(error) ?? { code: 'PROTOCOL' as const, message: reason }
@@ -174,7 +221,8 @@ function ending(error: unknown, now: ParkedCall | undefined, before: ParkedCall)
       const text = `The call of ${tool} of ${server} ended with an error: ${reason}`
       return { outcome: 'error', text, error: failure, again: false }
     }
-    const message = `${server} no longer takes the answer: ${reason}. Call ${tool} again.`
+    const again = notRepeated === undefined ? '' : ` The call was not made again by itself: ${notRepeated}.`
+    const message = `${server} no longer takes the answer: ${reason}.${again} Call ${tool} again; what you entered is filled in then.`
     const told = { ...failure, message }
     return {
       outcome: 'expired',

@@ -1,5 +1,8 @@
 import { McpError, readJson } from '@jackfield/sdk'
+import type { Fetch } from '@jackfield/sdk/client'
+import type { ConfigEnvironment } from '../config/index.ts'
 import { isDeeper, isRecord, type JsonRecord } from '../json.ts'
+import { fetchIn } from '../network/index.ts'
 import { oneLine, reasonOf } from '../text.ts'
 import type { Registry, RegistryServer } from '../types/index.ts'
 
@@ -7,8 +10,10 @@ import type { Registry, RegistryServer } from '../types/index.ts'
 export interface RegistryOptions {
   /** Default the official registry. */
   url?: string
-  /** Default `fetch`. */
-  fetch?: typeof fetch
+  /** Default the global `fetch`, and where `env` names a proxy for an address, a request through that proxy. */
+  fetch?: Fetch
+  /** The environment with the variables that name a proxy. Default `process.env`. */
+  env?: ConfigEnvironment
   /** Milliseconds for one request. Default 15 000. */
   timeoutMs?: number
 }
@@ -25,7 +30,8 @@ const maxLevels = 64
  */
 export function createRegistry({
   url = official,
-  fetch: get = fetch,
+  env = process.env,
+  fetch: get = fetchIn(env),
   timeoutMs = 15_000,
 }: RegistryOptions = {}): Registry {
   const base = URL.parse(url)
@@ -39,7 +45,7 @@ export function createRegistry({
     let response: Response
     let text: string
     try {
-      response = await get(`${root}${path}`, {
+      response = await get(new URL(`${root}${path}`), {
         headers: { accept: 'application/json' },
         redirect: 'error',
         signal: until,

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 import { McpError } from '@jackfield/sdk'
+import type { Fetch } from '@jackfield/sdk/client'
+import type { ConfigEnvironment } from '../config/index.ts'
 import { inWords, isRecord, type JsonRecord } from '../json.ts'
+import { fetchIn } from '../network/index.ts'
 import { oneLine, reasonOf } from '../text.ts'
 
 /** A bundle that a published server is packed in. */
@@ -36,13 +39,22 @@ export function bundleIn({ name, packages }: Readonly<JsonRecord>): PublishedBun
   return { url, hash: hash.toLowerCase(), publisher: full.slice(0, full.lastIndexOf('/')) }
 }
 
+/** What requests for a bundle may be given. */
+export interface FetchBundleOptions {
+  /** Default the global `fetch`, and where `env` names a proxy for an address, a request through that proxy. */
+  fetch?: Fetch
+  /** The environment with the variables that name a proxy. Default `process.env`. */
+  env?: ConfigEnvironment
+  signal?: AbortSignal
+}
+
 /**
  * Fetches a bundle.
  * @throws McpError 'INVALID' where it is another one than was published, 'LIMIT' where it is too large
  */
 export async function fetchBundle(
   { url, hash }: Pick<PublishedBundle, 'url' | 'hash'>,
-  { fetch: get = fetch, signal }: { fetch?: typeof fetch; signal?: AbortSignal } = {},
+  { env = process.env, fetch: get = fetchIn(env), signal }: FetchBundleOptions = {},
 ): Promise<Uint8Array> {
   const place = placeIn(url)
   const soon = AbortSignal.timeout(withinMs)
@@ -76,7 +88,7 @@ function isHere({ protocol, hostname }: URL): boolean {
 }
 
 /** What a place answers, after a few redirects; none of them leads out of encryption or into this machine. */
-async function reached(place: URL, get: typeof fetch, signal: AbortSignal): Promise<Response> {
+async function reached(place: URL, get: Fetch, signal: AbortSignal): Promise<Response> {
   let at = place
   for (let hop = 0; ; hop++) {
     const response = await get(at, { redirect: 'manual', signal })

@@ -28,6 +28,8 @@ export function createRecorder(
   log: ActivityLog,
   heard: { row: (row: Activity) => void; failed: (error: unknown) => void },
 ): Recorder {
+  /** A series of failures is reported once. */
+  let isFailing = false
   const begin = (start: RowStart): number => {
     const summary = oneLine(start.summary)
     try {
@@ -49,9 +51,11 @@ export function createRecorder(
           const durationMs = Math.round(performance.now() - since)
           try {
             heard.row(log.end(id, { outcome, durationMs, detail }))
+            isFailing = false
           } catch (error) {
             // What happened has happened; its result must not be lost because the disk is full.
-            heard.failed(error)
+            if (!isFailing) heard.failed(error)
+            isFailing = true
           }
         },
       }

@@ -37,6 +37,11 @@ export interface Inbox {
    */
   answer(id: string, answer: HostAnswers[QuestionKind], by: string): void
   /**
+   * Why this host cannot continue the call that asked an open question, whose program ended; undefined where it can, or a
+   * program waits. Check it before a person fills in a form.
+   */
+  refusal(id: string): string | undefined
+  /**
    * The call that asked, where its program ended and every answer is there: `answer` begins to take it up, or this does
    * where that was left undone. Undefined while a program waits for the answer or another question of the call is open.
    */

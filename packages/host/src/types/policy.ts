@@ -63,7 +63,7 @@ export interface Decision {
   /**
    * The rule that decided; `default` when none matched, `remembered:<scope>` for an earlier answer, `typed` for a call
    * that the person wrote themselves, `label` where private data would flow out, `quarantine` for a tool that is out
-   * of use.
+   * of use, `repeat` for a call that would be made again because its server no longer continues it.
    */
   rule: string
   /** Where the rule stands or who gave the answer: a file with its place, `the person`, `Jackfield`. */

@@ -69,7 +69,13 @@ export function fakeHost(runs: Runs): FakeHost {
     },
     consents: { list: () => [], needed: async () => undefined, allow: refuse, forget: refuse },
     attach: refuse,
-    inbox: { list: () => [], get: () => undefined, answer: refuse, resumed: () => undefined },
+    inbox: {
+      list: () => [],
+      get: () => undefined,
+      answer: refuse,
+      refusal: () => undefined,
+      resumed: () => undefined,
+    },
     gateway: { open: refuse },
     roots: {
       list: async () => [],

@@ -139,21 +139,77 @@ describe('a call whose program ended while the person thought', () => {
     first.call('s__book', {}, cli)
     const [id = ''] = await open(first)
     await first.close()
-    const second = await host()
+    const approval = () => ({ verdict: 'deny' as const, reason: 'once is enough' })
+    const second = await host({ surface: person({ elicitation: () => undefined, approval }) })
     second.inbox.answer(id, seat('1A'), 'me')
     const call = await resumed(second, id)
     expect(call.error).toMatchObject({
       code: -32602,
-      message: expect.stringContaining('no longer takes the answer'),
+      message: expect.stringMatching(/no longer takes the answer: .*the person said no: once is enough/),
     })
     expect(second.inbox.get(id)).toMatchObject({
       state: 'lost',
       reason: expect.stringContaining('The requestState is expired'),
     })
-    expect(second.activity().at(-2)).toMatchObject({ kind: 'call', outcome: 'expired' })
+    expect(second.activity({ kind: 'call' }).at(-1)).toMatchObject({ outcome: 'expired' })
     expect(server.calls).toHaveLength(2)
     expect(second.inbox.resumed(id)).toBeDefined()
     expect((await host()).inbox.resumed(id)).toBeUndefined()
+  })
+
+  it('is made again once the person agrees, with the answers to equal questions; others are asked, with what was entered', async () => {
+    const fields = { seat: { type: 'string' as const }, meal: { type: 'string' as const } }
+    const longer = {
+      message: 'Which meal?',
+      requestedSchema: { type: 'object' as const, properties: fields },
+    }
+    const { server, host } = await world(({ inputResponses }, nth) => {
+      if (nth === 1) return asksBack({ q: question() }, 'old')
+      if (nth === 2) return { code: -32602, message: 'The requestState is from before a restart' }
+      if (nth === 3) return asksBack({ q: question() }, 'new')
+      if (nth === 4) return asksBack({ r: { method: 'elicitation/create', params: longer } }, 'newer')
+      return text(inputResponses)
+    })
+    const first = await host()
+    first.call('s__book', { from: 'Oslo' }, cli)
+    const [id = ''] = await open(first)
+    await first.close()
+    const surface = person({
+      approval: () => ({ verdict: 'allow' }),
+      elicitation: ({ remembered = {} }) => ({ action: 'accept', content: { ...remembered, meal: 'soup' } }),
+    })
+    const second = await host({ surface })
+    second.inbox.answer(id, seat('1A'), 'me')
+    expect(returned(await resumed(second, id))).toEqual({
+      r: { action: 'accept', content: { seat: '1A', meal: 'soup' } },
+    })
+    expect(surface.asked.map(({ kind }) => kind)).toEqual(['approval', 'elicitation'])
+    expect(surface.asked[0]).toMatchObject({
+      decision: { verdict: 'ask', rule: 'repeat' },
+      arguments: { from: 'Oslo' },
+    })
+    expect(server.calls.map(({ requestState, inputResponses }) => [requestState, inputResponses])).toEqual([
+      [undefined, undefined],
+      ['old', { q: seat('1A') }],
+      [undefined, undefined],
+      ['new', { q: seat('1A') }],
+      ['newer', { r: { action: 'accept', content: { seat: '1A', meal: 'soup' } } }],
+    ])
+    expect(second.inbox.list()).toEqual([])
+  })
+
+  it('is not made again where a rule forbids it by now', async () => {
+    const { server, host } = await world((_, nth) =>
+      nth === 1 ? asksBack({ q: question() }, 'old') : { code: -32602, message: 'unknown state' },
+    )
+    const first = await host()
+    first.call('s__book', {}, cli)
+    const [id = ''] = await open(first)
+    await first.close()
+    const second = await host({ rules: [{ id: 'none', verdict: 'deny' }] })
+    second.inbox.answer(id, seat('1A'), 'me')
+    expect((await resumed(second, id)).error?.message).toContain('rule "none" forbids it')
+    expect(server.calls).toHaveLength(2)
   })
 
   it('ends with the error of the tool where the server has one of its own', async () => {
