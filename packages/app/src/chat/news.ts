@@ -78,7 +78,8 @@ export function createNews(state: NewsSource, tell: (text: string) => void): New
         tell(`Signed in to ${oneLine(event.server)}.`)
       const text = notice(event)
       if (text === undefined) return
-      if (event.type === 'log' && event.level === 'warning') warnings.show(event.server, text)
+      const isWarning = event.type === 'warning' || (event.type === 'log' && event.level === 'warning')
+      if (isWarning) warnings.show(event.server, text)
       else tell(text)
     },
     end() {

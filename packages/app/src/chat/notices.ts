@@ -18,6 +18,8 @@ export function notice(event: HostEvent): string | undefined {
     }
     case 'sampling':
       return `${oneLine(event.server)} asked for a model's answer: the built-in planner (${oneLine(event.model)}) gave it, without network or cost`
+    case 'warning':
+      return `${oneLine(event.server)}: ${oneLine(event.message)}`
     case 'resource-updated':
       return `${oneLine(event.server)}: ${oneLine(event.uri)} changed`
     case 'log': {

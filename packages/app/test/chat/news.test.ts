@@ -48,6 +48,13 @@ describe('what happens beside a conversation', () => {
     ])
   })
 
+  test('shows a warning of the host about a server, once', () => {
+    const { told, news } = listening()
+    for (let n = 0; n < 2; n++)
+      news.hear({ type: 'warning', server: 'shop', message: 'Your answer cannot be recorded\u001b[2J' })
+    expect(told).toEqual(['shop: Your answer cannot be recorded'])
+  })
+
   test('shows a repeated warning of a server once, and at the end how often it came', () => {
     const { told, news } = listening()
     const warn = (server: string, data: string, level = 'warning'): void =>
