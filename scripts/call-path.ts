@@ -48,9 +48,8 @@ async function pathOf(call: () => Promise<unknown>): Promise<Path> {
   let files = 0
   for (const { url, functions } of result) {
     if (!url.startsWith('file:') || !fileURLToPath(url).startsWith(sources)) continue
-    const run = functions.filter(({ functionName, ranges }, at) => {
-      return (ranges[0]?.count ?? 0) > 0 && !(at === 0 && functionName === '')
-    })
+    // The function that begins with the file is the module itself.
+    const run = functions.filter(({ ranges: [range] }) => range && range.count > 0 && range.startOffset > 0)
     if (run.length === 0) continue
     files++
     const file = fileURLToPath(url).slice(sources.length)

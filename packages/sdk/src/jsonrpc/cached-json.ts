@@ -1,4 +1,4 @@
-import type { JsonObject, JsonRpcResponse } from './message.ts'
+import type { JsonRpcResponse } from './message.ts'
 
 /** Shorter lists are serialized as fast as they are looked up. */
 const minLength = 8
@@ -48,11 +48,15 @@ function splitAtCachedLists<T>(
   response: JsonRpcResponse,
   write: (entry: CacheEntry, list: readonly unknown[]) => T,
 ): (T | string)[] | undefined {
-  if (!('result' in response) || !hasCachedList(response.result)) return undefined
+  if (!('result' in response)) return undefined
+  const { result } = response
+  let hasList = false
+  for (const name in result) hasList ||= cacheEntry(result[name]) !== undefined
+  if (!hasList) return undefined
   const parts: (T | string)[] = []
   let text = `{"jsonrpc":"2.0","id":${JSON.stringify(response.id)},"result":{`
   let separator = ''
-  for (const [name, value] of Object.entries(response.result)) {
+  for (const [name, value] of Object.entries(result)) {
     const entry = cacheEntry(value)
     const json = entry === undefined ? JSON.stringify(value) : ''
     if (json === undefined) continue
@@ -65,11 +69,6 @@ function splitAtCachedLists<T>(
   }
   parts.push(`${text}}}`)
   return parts
-}
-
-function hasCachedList(result: JsonObject): boolean {
-  for (const name in result) if (cacheEntry(result[name]) !== undefined) return true
-  return false
 }
 
 function cacheEntry(value: unknown): CacheEntry | undefined {

@@ -12,24 +12,11 @@ export function countColons(text: string): number {
 /** How many members all objects in a parsed value have; infinite if a number in it is too large for a double. */
 export function countMembers(value: unknown): number {
   if (typeof value === 'number') return Number.isFinite(value) ? 0 : Number.POSITIVE_INFINITY
-  let count = 0
-  if (Array.isArray(value)) {
-    for (const one of value) if (isCountable(one)) count += countMembers(one)
-  } else if (isRecord(value)) {
-    for (const name in value) {
-      const one = value[name]
-      count += isCountable(one) ? 1 + countMembers(one) : 1
-    }
-  }
+  if (typeof value !== 'object' || value === null) return 0
+  const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+  let count = Array.isArray(value) ? 0 : members.length
+  for (const member of members) count += countMembers(member)
   return count
-}
-
-function isCountable(value: unknown): boolean {
-  return typeof value === 'object' || typeof value === 'number'
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }
 
 /** The first duplicate key in any object of valid JSON, or undefined. `JSON.parse` keeps the last and by ECMA-262 reports none. */
@@ -90,12 +77,11 @@ const separators = /[\s:,]*/y
  */
 export function readJson(text: string): ReturnType<typeof JSON.parse> {
   const value: unknown = JSON.parse(text)
-  return hasBackslashKey(text, value) ? exactJson(text) : value
+  return text.includes('\\') && hasBackslashKey(value) ? exactJson(text) : value
 }
 
 /** Whether an object in a parsed value has a key with a backslash; every misread key has one. */
-function hasBackslashKey(text: string, value: unknown): boolean {
-  if (!text.includes('\\')) return false
+function hasBackslashKey(value: unknown): boolean {
   const left = [value]
   for (let one = left.pop(); one !== undefined; one = left.pop()) {
     if (!isObject(one)) continue

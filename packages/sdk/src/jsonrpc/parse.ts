@@ -15,7 +15,12 @@ export function parseJson(text: string, options?: { depth?: number }): unknown {
   const depth = options?.depth ?? maxDepth
   const colonCount = countColons(text)
   if (mayNest(text, depth, colonCount) && nestsDeeper(text, depth)) throw tooDeep(depth)
-  const value = parseExact(text)
+  let value: unknown
+  try {
+    value = readJson(text)
+  } catch {
+    throw new RpcError(ErrorCode.ParseError, 'Parse error: not valid JSON')
+  }
   const count = countMembers(value)
   if (count === Number.POSITIVE_INFINITY) throw tooLarge()
   // If every colon belongs to a member, no key was lost, and the text needs no second pass.
@@ -23,14 +28,6 @@ export function parseJson(text: string, options?: { depth?: number }): unknown {
   if (duplicate !== undefined)
     throw new RpcError(ErrorCode.ParseError, `Parse error: duplicate key ${quoted(duplicate)}`)
   return value
-}
-
-function parseExact(text: string): unknown {
-  try {
-    return readJson(text)
-  } catch {
-    throw new RpcError(ErrorCode.ParseError, 'Parse error: not valid JSON')
-  }
 }
 
 function quoted(key: string): string {
@@ -120,19 +117,11 @@ export function classify(value: unknown): Classified {
 }
 
 /** Names and URIs must be well-formed Unicode: many readers replace a lone surrogate, which makes another name. */
-function hasWellFormedNames(method: string, params: Record<string, unknown> | undefined): boolean {
-  if (!method.isWellFormed()) return false
-  if (params === undefined) return true
+function hasWellFormedNames(method: string, params: Record<string, unknown> = {}): boolean {
   const { name, uri, ref } = params
-  return (
-    isWellFormed(name) &&
-    isWellFormed(uri) &&
-    (!isObject(ref) || (isWellFormed(ref['name']) && isWellFormed(ref['uri'])))
-  )
-}
-
-function isWellFormed(value: unknown): boolean {
-  return typeof value !== 'string' || value.isWellFormed()
+  const names = isObject(ref) ? [method, name, uri, ref['name'], ref['uri']] : [method, name, uri]
+  for (const one of names) if (typeof one === 'string' && !one.isWellFormed()) return false
+  return true
 }
 
 function classifyResponse(value: Record<string, unknown>, id: RequestId | undefined): Classified {

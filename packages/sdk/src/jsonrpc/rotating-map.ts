@@ -51,28 +51,9 @@ export class RotatingMap<K, V> {
   }
 }
 
-/** A set for members with short lives; see `RotatingMap`. */
-export class RotatingSet<T> {
-  readonly #members = new RotatingMap<T, T>()
-
-  get size(): number {
-    return this.#members.size
-  }
-
+/** A set for members with short lives; see `RotatingMap`. Each member is its own key. */
+export class RotatingSet<T> extends RotatingMap<T, T> {
   add(member: T): void {
-    this.#members.set(member, member)
-  }
-
-  delete(member: T): boolean {
-    return this.#members.delete(member)
-  }
-
-  clear(): void {
-    this.#members.clear()
-  }
-
-  /** The members, oldest first. */
-  values(): T[] {
-    return this.#members.values()
+    this.set(member, member)
   }
 }

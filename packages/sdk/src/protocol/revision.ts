@@ -1,7 +1,9 @@
-import type { RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, type RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcErrorObject } from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
 import type { Implementation } from './definitions.ts'
-import { type MethodRow, type ProtocolVersion, protocolVersions, type ServerNotification } from './methods.ts'
+import { MetaKey } from './meta.ts'
+import { methodRow, type ProtocolVersion, protocolVersions, type ServerNotification } from './methods.ts'
 import type { InputRequests, Question } from './server-requests.ts'
 
 /** How the messages of one revision differ from those of others. */
@@ -11,8 +13,6 @@ export interface Revision {
   readonly era: 'session' | 'stateless'
   /** Whether a client may send JSON-RPC batches. */
   readonly batches: boolean
-  /** The row of a client method, or undefined if this revision does not have it. */
-  method(name: string): MethodRow | undefined
   /** Encodes a complete result: only the fields and content types of this revision. */
   result(method: string, result: JsonObject, server: Implementation): JsonObject
   /** Encodes an `input_required` result. */
@@ -82,8 +82,75 @@ export function isProtocolVersion(version: string): version is ProtocolVersion {
   return (protocolVersions as readonly string[]).includes(version)
 }
 
-/** The era of a version string; undefined if it was never published. */
-export function eraOf(version: string): Revision['era'] | undefined {
-  if (version === latest) return 'stateless'
-  return isProtocolVersion(version) ? 'session' : undefined
+/** The wire form of an error with another code. */
+export function withCode(error: RpcError, code: number): ReturnType<RpcError['toObject']> {
+  return { ...error.toObject(), code }
+}
+
+/** The revision without sessions. */
+export const stateless: Revision = {
+  version: latest,
+  era: 'stateless',
+  batches: false,
+  result(method, result, server) {
+    const wire: JsonObject = {
+      ...result,
+      resultType: 'complete',
+      _meta: withServerInfo(result['_meta'], server),
+    }
+    if (methodRow(method, latest)?.cacheable === true) {
+      wire['ttlMs'] = result['ttlMs'] ?? 0
+      wire['cacheScope'] = result['cacheScope'] ?? 'private'
+    }
+    return wire
+  },
+  inputRequired(requests, state, server) {
+    const wire: JsonObject = { resultType: 'input_required', _meta: withServerInfo(undefined, server) }
+    if (Object.keys(requests).length > 0) wire['inputRequests'] = withoutElicitationIds(requests)
+    if (state !== undefined) wire['requestState'] = state
+    return wire
+  },
+  extended: (resultType, result, server) => ({
+    ...result,
+    resultType,
+    _meta: withServerInfo(result['_meta'], server),
+  }),
+  error: (error) => {
+    const code =
+      replacedCodes.get(error.code) ?? (isUndefined(error.code) ? ErrorCode.InternalError : error.code)
+    return code === error.code ? error.toObject() : withCode(error, code)
+  },
+  notification: ({ method, params }) =>
+    method === 'notifications/elicitation/complete' ? undefined : { method, params },
+  question: ({ params }) => ({ ...params }),
+}
+
+/** Codes of earlier revisions and their replacements. */
+const replacedCodes: ReadonlyMap<number, number> = new Map([
+  [ErrorCode.ResourceNotFound, ErrorCode.InvalidParams],
+  [ErrorCode.UrlElicitationRequired, ErrorCode.InvalidRequest],
+])
+
+const definedCodes: ReadonlySet<number> = new Set([
+  ErrorCode.HeaderMismatch,
+  ErrorCode.MissingRequiredClientCapability,
+  ErrorCode.UnsupportedProtocolVersion,
+])
+
+/** Whether a code is in the range reserved for the specification and undefined there. */
+function isUndefined(code: number): boolean {
+  return code >= -32099 && code <= -32020 && !definedCodes.has(code)
+}
+
+function withoutElicitationIds(requests: InputRequests): JsonObject {
+  const known = Object.entries(requests).map(([key, { method, params }]): [string, unknown] => {
+    if (!('elicitationId' in params)) return [key, { method, params }]
+    const { elicitationId: _id, ...rest } = params
+    return [key, { method, params: rest }]
+  })
+  return Object.fromEntries(known)
+}
+
+function withServerInfo(meta: unknown, server: Implementation): JsonObject {
+  return isObject(meta) ? { ...meta, [MetaKey.serverInfo]: server } : { [MetaKey.serverInfo]: server }
 }

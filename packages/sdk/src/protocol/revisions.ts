@@ -2,10 +2,9 @@ import { cacheJson, hasCachedJson } from '../jsonrpc/cached-json.ts'
 import { ErrorCode } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { describeValue, isObject } from '../jsonrpc/parse.ts'
-import { methodRow, type ProtocolVersion } from './methods.ts'
-import { type Revision, supports } from './revision.ts'
+import type { ProtocolVersion } from './methods.ts'
+import { type Revision, stateless, supports, withCode } from './revision.ts'
 import type { Question } from './server-requests.ts'
-import { stateless, withCode } from './stateless-revision.ts'
 
 /** An object of the protocol with members that later revisions added. */
 export type ProtocolObject =
@@ -75,7 +74,6 @@ export function sessionRevision(version: ProtocolVersion): Revision {
     version,
     era: 'session',
     batches: supports(version, 'batches'),
-    method: (name) => methodRow(name, version),
     result(method, result) {
       const { ttlMs: _ttlMs, cacheScope: _cacheScope, ...known } = result
       return encoders[method]?.(known) ?? known

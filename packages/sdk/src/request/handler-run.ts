@@ -20,13 +20,11 @@ const nothingCarried: Carried = { state: undefined, answers: {} }
  * Runs a handler, as often as its input strategy needs, until there is an outcome. The handler's return races
  * `HandlerRun.ended`: where a question ends the run, what the handler still returns is ignored.
  * @param finish makes the complete result from what the handler returned
- * @param onOver called once, before the outcome is returned or the error is thrown
  */
 export async function runToOutcome<T>(
   exchange: Exchange,
   run: (handlerRun: LazyHandlerRun) => T | InputRequired | Promise<T | InputRequired>,
   finish: (value: T) => JsonObject | Promise<JsonObject>,
-  onOver: () => void = () => {},
 ): Promise<Outcome> {
   const { params, inputStrategy, limits } = exchange
   try {
@@ -37,8 +35,9 @@ export async function runToOutcome<T>(
       // A handler that waits for the signal's `abort` event would wait forever.
       if (exchange.signal.aborted) throw notRun()
       const lazy = new HandlerRunOnDemand(exchange, handlerRun, carried)
-      const raced = lazy.race(run)
-      const end = raced instanceof Promise ? await raced : raced
+      const returned = run(lazy)
+      // A handler that is not asynchronous, and did not ask, has nothing to race.
+      const end = lazy.isUsed || isThenable(returned) ? await lazy.race(returned) : returned
       if (end instanceof EndedEarly) return end.outcome
       if (!(end instanceof InputRequired)) {
         const result = finish(end)
@@ -54,8 +53,6 @@ export async function runToOutcome<T>(
     }
   } catch (error) {
     throw readableError(error)
-  } finally {
-    onOver()
   }
 }
 
@@ -73,40 +70,37 @@ class EndedEarly {
 
 class HandlerRunOnDemand implements LazyHandlerRun {
   readonly carried: Carried
+  opened: HandlerRun | undefined
+  /** Whether the run was begun or failed. */
+  isUsed: boolean
   readonly #exchange: Exchange
-  #handlerRun: HandlerRun | undefined
   #failure: { readonly error: unknown } | undefined
   #settle: { resolve(end: EndedEarly): void; reject(error: unknown): void } | undefined
 
   constructor(exchange: Exchange, handlerRun: HandlerRun | undefined, carried: Carried) {
     this.#exchange = exchange
-    this.#handlerRun = handlerRun
+    this.opened = handlerRun
+    this.isUsed = handlerRun !== undefined
     this.carried = carried
   }
 
-  get opened(): HandlerRun | undefined {
-    return this.#handlerRun
-  }
-
   get(): HandlerRun {
-    if (this.#handlerRun === undefined) {
-      this.#handlerRun = this.#exchange.inputStrategy.begin(this.#exchange)
+    if (this.opened === undefined) {
+      this.isUsed = true
+      this.opened = this.#exchange.inputStrategy.begin(this.#exchange)
       this.#follow()
     }
-    return this.#handlerRun
+    return this.opened
   }
 
   fail(error: unknown): void {
+    this.isUsed = true
     this.#failure ??= { error }
     this.#settle?.reject(error)
   }
 
-  /** Runs the handler until it returns, or the handler run ends. */
-  race<T>(run: (handlerRun: LazyHandlerRun) => T | Promise<T>): T | Promise<T | EndedEarly> {
-    const returned = run(this)
-    // Nothing to race: a handler that is not asynchronous, and did not ask.
-    if (this.#handlerRun === undefined && this.#failure === undefined && !isThenable(returned))
-      return returned
+  /** Waits until the handler returns, or the handler run ends. */
+  race<T>(returned: T | Promise<T>): Promise<T | EndedEarly> {
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject }
       if (this.#failure !== undefined) reject(this.#failure.error)
@@ -118,10 +112,10 @@ class HandlerRunOnDemand implements LazyHandlerRun {
   #follow(): void {
     const settle = this.#settle
     if (settle === undefined) return
-    this.#handlerRun?.ended.then((outcome) => settle.resolve(new EndedEarly(outcome)), settle.reject)
+    this.opened?.ended.then((outcome) => settle.resolve(new EndedEarly(outcome)), settle.reject)
   }
 }
 
-function isThenable(value: unknown): boolean {
+function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }

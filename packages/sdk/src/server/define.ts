@@ -16,7 +16,7 @@ import type {
 } from './definitions.ts'
 import { type Extension, ExtensionMethods } from './extension.ts'
 import { logOf } from './handler-context.ts'
-import { handlersOf } from './handlers.ts'
+import { handlersOf, type Parts } from './handlers.ts'
 import { type ListName, Registry } from './registry.ts'
 import type {
   AnyPrompt,
@@ -61,12 +61,11 @@ export function defineServer<
   addDefinitionsOf(extensions, registry)
   const changes = createChanges()
   const report = reporter(options)
-  let capabilities = capabilitiesOf(registry, options)
   /** Whether a client received the capabilities, which are fixed for its connection. */
   let declared = false
 
   const notify = (lists: readonly ListName[]): void => {
-    capabilities = capabilitiesOf(registry, options)
+    parts.capabilities = capabilitiesOf(registry, options)
     for (const type of lists) changes.publish({ type })
   }
   const added = new ExtensionMethods(extensions)
@@ -74,21 +73,22 @@ export function defineServer<
     declared = true
     return Object.assign(
       {},
-      capabilities,
+      parts.capabilities,
       ...extensions.map((extension) => extension.capabilities?.(version, caller)),
     )
   }
-  const handlers = handlersOf({
+  const parts: Parts = {
     registry,
     changes,
-    capabilities: () => capabilities,
+    capabilities: capabilitiesOf(registry, options),
     capabilitiesOn,
     added,
     instructions,
     report,
     pageSize,
     hints: { ttlMs: cache?.ttlMs ?? 0, cacheScope: cache?.cacheScope ?? 'private' },
-  })
+  }
+  const handlers = handlersOf(parts)
   const layers = [...(options.use ?? []), ...extensions.flatMap(({ use }) => use ?? [])]
   const rejecting: typeof handlers = async (exchange) => handlers(exchange)
   const serve =
@@ -99,16 +99,19 @@ export function defineServer<
           rejecting,
         )
   const handle: Server['handle'] = (exchange) => {
-    const { method, params, peer, limits } = exchange
-    const refused = missingScopesError(scopesFor(registry, method, params, limits.uriChars), peer)
-    return refused === undefined ? serve(exchange) : Promise.reject(refused)
+    if (registry.scopes.length > 0) {
+      const { method, params, peer, limits } = exchange
+      const refused = missingScopesError(scopesFor(registry, method, params, limits.uriChars), peer)
+      if (refused !== undefined) return Promise.reject(refused)
+    }
+    return serve(exchange)
   }
 
   const server: Server<{ tools: T; resources: R; prompts: P }> = Object.freeze({
     info: infoOf(options),
     instructions,
     get capabilities() {
-      return capabilities
+      return parts.capabilities
     },
     capabilitiesOn,
     method: (name: string, version: ProtocolVersion) => methodRow(name, version) ?? added.row(name, version),

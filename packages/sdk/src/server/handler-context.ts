@@ -261,18 +261,21 @@ function loggable(data: unknown): unknown {
  * Runs a handler until there is an outcome, with a new context for each run.
  * @param finish makes the complete result from what the handler returned
  */
-export function runHandler(
+export async function runHandler(
   exchange: Exchange,
   handler: (ctx: Context) => unknown,
   finish: (returned: unknown) => JsonObject | Promise<JsonObject>,
 ): Promise<Outcome> {
   const progressAndLogs = new ProgressAndLogs(exchange)
-  return runToOutcome<unknown>(
-    exchange,
-    (handlerRun) => handler(new HandlerContext(exchange, handlerRun, progressAndLogs)),
-    finish,
-    () => progressAndLogs.close(),
-  )
+  try {
+    return await runToOutcome<unknown>(
+      exchange,
+      (handlerRun) => handler(new HandlerContext(exchange, handlerRun, progressAndLogs)),
+      finish,
+    )
+  } finally {
+    progressAndLogs.close()
+  }
 }
 
 /** Rethrows an error; the message of a `ToolError` outside of tools becomes that of a JSON-RPC error. */

@@ -1,7 +1,7 @@
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { CacheHints, Resource, ServerCapabilities } from '../protocol/definitions.ts'
-import { methods, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
+import { methodRow, methods, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import type { Changes } from '../request/changes.ts'
 import { fromBase64Url, toBase64Url, utf8 } from '../request/encoding.ts'
 import { allows, type Caller, type Exchange, type Outcome, type Peer } from '../request/exchange.ts'
@@ -12,7 +12,7 @@ import { clipped, HandlerContext, invalidParams, ProgressAndLogs, shownToPeer } 
 import type { Registry } from './registry.ts'
 import { readResource } from './resource.ts'
 import { listen } from './subscriptions.ts'
-import type { Report } from './tool.ts'
+import { callTool, type Report } from './tool.ts'
 import { scopesOfUri, visible } from './visibility.ts'
 
 const cursorPrefix = 'from:'
@@ -56,8 +56,8 @@ function positionOf(cursor: unknown, length: number, maxChars: number): number {
 export interface Parts {
   registry: Registry
   changes: Changes
-  /** Read at every request: definitions can change. */
-  capabilities: () => ServerCapabilities
+  /** Replaced when definitions change. */
+  capabilities: ServerCapabilities
   capabilitiesOn: (version: ProtocolVersion, caller?: Caller) => ServerCapabilities
   /** Methods that extensions add. */
   added: ExtensionMethods
@@ -74,8 +74,7 @@ type Handler = (exchange: Exchange) => Promise<Outcome>
  * it returns a promise.
  */
 export function handlersOf(parts: Parts): Handler {
-  const { registry, changes, capabilities, capabilitiesOn, added, instructions, report, pageSize, hints } =
-    parts
+  const { registry, changes, capabilitiesOn, added, instructions, report, pageSize, hints } = parts
   /** A list that depends on the caller must not be shared between callers. */
   const hintsOf = (scoped: boolean): CacheHints => (scoped ? { ...hints, cacheScope: 'private' } : hints)
   const list = (name: string, kind: 'tools' | 'templates' | 'prompts'): Handler => {
@@ -96,7 +95,7 @@ export function handlersOf(parts: Parts): Handler {
       },
     }),
     'tools/list': list('tools', 'tools'),
-    'tools/call': (exchange) => named(registry.tools, exchange, 'tool').call(exchange, report),
+    'tools/call': (exchange) => callTool(named(registry.tools, exchange, 'tool'), exchange, report),
     'resources/list': async (exchange) => {
       const scoped = registry.isScoped('resources') || registry.isScoped('templates')
       const rows = await resourcesOf(registry, exchange)
@@ -111,7 +110,7 @@ export function handlersOf(parts: Parts): Handler {
       return complete(registry, exchange, report)
     },
     'subscriptions/listen': (exchange) =>
-      listen(changes, capabilities(), exchange, (uri) =>
+      listen(changes, parts.capabilities, exchange, (uri) =>
         allows(exchange.peer, scopesOfUri(registry, uri, exchange.limits.uriChars)),
       ),
   }
@@ -123,9 +122,9 @@ export function handlersOf(parts: Parts): Handler {
     ]),
   )
   return (exchange) => {
-    const found = exchange.peer.revision.method(exchange.method) && handlers.get(exchange.method)
+    const found = methodRow(exchange.method, exchange.peer.revision.version) && handlers.get(exchange.method)
     if (found === undefined) return serveAdded(added, exchange)
-    if (found.capability !== undefined && capabilities()[found.capability] === undefined) {
+    if (found.capability !== undefined && parts.capabilities[found.capability] === undefined) {
       throw notFound(exchange.method)
     }
     return found.handler(exchange)

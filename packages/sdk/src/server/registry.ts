@@ -9,7 +9,7 @@ import { promptEntry } from './prompt.ts'
 import { resourceEntry, templateEntry } from './resource.ts'
 import type { Prepared } from './schema.ts'
 import type { Definitions } from './server.ts'
-import { type Report, toolEntry } from './tool.ts'
+import { toolEntry } from './tool.ts'
 import type { UriTemplate } from './uri-template.ts'
 
 /** A list of definitions. */
@@ -34,10 +34,11 @@ export class Registry {
   readonly prompts: Map<string, PromptEntry> = new Map()
   /** The lists this server has, empty ones included. */
   readonly offered: Set<ListName> = new Set()
+  /** All scopes that definitions require. */
+  scopes: readonly string[] = []
   #byUri: ReadonlyMap<string, ResourceEntry> = new Map()
   #byTemplate: ReadonlyMap<string, TemplateEntry> = new Map()
   #rows: Rows | undefined
-  #scopes: readonly string[] = []
 
   /**
    * Adds or replaces definitions, all or none, and returns the lists that changed.
@@ -110,14 +111,9 @@ export class Registry {
     )
   }
 
-  /** All scopes that definitions require. */
-  get scopes(): readonly string[] {
-    return this.#scopes
-  }
-
   /** Whether a list depends on the caller's scopes. */
   isScoped(list: keyof Rows): boolean {
-    return this.#scopes.length > 0 && [...this[list].values()].some(({ scopes }) => scopes.length > 0)
+    return this.scopes.length > 0 && [...this[list].values()].some(({ scopes }) => scopes.length > 0)
   }
 
   get rows(): Rows {
@@ -135,7 +131,7 @@ export class Registry {
     const entries = [this.tools, this.resources, this.templates, this.prompts].flatMap((all) => [
       ...all.values(),
     ])
-    this.#scopes = [...new Set(entries.flatMap(({ scopes }) => scopes))]
+    this.scopes = [...new Set(entries.flatMap(({ scopes }) => scopes))]
     this.#byUri = new Map(Array.from(this.resources.values(), (entry) => [entry.listed.uri, entry]))
     this.#byTemplate = new Map(
       Array.from(this.templates.values(), (entry) => [entry.listed.uriTemplate, entry]),
@@ -180,9 +176,7 @@ export interface ToolEntry {
   readonly scopes: readonly string[]
   readonly input: Prepared | undefined
   readonly output: Prepared | undefined
-  readonly run: (args: unknown, ctx: Context) => unknown
-  /** Serves a call of it. */
-  readonly call: (exchange: Exchange, report: Report) => Promise<Outcome>
+  readonly handler: { run(args: unknown, ctx: Context): unknown }
   /** Whether a call of it runs as a task. */
   readonly task: 'optional' | 'required' | undefined
   /** Its row in `tools/list`. */

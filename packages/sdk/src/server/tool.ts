@@ -6,7 +6,6 @@ import type { Tool } from '../protocol/definitions.ts'
 import { headerPlan } from '../protocol/headers.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import { faultOfContent, requireSerializable, requireSerializableBlock, withJsonPath } from './content.ts'
-import type { Context } from './context.ts'
 import {
   attempt,
   invalid,
@@ -35,7 +34,7 @@ export async function callTool(tool: ToolEntry, exchange: Exchange, report: Repo
     if (!checked.ok) return failed(`Invalid arguments for "${name}": ${checked.why}`)
     return await runHandler(
       exchange,
-      (ctx) => tool.run(checked.value, ctx),
+      (ctx) => tool.handler.run(checked.value, ctx),
       (returned) => resultOf(tool, returned, report),
     )
   } catch (thrown) {
@@ -55,6 +54,7 @@ const noInput: Pick<Prepared, 'check'> = {
 /** The wire result of what a tool returned; its structured content satisfies the output schema. */
 function resultOf(tool: ToolEntry, returned: unknown, report: Report): JsonObject | Promise<JsonObject> {
   const { output } = tool
+  if (output === undefined && typeof returned === 'string') return { content: [blockOf(returned)] }
   if (Reply.is(returned) && (output === undefined || returned.isError)) {
     return replyResult(returned, returned.structured)
   }
@@ -101,7 +101,6 @@ function replyResult(reply: Reply, structured: unknown): JsonObject {
 
 function contentOf(tool: ToolEntry, returned: unknown): ContentBlock[] {
   if (returned === undefined) return []
-  if (typeof returned === 'string') return [{ type: 'text', text: returned }]
   if (typeof returned !== 'object' || returned === null) {
     const what = returned === null ? 'null' : `${String(returned)} (${kindOf(returned)})`
     throw new TypeError(
@@ -170,14 +169,13 @@ export function toolEntry(name: string, value: AnyTool): ToolEntry {
   const output = value.output === undefined ? undefined : prepareFor(what, value.output, 'output')
   const inputSchema = input === undefined ? noArguments : objectSchema(what, input.json)
   const headers = attempt(what, 'input', () => headerPlan(inputSchema))
-  // Declared as a method, whose parameters are bivariant: the arguments were validated against `input`.
-  const handler: { run(args: unknown, ctx: Context): unknown } = value
-  const entry: ToolEntry = {
+  return {
     name,
     scopes: scopesOf(what, value.scopes),
     input,
     output,
-    run: (args, ctx) => handler.run(args, ctx),
+    // Its `run` is a method, whose parameters are bivariant: the arguments are validated against `input`.
+    handler: value,
     task: value.task,
     listed: {
       name,
@@ -187,9 +185,7 @@ export function toolEntry(name: string, value: AnyTool): ToolEntry {
       ...(value.annotations === undefined ? {} : { annotations: value.annotations }),
     },
     headers: headers.length === 0 ? undefined : headers,
-    call: (exchange, report) => callTool(entry, exchange, report),
   }
-  return entry
 }
 
 const noArguments: Tool['inputSchema'] = { type: 'object', additionalProperties: false }

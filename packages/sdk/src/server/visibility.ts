@@ -73,7 +73,7 @@ export function scopesFor(
   params: Readonly<JsonObject> | undefined,
   uriChars?: number,
 ): readonly string[] {
-  if (registry.scopes.length === 0 || params === undefined) return none
+  if (params === undefined) return none
   switch (method) {
     case 'tools/call':
       return byName(registry.tools, params['name'])

@@ -11,8 +11,8 @@ import type {
 import { isObject } from '../../jsonrpc/parse.ts'
 import { type PeerMeta, readPeerMeta } from '../../protocol/meta.ts'
 import { type MethodRow, protocolVersions, type ServerNotification } from '../../protocol/methods.ts'
-import { eraOf, type Revision } from '../../protocol/revision.ts'
-import { stateless } from '../../protocol/stateless-revision.ts'
+import { type Revision, stateless } from '../../protocol/revision.ts'
+import { revisionOf } from '../../protocol/revisions.ts'
 import type {
   Caller,
   ClientSession,
@@ -61,11 +61,15 @@ export class ServedRequest {
     this.method = request.method
     this.peer = peer
     this.#outlet = outlet
-    this.exchange = new ServedExchange(this, request.params ?? {}, inputStrategy, outlet, limits, session)
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal
+    this.exchange = exchangeOf(
+      this,
+      request.params ?? {},
+      this.#controller.signal,
+      inputStrategy,
+      outlet,
+      limits,
+      session,
+    )
   }
 
   notify(notification: ServerNotification): void {
@@ -89,7 +93,7 @@ export class ServedRequest {
    * The response of the server, or undefined if the request was cancelled. Never rejects.
    * @param onOver called before the promise resolves
    */
-  async serve(server: Server, onOver: () => void = () => {}): Promise<ServedResponse> {
+  async serve(server: Server, onOver?: () => void): Promise<ServedResponse> {
     let response: JsonRpcResponse
     try {
       const outcome = await server.handle(this.exchange)
@@ -97,7 +101,7 @@ export class ServedRequest {
     } catch (error) {
       response = this.#failure(error, server)
     }
-    onOver()
+    onOver?.()
     if (this.#over) return undefined
     this.#over = true
     return response
@@ -120,7 +124,7 @@ export class ServedRequest {
     if (error instanceof RpcError) {
       return { jsonrpc: '2.0', id: this.id, error: this.peer.revision.error(error) }
     }
-    if (!this.signal.aborted) {
+    if (!this.exchange.signal.aborted) {
       const { name, uri } = this.exchange.params
       const what = typeof name === 'string' ? name : uri
       report(server, error, this.method, typeof what === 'string' ? what : undefined)
@@ -129,55 +133,34 @@ export class ServedRequest {
   }
 }
 
-// Created outside of the constructor: until V8 optimizes a constructor, a closure in it keeps the previous one alive.
-function notifyOf(served: ServedRequest): Exchange['notify'] {
-  return (notification) => served.notify(notification)
-}
-
-function headersOf(outlet: Outlet): () => Readonly<Record<string, string>> {
-  return () => outlet.headers?.() ?? {}
-}
-
-function detachOf(outlet: Outlet): () => void {
-  return () => outlet.detach?.()
-}
-
-/** The exchange of a request, with own properties only, so that middleware can spread it. */
-class ServedExchange implements Exchange {
-  readonly id: RequestId
-  readonly method: string
-  readonly params: JsonObject
-  readonly peer: Peer
-  readonly inputStrategy: InputStrategy
-  readonly limits: RequestLimits
-  readonly session?: ClientSession
-  readonly transport?: Transport
-  readonly headers?: () => Readonly<Record<string, string>>
-  readonly signal: AbortSignal
-  readonly notify: (notification: ServerNotification) => void
-  readonly detach?: () => void
-
-  constructor(
-    served: ServedRequest,
-    params: JsonObject,
-    inputStrategy: InputStrategy,
-    outlet: Outlet,
-    limits: RequestLimits,
-    session: ClientSession | undefined,
-  ) {
-    this.id = served.id
-    this.method = served.method
-    this.params = params
-    this.peer = served.peer
-    this.inputStrategy = inputStrategy
-    this.limits = limits
-    if (session !== undefined) this.session = session
-    if (outlet.transport !== undefined) this.transport = outlet.transport
-    if (outlet.headers !== undefined) this.headers = headersOf(outlet)
-    this.signal = served.signal
-    this.notify = notifyOf(served)
-    if (outlet.detach !== undefined) this.detach = detachOf(outlet)
+/**
+ * The exchange of a request, with own properties only, so that middleware can spread it. Not part of the constructor: until V8
+ * optimizes a constructor, a closure in it keeps the previous one alive.
+ */
+function exchangeOf(
+  served: ServedRequest,
+  params: JsonObject,
+  signal: AbortSignal,
+  inputStrategy: InputStrategy,
+  outlet: Outlet,
+  limits: RequestLimits,
+  session: ClientSession | undefined,
+): Exchange {
+  const exchange: { -readonly [Member in keyof Exchange]: Exchange[Member] } = {
+    id: served.id,
+    method: served.method,
+    params,
+    peer: served.peer,
+    inputStrategy,
+    limits,
+    signal,
+    notify: (notification) => served.notify(notification),
   }
+  if (session !== undefined) exchange.session = session
+  if (outlet.transport !== undefined) exchange.transport = outlet.transport
+  if (outlet.headers !== undefined) exchange.headers = () => outlet.headers?.() ?? {}
+  if (outlet.detach !== undefined) exchange.detach = () => outlet.detach?.()
+  return exchange
 }
 
 /**
@@ -202,9 +185,10 @@ export function openCall(
  * @throws RpcError -32022 for a version that is not stateless
  */
 export function peerOf(meta: PeerMeta, caller: Caller): Peer {
+  if (meta.version !== stateless.version) throw unsupportedVersion(meta.version)
   return {
     ...caller,
-    revision: requireStateless(meta.version),
+    revision: stateless,
     capabilities: meta.capabilities,
     info: meta.info,
     logLevel: meta.logLevel,
@@ -215,7 +199,7 @@ export function peerOf(meta: PeerMeta, caller: Caller): Peer {
 export function unsupportedVersion(requested: string): RpcError {
   return new RpcError(
     ErrorCode.UnsupportedProtocolVersion,
-    eraOf(requested) === 'session'
+    revisionOf(requested)?.era === 'session'
       ? `Unsupported protocol version: ${requested} begins with "initialize"`
       : 'Unsupported protocol version',
     {
@@ -223,11 +207,6 @@ export function unsupportedVersion(requested: string): RpcError {
       requested: shortened(requested),
     },
   )
-}
-
-function requireStateless(version: string): Revision {
-  if (eraOf(version) !== 'stateless') throw unsupportedVersion(version)
-  return stateless
 }
 
 /**

@@ -305,11 +305,6 @@ export class Session {
     if (message.method === 'ping') return result(message, {})
     const peer = this.#peerOf(caller)
     requireMethod(this.#server, peer.revision, message.method)
-    const refused = missingScopesError(
-      this.#server.scopesFor(message.method, message.params, this.#options.bounds.uriChars),
-      peer,
-    )
-    if (refused !== undefined) throw refused
     switch (message.method) {
       case 'logging/setLevel':
         this.#setLevel(message.params?.['level'])
@@ -426,8 +421,10 @@ export class Session {
   }
 
   async #subscribe(message: JsonRpcRequest, peer: Peer): Promise<JsonObject> {
+    const { subscribedUris, uriChars } = this.#options.bounds
+    const refused = missingScopesError(this.#server.scopesFor(message.method, message.params, uriChars), peer)
+    if (refused !== undefined) throw refused
     const uri = this.#uriOf(message)
-    const { subscribedUris } = this.#options.bounds
     if (this.#subscribed.has(uri)) return {}
     if (this.#subscribed.size >= subscribedUris) {
       throw invalid(`at most ${subscribedUris} resources can be subscribed to at once`)

@@ -8,6 +8,9 @@ import type { AuthenticatedCaller } from './options.ts'
 /** How long the credentials of a caller are valid. */
 export type CredentialValidity = Pick<AuthenticatedCaller, 'expires' | 'stillCounts'>
 
+/** The method whose response is a stream that stays open. */
+export const listenMethod = 'subscriptions/listen'
+
 /** Milliseconds between checks for revocation. */
 const checkMs = 30_000
 /** Consecutive checks that may fail before the credentials count as invalid. */

@@ -65,7 +65,11 @@ export class Guard {
     const wrongHost = this.refusesHost(request)
     if (wrongHost !== undefined) return wrongHost
     const origin = request.header('origin')
-    const isAllowed = origin === undefined ? this.#allowsUnnamed(request) : this.#allowsOrigin(origin)
+    // Browsers send no Origin for images and frames, but `Sec-Fetch-Site`.
+    const isAllowed =
+      origin === undefined
+        ? this.#options.anyOrigin || request.header('sec-fetch-site') !== 'cross-site'
+        : this.#allowsOrigin(origin)
     return isAllowed
       ? undefined
       : 'Forbidden: pages of this Origin may not use this server (see allowedOrigins)'
@@ -114,11 +118,6 @@ export class Guard {
       this.#hosts.has(keyOf(parsed.host, parsed.port))
     if (allowed) this.#lastHost = host
     return allowed
-  }
-
-  /** Browsers send no Origin for images and frames, but `Sec-Fetch-Site`. */
-  #allowsUnnamed(request: HttpRequest): boolean {
-    return this.#options.anyOrigin || request.header('sec-fetch-site') !== 'cross-site'
   }
 
   #allowsOrigin(origin: string): boolean {

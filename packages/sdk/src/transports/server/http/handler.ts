@@ -94,12 +94,10 @@ export function serveHttp(server: Server, options: ServeHttpOptions = {}): HttpH
   }
 
   const unsent = new UnsentResponses(state.bounds.streamStallMs)
-  const serve = (request: IncomingMessage, response: ServerResponse): void =>
-    router.handle(new NodeRequest(request), new NodeReply(response, unsent))
   const node = (request: IncomingMessage, response: ServerResponse): void => {
     if (!('writeHead' in response)) throw new TypeError(notOfNode)
-    if (response.socket === null) servePipelined(request, response, serve)
-    else serve(request, response)
+    if (response.socket === null) servePipelined(request, response, node)
+    else router.handle(new NodeRequest(request), new NodeReply(response, unsent))
   }
 
   return {

@@ -100,26 +100,18 @@ interface MountedRequest extends IncomingMessage {
 
 /** A request as `node:http` gives it. */
 export class NodeRequest implements HttpRequest {
+  readonly method: string
+  readonly url: string
+  readonly address: string | undefined
+  readonly host: string | undefined
   readonly #request: IncomingMessage
 
   constructor(request: IncomingMessage) {
+    this.method = request.method ?? ''
+    this.url = request.url ?? ''
+    this.address = request.socket.remoteAddress
+    this.host = request.headers.host
     this.#request = request
-  }
-
-  get method(): string {
-    return this.#request.method ?? ''
-  }
-
-  get url(): string {
-    return this.#request.url ?? ''
-  }
-
-  get address(): string | undefined {
-    return this.#request.socket.remoteAddress
-  }
-
-  get host(): string | undefined {
-    return this.#request.headers.host
   }
 
   header(name: string): string | undefined {
@@ -178,12 +170,13 @@ export class NodeRequest implements HttpRequest {
     if (full !== undefined) return Promise.resolve({ type: 'no room', full })
     if (request.readableEnded) return Promise.resolve(parsedBody(request))
     return new Promise((resolve) => {
-      const read = new ByteCollector()
+      let whole: Uint8Array | undefined
+      let parts: ByteCollector | undefined
       let held = 0
       const release = (): void => {
         memory.give(held)
         held = 0
-        read.clear()
+        parts?.clear()
       }
       const stop = (why: Body): void => {
         request.off('data', onData)
@@ -193,25 +186,28 @@ export class NodeRequest implements HttpRequest {
         resolve(why)
       }
       const onData = (chunk: Uint8Array): void => {
-        if (read.length + chunk.length > maxBytes) {
+        // A body that arrives in one chunk is not counted: it is parsed before anything else arrives.
+        if (chunk.length === announced) {
+          whole = chunk
+          return
+        }
+        parts ??= new ByteCollector()
+        if (parts.length + chunk.length > maxBytes) {
           stop({ type: 'too large' })
           return
         }
-        // A body that arrives in one chunk is not counted: it is parsed before anything else arrives.
-        if (chunk.length !== announced) {
-          const full = memory.admit(collectedBytes(chunk.length))
-          if (full !== undefined) {
-            stop({ type: 'no room', full })
-            return
-          }
-          if (held === 0) request.once('close', release)
-          held += collectedBytes(chunk.length)
+        const full = memory.admit(collectedBytes(chunk.length))
+        if (full !== undefined) {
+          stop({ type: 'no room', full })
+          return
         }
-        read.add(chunk)
+        if (held === 0) request.once('close', release)
+        held += collectedBytes(chunk.length)
+        parts.add(chunk)
       }
       const onEnd = (): void => {
-        const bytes = read.drain()
-        release()
+        const bytes = whole ?? parts?.drain() ?? new Uint8Array()
+        if (held > 0) release()
         resolve({ type: 'bytes', bytes })
       }
       request.on('data', onData)

@@ -1,12 +1,8 @@
-import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
-import type { JsonObject, RequestId } from '../../../jsonrpc/message.ts'
-import { isObject, isRequestId } from '../../../jsonrpc/parse.ts'
+import type { JsonObject } from '../../../jsonrpc/message.ts'
 import type { Backplane } from '../../../request/backplane.ts'
-import { allows, type Caller } from '../../../request/exchange.ts'
+import type { Caller } from '../../../request/exchange.ts'
 import type { Bounds } from '../options.ts'
-import { failure } from '../served-request.ts'
-import type { HeaderFields, HttpReply } from './http-adapter.ts'
-import type { HttpServerState } from './server-state.ts'
+import type { HeaderFields } from './http-adapter.ts'
 
 /** A request, as `authenticate` sees it. */
 export interface HttpCaller {
@@ -130,49 +126,4 @@ export interface ServeHttpOptions {
   dangerouslyAllowAnyHost?: boolean
   /** Allows any Origin: every web page can use this server from its reader's network. Default false. */
   dangerouslyAllowAnyOrigin?: boolean
-}
-
-const reasons: Readonly<Record<number, string>> = {
-  400: 'Bad request: its credentials are malformed',
-  401: 'Unauthorized: send a valid access token',
-  403: 'Forbidden: the caller is not allowed to do this',
-}
-
-/** Sends a refusal, with a JSON-RPC error as its default body. */
-export function sendRefusal(reply: HttpReply, refusal: HttpRefusal, id?: RequestId): void {
-  const { status, headers, body } = refusal
-  const why = reasons[status] ?? 'Refused'
-  reply.send(
-    status,
-    body ?? JSON.stringify(failure(id, new RpcError(ErrorCode.InvalidRequest, why))),
-    headers,
-  )
-}
-
-/**
- * Refuses a message or batch whose caller lacks a required scope, naming all required scopes.
- * @returns whether it was refused
- */
-export function refusesScopes(
-  state: HttpServerState,
-  reply: HttpReply,
-  caller: Caller,
-  value: unknown,
-): boolean {
-  if (state.server.scopes.length === 0) return false
-  // A batch that is too long is rejected as such, without reading its messages.
-  if (Array.isArray(value) && value.length > state.bounds.batch) return false
-  const messages: readonly unknown[] = Array.isArray(value) ? value : [value]
-  const needed = new Set(messages.flatMap((message) => scopesOf(state, message)))
-  if (allows(caller, [...needed])) return false
-  const id = isObject(value) && isRequestId(value['id']) ? value['id'] : undefined
-  sendRefusal(reply, state.lacking([...needed], caller), id)
-  return true
-}
-
-function scopesOf({ server, bounds }: HttpServerState, message: unknown): readonly string[] {
-  if (!isObject(message)) return []
-  const { method, params } = message
-  if (typeof method !== 'string') return []
-  return server.scopesFor(method, isObject(params) ? params : undefined, bounds.uriChars)
 }

@@ -1,35 +1,24 @@
 import { ErrorCode, excerpt, RpcError } from '../../../jsonrpc/error.ts'
-import type { JsonRpcRequest } from '../../../jsonrpc/message.ts'
 import { classify, parseJson, requireDepth } from '../../../jsonrpc/parse.ts'
 import { isModern } from '../../../protocol/meta.ts'
-import { eraOf } from '../../../protocol/revision.ts'
+import { latest } from '../../../protocol/revision.ts'
 import type { Caller } from '../../../request/exchange.ts'
 import { type FullBudget, fullError, fullStatus, parsedBytes } from '../memory-budget.ts'
 import { report, unref } from '../options.ts'
 import { failure } from '../served-request.ts'
 import type { Guard } from './guard.ts'
 import {
-  AcceptReader,
   type Body,
   type HeaderFields,
   type HttpReply,
   type HttpRequest,
-  isCoded,
-  isJson,
-  isTransferCoded,
   sessionIdIn,
 } from './http-adapter.ts'
-import {
-  type Authenticate,
-  type AuthenticatedCaller,
-  refusesScopes,
-  type ServeHttpOptions,
-  sendRefusal,
-} from './options.ts'
-import type { HttpServerState } from './server-state.ts'
-import { type HttpExchange, SessionRequests } from './session-requests.ts'
+import type { Authenticate, AuthenticatedCaller, ServeHttpOptions } from './options.ts'
+import { type HttpExchange, type HttpServerState, type Sender, sendRefusal } from './server-state.ts'
+import { SessionRequests } from './session-requests.ts'
 import type { SseSessions } from './sse.ts'
-import { serveStateless } from './stateless.ts'
+import { StatelessResponse } from './stateless.ts'
 
 /** Seconds after which a client may retry a request that exceeded a limit. */
 const retryAfter = '10'
@@ -40,9 +29,6 @@ const documentPreflight: HeaderFields = {
 }
 // Created on first use: the runtime's module takes long to load.
 let decoder: TextDecoder | undefined
-
-/** Serves one parsed message of so many bytes. */
-type Serve = (value: unknown, bytes: number) => Promise<void>
 
 /** Checks and routes HTTP requests. */
 export class Router {
@@ -79,29 +65,28 @@ export class Router {
   }
 
   /** Answers one request. Never throws. */
-  handle(request: HttpRequest, reply: HttpReply): void {
-    this.#serve(request, reply).catch((error) => this.#broken(error, request, reply))
-  }
-
-  async #serve(request: HttpRequest, reply: HttpReply): Promise<void> {
-    if (!this.#admits(request, reply)) return
-    const caller =
-      this.#authenticate === undefined
-        ? this.#state.anonymous(request)
-        : await this.#identify(this.#authenticate, request, reply)
-    if (caller === undefined) return
-    const memory = this.#state.memory.account(caller.quotaKey)
-    reply.memory = memory
-    const exchange = { request, reply, caller, memory }
-    const serve = this.#route(exchange)
-    if (serve === undefined) return
-    const body = await request.read(this.#state.messageBytes, memory)
-    const message = this.#parse(exchange, body)
-    if (message === undefined) return
+  async handle(request: HttpRequest, reply: HttpReply): Promise<void> {
     try {
-      await serve(message.value, message.bytes)
-    } finally {
-      memory.give(message.bytes)
+      if (!this.#admits(request, reply)) return
+      const sender =
+        this.#authenticate === undefined
+          ? this.#state.anonymous(request)
+          : await this.#identify(this.#authenticate, request, reply)
+      if (sender === undefined) return
+      const { caller, memory } = sender
+      reply.memory = memory
+      const exchange = { request, reply, caller, memory }
+      if (!this.#needsBody(exchange)) return
+      const body = await request.read(this.#state.messageBytes, memory)
+      const message = this.#parse(exchange, body)
+      if (message === undefined) return
+      try {
+        await this.#message(exchange, message.value, message.bytes)
+      } finally {
+        memory.give(message.bytes)
+      }
+    } catch (error) {
+      this.#broken(error, request, reply)
     }
   }
 
@@ -112,23 +97,22 @@ export class Router {
       refuse(reply, 400, ErrorCode.InvalidRequest, `Invalid request: ${repeated} is given twice`)
       return false
     }
-    if (isTransferCoded(request.header('transfer-encoding'))) {
+    // The HTTP parser leaves other transfer codings in place (RFC 9112, section 6.1).
+    const transferCoding = request.header('transfer-encoding')
+    if (transferCoding !== undefined && transferCoding.toLowerCase() !== 'chunked') {
       const text = errorText(ErrorCode.InvalidRequest, 'Transfer-Encoding must be chunked')
       reply.send(501, text, { Connection: 'close' })
       return false
     }
-    const document = this.#document(request)
-    if (document !== undefined) {
-      this.#publish(request, reply, document)
-      return false
-    }
+    if (this.#authenticate?.documents !== undefined && this.#publish(request, reply)) return false
     const refused = this.#guard.refuses(request)
     if (refused !== undefined) {
       refuse(reply, 403, ErrorCode.InvalidRequest, refused)
       return false
     }
     reply.extra = this.#guard.corsFor(request)
-    if (!this.#isEndpoint(request) && !this.#isOlder(request)) {
+    const isEndpoint = request.isAt(this.#path) || (this.#mounts && request.isMounted === true)
+    if (!isEndpoint && !this.#isOlder(request)) {
       if (request.method === 'POST') this.#hint('path', request)
       refuse(reply, 404, ErrorCode.InvalidRequest, `Not found: the endpoint is ${this.#path}`)
     } else if (this.#state.closing) {
@@ -148,7 +132,7 @@ export class Router {
     authenticate: Authenticate,
     request: HttpRequest,
     reply: HttpReply,
-  ): Promise<Caller | undefined> {
+  ): Promise<Sender | undefined> {
     const caller = await authenticate(request)
     if (!('principal' in caller)) {
       if (caller.because !== undefined) report(this.#state.server, caller.because, request.method)
@@ -158,31 +142,24 @@ export class Router {
     }
     if (caller.expires !== undefined || caller.stillCounts !== undefined) reply.validity = caller
     if (caller.headers !== undefined) reply.extra = { ...reply.extra, ...caller.headers }
-    return callerOf(caller)
+    return this.#state.sender(callerOf(caller))
   }
 
-  /** The public document at the path of a request. */
-  #document(request: HttpRequest): string | undefined {
-    for (const [path, text] of this.#authenticate?.documents ?? []) if (request.isAt(path)) return text
-    return undefined
-  }
-
-  /** Sends a document, which is public and so readable from every origin. */
-  #publish(request: HttpRequest, reply: HttpReply, document: string): void {
+  /** Sends the document at the path of a request, which is public and so readable from every origin; false if there is none. */
+  #publish(request: HttpRequest, reply: HttpReply): boolean {
+    const [, document] = [...(this.#authenticate?.documents ?? [])].find(([path]) => request.isAt(path)) ?? []
+    if (document === undefined) return false
     const refused = this.#guard.refusesHost(request)
     if (refused !== undefined) {
       refuse(reply, 403, ErrorCode.InvalidRequest, refused)
-      return
+      return true
     }
     this.#isPublished = true
     reply.extra = { 'Access-Control-Allow-Origin': '*' }
     if (request.method === 'GET') reply.send(200, document, { 'Cache-Control': 'public, max-age=300' })
     else if (request.method === 'OPTIONS') reply.send(204, '', documentPreflight)
     else this.#wrongMethod(reply, 'GET')
-  }
-
-  #isEndpoint(request: HttpRequest): boolean {
-    return request.isAt(this.#path) || (this.#mounts && request.isMounted === true)
+    return true
   }
 
   /** Warns once of a path that a framework does not route to this handler, or routes here unexpectedly. */
@@ -208,56 +185,36 @@ export class Router {
     return this.#state.sse !== undefined && request.isAt(this.#state.sse.path)
   }
 
-  /** The function for the message of a request; undefined if the response needs no body. */
-  #route(exchange: HttpExchange): Serve | undefined {
-    const { request, reply } = exchange
+  /** Whether the body of a request is needed; otherwise its response was sent, or a stream was opened. */
+  #needsBody(exchange: HttpExchange): boolean {
+    const { request, reply, caller, memory } = exchange
     const { sse, legacy, closing } = this.#state
-    if (closing) this.#closing(reply)
-    else if (sse !== undefined && this.#isOlder(request)) return this.#older(sse, exchange)
-    else if (request.method === 'POST') return this.#post(exchange)
-    else if (!(legacy instanceof SessionRequests) || namesStateless(request)) this.#wrongMethod(reply, 'POST')
-    else if (request.method === 'DELETE') legacy.delete(exchange)
-    else if (this.#accepts.read(request.header('accept')).events) legacy.get(exchange)
-    else this.#notAcceptable(reply)
-    return undefined
-  }
-
-  #post(exchange: HttpExchange): Serve | undefined {
-    const { request, reply } = exchange
-    if (!isJson(request.header('content-type'))) {
-      this.#notJson(reply)
-      return undefined
-    }
-    const { json, events } = this.#accepts.read(request.header('accept'))
-    if (json && events) return (value) => this.#message(exchange, value)
-    const why = 'Not acceptable: Accept must list application/json and text/event-stream'
-    refuse(reply, 406, ErrorCode.InvalidRequest, why)
-    return undefined
-  }
-
-  /** HTTP+SSE. Clients detect by a POST without a session that this is not Streamable HTTP. */
-  #older(sessions: SseSessions, { request, reply, caller, memory }: HttpExchange): Serve | undefined {
-    if (request.method === 'GET') {
-      if (this.#accepts.read(request.header('accept')).events) sessions.open(reply, caller, memory)
+    const accepted = this.#accepts.read(request.header('accept'))
+    if (closing) {
+      this.#closing(reply)
+    } else if (sse !== undefined && this.#isOlder(request)) {
+      // Clients detect by the refusal of a POST without a session that this is not Streamable HTTP.
+      const isMessage = request.method === 'POST' && sessionIdIn(request) !== undefined
+      if (isMessage && isJson(request.header('content-type'))) return true
+      if (isMessage) this.#notJson(reply)
+      else if (request.method !== 'GET') this.#wrongMethod(reply, 'GET')
+      else if (accepted.events) sse.open(reply, caller, memory)
       else this.#notAcceptable(reply)
-      return undefined
+    } else if (request.method === 'POST') {
+      const isAcceptable = accepted.json && accepted.events
+      if (!isJson(request.header('content-type'))) this.#notJson(reply)
+      else if (isAcceptable) return true
+      else this.#notAcceptable(reply, 'application/json and text/event-stream')
+    } else if (!(legacy instanceof SessionRequests) || namesStateless(request)) {
+      this.#wrongMethod(reply, 'POST')
+    } else if (request.method === 'DELETE') {
+      legacy.delete(exchange)
+    } else if (accepted.events) {
+      legacy.get(exchange)
+    } else {
+      this.#notAcceptable(reply)
     }
-    if (request.method !== 'POST' || sessionIdIn(request) === undefined) {
-      this.#wrongMethod(reply, 'GET')
-      return undefined
-    }
-    if (!isJson(request.header('content-type'))) {
-      this.#notJson(reply)
-      return undefined
-    }
-    return async (value, bytes) => {
-      const session = sessions.find(request, caller)
-      if (session === undefined) {
-        refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
-      } else if (!refusesScopes(this.#state, reply, caller, value)) {
-        sessions.accept(session, reply, value, caller, bytes)
-      }
-    }
+    return false
   }
 
   /**
@@ -292,7 +249,8 @@ export class Router {
         requireDepth(body.value, bounds.jsonDepth)
         return { value: body.value, bytes: 0 }
       case 'bytes': {
-        if (isCoded(request.header('content-encoding'))) {
+        // Intermediaries may decode it differently.
+        if (!/^(?:identity)?$/i.test(request.header('content-encoding') ?? '')) {
           const text = errorText(ErrorCode.InvalidRequest, 'The body must not be compressed')
           reply.send(415, text, { 'Accept-Encoding': 'identity' })
           return undefined
@@ -324,9 +282,13 @@ export class Router {
   }
 
   /** Serves a message: one with a version in `_meta` is stateless, any other belongs to a session. */
-  #message(exchange: HttpExchange, value: unknown): Promise<void> {
-    const { legacy } = this.#state
-    const { request, reply, caller } = exchange
+  #message(exchange: HttpExchange, value: unknown, bytes: number): Promise<void> {
+    const { sse, legacy } = this.#state
+    const { request, reply } = exchange
+    if (sse !== undefined && this.#isOlder(request)) {
+      this.#older(sse, exchange, value, bytes)
+      return Promise.resolve()
+    }
     if (Array.isArray(value)) {
       if (!namesStateless(request)) return legacy.batch(exchange, value)
       refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: send each message by itself')
@@ -337,8 +299,8 @@ export class Router {
       reply.send(400, JSON.stringify(failure(classified.id, classified.error)))
     } else if (classified.kind === 'request') {
       const { message } = classified
-      return isStateless(request, message)
-        ? serveStateless(this.#state, request, reply, caller, message)
+      return isModern(message.params) || namesStateless(request)
+        ? new StatelessResponse(this.#state, exchange, message.method).serve(exchange, message)
         : legacy.request(exchange, message)
     } else if (!namesStateless(request)) {
       legacy.other(exchange, classified.message)
@@ -350,12 +312,23 @@ export class Router {
     return Promise.resolve()
   }
 
+  /** Serves a message of HTTP+SSE, whose responses are sent on the stream of its session. */
+  #older(sessions: SseSessions, exchange: HttpExchange, value: unknown, bytes: number): void {
+    const { request, reply, caller } = exchange
+    const session = sessions.find(request, caller)
+    if (session === undefined) {
+      refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
+    } else if (!this.#state.refusesScopes(reply, caller, value)) {
+      sessions.accept(session, reply, value, caller, bytes)
+    }
+  }
+
   #notJson(reply: HttpReply): void {
     refuse(reply, 415, ErrorCode.InvalidRequest, 'Content-Type must be application/json, in UTF-8')
   }
 
-  #notAcceptable(reply: HttpReply): void {
-    refuse(reply, 406, ErrorCode.InvalidRequest, 'Not acceptable: Accept must list text/event-stream')
+  #notAcceptable(reply: HttpReply, types = 'text/event-stream'): void {
+    refuse(reply, 406, ErrorCode.InvalidRequest, `Not acceptable: Accept must list ${types}`)
   }
 
   #closing(reply: HttpReply): void {
@@ -389,13 +362,8 @@ function callerOf({ principal, scopes = [], clientId, claims = {} }: Authenticat
   return clientId === undefined ? caller : { ...caller, clientId }
 }
 
-function isStateless(request: HttpRequest, message: JsonRpcRequest): boolean {
-  return isModern(message.params) || namesStateless(request)
-}
-
 function namesStateless(request: HttpRequest): boolean {
-  const version = request.header('mcp-protocol-version')
-  return version !== undefined && eraOf(version) === 'stateless'
+  return request.header('mcp-protocol-version') === latest
 }
 
 function decode(bytes: Uint8Array): string {
@@ -404,6 +372,55 @@ function decode(bytes: Uint8Array): string {
     return decoder.decode(bytes)
   } catch {
     throw new RpcError(ErrorCode.ParseError, 'Parse error: the body is not valid UTF-8')
+  }
+}
+
+const json = /^application\/json[\t ]*(;[^,]*)?$/i
+const otherCharset = /;[\t ]*charset=(?!"?utf-?8"?[\t ]*(?:;|$))/i
+
+/** Whether a Content-Type is JSON in UTF-8. */
+export function isJson(contentType: string | undefined): boolean {
+  if (contentType === 'application/json') return true
+  return contentType !== undefined && json.test(contentType) && !otherCharset.test(contentType)
+}
+
+/** What a client is ready to read. */
+export interface Accepted {
+  readonly json: boolean
+  readonly events: boolean
+}
+
+const nothing: Accepted = { json: false, events: false }
+
+/** Reads Accept headers, and remembers the last: clients send the same one every time. */
+export class AcceptReader {
+  #header: string | undefined
+  #accepted = nothing
+
+  /** The media types that a header accepts; none without the header, which is required. */
+  read(header: string | undefined): Accepted {
+    if (header === undefined) return nothing
+    if (header !== this.#header) {
+      this.#accepted = parseAccept(header)
+      this.#header = header
+    }
+    return this.#accepted
+  }
+}
+
+function parseAccept(header: string): Accepted {
+  const ranges = new Map<string, boolean>()
+  for (const range of header.toLowerCase().split(',')) {
+    const [type = '', ...params] = range.split(';').map((part) => part.trim())
+    const wanted = !params.some((param) => /^q[\t ]*=[\t ]*0(?:\.0*)?$/.test(param))
+    ranges.set(type, wanted || ranges.get(type) === true)
+  }
+  // The most specific range takes precedence.
+  const accepts = (type: string, group: string): boolean =>
+    ranges.get(type) ?? ranges.get(group) ?? ranges.get('*/*') ?? false
+  return {
+    json: accepts('application/json', 'application/*'),
+    events: accepts('text/event-stream', 'text/*'),
   }
 }
 

@@ -1,18 +1,21 @@
 import { collectedBytes, nextTurn } from '../../../jsonrpc/bytes.ts'
 import { ErrorCode, McpError, RpcError } from '../../../jsonrpc/error.ts'
+import type { RequestId } from '../../../jsonrpc/message.ts'
+import { isObject, isRequestId } from '../../../jsonrpc/parse.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { type Backplane, memoryBackplane } from '../../../request/backplane.ts'
-import { anonymousCaller, type Caller, type InputStrategy } from '../../../request/exchange.ts'
+import { allows, anonymousCaller, type Caller, type InputStrategy } from '../../../request/exchange.ts'
 import { replay } from '../../../request/replay.ts'
 import { createSealer } from '../../../request/state.ts'
 import type { Server } from '../../../server/server.ts'
 import { type CallQuota, PrincipalQuota } from '../calls.ts'
 import { ChangeReplicator } from '../change-replicator.ts'
-import { MemoryBudget } from '../memory-budget.ts'
+import { type MemoryAccount, MemoryBudget } from '../memory-budget.ts'
 import { type Bounds, bounds, report, unref } from '../options.ts'
-import type { HttpRequest } from './http-adapter.ts'
-import type { Authenticate, HttpRefusal, ServeHttpOptions } from './options.ts'
-import { listenMethod } from './post-response.ts'
+import { failure } from '../served-request.ts'
+import { listenMethod } from './event-stream.ts'
+import type { HttpReply, HttpRequest } from './http-adapter.ts'
+import type { Authenticate, HttpCaller, HttpRefusal, ServeHttpOptions } from './options.ts'
 import { SessionlessRequests, SessionRequests } from './session-requests.ts'
 import { SseSessions } from './sse.ts'
 
@@ -34,6 +37,18 @@ export interface SlowAnswer {
   wait(): void
 }
 
+/** The caller of a request, and its memory account. */
+export interface Sender {
+  readonly caller: Caller
+  readonly memory: MemoryAccount
+}
+
+/** An HTTP request with its reply and sender. */
+export interface HttpExchange extends Sender {
+  readonly request: HttpRequest
+  readonly reply: HttpReply
+}
+
 /** Why a request cannot be served now. */
 export interface Busy {
   /** 429 where its principal has too much, 503 where the node has. */
@@ -43,7 +58,7 @@ export interface Busy {
 
 const graceMs = 1000
 const maxPrinted = 1000
-/** Maximum number of cached callers by network address, so that all requests of a caller share one object. */
+/** Maximum number of anonymous senders by network address, so that all requests of one share an object. */
 const addresses = 10_000
 
 /** The state of one mounted server. */
@@ -67,8 +82,10 @@ export class HttpServerState {
   readonly #begun: SlowAnswer[] = []
   readonly #quota: PrincipalQuota
   readonly #listenQuota: PrincipalQuota
-  readonly #addressOf: (request: HttpRequest) => string | undefined
-  readonly #anonymous = new RotatingMap<string, Caller>()
+  readonly #clientAddress: ((request: HttpCaller) => string | undefined) | undefined
+  readonly #anonymous = new RotatingMap<string, Sender>()
+  /** Whether the server is shutting down. */
+  closing = false
   #warned = false
   #subscriptions = 0
   /** Requests in flight other than subscriptions, including those of closed sessions. */
@@ -84,7 +101,7 @@ export class HttpServerState {
     this.memory = new MemoryBudget(this.bounds.memoryBytes)
     const { messageBytes } = this.bounds
     this.messageBytes = Math.min(messageBytes, Math.floor(this.memory.requestBytes / collectedBytes(1)))
-    this.#addressOf = options.clientAddress ?? ((request) => request.address)
+    this.#clientAddress = options.clientAddress
     this.#authenticate = options.authenticate
     this.#quota = new PrincipalQuota(this.bounds.inFlightPerPrincipal)
     this.#listenQuota = new PrincipalQuota(this.bounds.listenStreamsPerPrincipal)
@@ -123,25 +140,26 @@ export class HttpServerState {
     )
   }
 
-  get closing(): boolean {
-    return this.#closing !== undefined
-  }
-
   /** Subscribes to changes of other nodes; resolves when that succeeded, or failed and will be retried. */
   async join(): Promise<void> {
     await this.#replicator?.open()
   }
 
-  /** The caller of an unauthenticated request, whose quota key is its network address. */
-  anonymous(request: HttpRequest): Caller {
-    const address = this.#addressOf(request)
-    if (address === undefined) return anonymousCaller
+  /** A caller with its memory account. */
+  sender(caller: Caller): Sender {
+    return { caller, memory: this.memory.account(caller.quotaKey) }
+  }
+
+  /** The sender of an unauthenticated request, whose quota key is its network address. */
+  anonymous(request: HttpRequest): Sender {
+    const address = this.#clientAddress === undefined ? request.address : this.#clientAddress(request)
+    if (address === undefined) return this.sender(anonymousCaller)
     const known = this.#anonymous.get(address)
     if (known !== undefined) return known
     if (this.#anonymous.size >= addresses) this.#anonymous.clear()
-    const caller = { ...anonymousCaller, quotaKey: `address ${networkOf(address)}` }
-    this.#anonymous.set(address, caller)
-    return caller
+    const sender = this.sender({ ...anonymousCaller, quotaKey: `address ${networkOf(address)}` })
+    this.#anonymous.set(address, sender)
+    return sender
   }
 
   /** The limits on requests in flight for sessions of one principal. */
@@ -152,28 +170,50 @@ export class HttpServerState {
     }
   }
 
-  /** The refusal of a caller without these scopes. */
-  lacking(scopes: readonly string[], caller: Caller): HttpRefusal {
-    return this.#authenticate?.lacking?.(scopes, caller) ?? { status: 403 }
+  /**
+   * Refuses a message or batch whose caller lacks a required scope, naming all required scopes.
+   * @returns whether it was refused
+   */
+  refusesScopes(reply: HttpReply, caller: Caller, value: unknown): boolean {
+    const { server, bounds } = this
+    if (server.scopes.length === 0) return false
+    // A batch that is too long is rejected as such, without reading its messages.
+    if (Array.isArray(value) && value.length > bounds.batch) return false
+    const messages: readonly unknown[] = Array.isArray(value) ? value : [value]
+    const needed = new Set<string>()
+    for (const message of messages) {
+      const { method, params } = isObject(message) ? message : {}
+      if (typeof method !== 'string') continue
+      const scopes = server.scopesFor(method, isObject(params) ? params : undefined, bounds.uriChars)
+      for (const scope of scopes) needed.add(scope)
+    }
+    if (allows(caller, [...needed])) return false
+    const id = isObject(value) && isRequestId(value['id']) ? value['id'] : undefined
+    sendRefusal(reply, this.#authenticate?.lacking?.([...needed], caller) ?? { status: 403 }, id)
+    return true
   }
 
-  /** Admits a stateless request; why not, if a limit is reached. `ticks` is whether its `tick` is called. */
-  admit(serving: PendingResponse, ticks: boolean): Busy | undefined {
-    const busy =
-      serving.method === listenMethod ? this.#openListening(serving) : this.#openCall(serving.principal)
-    if (busy !== undefined) return busy
-    this.begin(serving, ticks)
-    return undefined
+  /** Counts a stateless request; why not, if a limit is reached. */
+  admit(serving: PendingResponse): Busy | undefined {
+    return serving.method === listenMethod ? this.#openListening(serving) : this.#openCall(serving.principal)
   }
 
-  /** Registers a response, so that `close` waits for it. Its requests are counted separately. */
-  begin(serving: PendingResponse, ticks: boolean): void {
+  /** Registers a response, so that `close` waits for it, and calls its `wait` and `tick`. */
+  begin(serving: PendingResponse & SlowAnswer, reply: HttpReply): void {
     this.#serving.add(serving)
-    if (ticks) this.#ticking ??= this.#tickLater()
+    if (reply.sharesTimers) this.#ticking ??= this.#tickLater()
+    this.afterTurn(serving, reply)
   }
 
-  /** Calls `wait` of a response when this turn of the event loop is over: most responses are sent before. */
-  afterTurn(answer: SlowAnswer): void {
+  /**
+   * Calls `wait` of a response when this turn of the event loop is over, because most responses are sent before; at once on
+   * runtimes that bind timers to a request.
+   */
+  afterTurn(answer: SlowAnswer, { sharesTimers }: HttpReply): void {
+    if (!sharesTimers) {
+      answer.wait()
+      return
+    }
     this.#begun.push(answer)
     if (this.#begun.length > 1) return
     nextTurn().then(() => {
@@ -239,6 +279,7 @@ export class HttpServerState {
 
   /** Closes sessions, streams and requests; responses within 1 s are sent. */
   close(): Promise<void> {
+    this.closing = true
     this.#closing ??= this.#close()
     return this.#closing
   }
@@ -290,4 +331,21 @@ export function warnOnce(warn: Warn, message: string): void {
 
 function busy(status: 429 | 503, why: string): Busy {
   return { status, error: new RpcError(ErrorCode.InternalError, why) }
+}
+
+const reasons: Readonly<Record<number, string>> = {
+  400: 'Bad request: its credentials are malformed',
+  401: 'Unauthorized: send a valid access token',
+  403: 'Forbidden: the caller is not allowed to do this',
+}
+
+/** Sends a refusal, with a JSON-RPC error as its default body. */
+export function sendRefusal(reply: HttpReply, refusal: HttpRefusal, id?: RequestId): void {
+  const { status, headers, body } = refusal
+  const why = reasons[status] ?? 'Refused'
+  reply.send(
+    status,
+    body ?? JSON.stringify(failure(id, new RpcError(ErrorCode.InvalidRequest, why))),
+    headers,
+  )
 }

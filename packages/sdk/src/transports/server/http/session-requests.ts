@@ -7,12 +7,12 @@ import type {
   RequestId,
 } from '../../../jsonrpc/message.ts'
 import type { ServerCapabilities } from '../../../protocol/definitions.ts'
-import { assumedHttpVersion, eraOf } from '../../../protocol/revision.ts'
+import { assumedHttpVersion } from '../../../protocol/revision.ts'
 import { revisionOf, revisions } from '../../../protocol/revisions.ts'
-import type { Caller, Peer } from '../../../request/exchange.ts'
+import type { Peer } from '../../../request/exchange.ts'
 import { cannotAsk } from '../../../request/live-run.ts'
 import { Calls } from '../calls.ts'
-import { fullError, fullStatus, type MemoryAccount } from '../memory-budget.ts'
+import { fullError, fullStatus } from '../memory-budget.ts'
 import { report } from '../options.ts'
 import {
   encodeMessage,
@@ -34,21 +34,11 @@ import {
   serveBatch,
 } from '../session.ts'
 import type { EventStream } from './event-stream.ts'
-import type { HttpReply, HttpRequest } from './http-adapter.ts'
-import { refusesScopes } from './options.ts'
-import { PostResponse, PostStream } from './post-response.ts'
+import type { HttpReply } from './http-adapter.ts'
 import { parseEventId } from './resumable-stream.ts'
-import type { HttpServerState } from './server-state.ts'
-import { type HttpSession, Sessions } from './sessions.ts'
-
-/** An HTTP request with its reply and caller. */
-export interface HttpExchange {
-  readonly request: HttpRequest
-  readonly reply: HttpReply
-  readonly caller: Caller
-  /** The memory account of the caller. */
-  readonly memory: MemoryAccount
-}
+import type { HttpExchange, HttpServerState } from './server-state.ts'
+import { type HttpSession, PostStream, Sessions } from './sessions.ts'
+import { PostResponse } from './stateless.ts'
 
 /** Serves the HTTP requests of sessions (revisions up to 2025-11-25). */
 export class SessionRequests {
@@ -68,7 +58,7 @@ export class SessionRequests {
     }
     const owner = this.#find(exchange, message.id)
     const { reply, caller } = exchange
-    if (owner === undefined || refusesScopes(this.#state, reply, caller, message)) return
+    if (owner === undefined || this.#state.refusesScopes(reply, caller, message)) return
     const post = new PostStream(owner, reply, exchange.request)
     try {
       const response = await owner.session.request(message, post, caller)
@@ -83,7 +73,7 @@ export class SessionRequests {
   async batch(exchange: HttpExchange, values: readonly unknown[]): Promise<void> {
     const owner = this.#find(exchange, undefined)
     const { reply, caller } = exchange
-    if (owner === undefined || refusesScopes(this.#state, reply, caller, values)) return
+    if (owner === undefined || this.#state.refusesScopes(reply, caller, values)) return
     const { server, bounds } = this.#state
     const post = new PostStream(owner, reply, exchange.request)
     try {
@@ -233,7 +223,7 @@ async function resume(
 /** Checks `MCP-Protocol-Version`. Any revision with sessions is accepted, because some clients do not send the negotiated one. */
 export function checkVersion({ request, reply }: HttpExchange, id: RequestId | undefined): boolean {
   const version = request.header('mcp-protocol-version')
-  if (version === undefined || eraOf(version) === 'session') return true
+  if (version === undefined || revisionOf(version)?.era === 'session') return true
   reply.send(400, JSON.stringify(failure(id, unsupportedVersion(version))))
   return false
 }
@@ -269,14 +259,14 @@ export class SessionlessRequests {
 
   async request(exchange: HttpExchange, message: JsonRpcRequest): Promise<void> {
     if (!checkVersion(exchange, message.id)) return
-    if (refusesScopes(this.#state, exchange.reply, exchange.caller, message)) return
+    if (this.#state.refusesScopes(exchange.reply, exchange.caller, message)) return
     await new SessionlessPost(this.#state, exchange).serve(message)
   }
 
   /** Serves an array of messages, where the revision has such. */
   async batch(exchange: HttpExchange, values: readonly unknown[]): Promise<void> {
     if (!checkVersion(exchange, undefined)) return
-    if (refusesScopes(this.#state, exchange.reply, exchange.caller, values)) return
+    if (this.#state.refusesScopes(exchange.reply, exchange.caller, values)) return
     await new SessionlessPost(this.#state, exchange).serveAll(values)
   }
 
@@ -294,8 +284,9 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
   readonly peer: Peer
   readonly #calls: Calls
 
-  constructor(state: HttpServerState, { request, reply, caller }: HttpExchange) {
-    super(state, reply, request)
+  constructor(state: HttpServerState, exchange: HttpExchange) {
+    super(state, exchange, 'POST')
+    const { request, caller } = exchange
     this.peer = {
       ...caller,
       revision:
@@ -308,16 +299,8 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
     this.#calls = new Calls(state.bounds.inFlight, state.callPlaces(caller.principal))
   }
 
-  get principal(): string | null {
-    return this.peer.principal
-  }
-
-  get method(): string {
-    return 'POST'
-  }
-
   async serve(message: JsonRpcRequest): Promise<void> {
-    this.#begin()
+    this.state.begin(this, this.reply)
     try {
       this.#finish(200, await this.#serve(message))
     } catch (error) {
@@ -327,7 +310,7 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
   }
 
   async serveAll(values: readonly unknown[]): Promise<void> {
-    this.#begin()
+    this.state.begin(this, this.reply)
     try {
       const responses = await serveBatch(this, values, this.state.bounds.batch, (message) =>
         this.#serve(message),
@@ -377,11 +360,6 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
     const instead = needsSession.get(method)
     if (instead !== undefined) throw sessionNeeded(method, instead)
     return this.#calls.run(new ServedRequest(message, this.peer, inputStrategy, this, bounds), server)
-  }
-
-  #begin(): void {
-    this.state.begin(this, this.reply.sharesTimers)
-    this.waitLater()
   }
 
   #finish(...answer: Parameters<PostResponse['finish']>): void {

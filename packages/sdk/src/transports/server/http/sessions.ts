@@ -1,5 +1,5 @@
 import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
-import type { JsonRpcNotification } from '../../../jsonrpc/message.ts'
+import type { JsonRpcNotification, JsonRpcRequest } from '../../../jsonrpc/message.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { supports } from '../../../protocol/revision.ts'
 import { toBase64Url } from '../../../request/encoding.ts'
@@ -8,13 +8,12 @@ import type { Server } from '../../../server/server.ts'
 import { Calls, PrincipalQuota } from '../calls.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
 import { type Bounds, report, unref } from '../options.ts'
-import { encodeMessage, failure } from '../served-request.ts'
-import { Session } from '../session.ts'
+import { encodeMessage, failure, isDroppable } from '../served-request.ts'
+import { Session, type SessionOutlet } from '../session.ts'
 import { answerPatienceMs, EventStream } from './event-stream.ts'
-import type { HttpReply } from './http-adapter.ts'
-import type { PostStream } from './post-response.ts'
+import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import { EventLog, ResumableStream } from './resumable-stream.ts'
-import type { HttpServerState } from './server-state.ts'
+import type { HttpServerState, SlowAnswer } from './server-state.ts'
 
 /** One session over HTTP, with its streams. */
 export class HttpSession {
@@ -142,6 +141,105 @@ export class HttpSession {
     const stream = new ResumableStream(id, this.log, this.#bounds, this.#report)
     this.#streams.set(id, stream)
     return stream
+  }
+}
+
+/** Milliseconds until a response becomes an event stream, which outlives its connection. */
+const wholeAnswerMs = 100
+
+/** The response to a POST of a session. */
+export class PostStream implements SlowAnswer, SessionOutlet {
+  readonly transport = 'tcp'
+  readonly #owner: HttpSession
+  readonly #reply: HttpReply
+  readonly #request: HttpRequest
+  #wait: ReturnType<typeof setTimeout> | undefined
+  #stream: ResumableStream | undefined
+  #over = false
+
+  constructor(owner: HttpSession, reply: HttpReply, request: HttpRequest) {
+    this.#owner = owner
+    this.#reply = reply
+    this.#request = request
+    owner.posts.add(this)
+    owner.state.afterTurn(this, reply)
+  }
+
+  wait(): void {
+    if (this.#over || this.#stream !== undefined) return
+    this.#wait = unref(setTimeout(() => this.#open(), wholeAnswerMs))
+    this.#reply.onClose(() => this.#lost())
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return this.#request.headers()
+  }
+
+  notify(message: JsonRpcNotification): void {
+    this.#send(message, isDroppable(message.method))
+  }
+
+  request(message: JsonRpcRequest): boolean {
+    return this.#send(message, false)
+  }
+
+  detach(): void {
+    if (this.#owner.polls) this.#open()?.detach()
+  }
+
+  /** Sends the responses and ends; '' if all requests were cancelled. */
+  answer(status: number, body: string | Uint8Array<ArrayBuffer>): void {
+    if (this.#stream === undefined && body !== '') {
+      if (!this.#over) this.#reply.send(status, body)
+    } else {
+      const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
+      this.#open()?.end(text === '' ? undefined : text)
+    }
+    this.#done()
+  }
+
+  /** Accepts a batch without requests. */
+  accept(): void {
+    if (this.#stream === undefined && !this.#over) this.#reply.send(202, '')
+    else this.#stream?.end()
+    this.#done()
+  }
+
+  /** Ends without a response, because the session ended. */
+  abandon(text: string): void {
+    if (this.#stream !== undefined) this.#stream.end()
+    else if (!this.#over) this.#reply.send(404, text)
+    this.#done()
+  }
+
+  #send(message: JsonRpcNotification | JsonRpcRequest, droppable: boolean): boolean {
+    const stream = this.#open()
+    const text = encodeMessage(message, this.#owner.server)
+    if (stream === undefined || text === undefined) return false
+    stream.send(text, droppable)
+    return true
+  }
+
+  /** Turns the response into an event stream; undefined if the client disconnected before. */
+  #open(): ResumableStream | undefined {
+    if (this.#stream === undefined && !this.#over) {
+      clearTimeout(this.#wait)
+      this.#stream = this.#owner.openStream(this.#reply)
+    }
+    return this.#stream
+  }
+
+  #done(): void {
+    clearTimeout(this.#wait)
+    this.#over = true
+    this.#owner.posts.delete(this)
+    if (this.#stream !== undefined) this.#owner.forget(this.#stream)
+  }
+
+  /** The client disconnected before anything was sent, so it has no event id to resume from. */
+  #lost(): void {
+    clearTimeout(this.#wait)
+    this.#over = true
   }
 }
 

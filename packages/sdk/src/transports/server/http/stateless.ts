@@ -1,41 +1,169 @@
-import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
-import type { JsonRpcRequest } from '../../../jsonrpc/message.ts'
+import { ErrorCode, McpError, RpcError } from '../../../jsonrpc/error.ts'
+import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../../../jsonrpc/message.ts'
 import { isObject } from '../../../jsonrpc/parse.ts'
-import { checkParamHeaders, decodeHeaderValue } from '../../../protocol/headers.ts'
+import { encodeEvent } from '../../../jsonrpc/sse.ts'
+import { checkParamHeaders, decodeHeaderValue, type HeaderPlan } from '../../../protocol/headers.ts'
 import { readPeerMeta } from '../../../protocol/meta.ts'
-import type { Caller } from '../../../request/exchange.ts'
-import type { Server } from '../../../server/server.ts'
-import { failure, type Outlet, peerOf, refusalOf, requireMethod, ServedRequest } from '../served-request.ts'
+import { unref } from '../options.ts'
+import {
+  encodeMessage,
+  encodeResponse,
+  failure,
+  isDroppable,
+  type Outlet,
+  peerOf,
+  refusalOf,
+  requireMethod,
+  ServedRequest,
+  type ServedResponse,
+} from '../served-request.ts'
+import { answerPatienceMs, EventStream, listenMethod } from './event-stream.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
-import { refusesScopes } from './options.ts'
-import { PostResponse } from './post-response.ts'
-import type { HttpServerState } from './server-state.ts'
+import type { HttpExchange, HttpServerState, PendingResponse, SlowAnswer } from './server-state.ts'
+
+/**
+ * The response to a POST without a session: one JSON text, or an event stream after the first notification or a long wait. It
+ * cannot be resumed, so a client that disconnects cancels its requests.
+ */
+export abstract class PostResponse implements Outlet, SlowAnswer, PendingResponse {
+  readonly transport = 'tcp'
+  readonly principal: string | null
+  readonly method: string
+  protected readonly state: HttpServerState
+  protected readonly reply: HttpReply
+  readonly #request: HttpRequest
+  #stream: EventStream | undefined
+  #ticks = 0
+  #long: ReturnType<typeof setTimeout> | undefined
+  #over = false
+
+  constructor(state: HttpServerState, { request, reply, caller }: HttpExchange, method: string) {
+    this.state = state
+    this.reply = reply
+    this.principal = caller.principal
+    this.method = method
+    this.#request = request
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return this.#request.headers()
+  }
+
+  abstract abort(reason: unknown): void
+  protected abstract cancel(reason: unknown): void
+
+  notify(message: JsonRpcNotification): void {
+    const text = encodeMessage(message, this.state.server)
+    if (text !== undefined) {
+      this.#open().send(encodeEvent({ event: 'message', data: text }), isDroppable(message.method))
+    }
+  }
+
+  /** A slow response becomes a stream, so that proxies do not close the connection as idle. */
+  tick(): void {
+    if (++this.#ticks === 2) this.#showLife()
+  }
+
+  abandon(reason: unknown): void {
+    if (this.#over) return
+    this.#over = true
+    clearTimeout(this.#long)
+    this.cancel(reason)
+    if (this.#stream !== undefined) this.#stream.cut()
+    else this.reply.send(503, '')
+  }
+
+  wait(): void {
+    if (this.#over) return
+    if (!this.reply.sharesTimers) {
+      this.#long = unref(setTimeout(() => this.#showLife(), this.state.bounds.keepAliveMs))
+    }
+    this.reply.onClose(() => this.#gone())
+  }
+
+  /**
+   * Sends a response, or those of a batch, and ends. If there is none because the request was cancelled, a stream is ended.
+   * @param status the HTTP status, unless the response is a stream
+   */
+  protected finish(status: number, answer: ServedResponse | readonly JsonRpcResponse[]): void {
+    if (this.#over) return
+    this.#over = true
+    clearTimeout(this.#long)
+    if (answer === undefined) {
+      this.#stream?.end()
+      return
+    }
+    const { server } = this.state
+    if (this.#stream === undefined) {
+      this.reply.send(
+        status,
+        'jsonrpc' in answer ? encodeResponse(answer, server) : this.#encodeBatch(answer),
+      )
+      return
+    }
+    const data = 'jsonrpc' in answer ? (encodeMessage(answer, server) ?? '') : this.#encodeBatch(answer)
+    if (data !== '') this.#stream.send(encodeEvent({ event: 'message', data }), false)
+    this.#stream.end()
+  }
+
+  /** A batch without requests has no responses, and so no body. */
+  #encodeBatch(responses: readonly JsonRpcResponse[]): string {
+    if (responses.length === 0) return ''
+    return `[${responses.map((response) => encodeMessage(response, this.state.server)).join(',')}]`
+  }
+
+  #showLife(): void {
+    if (this.#stream === undefined && !this.#over) this.#open().breathe()
+  }
+
+  #open(): EventStream {
+    if (this.#stream === undefined) {
+      const patienceMs = this.method === listenMethod ? 0 : answerPatienceMs
+      this.#stream = new EventStream(this.reply, this.state.bounds, patienceMs)
+    }
+    return this.#stream
+  }
+
+  /** The client disconnected, which cancels its requests. */
+  #gone(): void {
+    this.#stream?.closed()
+    clearTimeout(this.#long)
+    if (this.#over) return
+    const why =
+      this.#stream?.expired === true
+        ? 'The credentials of the request expired or were revoked'
+        : 'The client closed the connection'
+    this.cancel(new McpError('CANCELLED', why))
+  }
+}
 
 /** The response to one request of 2026-07-28. */
 export class StatelessResponse extends PostResponse {
   #call: ServedRequest | undefined
 
-  /** Serves a call, and resolves when its response was sent. */
-  async serve(call: ServedRequest): Promise<void> {
-    this.#call = call
-    const busy = this.state.admit(this, this.reply.sharesTimers)
-    if (busy !== undefined) {
-      this.reply.send(busy.status, JSON.stringify(failure(call.id, busy.error)), { 'Retry-After': '10' })
+  /** Serves the request, and resolves when its response was sent. */
+  async serve(exchange: HttpExchange, message: JsonRpcRequest): Promise<void> {
+    const { state, reply } = this
+    let call: ServedRequest
+    try {
+      call = open(state, exchange, message, this)
+    } catch (error) {
+      const refusal = refusalOf(error, message.method, state.server)
+      reply.send(refusalStatus(refusal.code), JSON.stringify(failure(message.id, refusal)))
       return
     }
-    this.waitLater()
-    const response = await call.serve(this.state.server)
-    this.state.done(this)
+    if (state.refusesScopes(reply, exchange.caller, message)) return
+    const busy = state.admit(this)
+    if (busy !== undefined) {
+      reply.send(busy.status, JSON.stringify(failure(call.id, busy.error)), { 'Retry-After': '10' })
+      return
+    }
+    this.#call = call
+    state.begin(this, reply)
+    const response = await call.serve(state.server)
+    state.done(this)
     const status = response !== undefined && 'error' in response ? answerStatus(response.error.code) : 200
     this.finish(status, response)
-  }
-
-  get principal(): string | null {
-    return this.#call?.peer.principal ?? null
-  }
-
-  get method(): string {
-    return this.#call?.method ?? ''
   }
 
   abort(reason: unknown): void {
@@ -67,31 +195,10 @@ function answerStatus(code: number): number {
   }
 }
 
-/** Serves one stateless request (2026-07-28). */
-export function serveStateless(
-  state: HttpServerState,
-  request: HttpRequest,
-  reply: HttpReply,
-  caller: Caller,
-  message: JsonRpcRequest,
-): Promise<void> {
-  const answer = new StatelessResponse(state, reply, request)
-  let call: ServedRequest
-  try {
-    call = open(state, request, caller, message, answer)
-  } catch (error) {
-    const refusal = refusalOf(error, message.method, state.server)
-    reply.send(refusalStatus(refusal.code), JSON.stringify(failure(message.id, refusal)))
-    return Promise.resolve()
-  }
-  return refusesScopes(state, reply, caller, message) ? Promise.resolve() : answer.serve(call)
-}
-
 /** Validates the envelope, then every header that mirrors a part of it. */
 function open(
   state: HttpServerState,
-  request: HttpRequest,
-  caller: Caller,
+  { request, caller }: HttpExchange,
   message: JsonRpcRequest,
   outlet: Outlet,
 ): ServedRequest {
@@ -102,7 +209,9 @@ function open(
   requireHeader(request, 'mcp-method', 'Mcp-Method', method)
   const { named } = requireMethod(state.server, peer.revision, method)
   if (named !== undefined) requireName(request, params?.[named])
-  if (method === 'tools/call') requireParams(state.server, request, params)
+  const tool = method === 'tools/call' ? params?.['name'] : undefined
+  const plan = typeof tool === 'string' ? state.server.headerPlan(tool) : undefined
+  if (plan !== undefined) requireParams(plan, request, params?.['arguments'])
   return new ServedRequest(message, peer, state.inputStrategy, outlet, state.bounds)
 }
 
@@ -129,11 +238,7 @@ function requireName(request: HttpRequest, expected: unknown): void {
   if (name !== expected) throw mismatch('Mcp-Name does not match the body')
 }
 
-function requireParams(server: Server, request: HttpRequest, params: JsonRpcRequest['params']): void {
-  const tool = params?.['name']
-  const plan = typeof tool === 'string' ? server.headerPlan(tool) : undefined
-  if (plan === undefined || plan.length === 0) return
-  const args = params?.['arguments']
+function requireParams(plan: HeaderPlan, request: HttpRequest, args: unknown): void {
   const wrong = checkParamHeaders(plan, isObject(args) ? args : {}, (name) => {
     const value = request.header(name)
     if (value !== undefined) requireHeaderText(request, name, name, value)
