@@ -3,7 +3,7 @@ import { ErrorCode } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { describeValue, isObject } from '../jsonrpc/parse.ts'
 import type { ProtocolVersion } from './methods.ts'
-import { type Revision, stateless, supports, withCode } from './revision.ts'
+import { latestLegacy, type Revision, stateless, supports, withCode } from './revision.ts'
 import type { Question } from './server-requests.ts'
 
 /** An object of the protocol with members that later revisions added. */
@@ -53,7 +53,7 @@ const since: Readonly<Record<ProtocolObject, Readonly<Record<string, ProtocolVer
 /** Removes the members a revision does not have; returns the object itself if there are none. */
 export type Trim = (shape: ProtocolObject, value: Record<string, unknown>) => Record<string, unknown>
 
-export function trimmer(version: ProtocolVersion): Trim {
+function trimmer(version: ProtocolVersion): Trim {
   const unknown = new Map<ProtocolObject, ReadonlySet<string>>()
   for (const [shape, members] of Object.entries(since)) {
     const later = Object.entries(members).filter(([, first]) => first > version)
@@ -148,7 +148,9 @@ function resultEncoders(version: ProtocolVersion, trim: Trim): Readonly<Record<s
     'prompts/get': (result) => ({
       ...result,
       messages: mapItems(result['messages'], (message) =>
-        isObject(message['content']) ? { ...message, content: content(message['content']) } : message,
+        isObject(message['content']) && content !== undefined
+          ? { ...message, content: content(message['content']) }
+          : message,
       ),
     }),
     'tools/call': (result) => {
@@ -175,8 +177,10 @@ function listEncoder(name: string, encode: EncodeItem): Encode {
   }
 }
 
-function mapItems(value: unknown, encode: EncodeItem): unknown {
-  return Array.isArray(value) ? value.map((item) => (isObject(item) ? encode(item) : item)) : value
+function mapItems(value: unknown, encode: EncodeItem | undefined): unknown {
+  return Array.isArray(value) && encode !== undefined
+    ? value.map((item) => (isObject(item) ? encode(item) : item))
+    : value
 }
 
 /** Before 2026-07-28 an output schema must describe an object; others are left out, with their content. */
@@ -190,11 +194,9 @@ function withAnnotations(value: Record<string, unknown>, trim: Trim): Record<str
   return isObject(annotations) ? { ...value, annotations: trim('annotations', annotations) } : value
 }
 
-/** Replaces content of types a revision does not have with text. */
-function contentEncoder(
-  version: ProtocolVersion,
-  trim: Trim,
-): (block: Record<string, unknown>) => Record<string, unknown> {
+/** Replaces content of types a revision does not have with text. Undefined since 2025-11-25, which has all types and members. */
+function contentEncoder(version: ProtocolVersion, trim: Trim): EncodeItem | undefined {
+  if (version >= latestLegacy) return undefined
   return (block) => {
     if (block['type'] === 'audio' && version < '2025-03-26') {
       return { type: 'text', text: `[audio, ${describeValue(block['mimeType'])}]` }

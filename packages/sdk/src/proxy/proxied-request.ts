@@ -9,8 +9,7 @@ import {
   InputRequired,
   type Outcome,
 } from '../request/exchange.ts'
-import { runToOutcome } from '../request/handler-run.ts'
-import { ProgressAndLogs } from '../server/handler-context.ts'
+import { ProgressAndLogs, runToOutcome } from '../server/handler-context.ts'
 import { wait } from '../transports/client/retry-backoff.ts'
 import { askLive, canAnswerAny, parseQuestions } from './questions.ts'
 import { type SuspendedCalls, SuspendedUpstreamCall } from './suspended-calls.ts'

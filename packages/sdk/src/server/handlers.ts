@@ -5,10 +5,16 @@ import { methodRow, methods, type ProtocolVersion, protocolVersions } from '../p
 import type { Changes } from '../request/changes.ts'
 import { fromBase64Url, toBase64Url, utf8 } from '../request/encoding.ts'
 import { allows, type Caller, type Exchange, type Outcome, type Peer } from '../request/exchange.ts'
-import type { LazyHandlerRun } from '../request/handler-run.ts'
 import { complete } from './completion.ts'
 import type { ExtensionMethods } from './extension.ts'
-import { clipped, HandlerContext, invalidParams, ProgressAndLogs, shownToPeer } from './handler-context.ts'
+import {
+  clipped,
+  HandlerContext,
+  invalidParams,
+  type LazyHandlerRun,
+  ProgressAndLogs,
+  shownToPeer,
+} from './handler-context.ts'
 import type { Registry } from './registry.ts'
 import { readResource } from './resource.ts'
 import { listen } from './subscriptions.ts'
@@ -170,7 +176,7 @@ async function resourcesOf(registry: Registry, exchange: Exchange): Promise<read
   const lists = templates.flatMap(({ members }) => members ?? [])
   if (lists.length === 0) return resources
   const progressAndLogs = new ProgressAndLogs(exchange)
-  const ctx = new HandlerContext(exchange, cannotAsk, progressAndLogs)
+  const ctx = new HandlerContext(exchange, cannotAsk, () => progressAndLogs)
   try {
     const listed = await Promise.all(lists.map(async (members) => members(ctx)))
     const byUri = new Map(resources.map((row) => [row.uri, row]))

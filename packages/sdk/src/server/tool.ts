@@ -54,7 +54,9 @@ const noInput: Pick<Prepared, 'check'> = {
 /** The wire result of what a tool returned; its structured content satisfies the output schema. */
 function resultOf(tool: ToolEntry, returned: unknown, report: Report): JsonObject | Promise<JsonObject> {
   const { output } = tool
-  if (output === undefined && typeof returned === 'string') return { content: [blockOf(returned)] }
+  if (output === undefined && typeof returned === 'string') {
+    return { content: [{ type: 'text', text: returned }] }
+  }
   if (Reply.is(returned) && (output === undefined || returned.isError)) {
     return replyResult(returned, returned.structured)
   }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { revisions } from '../../src/protocol/revisions.ts'
 import { InputRequired } from '../../src/request/exchange.ts'
-import { runToOutcome } from '../../src/request/handler-run.ts'
 import { liveInput } from '../../src/request/live-run.ts'
+import { runToOutcome } from '../../src/server/handler-context.ts'
 import { exchange, finish, firstRound, form, node, play, type Run, yes } from './rounds.ts'
 
 describe('answers', () => {

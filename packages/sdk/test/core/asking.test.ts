@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { RpcError } from '../../src/jsonrpc/error.ts'
 import { revisions } from '../../src/protocol/revisions.ts'
 import { memoryBackplane } from '../../src/request/backplane.ts'
-import { type LazyHandlerRun, runToOutcome } from '../../src/request/handler-run.ts'
 import { liveInput } from '../../src/request/live-run.ts'
+import { type LazyHandlerRun, runToOutcome } from '../../src/server/handler-context.ts'
 import { exchange, finish, firstRound, form, node, play, type Run, yes } from './rounds.ts'
 
 describe('a straight-line handler on the stateless era', () => {

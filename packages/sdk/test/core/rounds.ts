@@ -4,10 +4,10 @@ import { revisions } from '../../src/protocol/revisions.ts'
 import type { InputRequests, Question } from '../../src/protocol/server-requests.ts'
 import { memoryBackplane } from '../../src/request/backplane.ts'
 import { type Exchange, type InputStrategy, localCaller, type Outcome } from '../../src/request/exchange.ts'
-import { type LazyHandlerRun, runToOutcome } from '../../src/request/handler-run.ts'
 import { limits } from '../../src/request/limits.ts'
 import { replay } from '../../src/request/replay.ts'
 import { createSealer } from '../../src/request/state.ts'
+import { type LazyHandlerRun, runToOutcome } from '../../src/server/handler-context.ts'
 
 const everything: ClientCapabilities = { elicitation: {}, sampling: { tools: {} }, roots: {} }
 

@@ -3,8 +3,8 @@ import { RpcError } from '../../src/jsonrpc/error.ts'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { memoryBackplane } from '../../src/request/backplane.ts'
 import type { Exchange, InputStrategy, Outcome } from '../../src/request/exchange.ts'
-import { runToOutcome } from '../../src/request/handler-run.ts'
 import { createSealer } from '../../src/request/state.ts'
+import { runToOutcome } from '../../src/server/handler-context.ts'
 import { exchange, finish, firstRound, form, key, node, play, type Run, yes } from './rounds.ts'
 
 describe('the sealed state', () => {

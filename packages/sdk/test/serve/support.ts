@@ -7,7 +7,7 @@ import { MetaKey } from '../../src/protocol/meta.ts'
 import { methodRow } from '../../src/protocol/methods.ts'
 import { createChanges } from '../../src/request/changes.ts'
 import type { Exchange, Outcome } from '../../src/request/exchange.ts'
-import { type LazyHandlerRun, runToOutcome } from '../../src/request/handler-run.ts'
+import { type LazyHandlerRun, runToOutcome } from '../../src/server/handler-context.ts'
 import type { Server } from '../../src/server/server.ts'
 import { listen } from '../../src/server/subscriptions.ts'
 

@@ -2,8 +2,8 @@ import { calculateJwkThumbprint, EmbeddedJWK, type JWK, type JWTVerifyResult, jw
 import { McpError } from '../../jsonrpc/error.ts'
 import type { Backplane } from '../../request/backplane.ts'
 import { digest, toBase64Url } from '../../request/encoding.ts'
-import { PrincipalQuota } from '../../transports/server/calls.ts'
 import type { HttpCaller } from '../../transports/server/http/options.ts'
+import { PrincipalQuota } from '../../transports/server/principal-quota.ts'
 
 const encoder = new TextEncoder()
 const periodMs = 120_000

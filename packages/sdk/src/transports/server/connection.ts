@@ -19,10 +19,11 @@ import {
 import { replay } from '../../request/replay.ts'
 import { createSealer } from '../../request/state.ts'
 import type { Server } from '../../server/server.ts'
-import { type CallQuota, Calls } from './calls.ts'
 import { fullError, type MemoryAccount, MemoryBudget } from './memory-budget.ts'
 import { type Bounds, bounds, report } from './options.ts'
 import {
+  type CallQuota,
+  Calls,
   expectsResponse,
   failure,
   openCall,

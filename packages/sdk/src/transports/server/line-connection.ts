@@ -9,10 +9,10 @@ import type { Backplane } from '../../request/backplane.ts'
 import type { Caller, Transport } from '../../request/exchange.ts'
 import type { Server } from '../../server/server.ts'
 import { BackpressureWriter, StallDetector } from './backpressure-writer.ts'
-import type { CallQuota } from './calls.ts'
 import { type Duplex, openConnection } from './connection.ts'
 import { type FullBudget, fullError, type MemoryAccount, MemoryBudget, parsedBytes } from './memory-budget.ts'
 import type { Bounds } from './options.ts'
+import type { CallQuota } from './served-request.ts'
 import { encodeMessage, failure, isDroppable } from './served-request.ts'
 
 /** Writes lines to a stream with a slow reader: those of one turn of the event loop at once. */

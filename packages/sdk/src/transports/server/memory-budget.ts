@@ -104,7 +104,7 @@ export class MemoryAccount {
 
   #take(bytes: number, part: number): FullBudget | undefined {
     const full = this.#budget.lacks(bytes, part, this.#principal, this.#connection)
-    if (full === undefined) this.add(bytes)
+    if (full === undefined) this.#budget.count(bytes, this.#principal, this.#connection)
     return full
   }
 

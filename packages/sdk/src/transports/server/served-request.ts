@@ -1,5 +1,5 @@
 import { responseBody, responseText } from '../../jsonrpc/cached-json.ts'
-import { ErrorCode, RpcError, readableError } from '../../jsonrpc/error.ts'
+import { ErrorCode, McpError, RpcError, readableError } from '../../jsonrpc/error.ts'
 import type {
   JsonObject,
   JsonRpcFailure,
@@ -8,7 +8,8 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../../jsonrpc/message.ts'
-import { isObject } from '../../jsonrpc/parse.ts'
+import { isObject, isRequestId } from '../../jsonrpc/parse.ts'
+import { RotatingMap, RotatingSet } from '../../jsonrpc/rotating-map.ts'
 import { type PeerMeta, readPeerMeta } from '../../protocol/meta.ts'
 import { type MethodRow, protocolVersions, type ServerNotification } from '../../protocol/methods.ts'
 import { type Revision, stateless } from '../../protocol/revision.ts'
@@ -89,11 +90,8 @@ export class ServedRequest {
     this.abort(reason)
   }
 
-  /**
-   * The response of the server, or undefined if the request was cancelled. Never rejects.
-   * @param onOver called before the promise resolves
-   */
-  async serve(server: Server, onOver?: () => void): Promise<ServedResponse> {
+  /** The response of the server, or undefined if the request was cancelled. Never rejects. */
+  async serve(server: Server): Promise<ServedResponse> {
     let response: JsonRpcResponse
     try {
       const outcome = await server.handle(this.exchange)
@@ -101,7 +99,6 @@ export class ServedRequest {
     } catch (error) {
       response = this.#failure(error, server)
     }
-    onOver?.()
     if (this.#over) return undefined
     this.#over = true
     return response
@@ -161,6 +158,110 @@ function exchangeOf(
   if (outlet.headers !== undefined) exchange.headers = () => outlet.headers?.() ?? {}
   if (outlet.detach !== undefined) exchange.detach = () => outlet.detach?.()
   return exchange
+}
+
+/** The limits on requests in flight that sessions and connections of one node share. */
+export interface CallQuota {
+  /** Counts one more request; the error for its response if a limit is reached. */
+  take(): RpcError | undefined
+  /** Counts one request less. */
+  give(): void
+}
+
+/** The requests being served on one connection or session. */
+export class Calls {
+  readonly #max: number
+  readonly #places: CallQuota | undefined
+  readonly #byId = new RotatingMap<RequestId, ServedRequest>()
+  /** Cancelled requests whose handlers still run. */
+  readonly #cancelled = new RotatingSet<ServedRequest>()
+  #onIdle: (() => void)[] = []
+
+  /** @param places limits shared with other sessions; a request counts until its handler ends */
+  constructor(max: number, places?: CallQuota) {
+    this.#max = max
+    this.#places = places
+  }
+
+  get size(): number {
+    return this.#byId.size + this.#cancelled.size
+  }
+
+  get isFull(): boolean {
+    return this.size >= this.#max
+  }
+
+  /**
+   * Requires that a request may start.
+   * @throws RpcError -32600 for an id in flight, or if there are too many requests in flight
+   */
+  admit(id: RequestId): void {
+    if (this.#byId.has(id)) {
+      throw new RpcError(ErrorCode.InvalidRequest, 'Invalid request: this id belongs to a request in flight')
+    }
+    if (this.size >= this.#max) {
+      throw new RpcError(
+        ErrorCode.InvalidRequest,
+        `Too many requests in flight: wait for some of the ${this.#max} to finish`,
+      )
+    }
+  }
+
+  /**
+   * Serves a request that was admitted. It counts as in flight from the call of this function on.
+   * Rejects with an RpcError where all sessions together, or those of its principal, have too many in flight
+   */
+  async run(call: ServedRequest, server: Server): Promise<ServedResponse> {
+    const busy = this.#places?.take()
+    if (busy !== undefined) throw busy
+    this.#byId.set(call.id, call)
+    const response = await call.serve(server)
+    if (this.#byId.get(call.id) === call) this.#byId.delete(call.id)
+    else this.#cancelled.delete(call)
+    this.#places?.give()
+    if (this.#onIdle.length > 0 && this.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve()
+    return response
+  }
+
+  /** Cancels a request; one that is not in flight is ignored. */
+  cancel(id: RequestId, reason: unknown): void {
+    const call = this.#byId.get(id)
+    if (call === undefined) return
+    this.#byId.delete(id)
+    this.#cancelled.add(call)
+    call.cancel(reason)
+  }
+
+  /** Aborts the signal of every handler; their responses are still sent. */
+  abort(reason: unknown): void {
+    for (const call of [...this.#byId.values(), ...this.#cancelled.values()]) call.abort(reason)
+  }
+
+  /** Cancels all requests. */
+  cancelAll(reason: unknown): void {
+    for (const call of this.#byId.values()) this.#cancelled.add(call)
+    this.#byId.clear()
+    for (const call of this.#cancelled.values()) call.cancel(reason)
+  }
+
+  /** Resolves when no handler runs and all responses are sent, or after `ms` milliseconds. */
+  idle(ms: number): Promise<void> {
+    if (this.size === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      this.#onIdle.push(() => {
+        clearTimeout(timer)
+        setTimeout(resolve, 0)
+      })
+    })
+  }
+}
+
+/** Handles `notifications/cancelled`; other notifications are ignored. */
+export function cancelCall(calls: Calls, { method, params }: JsonRpcNotification): void {
+  if (method !== 'notifications/cancelled' || !isRequestId(params?.['requestId'])) return
+  const reason = typeof params['reason'] === 'string' ? `: ${params['reason']}` : ''
+  calls.cancel(params['requestId'], new McpError('CANCELLED', `The client cancelled the request${reason}`))
 }
 
 /**

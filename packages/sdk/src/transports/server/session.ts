@@ -39,10 +39,11 @@ import type {
 import { type LiveRequest, liveInput } from '../../request/live-run.ts'
 import type { Server } from '../../server/server.ts'
 import { missingScopesError } from '../../server/visibility.ts'
-import { type Calls, cancelCall } from './calls.ts'
 import { fullError, type MemoryAccount } from './memory-budget.ts'
 import { type Bounds, report } from './options.ts'
 import {
+  type Calls,
+  cancelCall,
   expectsResponse,
   failure,
   type Outlet,

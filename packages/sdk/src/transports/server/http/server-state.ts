@@ -8,11 +8,11 @@ import { allows, anonymousCaller, type Caller, type InputStrategy } from '../../
 import { replay } from '../../../request/replay.ts'
 import { createSealer } from '../../../request/state.ts'
 import type { Server } from '../../../server/server.ts'
-import { type CallQuota, PrincipalQuota } from '../calls.ts'
 import { ChangeReplicator } from '../change-replicator.ts'
 import { type MemoryAccount, MemoryBudget } from '../memory-budget.ts'
 import { type Bounds, bounds, report, unref } from '../options.ts'
-import { failure } from '../served-request.ts'
+import { PrincipalQuota } from '../principal-quota.ts'
+import { type CallQuota, failure } from '../served-request.ts'
 import { listenMethod } from './event-stream.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import type { Authenticate, HttpCaller, HttpRefusal, ServeHttpOptions } from './options.ts'
@@ -243,17 +243,17 @@ export class HttpServerState {
     if (this.#calls >= this.bounds.inFlightPerNode) {
       return busy(503, 'Too many requests in flight: try again later')
     }
-    if (this.#quota.take(principal)) {
-      this.#calls++
-      return undefined
+    if (principal !== null && !this.#quota.take(principal)) {
+      const { inFlightPerPrincipal } = this.bounds
+      return busy(429, `Too many requests in flight: wait for some of your ${inFlightPerPrincipal} to finish`)
     }
-    const { inFlightPerPrincipal } = this.bounds
-    return busy(429, `Too many requests in flight: wait for some of your ${inFlightPerPrincipal} to finish`)
+    this.#calls++
+    return undefined
   }
 
   #closeCall(principal: string | null): void {
     this.#calls--
-    this.#quota.give(principal)
+    if (principal !== null) this.#quota.give(principal)
   }
 
   /** One timer for all responses: most are sent long before it fires. */

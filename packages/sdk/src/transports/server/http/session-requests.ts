@@ -11,10 +11,10 @@ import { assumedHttpVersion } from '../../../protocol/revision.ts'
 import { revisionOf, revisions } from '../../../protocol/revisions.ts'
 import type { Peer } from '../../../request/exchange.ts'
 import { cannotAsk } from '../../../request/live-run.ts'
-import { Calls } from '../calls.ts'
 import { fullError, fullStatus } from '../memory-budget.ts'
 import { report } from '../options.ts'
 import {
+  Calls,
   encodeMessage,
   encodeResponse,
   failure,
@@ -296,7 +296,12 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
       info: undefined,
       logLevel: defaultLogLevel(state.server),
     }
-    this.#calls = new Calls(state.bounds.inFlight, state.callPlaces(caller.principal))
+    const calls = new Calls(state.bounds.inFlight, state.callPlaces(caller.principal))
+    this.#calls = calls
+    this.running = {
+      abort: (reason) => calls.abort(reason),
+      cancel: (reason) => calls.cancelAll(reason),
+    }
   }
 
   async serve(message: JsonRpcRequest): Promise<void> {
@@ -320,14 +325,6 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
       const refusal = this.refusal(error, 'batch')
       this.#finish(refusalStatus(refusal), failure(undefined, refusal))
     }
-  }
-
-  abort(reason: unknown): void {
-    this.#calls.abort(reason)
-  }
-
-  protected cancel(reason: unknown): void {
-    this.#calls.cancelAll(reason)
   }
 
   notification(): void {}

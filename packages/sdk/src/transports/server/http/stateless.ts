@@ -21,16 +21,21 @@ import { answerPatienceMs, EventStream, listenMethod } from './event-stream.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import type { HttpExchange, HttpServerState, PendingResponse, SlowAnswer } from './server-state.ts'
 
+/** Requests that can be aborted, so that their responses are still sent, or cancelled. */
+type RunningRequests = Pick<ServedRequest, 'abort' | 'cancel'>
+
 /**
  * The response to a POST without a session: one JSON text, or an event stream after the first notification or a long wait. It
  * cannot be resumed, so a client that disconnects cancels its requests.
  */
-export abstract class PostResponse implements Outlet, SlowAnswer, PendingResponse {
+export class PostResponse implements Outlet, SlowAnswer, PendingResponse {
   readonly transport = 'tcp'
   readonly principal: string | null
   readonly method: string
   protected readonly state: HttpServerState
   protected readonly reply: HttpReply
+  /** The requests that are served; undefined if the POST was rejected before. */
+  protected running: RunningRequests | undefined
   readonly #request: HttpRequest
   #stream: EventStream | undefined
   #ticks = 0
@@ -49,8 +54,9 @@ export abstract class PostResponse implements Outlet, SlowAnswer, PendingRespons
     return this.#request.headers()
   }
 
-  abstract abort(reason: unknown): void
-  protected abstract cancel(reason: unknown): void
+  abort(reason: unknown): void {
+    this.running?.abort(reason)
+  }
 
   notify(message: JsonRpcNotification): void {
     const text = encodeMessage(message, this.state.server)
@@ -68,7 +74,7 @@ export abstract class PostResponse implements Outlet, SlowAnswer, PendingRespons
     if (this.#over) return
     this.#over = true
     clearTimeout(this.#long)
-    this.cancel(reason)
+    this.running?.cancel(reason)
     if (this.#stream !== undefined) this.#stream.cut()
     else this.reply.send(503, '')
   }
@@ -133,14 +139,12 @@ export abstract class PostResponse implements Outlet, SlowAnswer, PendingRespons
       this.#stream?.expired === true
         ? 'The credentials of the request expired or were revoked'
         : 'The client closed the connection'
-    this.cancel(new McpError('CANCELLED', why))
+    this.running?.cancel(new McpError('CANCELLED', why))
   }
 }
 
 /** The response to one request of 2026-07-28. */
 export class StatelessResponse extends PostResponse {
-  #call: ServedRequest | undefined
-
   /** Serves the request, and resolves when its response was sent. */
   async serve(exchange: HttpExchange, message: JsonRpcRequest): Promise<void> {
     const { state, reply } = this
@@ -158,20 +162,12 @@ export class StatelessResponse extends PostResponse {
       reply.send(busy.status, JSON.stringify(failure(call.id, busy.error)), { 'Retry-After': '10' })
       return
     }
-    this.#call = call
+    this.running = call
     state.begin(this, reply)
     const response = await call.serve(state.server)
     state.done(this)
     const status = response !== undefined && 'error' in response ? answerStatus(response.error.code) : 200
     this.finish(status, response)
-  }
-
-  abort(reason: unknown): void {
-    this.#call?.abort(reason)
-  }
-
-  protected cancel(reason: unknown): void {
-    this.#call?.cancel(reason)
   }
 }
 
@@ -222,8 +218,12 @@ function requireHeader(request: HttpRequest, name: string, title: string, expect
   }
 }
 
+/** Characters that mean the same in every form of a header, and cannot join two values. */
+const plainName = /^[\w./:-]+$/
+
 function requireName(request: HttpRequest, expected: unknown): void {
   const header = request.header('mcp-name')
+  if (header !== undefined && header === expected && plainName.test(header)) return
   if (header === undefined) {
     if (typeof expected === 'string') throw mismatch('Mcp-Name is missing')
     return
