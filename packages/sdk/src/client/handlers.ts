@@ -1,4 +1,4 @@
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, invalidParams, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { SamplingContent } from '../protocol/content.ts'
@@ -279,10 +279,6 @@ function isRoot(value: unknown): value is Root {
 
 function isWebUrl(url: string): boolean {
   return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
-}
-
-function invalidParams(why: string): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
 }
 
 function invalid(why: string): McpError {

@@ -2,10 +2,15 @@ const none = new Uint8Array()
 // Created on first use: loading the class costs startup time.
 let encoder: TextEncoder | undefined
 
+/** A text as UTF-8. */
+export function utf8(text: string): ReturnType<TextEncoder['encode']> {
+  encoder ??= new TextEncoder()
+  return encoder.encode(text)
+}
+
 /** Bytes of a value as JSON text in UTF-8. */
 export function jsonBytes(value: object): number {
-  encoder ??= new TextEncoder()
-  return encoder.encode(JSON.stringify(value)).length
+  return utf8(JSON.stringify(value)).length
 }
 
 /** Upper bound of the memory that collecting `length` bytes takes: the buffer grows by doubling. */

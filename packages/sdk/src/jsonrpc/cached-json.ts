@@ -1,3 +1,4 @@
+import { utf8 } from './bytes.ts'
 import type { JsonRpcResponse } from './message.ts'
 
 /** Shorter lists are serialized as fast as they are looked up. */
@@ -10,8 +11,6 @@ interface CacheEntry {
 }
 
 const lists = new WeakMap<readonly unknown[], CacheEntry>()
-// Created on first use: loading the class costs startup time.
-let encoder: TextEncoder | undefined
 
 /** Caches the JSON of a list that will not change any more. */
 export function cacheJson<T extends readonly unknown[]>(list: T): T {
@@ -33,7 +32,7 @@ export function responseText(response: JsonRpcResponse): string {
 export function responseBody(response: JsonRpcResponse): string | Uint8Array<ArrayBuffer> {
   const parts = splitAtCachedLists(response, cachedBytes)
   if (parts === undefined) return JSON.stringify(response)
-  const chunks = parts.map((part) => (typeof part === 'string' ? encode(part) : part))
+  const chunks = parts.map((part) => (typeof part === 'string' ? utf8(part) : part))
   const body = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0))
   let at = 0
   for (const chunk of chunks) {
@@ -81,11 +80,6 @@ function cachedText(entry: CacheEntry, list: readonly unknown[]): string {
 }
 
 function cachedBytes(entry: CacheEntry, list: readonly unknown[]): Uint8Array {
-  entry.bytes ??= encode(JSON.stringify(list))
+  entry.bytes ??= utf8(JSON.stringify(list))
   return entry.bytes
-}
-
-function encode(text: string): Uint8Array {
-  encoder ??= new TextEncoder()
-  return encoder.encode(text)
 }

@@ -98,6 +98,11 @@ export class McpError extends Error {
   }
 }
 
+/** The error for invalid params. */
+export function invalidParams(why: string, data?: unknown): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`, data)
+}
+
 /** The thrown value, or a TypeError in its place if it throws when inspected, as a revoked proxy does. */
 export function readableError(thrown: unknown): unknown {
   try {

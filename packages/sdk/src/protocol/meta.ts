@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { invalidParams } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ClientCapabilities, Implementation, LoggingLevel } from './definitions.ts'
@@ -67,19 +67,19 @@ export function isModern(params: unknown): boolean {
  * @throws RpcError -32602 if a required field is missing or malformed
  */
 export function readPeerMeta(meta: unknown): PeerMeta {
-  if (!isObject(meta)) throw invalid(`params._meta with "${MetaKey.protocolVersion}" is required`)
+  if (!isObject(meta)) throw invalidParams(`params._meta with "${MetaKey.protocolVersion}" is required`)
   const version = meta[MetaKey.protocolVersion]
-  if (typeof version !== 'string') throw invalid(`"${MetaKey.protocolVersion}" must be a string`)
+  if (typeof version !== 'string') throw invalidParams(`"${MetaKey.protocolVersion}" must be a string`)
   const capabilities = meta[MetaKey.clientCapabilities]
   if (!isCapabilities(capabilities))
-    throw invalid(`"${MetaKey.clientCapabilities}" must be an object of objects`)
+    throw invalidParams(`"${MetaKey.clientCapabilities}" must be an object of objects`)
   const info = meta[MetaKey.clientInfo]
   if (info !== undefined && !isImplementation(info)) {
-    throw invalid(`"${MetaKey.clientInfo}" must have a "name" and a "version"`)
+    throw invalidParams(`"${MetaKey.clientInfo}" must have a "name" and a "version"`)
   }
   const logLevel = meta[MetaKey.logLevel]
   if (logLevel !== undefined && !isLoggingLevel(logLevel)) {
-    throw invalid(`"${MetaKey.logLevel}" must be one of ${loggingLevels.join(', ')}`)
+    throw invalidParams(`"${MetaKey.logLevel}" must be one of ${loggingLevels.join(', ')}`)
   }
   return { version, info, capabilities, logLevel }
 }
@@ -120,13 +120,13 @@ export function boundIdentity(
   }
   const text = JSON.stringify(capabilities)
   if (text.length > capabilityChars) {
-    throw invalid(`"capabilities" may have at most ${capabilityChars} characters`)
+    throw invalidParams(`"capabilities" may have at most ${capabilityChars} characters`)
   }
   const copied = JSON.stringify(kept)
   const parsed: unknown = readJson(copied)
   const parsedCapabilities: unknown = readJson(text)
   if (!isImplementation(parsed) || !isCapabilities(parsedCapabilities))
-    throw invalid('"clientInfo" is malformed')
+    throw invalidParams('"clientInfo" is malformed')
   return { info: parsed, capabilities: parsedCapabilities, chars: copied.length + text.length }
 }
 
@@ -139,8 +139,4 @@ export function isCapabilities(value: unknown): value is ClientCapabilities {
     if (value[name] !== undefined && !isObject(value[name])) return false
   }
   return true
-}
-
-function invalid(why: string): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
 }

@@ -1,4 +1,4 @@
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, invalidParams, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Implementation, LoggingLevel, ServerCapabilities } from '../protocol/definitions.ts'
@@ -448,10 +448,6 @@ class ComposedServer implements Composition {
 
 function notFound(method: string): RpcError {
   return new RpcError(ErrorCode.MethodNotFound, `Method not found: this server does not offer "${method}"`)
-}
-
-function invalidParams(reason: string): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${reason}`)
 }
 
 /** Options of a composition. */

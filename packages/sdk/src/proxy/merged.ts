@@ -1,5 +1,5 @@
 import { jsonBytes } from '../jsonrpc/bytes.ts'
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, invalidParams, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
@@ -109,10 +109,7 @@ function positionOf(
   const member = members.find(({ prefix }) => prefix === name)
   if (member !== undefined)
     return { member, pages: Number(pages), bytes: Number(bytes), cursor: memberCursor }
-  throw new RpcError(
-    ErrorCode.InvalidParams,
-    'Invalid params: unknown cursor for this list. Start again without a cursor.',
-  )
+  throw invalidParams('unknown cursor for this list. Start again without a cursor.')
 }
 
 function cursorOf({ member, pages, bytes, cursor }: Position): string {

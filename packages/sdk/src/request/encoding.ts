@@ -1,3 +1,5 @@
+import { utf8 } from '../jsonrpc/bytes.ts'
+
 /** Bytes as unpadded base64url. */
 export function toBase64Url(bytes: Uint8Array): string {
   let binary = ''
@@ -15,6 +17,11 @@ export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined
   return toBase64Url(bytes) === text ? bytes : undefined
 }
 
+/** Random bytes as base64url. */
+export function randomText(bytes: number): string {
+  return toBase64Url(crypto.getRandomValues(new Uint8Array(bytes)))
+}
+
 /** One text for equal JSON values, whatever the order of their members. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item ?? null)).join(',')}]`
@@ -26,15 +33,6 @@ export function canonical(value: unknown): string {
     return `{${members.join(',')}}`
   }
   return JSON.stringify(value) ?? 'null'
-}
-
-// Created on first use: the runtime's module takes long to load.
-let encoder: TextEncoder | undefined
-
-/** A text as UTF-8. */
-export function utf8(text: string): ReturnType<TextEncoder['encode']> {
-  encoder ??= new TextEncoder()
-  return encoder.encode(text)
 }
 
 /** SHA-256 of a text, as base64url. */

@@ -1,9 +1,9 @@
-import { RpcError } from '../jsonrpc/error.ts'
+import { invalidParams, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import type { Completer } from './context.ts'
 import { invalid } from './definition-metadata.ts'
-import { clipped, invalidParams } from './handler-context.ts'
+import { clipped } from './handler-context.ts'
 import type { Registry } from './registry.ts'
 import type { Report } from './tool.ts'
 

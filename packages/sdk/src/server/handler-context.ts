@@ -419,11 +419,6 @@ export function shownToPeer(error: unknown): never {
   throw error instanceof ToolError ? new RpcError(ErrorCode.InternalError, error.message) : error
 }
 
-/** The error for invalid params. */
-export function invalidParams(why: string, data?: unknown): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`, data)
-}
-
 /** A name or URI for an error message, at most 200 characters. */
 export function clipped(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text

@@ -1,16 +1,16 @@
-import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { utf8 } from '../jsonrpc/bytes.ts'
+import { ErrorCode, invalidParams, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { CacheHints, Resource, ServerCapabilities } from '../protocol/definitions.ts'
 import { methodRow, methods, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import type { Changes } from '../request/changes.ts'
-import { fromBase64Url, toBase64Url, utf8 } from '../request/encoding.ts'
+import { fromBase64Url, toBase64Url } from '../request/encoding.ts'
 import { allows, type Caller, type Exchange, type Outcome, type Peer } from '../request/exchange.ts'
 import { complete } from './completion.ts'
 import type { ExtensionMethods } from './extension.ts'
 import {
   clipped,
   HandlerContext,
-  invalidParams,
   type LazyHandlerRun,
   ProgressAndLogs,
   shownToPeer,
@@ -50,10 +50,7 @@ function positionOf(cursor: unknown, length: number, maxChars: number): number {
   const text = bytes === undefined ? '' : new TextDecoder().decode(bytes)
   const position = text.startsWith(cursorPrefix) ? Number(text.slice(cursorPrefix.length)) : Number.NaN
   if (!Number.isSafeInteger(position) || position < 1 || position > length) {
-    throw new RpcError(
-      ErrorCode.InvalidParams,
-      'Invalid params: the cursor is not one of this list. Start without one.',
-    )
+    throw invalidParams('the cursor is not one of this list. Start without one.')
   }
   return position
 }

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, invalidParams, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ResourceContents } from '../protocol/content.ts'
@@ -23,7 +23,7 @@ import {
   requireMembers,
   scopesOf,
 } from './definition-metadata.ts'
-import { invalidParams, runHandler, shownToPeer } from './handler-context.ts'
+import { runHandler, shownToPeer } from './handler-context.ts'
 import type { Registry, ResourceEntry, TemplateEntry } from './registry.ts'
 import type { AnyTemplate, ResourceValue } from './server.ts'
 import { parseTemplate } from './uri-template.ts'

@@ -1,3 +1,4 @@
+import { invalidParams } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ServerCapabilities, SubscriptionFilter } from '../protocol/definitions.ts'
 import { MetaKey } from '../protocol/meta.ts'
@@ -5,7 +6,6 @@ import type { ServerNotification } from '../protocol/methods.ts'
 import { type Change, type Changes, changesFor } from '../request/changes.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import type { RequestLimits } from '../request/limits.ts'
-import { invalidParams } from './handler-context.ts'
 
 /**
  * Serves `subscriptions/listen`: acknowledges the filter, then sends notifications until the exchange is over.

@@ -1,4 +1,4 @@
-import { kindOf, RpcError } from '../jsonrpc/error.ts'
+import { invalidParams, kindOf, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ContentBlock } from '../protocol/content.ts'
@@ -15,7 +15,7 @@ import {
   scopesOf,
 } from './definition-metadata.ts'
 import { blockOf, Reply, ToolError } from './definitions.ts'
-import { clipped, invalidParams, runHandler } from './handler-context.ts'
+import { clipped, runHandler } from './handler-context.ts'
 import type { ToolEntry } from './registry.ts'
 import { objectSchema, type Prepared, prepareFor } from './schema.ts'
 import type { AnyTool } from './server.ts'

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, invalidParams, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { allows, type Caller, type Exchange, type Outcome, type Peer } from '../request/exchange.ts'
@@ -38,7 +38,7 @@ export function visibility(shows: (what: Visible, peer: Peer) => boolean | Promi
     const what = namedBy(method, params)
     if (what === undefined || (await shows(what, peer))) return next(exchange)
     if (method === 'completion/complete') {
-      throw new RpcError(ErrorCode.InvalidParams, `Invalid params: unknown prompt "${clipped(what.name)}"`)
+      throw invalidParams(`unknown prompt "${clipped(what.name)}"`)
     }
     throw new RpcError(ErrorCode.InvalidParams, `Unknown ${what.kind}: ${clipped(what.name)}`)
   }

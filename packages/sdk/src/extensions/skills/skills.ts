@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
+import { invalidParams, McpError } from '../../jsonrpc/error.ts'
 import type { CacheHints } from '../../protocol/definitions.ts'
 import { canonical } from '../../request/encoding.ts'
 import type { Exchange, Outcome, Peer } from '../../request/exchange.ts'
@@ -150,10 +150,6 @@ function requireScopes(scopes: readonly string[], peer: Peer): void {
 function requireUri({ params: { uri }, limits }: Exchange): string {
   if (typeof uri === 'string' && uri.length <= limits.uriChars) return uri
   throw invalidParams(`"uri" must be a string of at most ${limits.uriChars} characters`)
-}
-
-function invalidParams(reason: string): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${reason}`)
 }
 
 interface SkillLocation {

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
+import { ErrorCode, invalidParams, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import { supports } from '../../protocol/revision.ts'
@@ -163,13 +163,10 @@ function commonMembers({ id, statusMessage, createdAt, updatedAt }: TaskRecord):
 }
 
 function parseTtl(task: unknown, { ttlMs, maxTtlMs }: TaskSettings): number {
-  if (!isObject(task)) throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "task" must be an object')
+  if (!isObject(task)) throw invalidParams('"task" must be an object')
   const { ttl = ttlMs } = task
   if (typeof ttl !== 'number' || !Number.isSafeInteger(ttl) || ttl < 1) {
-    throw new RpcError(
-      ErrorCode.InvalidParams,
-      'Invalid params: "ttl" must be a positive integer of milliseconds',
-    )
+    throw invalidParams('"ttl" must be a positive integer of milliseconds')
   }
   return Math.min(ttl, maxTtlMs)
 }

@@ -1,7 +1,7 @@
-import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
+import { ErrorCode, invalidParams, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import type { ServerNotification } from '../../protocol/methods.ts'
-import { toBase64Url } from '../../request/encoding.ts'
+import { randomText } from '../../request/encoding.ts'
 import type { Exchange, Peer } from '../../request/exchange.ts'
 import { limits } from '../../request/limits.ts'
 import type { Journal } from '../../request/live-run.ts'
@@ -75,10 +75,7 @@ export class TaskEngine {
     const record = newRecord({ id, exchange, holder: this.#holder, heldUntil, ttlMs, journal })
     const row = toRow(record)
     if (bytesOf(row.body) > maxTaskBytes) {
-      throw new RpcError(
-        ErrorCode.InvalidParams,
-        `Invalid params: a task may have at most ${maxTaskBytes} bytes`,
-      )
+      throw invalidParams(`a task may have at most ${maxTaskBytes} bytes`)
     }
     if (!(await store.add(row, { owner: maxTasksPerPrincipal, all: maxTasks }))) {
       throw notCreated('too many are stored. Try again when some have expired')
@@ -95,7 +92,7 @@ export class TaskEngine {
    */
   async find(peer: Peer, id: unknown): Promise<TaskRecord> {
     if (typeof id !== 'string' || id.length > idChars) {
-      throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "taskId" must be the id of a task')
+      throw invalidParams('"taskId" must be the id of a task')
     }
     const record = await this.#get(id)
     if (record !== undefined && canSee(peer, record)) {
@@ -333,8 +330,4 @@ function addToGroup<T>(groups: Map<string, Set<T>>, id: string, member: T): () =
     group.delete(member)
     if (group.size === 0 && groups.get(id) === group) groups.delete(id)
   }
-}
-
-function randomText(bytes: number): string {
-  return toBase64Url(crypto.getRandomValues(new Uint8Array(bytes)))
 }

@@ -1,4 +1,4 @@
-import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
+import { ErrorCode, invalidParams, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import { MetaKey } from '../../protocol/meta.ts'
@@ -195,10 +195,10 @@ async function publishChanges(engine: TaskEngine, exchange: Exchange, id: string
 function parseIds(value: unknown, max: number): string[] {
   const ids = Array.isArray(value) ? value.filter((id) => typeof id === 'string') : undefined
   if (ids === undefined || !Array.isArray(value) || ids.length < value.length) {
-    throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "taskIds" must be a list of ids')
+    throw invalidParams('"taskIds" must be a list of ids')
   }
   if (ids.length > max) {
-    throw new RpcError(ErrorCode.InvalidParams, `Invalid params: at most ${max} tasks per subscription`)
+    throw invalidParams(`at most ${max} tasks per subscription`)
   }
   return [...new Set(ids)]
 }

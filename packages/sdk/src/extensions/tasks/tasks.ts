@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
+import { ErrorCode, invalidParams, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import { MetaKey } from '../../protocol/meta.ts'
@@ -102,7 +102,7 @@ function methodsOf(engine: TaskEngine): Readonly<Record<string, ExtensionMethod>
       async handle(exchange) {
         const { id } = await findAllowed(exchange)
         const { inputResponses } = exchange.params
-        if (!isObject(inputResponses)) throw invalid('"inputResponses" must be an object')
+        if (!isObject(inputResponses)) throw invalidParams('"inputResponses" must be an object')
         await engine.answer(id, inputResponses)
         return complete({})
       },
@@ -194,15 +194,11 @@ function parseCursor(cursor: unknown, maxChars: number): TaskPosition | undefine
   const bytes = typeof cursor === 'string' && cursor.length <= maxChars ? fromBase64Url(cursor) : undefined
   const [createdAt, id] = bytes === undefined ? [] : new TextDecoder().decode(bytes).split(' ')
   if (createdAt === undefined || id === undefined || !Number.isSafeInteger(Number(createdAt))) {
-    throw invalid('unknown cursor for this list. Start again without a cursor')
+    throw invalidParams('unknown cursor for this list. Start again without a cursor')
   }
   return { createdAt: Number(createdAt), id }
 }
 
 function complete(result: JsonObject): Outcome {
   return { type: 'complete', result }
-}
-
-function invalid(reason: string): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${reason}`)
 }

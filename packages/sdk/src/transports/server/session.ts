@@ -1,4 +1,4 @@
-import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
+import { ErrorCode, invalidParams, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type {
   JsonObject,
   JsonRpcNotification,
@@ -171,10 +171,9 @@ export function initialize(
   offer: (capabilities: ServerCapabilities) => ServerCapabilities = (capabilities) => capabilities,
 ): Initialized {
   const { protocolVersion, capabilities, clientInfo } = params ?? {}
-  if (typeof protocolVersion !== 'string') throw invalidInitialize('"protocolVersion" must be a string')
-  if (!isCapabilities(capabilities)) throw invalidInitialize('"capabilities" must be an object of objects')
-  if (!isImplementation(clientInfo))
-    throw invalidInitialize('"clientInfo" must have a "name" and a "version"')
+  if (typeof protocolVersion !== 'string') throw invalidParams('"protocolVersion" must be a string')
+  if (!isCapabilities(capabilities)) throw invalidParams('"capabilities" must be an object of objects')
+  if (!isImplementation(clientInfo)) throw invalidParams('"clientInfo" must have a "name" and a "version"')
   const revision = negotiated(protocolVersion)
   const kept = boundIdentity(clientInfo, capabilities)
   const peer: Peer = {
@@ -204,7 +203,7 @@ export function defaultLogLevel(server: Server): LoggingLevel | undefined {
  */
 export function requireLoggingLevel(level: unknown): LoggingLevel {
   if (isLoggingLevel(level)) return level
-  throw invalidInitialize(`"level" must be one of ${loggingLevels.join(', ')}`)
+  throw invalidParams(`"level" must be one of ${loggingLevels.join(', ')}`)
 }
 
 /** Session-based clients receive extensions only if they declare some. */
@@ -218,10 +217,6 @@ function offeredTo(offered: ServerCapabilities, client: ClientCapabilities): Ser
 function negotiated(requested: string): Revision {
   const revision = revisionOf(requested)
   return revision?.era === 'session' ? revision : revisions[latestLegacy]
-}
-
-function invalidInitialize(why: string): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
 }
 
 export interface SessionOptions {
@@ -428,7 +423,7 @@ export class Session {
     const uri = this.#uriOf(message)
     if (this.#subscribed.has(uri)) return {}
     if (this.#subscribed.size >= subscribedUris) {
-      throw invalid(`at most ${subscribedUris} resources can be subscribed to at once`)
+      throw invalidParams(`at most ${subscribedUris} resources can be subscribed to at once`)
     }
     const mark = (): void => {}
     this.#hold(subscriptionBytes(uri))
@@ -442,7 +437,7 @@ export class Session {
       if (this.#subscribed.get(uri) === mark) this.#subscribed.set(uri, () => held.release())
       else held.release()
       if (held.acknowledged.resourceSubscriptions?.includes(uri) === true) return {}
-      throw invalid('this resource cannot be subscribed to')
+      throw invalidParams('this resource cannot be subscribed to')
     } catch (error) {
       this.#unsubscribe(uri)
       throw error
@@ -461,7 +456,7 @@ export class Session {
     const uri = params?.['uri']
     const { uriChars } = this.#options.bounds
     if (typeof uri !== 'string' || uri === '' || uri.length > uriChars || !URL.canParse(uri)) {
-      throw invalid(`"uri" must be an absolute URI of at most ${uriChars} characters`)
+      throw invalidParams(`"uri" must be an absolute URI of at most ${uriChars} characters`)
     }
     return uri
   }
@@ -549,10 +544,6 @@ function notificationOf(change: Change): ServerNotification | undefined {
 
 function result({ id }: JsonRpcRequest, value: JsonObject): JsonRpcResponse {
   return { jsonrpc: '2.0', id, result: value }
-}
-
-function invalid(why: string): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`)
 }
 
 function notOffered(method: string): RpcError {

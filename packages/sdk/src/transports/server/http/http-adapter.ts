@@ -1,4 +1,7 @@
+import type { RpcError } from '../../../jsonrpc/error.ts'
+import type { RequestId } from '../../../jsonrpc/message.ts'
 import type { FullBudget, MemoryAccount } from '../memory-budget.ts'
+import { failure } from '../served-request.ts'
 import type { CredentialValidity } from './event-stream.ts'
 
 /** The body of an HTTP request: bytes, a value that middleware parsed, or why there is neither. */
@@ -70,6 +73,28 @@ export interface Pipe {
   end(): void
   /** Disconnects the client. */
   cut(): void
+}
+
+/** Sends an error response, without an id if that of the request is unknown. */
+export function sendError(
+  reply: HttpReply,
+  status: number,
+  error: RpcError,
+  id?: RequestId,
+  headers?: HeaderFields,
+): void {
+  reply.send(status, JSON.stringify(failure(id, error)), headers)
+}
+
+/** Sends the error for a request that exceeds a limit, which the client may retry after so many seconds. */
+export function sendBusy(
+  reply: HttpReply,
+  status: 429 | 503,
+  error: RpcError,
+  id?: RequestId,
+  seconds = 10,
+): void {
+  sendError(reply, status, error, id, { 'Retry-After': String(seconds) })
 }
 
 /** Headers with credentials, including the session id, which handlers do not receive. */

@@ -6,7 +6,6 @@ import { RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { BackpressureWriter, StallDetector } from '../backpressure-writer.ts'
 import { fullError, fullStatus, type MemoryAccount } from '../memory-budget.ts'
 import { type Bounds, unref } from '../options.ts'
-import { failure } from '../served-request.ts'
 import type { CredentialValidity } from './event-stream.ts'
 import {
   type Body,
@@ -14,6 +13,7 @@ import {
   type HttpReply,
   type HttpRequest,
   type Pipe,
+  sendBusy,
   singletons,
   streamHeaders,
   withoutCredentials,
@@ -290,9 +290,7 @@ export class NodeReply implements HttpReply {
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
     const full = length > freeBytes ? this.memory?.take(length) : undefined
     if (full !== undefined) {
-      this.send(fullStatus(full), JSON.stringify(failure(undefined, fullError(full))), {
-        'Retry-After': '10',
-      })
+      sendBusy(this, fullStatus(full), fullError(full))
       return
     }
     const own: Record<string, string | number> =

@@ -5,13 +5,14 @@ import { latest } from '../../../protocol/revision.ts'
 import type { Caller } from '../../../request/exchange.ts'
 import { type FullBudget, fullError, fullStatus, parsedBytes } from '../memory-budget.ts'
 import { report, unref } from '../options.ts'
-import { failure } from '../served-request.ts'
 import type { Guard } from './guard.ts'
 import {
   type Body,
   type HeaderFields,
   type HttpReply,
   type HttpRequest,
+  sendBusy,
+  sendError,
   sessionIdIn,
 } from './http-adapter.ts'
 import type { Authenticate, AuthenticatedCaller, ServeHttpOptions } from './options.ts'
@@ -20,8 +21,6 @@ import { SessionRequests } from './session-requests.ts'
 import type { SseSessions } from './sse.ts'
 import { StatelessResponse } from './stateless.ts'
 
-/** Seconds after which a client may retry a request that exceeded a limit. */
-const retryAfter = '10'
 const documentPreflight: HeaderFields = {
   'Access-Control-Allow-Methods': 'GET',
   'Access-Control-Allow-Headers': '*',
@@ -100,8 +99,9 @@ export class Router {
     // The HTTP parser leaves other transfer codings in place (RFC 9112, section 6.1).
     const transferCoding = request.header('transfer-encoding')
     if (transferCoding !== undefined && transferCoding.toLowerCase() !== 'chunked') {
-      const text = errorText(ErrorCode.InvalidRequest, 'Transfer-Encoding must be chunked')
-      reply.send(501, text, { Connection: 'close' })
+      refuse(reply, 501, ErrorCode.InvalidRequest, 'Transfer-Encoding must be chunked', {
+        Connection: 'close',
+      })
       return false
     }
     if (this.#authenticate?.documents !== undefined && this.#publish(request, reply)) return false
@@ -234,7 +234,7 @@ export class Router {
         refuse(reply, 413, ErrorCode.InvalidRequest, `A message may have at most ${messageBytes} bytes`)
         return undefined
       case 'no room':
-        reply.send(fullStatus(body.full), errorTextOf(fullError(body.full)), { 'Retry-After': retryAfter })
+        sendBusy(reply, fullStatus(body.full), fullError(body.full))
         return undefined
       case 'cut off':
         refuse(reply, 400, ErrorCode.InvalidRequest, 'Invalid request: its body broke off before its end')
@@ -251,8 +251,9 @@ export class Router {
       case 'bytes': {
         // Intermediaries may decode it differently.
         if (!/^(?:identity)?$/i.test(request.header('content-encoding') ?? '')) {
-          const text = errorText(ErrorCode.InvalidRequest, 'The body must not be compressed')
-          reply.send(415, text, { 'Accept-Encoding': 'identity' })
+          refuse(reply, 415, ErrorCode.InvalidRequest, 'The body must not be compressed', {
+            'Accept-Encoding': 'identity',
+          })
           return undefined
         }
         const text = decode(body.bytes)
@@ -278,7 +279,7 @@ export class Router {
     if (bytes > requestBytes) {
       const why = `The message would take about ${bytes} bytes of memory, and one may have ${requestBytes}`
       refuse(reply, 413, ErrorCode.InvalidRequest, why)
-    } else reply.send(fullStatus(full), errorTextOf(fullError(full)), { 'Retry-After': retryAfter })
+    } else sendBusy(reply, fullStatus(full), fullError(full))
   }
 
   /** Serves a message: one with a version in `_meta` is stateless, any other belongs to a session. */
@@ -296,7 +297,7 @@ export class Router {
     }
     const classified = classify(value)
     if (classified.kind === 'invalid') {
-      reply.send(400, JSON.stringify(failure(classified.id, classified.error)))
+      sendError(reply, 400, classified.error, classified.id)
     } else if (classified.kind === 'request') {
       const { message } = classified
       return isModern(message.params) || namesStateless(request)
@@ -342,8 +343,7 @@ export class Router {
   }
 
   #wrongMethod(reply: HttpReply, allowed: string): void {
-    const text = errorText(ErrorCode.InvalidRequest, `Method not allowed: use ${allowed}`)
-    reply.send(405, text, { Allow: allowed })
+    refuse(reply, 405, ErrorCode.InvalidRequest, `Method not allowed: use ${allowed}`, { Allow: allowed })
   }
 
   /** Responds to a request that failed before its message was known. */
@@ -424,16 +424,8 @@ function parseAccept(header: string): Accepted {
   }
 }
 
-function refuse(reply: HttpReply, status: number, code: number, why: string): void {
-  reply.send(status, errorText(code, why))
-}
-
-function errorText(code: number, why: string): string {
-  return errorTextOf(new RpcError(code, why))
-}
-
-function errorTextOf(error: RpcError): string {
-  return JSON.stringify(failure(undefined, error))
+function refuse(reply: HttpReply, status: number, code: number, why: string, headers?: HeaderFields): void {
+  sendError(reply, status, new RpcError(code, why), undefined, headers)
 }
 
 /** Milliseconds for a client to request the metadata after a 401. */

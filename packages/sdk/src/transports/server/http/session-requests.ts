@@ -18,6 +18,7 @@ import {
   encodeMessage,
   encodeResponse,
   failure,
+  internalError,
   refusalOf,
   requireMethod,
   ServedRequest,
@@ -34,7 +35,7 @@ import {
   serveBatch,
 } from '../session.ts'
 import type { EventStream } from './event-stream.ts'
-import type { HttpReply } from './http-adapter.ts'
+import { type HttpReply, sendBusy, sendError } from './http-adapter.ts'
 import { parseEventId } from './resumable-stream.ts'
 import type { HttpExchange, HttpServerState } from './server-state.ts'
 import { type HttpSession, PostStream, Sessions } from './sessions.ts'
@@ -107,10 +108,7 @@ export class SessionRequests {
       if (this.#refusesStream(owner, reply)) return
       resume(owner, exchange, last).catch((error) => {
         report(this.#state.server, error, 'GET')
-        reply.send(
-          500,
-          JSON.stringify(failure(undefined, new RpcError(ErrorCode.InternalError, 'Internal error'))),
-        )
+        sendError(reply, 500, internalError())
       })
       return
     }
@@ -144,24 +142,15 @@ export class SessionRequests {
     const { inFlight } = this.#state.bounds
     if (owner.connections < inFlight) return false
     const why = `Too many streams are open: a session may have ${inFlight} connections`
-    const error = new RpcError(ErrorCode.InternalError, why)
-    reply.send(429, JSON.stringify(failure(undefined, error)), { 'Retry-After': '10' })
+    sendBusy(reply, 429, new RpcError(ErrorCode.InternalError, why))
     return true
   }
 
   async #begin({ reply, caller, memory }: HttpExchange, message: JsonRpcRequest): Promise<void> {
     const owner = this.#sessions.begin(caller, memory)
     if (owner === undefined) {
-      reply.send(
-        503,
-        JSON.stringify(
-          failure(
-            message.id,
-            new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later'),
-          ),
-        ),
-        { 'Retry-After': '60' },
-      )
+      const full = new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later')
+      sendBusy(reply, 503, full, message.id, 60)
       return
     }
     try {
@@ -169,7 +158,7 @@ export class SessionRequests {
       reply.send(200, JSON.stringify(response), { 'Mcp-Session-Id': owner.id })
     } catch (error) {
       const refusal = owner.session.refusal(error, message.method)
-      reply.send(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))
+      sendError(reply, refusalStatus(refusal), refusal, message.id)
       this.#sessions.end(owner, refusal.message)
     }
   }
@@ -212,8 +201,7 @@ async function resume(
     const resumed = await stream.resume(event.position, memory, open)
     if (resumed === true) return
     if (resumed !== false) {
-      const text = JSON.stringify(failure(undefined, fullError(resumed)))
-      reply.send(fullStatus(resumed), text, { 'Retry-After': '10' })
+      sendBusy(reply, fullStatus(resumed), fullError(resumed))
       return
     }
   }
@@ -224,7 +212,7 @@ async function resume(
 export function checkVersion({ request, reply }: HttpExchange, id: RequestId | undefined): boolean {
   const version = request.header('mcp-protocol-version')
   if (version === undefined || revisionOf(version)?.era === 'session') return true
-  reply.send(400, JSON.stringify(failure(id, unsupportedVersion(version))))
+  sendError(reply, 400, unsupportedVersion(version), id)
   return false
 }
 
@@ -234,8 +222,7 @@ export function refusalStatus(refusal: RpcError): number {
 }
 
 function refuse(reply: HttpReply, status: number, id: RequestId | undefined, why: string): void {
-  const error = new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${why}`)
-  reply.send(status, JSON.stringify(failure(id, error)))
+  sendError(reply, status, new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${why}`), id)
 }
 
 const inputStrategy = cannotAsk(

@@ -2,7 +2,7 @@ import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
 import type { JsonRpcNotification, JsonRpcRequest } from '../../../jsonrpc/message.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { supports } from '../../../protocol/revision.ts'
-import { toBase64Url } from '../../../request/encoding.ts'
+import { randomText } from '../../../request/encoding.ts'
 import { allows, type Caller } from '../../../request/exchange.ts'
 import type { Server } from '../../../server/server.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
@@ -241,10 +241,6 @@ export class PostStream implements SlowAnswer, SessionOutlet {
     clearTimeout(this.#wait)
     this.#over = true
   }
-}
-
-function randomText(bytes: number): string {
-  return toBase64Url(crypto.getRandomValues(new Uint8Array(bytes)))
 }
 
 const sweepMs = 60_000

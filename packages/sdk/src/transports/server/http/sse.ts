@@ -1,16 +1,16 @@
 import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
 import { classify } from '../../../jsonrpc/parse.ts'
 import { encodeEvent } from '../../../jsonrpc/sse.ts'
-import { toBase64Url } from '../../../request/encoding.ts'
+import { randomText } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
 import type { Server } from '../../../server/server.ts'
 import { type Duplex, openConnection } from '../connection.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
 import type { Bounds } from '../options.ts'
 import { PrincipalQuota } from '../principal-quota.ts'
-import { encodeMessage, failure, isDroppable } from '../served-request.ts'
+import { encodeMessage, isDroppable } from '../served-request.ts'
 import { EventStream } from './event-stream.ts'
-import { type HttpReply, type HttpRequest, sessionIdIn } from './http-adapter.ts'
+import { type HttpReply, type HttpRequest, sendBusy, sendError, sessionIdIn } from './http-adapter.ts'
 import type { HttpServerState } from './server-state.ts'
 
 /** One session: a connection whose outgoing half is an event stream. */
@@ -42,10 +42,10 @@ export class SseSessions {
   open(reply: HttpReply, caller: Caller, memory: MemoryAccount): void {
     if (this.#byId.size >= this.#bounds.sessions || !this.#quota.take(caller.principal)) {
       const full = new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later')
-      reply.send(503, JSON.stringify(failure(undefined, full)), { 'Retry-After': '60' })
+      sendBusy(reply, 503, full, undefined, 60)
       return
     }
-    const id = toBase64Url(crypto.getRandomValues(new Uint8Array(24)))
+    const id = randomText(24)
     const stream = new EventStream(reply, this.#bounds, 0)
     const connection = this.#connection(stream, caller, memory)
     this.#byId.set(id, { principal: caller.principal, connection, stream })
@@ -68,7 +68,7 @@ export class SseSessions {
   accept(session: SseSession, reply: HttpReply, value: unknown, caller: Caller, bytes: number): void {
     const classified = Array.isArray(value) ? undefined : classify(value)
     if (classified?.kind === 'invalid') {
-      reply.send(400, JSON.stringify(failure(classified.id, classified.error)))
+      sendError(reply, 400, classified.error, classified.id)
       return
     }
     reply.send(202, '')

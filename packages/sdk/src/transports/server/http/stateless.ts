@@ -8,7 +8,6 @@ import { unref } from '../options.ts'
 import {
   encodeMessage,
   encodeResponse,
-  failure,
   isDroppable,
   type Outlet,
   peerOf,
@@ -18,7 +17,7 @@ import {
   type ServedResponse,
 } from '../served-request.ts'
 import { answerPatienceMs, EventStream, listenMethod } from './event-stream.ts'
-import type { HttpReply, HttpRequest } from './http-adapter.ts'
+import { type HttpReply, type HttpRequest, sendBusy, sendError } from './http-adapter.ts'
 import type { HttpExchange, HttpServerState, PendingResponse, SlowAnswer } from './server-state.ts'
 
 /** Requests that can be aborted, so that their responses are still sent, or cancelled. */
@@ -153,13 +152,13 @@ export class StatelessResponse extends PostResponse {
       call = open(state, exchange, message, this)
     } catch (error) {
       const refusal = refusalOf(error, message.method, state.server)
-      reply.send(refusalStatus(refusal.code), JSON.stringify(failure(message.id, refusal)))
+      sendError(reply, refusalStatus(refusal.code), refusal, message.id)
       return
     }
     if (state.refusesScopes(reply, exchange.caller, message)) return
     const busy = state.admit(this)
     if (busy !== undefined) {
-      reply.send(busy.status, JSON.stringify(failure(call.id, busy.error)), { 'Retry-After': '10' })
+      sendBusy(reply, busy.status, busy.error, call.id)
       return
     }
     this.running = call
