@@ -2,8 +2,7 @@ import type { JsonRpcRequest, JsonRpcResponse } from '../../packages/sdk/src/jso
 import { isObject } from '../../packages/sdk/src/jsonrpc/parse.ts'
 import type { ProtocolVersion } from '../../packages/sdk/src/protocol/methods.ts'
 import { latestLegacy } from '../../packages/sdk/src/protocol/revision.ts'
-import { defineServer } from '../../packages/sdk/src/server/define.ts'
-import { type Duplex, openConnection } from '../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../packages/sdk/src/transports/server/connection.ts'
 import {
   type Body,
   type HttpRequest,
@@ -36,12 +35,10 @@ function revisionOf(method: unknown, params: unknown): ProtocolVersion | undefin
   return method === 'initialize' && (named === undefined || named > latestLegacy) ? latestLegacy : named
 }
 
-const anyServer = defineServer({ name: 'any', version: '1' })
-const connections: Duplex = Object.getPrototypeOf(openConnection(anyServer, () => {}))
-const receive = connections.receive
+const receive = DuplexConnection.prototype.receive
 /** The revision a client asked for, until its session has one: it may go on before it was answered. */
-const greeted = new WeakMap<Duplex, ProtocolVersion>()
-connections.receive = function (this: Duplex, value, bytes, caller) {
+const greeted = new WeakMap<DuplexConnection, ProtocolVersion>()
+DuplexConnection.prototype.receive = function (value, bytes, caller) {
   if (isObject(value) && value['method'] === 'initialize') {
     greeted.set(this, revisionOf(value['method'], value['params']) ?? latestLegacy)
   }

@@ -1,6 +1,6 @@
 import { connect } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openConnection } from '../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../packages/sdk/src/transports/server/connection.ts'
 import { discovered, result, scripted, sse } from '../../packages/sdk/test/client/support/http.ts'
 import { called, listed } from '../../packages/sdk/test/client/support/results.ts'
 import { faces, session } from '../../packages/sdk/test/serve/http-support.ts'
@@ -35,7 +35,7 @@ async function meet(value: object, notice?: object) {
 /** A connection of a server that echoes and asks, and what it sent. */
 function serve() {
   const sent: object[] = []
-  const connection = openConnection(testServer({ ask, echo }), (message) => sent.push(message))
+  const connection = new DuplexConnection(testServer({ ask, echo }), (message) => sent.push(message))
   onTestFinished(() => connection.close())
   return { sent, receive: (message: unknown) => connection.receive(message) }
 }

@@ -2,7 +2,7 @@ import { expect, vi } from 'vitest'
 import type { JsonRpcMessage } from '../../../packages/sdk/src/jsonrpc/message.ts'
 import { isObject } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
-import { openConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { callParams, handServer } from './near-end.ts'
@@ -26,7 +26,7 @@ class Run {
   readonly #came: (string | number)[] = []
   readonly #should: (string | number)[] = []
   readonly #stray: string[] = []
-  readonly #connection = openConnection(this.#hand.server, (message) => this.#hear(message))
+  readonly #connection = new DuplexConnection(this.#hand.server, (message) => this.#hear(message))
   #up = true
   #told = 0
   #isGreeted = false

@@ -10,7 +10,7 @@ import { app, shownIn, ui } from '../../../packages/sdk/src/extensions/ui/index.
 import { defineServer, type Server, tool } from '../../../packages/sdk/src/index.ts'
 import { RpcError } from '../../../packages/sdk/src/jsonrpc/error.ts'
 import { isObject, parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
-import { type Duplex, openConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { Broken, isTyped, mustHold, type Target } from './fuzz-target.ts'
 import type { Form } from './mutate.ts'
 import { type FarEnd, farEnd } from './schema-far-end.ts'
@@ -138,14 +138,14 @@ const requests: [string, ...string[]] = [
 
 /** One connection on which there is a task that asks. No request is answered that was not made, or twice. */
 class Connection {
-  readonly #duplex: Duplex
+  readonly #duplex: DuplexConnection
   readonly #open: unknown[] = []
   #strange: unknown
   /** The id of the task. */
   task = 'none'
 
   constructor(server: Server) {
-    this.#duplex = openConnection(server, (message) => {
+    this.#duplex = new DuplexConnection(server, (message) => {
       if ('method' in message || message.id === undefined) return
       const at = this.#open.indexOf(message.id)
       if (at === -1) this.#strange = message

@@ -4,7 +4,7 @@ import { defineServer, resource, type Server, template, tool } from '../../../pa
 import { RpcError } from '../../../packages/sdk/src/jsonrpc/error.ts'
 import { isObject, parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import { encodeHeaderValue } from '../../../packages/sdk/src/protocol/headers.ts'
-import { type Duplex, openConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { type HttpHandler, serveHttp } from '../../../packages/sdk/src/transports/server/http/index.ts'
 import type { Random } from '../random.ts'
 import { Broken, isTyped, mustHold, never, type Target } from './fuzz-target.ts'
@@ -181,11 +181,11 @@ function isAnswer(text: string): boolean {
 
 /** One connection of messages: each request is answered once, and nothing is answered that was not asked. */
 class Connection {
-  readonly #duplex: Duplex
+  readonly #duplex: DuplexConnection
   readonly #answered: unknown[] = []
 
   constructor(server: Server) {
-    this.#duplex = openConnection(server, (message) => {
+    this.#duplex = new DuplexConnection(server, (message) => {
       if (!('method' in message) && message.id !== undefined) this.#answered.push(message.id)
     })
   }

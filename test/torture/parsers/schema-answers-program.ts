@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineServer, tool } from '../../../packages/sdk/src/index.ts'
 import { isObject } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
-import { type Duplex, openConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { checkWire } from '../../../packages/sdk/test/schema/wire.ts'
 import { changesOf, Differences, print } from './schema-differences.ts'
 import { answers } from './schema-questions.ts'
@@ -36,12 +36,12 @@ const meta = {
 
 /** A client of a connection, played by hand. */
 class Hand {
-  readonly #duplex: Duplex
+  readonly #duplex: DuplexConnection
   readonly #came: unknown[] = []
   #wake: () => void = () => {}
 
   constructor() {
-    this.#duplex = openConnection(server, (message) => {
+    this.#duplex = new DuplexConnection(server, (message) => {
       this.#came.push(JSON.parse(JSON.stringify(message)))
       this.#wake()
     })

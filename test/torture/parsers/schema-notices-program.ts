@@ -1,7 +1,7 @@
 import { type Client, connect } from '../../../packages/sdk/src/client/index.ts'
 import { defineServer, tool } from '../../../packages/sdk/src/index.ts'
 import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
-import { openConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { checkWire, type Sender } from '../../../packages/sdk/test/schema/wire.ts'
 import { changesOf, Differences, print } from './schema-differences.ts'
 import { type FarEnd, farEnd } from './schema-far-end.ts'
@@ -175,7 +175,7 @@ async function eachInitialized(revision: ProtocolVersion): Promise<void> {
   const notice = { method: 'notifications/initialized', params: { _meta: { a: 1 } } }
   await each(revision, 'client', notice, async (changed) => {
     const server = defineServer({ name: 'changing', version: '1.0.0', tools: {} })
-    const connection = openConnection(server, (message) => {
+    const connection = new DuplexConnection(server, (message) => {
       if ('method' in message && message.method === 'notifications/tools/list_changed') had()
     })
     const clientInfo = { name: 'n', version: '1' }
@@ -218,7 +218,7 @@ async function eachCancelled(revision: ProtocolVersion): Promise<void> {
   const call = { name: 'wait', arguments: {}, ...(revision === stateless && { _meta: meta }) }
   const notice = { method: 'notifications/cancelled', params: { requestId: 'asked', reason: 'r' } }
   await each(revision, 'client', notice, async (changed) => {
-    const connection = openConnection(server, () => {})
+    const connection = new DuplexConnection(server, () => {})
     if (revision !== stateless) {
       const params = { protocolVersion: revision, capabilities: {}, clientInfo }
       connection.receive({ jsonrpc: '2.0', id: 0, method: 'initialize', params })

@@ -1,7 +1,7 @@
 import { connect } from '../../../packages/sdk/src/client/index.ts'
 import { defineServer } from '../../../packages/sdk/src/index.ts'
 import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
-import { openConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { checkWire, type Sender } from '../../../packages/sdk/test/schema/wire.ts'
 import { changesOf, Differences, print } from './schema-differences.ts'
 import { farEnd } from './schema-far-end.ts'
@@ -67,7 +67,7 @@ async function each(
 /** Whether a server says anything to a notice; what is asked afterwards it answers. */
 async function saidByServer(revision: ProtocolVersion, notice: object): Promise<boolean> {
   const said: object[] = []
-  const connection = openConnection(server, (message) => said.push(message))
+  const connection = new DuplexConnection(server, (message) => said.push(message))
   const params = { protocolVersion: revision, capabilities: { roots: { listChanged: true } }, clientInfo }
   connection.receive({ jsonrpc: '2.0', id: 'first', method: 'initialize', params })
   await settled()

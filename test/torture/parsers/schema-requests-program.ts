@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineServer, prompt, resource, tool } from '../../../packages/sdk/src/index.ts'
 import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
-import { openConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { checkWire } from '../../../packages/sdk/test/schema/wire.ts'
 import { changesOf, Differences, print } from './schema-differences.ts'
 
@@ -85,7 +85,7 @@ function messageOf(revision: ProtocolVersion, method: string, params: object): o
 /** Whether the server answers with an error, and one that it meant. */
 async function isRefused(revision: ProtocolVersion, message: object): Promise<boolean> {
   const answers: object[] = []
-  const connection = openConnection(server, (answer) => answers.push(answer))
+  const connection = new DuplexConnection(server, (answer) => answers.push(answer))
   if (revision !== stateless && Reflect.get(message, 'method') !== 'initialize') {
     const { params } = Object(messageOf(revision, 'initialize', requests['initialize'] ?? {}))
     connection.receive({

@@ -2,7 +2,7 @@ import { defineServer, type Server, tool } from '@jackfield/sdk'
 import { expect } from 'vitest'
 import { z } from 'zod'
 import type { JsonObject } from '../../../packages/sdk/src/jsonrpc/message.ts'
-import { openConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
+import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { nodeFace, session } from '../../../packages/sdk/test/serve/http-support.ts'
 import { initialize, initialized, meta, until } from '../../../packages/sdk/test/serve/support.ts'
 import { campaign } from '../campaign.ts'
@@ -113,7 +113,7 @@ const cancellation = (requestId: Id): JsonObject => ({
 
 async function inSession(server: Server): Promise<Channel> {
   const answers: JsonObject[] = []
-  const connection = openConnection(server, (message) => answers.push({ ...message }))
+  const connection = new DuplexConnection(server, (message) => answers.push({ ...message }))
   connection.receive(initialize())
   connection.receive(initialized)
   await until(() => answers.length === 1, watchdogMs)
@@ -130,7 +130,7 @@ async function inSession(server: Server): Promise<Channel> {
 
 async function stateless(server: Server): Promise<Channel> {
   const answers: JsonObject[] = []
-  const connection = openConnection(server, (message) => answers.push({ ...message }))
+  const connection = new DuplexConnection(server, (message) => answers.push({ ...message }))
   return {
     answers,
     call: (id, token) => connection.receive(request(id, token, { _meta: meta() })),

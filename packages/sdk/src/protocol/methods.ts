@@ -77,11 +77,6 @@ export interface ClientRequests {
   'logging/setLevel': { params: Meta & { level: LoggingLevel }; result: Result }
 }
 
-/** The requests a server sends on a session. */
-export type ServerRequests = {
-  [M in keyof Questions]: { params: Questions[M]['params']; result: Questions[M]['answer'] }
-} & { ping: { params: Meta; result: Result } }
-
 /** The notifications a server sends. */
 export interface ServerNotifications {
   'notifications/progress': {
@@ -103,14 +98,6 @@ export interface ServerNotifications {
   'notifications/tasks': JsonObject
   /** The same on 2025-11-25, where tasks are part of the protocol. */
   'notifications/tasks/status': JsonObject
-}
-
-/** The notifications a client sends. */
-export interface ClientNotifications {
-  'notifications/initialized': Meta
-  'notifications/cancelled': Meta & { requestId: RequestId; reason?: string }
-  'notifications/progress': ServerNotifications['notifications/progress']
-  'notifications/roots/list_changed': Meta
 }
 
 export type ClientMethod = keyof ClientRequests

@@ -49,11 +49,6 @@ function checked<B extends ContentBlock>(block: B): B {
   throw new McpError('INVALID', `This ${block.type} cannot be sent: ${fault}`)
 }
 
-/** Whether a value is a valid content block. */
-export function isContent(value: unknown): value is ContentBlock {
-  return faultOfContent(value) === undefined
-}
-
 /** Why a value is no valid content block, naming the member; undefined for a valid one. */
 export function faultOfContent(value: unknown): string | undefined {
   if (!isObject(value)) return `it must be an object with a "type", not ${kindOf(value)}`

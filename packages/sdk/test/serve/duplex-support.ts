@@ -1,5 +1,5 @@
 import type { JsonObject, JsonRpcMessage } from '../../src/jsonrpc/message.ts'
-import { type DuplexOptions, openConnection } from '../../src/transports/server/connection.ts'
+import { DuplexConnection, type DuplexOptions } from '../../src/transports/server/connection.ts'
 import {
   ask,
   echo,
@@ -18,7 +18,7 @@ export function open(tools: Record<string, Tool> = { echo, ask, hang, hung }, op
   const server = testServer(tools)
   const sent: JsonRpcMessage[] = []
   const batches: JsonRpcMessage[][] = []
-  const connection = openConnection(server, (message) => sent.push(message), {
+  const connection = new DuplexConnection(server, (message) => sent.push(message), {
     sendBatch: (responses) => batches.push(responses),
     ...options,
   })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { ErrorCode } from '../../src/jsonrpc/error.ts'
 import type { JsonObject, JsonRpcMessage } from '../../src/jsonrpc/message.ts'
-import { openConnection } from '../../src/transports/server/connection.ts'
+import { DuplexConnection } from '../../src/transports/server/connection.ts'
 import { call, cancel, modernCall, open, text } from './duplex-support.ts'
 import { ask, codeOf, echo, hang, initialize, settle, type Tool, testServer, until } from './support.ts'
 
@@ -80,7 +80,7 @@ describe('the legacy lifecycle', () => {
   it('does not offer what the server has no capability for', async () => {
     const server = testServer({}, { capabilities: { tools: {} } })
     const sent: JsonRpcMessage[] = []
-    const connection = openConnection(server, (message) => sent.push(message))
+    const connection = new DuplexConnection(server, (message) => sent.push(message))
     connection.receive(initialize())
     connection.receive({ jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level: 'info' } })
     connection.receive({ jsonrpc: '2.0', id: 2, method: 'resources/subscribe', params: { uri: 'a:b' } })

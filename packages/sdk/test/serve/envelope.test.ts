@@ -14,7 +14,7 @@ import {
 import type { JsonObject, JsonRpcMessage } from '../../src/jsonrpc/message.ts'
 import { isObject } from '../../src/jsonrpc/parse.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
-import { openConnection } from '../../src/transports/server/connection.ts'
+import { DuplexConnection } from '../../src/transports/server/connection.ts'
 import { type Face, faces, modern, session } from './http-support.ts'
 import { initialize, initialized, meta, settle, until } from './support.ts'
 
@@ -30,7 +30,7 @@ type Ask = (method: string, params?: JsonObject) => Promise<Answered>
 function overDuplex(server: Server): Ask {
   const sent: JsonObject[] = []
   const keep = (message: JsonRpcMessage): number => sent.push({ ...message })
-  const connection = openConnection(server, keep)
+  const connection = new DuplexConnection(server, keep)
   onTestFinished(() => connection.close())
   let id = 0
   return async (method, params = {}) => {
@@ -283,7 +283,7 @@ describe.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])('a sessi
 
   async function open() {
     const sent: JsonObject[] = []
-    const connection = openConnection(server(), (message) => sent.push({ ...message }))
+    const connection = new DuplexConnection(server(), (message) => sent.push({ ...message }))
     onTestFinished(() => connection.close())
     const answerTo = async (message: JsonObject): Promise<JsonObject> => {
       connection.receive({ jsonrpc: '2.0', ...message })
@@ -333,7 +333,7 @@ describe.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])('a sessi
   it('tells notices of lists that changed, once it said it is ready', async () => {
     const sent: JsonObject[] = []
     const made = server()
-    const connection = openConnection(made, (message) => sent.push({ ...message }))
+    const connection = new DuplexConnection(made, (message) => sent.push({ ...message }))
     onTestFinished(() => connection.close())
     connection.receive(initialize(version))
     await until(() => sent.length === 1)

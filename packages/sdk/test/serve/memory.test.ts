@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { defineServer, tool } from '../../src/index.ts'
-import { openConnection } from '../../src/transports/server/connection.ts'
+import { DuplexConnection } from '../../src/transports/server/connection.ts'
 import type { ServeHttpOptions } from '../../src/transports/server/http/index.ts'
 import { type Ask, faces, type Mounted, modern, nodeFace, session, webFace } from './http-support.ts'
 import { echo, hang, hung, initialize, initialized, type Tool, testServer, until } from './support.ts'
@@ -296,7 +296,7 @@ describe('lines', () => {
   it('hold what their requests hold, and are refused beyond it while answers are taken', async () => {
     const answers: unknown[] = []
     const server = testServer({ hang, echo })
-    const connection = openConnection(server, (message) => answers.push(message), {
+    const connection = new DuplexConnection(server, (message) => answers.push(message), {
       limits: { memoryBytes: MB },
     })
     connection.receive(initialize())

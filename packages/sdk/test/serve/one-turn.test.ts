@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import type { JsonObject, JsonRpcMessage } from '../../src/jsonrpc/message.ts'
-import { type DuplexOptions, openConnection } from '../../src/transports/server/connection.ts'
+import { DuplexConnection, type DuplexOptions } from '../../src/transports/server/connection.ts'
 import { serveHttp } from '../../src/transports/server/http/index.ts'
 import { type Ask, nodeFace, webFace } from './http-support.ts'
 import { ask, echo, hang, initialize, initialized, meta, settle, testServer, until } from './support.ts'
@@ -25,7 +25,7 @@ const ping = (id: number): JsonObject => ({ jsonrpc: '2.0', id, method: 'ping' }
 function open(options: DuplexOptions = {}) {
   const server = testServer({ echo, ask, hang })
   const sent: JsonRpcMessage[] = []
-  const connection = openConnection(server, (message) => sent.push(message), options)
+  const connection = new DuplexConnection(server, (message) => sent.push(message), options)
   const ids = (): unknown[] => sent.map((message) => ('id' in message ? message.id : undefined))
   return { server, sent, connection, ids }
 }

@@ -10,7 +10,7 @@ import type {
   SamplingMessage,
 } from '../../src/protocol/server-requests.ts'
 import type { Server } from '../../src/server/server.ts'
-import { openConnection } from '../../src/transports/server/connection.ts'
+import { DuplexConnection } from '../../src/transports/server/connection.ts'
 import { checkWire } from '../schema/wire.ts'
 import { type Face, faces, type Mounted, modern, session } from './http-support.ts'
 import { initialize, initialized, meta, settle, until } from './support.ts'
@@ -99,7 +99,7 @@ interface Put {
 /** Calls a tool as a client with these capabilities and gives what came back, up to the question or the answer. */
 async function put(version: ProtocolVersion, name: string, capabilities: ClientCapabilities): Promise<Put> {
   const sent: JsonRpcMessage[] = []
-  const connection = openConnection(shop(), (message) => sent.push(message), { keys: ['k'.repeat(32)] })
+  const connection = new DuplexConnection(shop(), (message) => sent.push(message), { keys: ['k'.repeat(32)] })
   const isModern = version === '2026-07-28'
   if (!isModern) {
     const greeting = initialize(version)

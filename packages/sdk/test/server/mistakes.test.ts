@@ -8,7 +8,7 @@ import { serveStdio } from '@jackfield/sdk/stdio'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { defineServer, McpError, prompt, resource, type Server, template, tool } from '../../src/index.ts'
-import { openConnection } from '../../src/transports/server/connection.ts'
+import { DuplexConnection } from '../../src/transports/server/connection.ts'
 
 const base = { name: 'shop', version: '1.0.0' }
 const run = () => 'done'
@@ -372,7 +372,7 @@ describe('options that can never work are refused at once', () => {
     // @ts-expect-error as JavaScript may call it
     expect(() => serveHttp(server, options)).toThrow(why)
     // @ts-expect-error as JavaScript may call it
-    expect(() => openConnection(server, () => {}, options)).toThrow(why)
+    expect(() => new DuplexConnection(server, () => {}, options)).toThrow(why)
     // @ts-expect-error as JavaScript may call it
     await expect(serveSocket(server, { port: 0 }, { keys })).rejects.toThrow(why)
   })

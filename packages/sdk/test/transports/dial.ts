@@ -9,7 +9,7 @@ import { isObject, isRequestId } from '../../src/jsonrpc/parse.ts'
 import { EventReader, type ServerSentEvent } from '../../src/jsonrpc/sse.ts'
 import { MetaKey } from '../../src/protocol/meta.ts'
 import type { Server } from '../../src/server/server.ts'
-import { openConnection } from '../../src/transports/server/connection.ts'
+import { DuplexConnection } from '../../src/transports/server/connection.ts'
 
 /** Hears one JSON value from the server; `cause` is the request on whose own stream it came. */
 export type Hear = (value: unknown, cause: RequestId | undefined) => void
@@ -26,7 +26,7 @@ export interface Dialled {
 }
 
 export async function dialMemory(server: Server, hear: Hear): Promise<Dialled> {
-  const connection = openConnection(server, (message) => {
+  const connection = new DuplexConnection(server, (message) => {
     const text = JSON.stringify(message)
     queueMicrotask(() => hear(JSON.parse(text), undefined))
   })

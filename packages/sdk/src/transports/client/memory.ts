@@ -1,7 +1,7 @@
 import { RpcError } from '../../jsonrpc/error.ts'
 import { parseJson } from '../../jsonrpc/parse.ts'
 import type { Server } from '../../server/server.ts'
-import { type DuplexOptions, openConnection } from '../server/connection.ts'
+import { DuplexConnection, type DuplexOptions } from '../server/connection.ts'
 import { DuplexTransport } from './duplex.ts'
 import type { ClientTransportFactory } from './transport.ts'
 
@@ -12,7 +12,7 @@ export function memory(
 ): ClientTransportFactory {
   return () =>
     new DuplexTransport('memory', async (events) => {
-      const connection = openConnection(
+      const connection = new DuplexConnection(
         server,
         (message) => {
           const text = JSON.stringify(message)

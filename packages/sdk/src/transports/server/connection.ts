@@ -33,7 +33,9 @@ import {
 } from './served-request.ts'
 import { Session, type SessionOutlet, serveBatch } from './session.ts'
 
-export interface DuplexOptions extends ConnectionOptions {
+export interface DuplexOptions {
+  /** The client. Default: a local one with every scope. */
+  caller?: Caller
   /** Secrets of at least 32 bytes that seal `requestState`. Default: a random one for this connection. */
   keys?: readonly (string | Uint8Array)[]
   /** Default: in memory, for this connection. */
@@ -55,24 +57,6 @@ export interface DuplexOptions extends ConnectionOptions {
   transport?: Transport
 }
 
-/** A connection that the server can close. */
-export interface Duplex extends Connection {
-  /**
-   * Receives one parsed value. Never throws.
-   * @param bytes estimated memory of the value. Default 0: not counted
-   * @param caller the sender, whose scopes may have changed
-   * @returns false for a value that is no message
-   */
-  receive(value: unknown, bytes?: number, caller?: Caller): boolean
-  /**
-   * Closes the connection from the server: handlers are aborted, responses within 0.9 s are sent, and open subscriptions are
-   * ended.
-   */
-  shutdown(reason?: string): Promise<void>
-  /** Number of requests in flight. */
-  readonly running: number
-}
-
 function tooMany(): RpcError {
   return new RpcError(ErrorCode.InvalidRequest, 'Too many requests in flight: wait for some to finish')
 }
@@ -84,15 +68,7 @@ const graceMs = 900
 const apartMs = 2
 
 /** Serves one ordered two-way channel (stdio, memory, a socket) in both eras at once. */
-export function openConnection(
-  server: Server,
-  send: (message: JsonRpcMessage) => void,
-  options: DuplexOptions = {},
-): Duplex {
-  return new DuplexConnection(server, send, options)
-}
-
-class DuplexConnection implements Duplex, SessionOutlet {
+export class DuplexConnection implements SessionOutlet {
   readonly transport: Transport | undefined
   readonly #server: Server
   readonly #send: (message: JsonRpcMessage) => void
@@ -112,7 +88,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
   #accepting = true
   #open = true
 
-  constructor(server: Server, send: (message: JsonRpcMessage) => void, options: DuplexOptions) {
+  constructor(server: Server, send: (message: JsonRpcMessage) => void, options: DuplexOptions = {}) {
     this.#server = server
     this.#send = send
     this.#options = options
@@ -142,14 +118,22 @@ class DuplexConnection implements Duplex, SessionOutlet {
     })
   }
 
+  /** The client of the session, after `initialize`. */
   get peer(): Peer | undefined {
     return this.#session.peer
   }
 
+  /** Number of requests in flight. */
   get running(): number {
     return this.#calls.size
   }
 
+  /**
+   * Receives one parsed value. Never throws; invalid input gets an error response as the protocol defines.
+   * @param bytes estimated memory of the value. Default 0: not counted
+   * @param caller the sender, whose scopes may have changed
+   * @returns false for a value that is no message
+   */
   receive(value: unknown, bytes = 0, caller?: Caller): boolean {
     if (!this.#accepting) return true
     const full = this.#memory.admit(bytes)
@@ -185,6 +169,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
     })
   }
 
+  /** Sends an error without an id, for input that was no JSON or was not accepted. */
   reject(code: number, message: string): void {
     this.#out(failure(undefined, new RpcError(code, message)))
   }
@@ -229,6 +214,7 @@ class DuplexConnection implements Duplex, SessionOutlet {
     return classified.kind !== 'invalid'
   }
 
+  /** The client disconnected: cancels requests in both directions. Resolves when all handlers ended, or after 0.9 s. */
   async close(reason = 'The connection was closed'): Promise<void> {
     this.#accepting = false
     this.#open = false
@@ -237,6 +223,10 @@ class DuplexConnection implements Duplex, SessionOutlet {
     await this.#calls.idle(graceMs)
   }
 
+  /**
+   * Closes the connection from the server: handlers are aborted, responses within 0.9 s are sent, and open subscriptions are
+   * ended.
+   */
   async shutdown(reason = 'The server is shutting down'): Promise<void> {
     this.#accepting = false
     // Requests received before are served first: their handlers start before they are aborted.
@@ -339,30 +329,3 @@ interface QueuedValue {
 function isCall(value: unknown): boolean {
   return Array.isArray(value) || classify(value).kind === 'request'
 }
-
-/** The receiving end of a connection. */
-export interface Connection {
-  /**
-   * Receives one parsed value. Never throws; invalid input gets an error response as the protocol defines.
-   * @param bytes estimated memory of the value. Default 0: not counted
-   */
-  receive(value: unknown, bytes?: number): void
-  /** Sends an error without an id, for input that was no JSON or was not accepted. */
-  reject(code: number, message: string): void
-  /** The client disconnected: cancels requests in both directions. Resolves when all handlers ended, or after 0.9 s. */
-  close(reason?: string): Promise<void>
-  /** The client of the session, after `initialize`. */
-  readonly peer: Peer | undefined
-}
-
-export interface ConnectionOptions {
-  /** The client. Default: a local one with every scope. */
-  caller?: Caller
-}
-
-/** Serves one ordered two-way channel (stdio, memory, a socket) in both eras at once. */
-export type OpenConnection = (
-  server: Server,
-  send: (message: JsonRpcMessage) => void,
-  options?: ConnectionOptions,
-) => Connection

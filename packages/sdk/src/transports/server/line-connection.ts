@@ -9,7 +9,7 @@ import type { Backplane } from '../../request/backplane.ts'
 import type { Caller, Transport } from '../../request/exchange.ts'
 import type { Server } from '../../server/server.ts'
 import { BackpressureWriter, StallDetector } from './backpressure-writer.ts'
-import { type Duplex, openConnection } from './connection.ts'
+import { DuplexConnection } from './connection.ts'
 import { type FullBudget, fullError, type MemoryAccount, MemoryBudget, parsedBytes } from './memory-budget.ts'
 import type { Bounds } from './options.ts'
 import type { CallQuota } from './served-request.ts'
@@ -124,7 +124,7 @@ export class LineConnection {
   readonly #lines: LineSource
   readonly #invalid: InvalidInput
   readonly #writer: LineWriter
-  readonly #connection: Duplex
+  readonly #connection: DuplexConnection
   readonly #memory: MemoryAccount
   /** Bytes of unread lines that the account counts. */
   #unsent = 0
@@ -157,7 +157,7 @@ export class LineConnection {
         },
       },
     )
-    this.#connection = openConnection(server, (message) => this.#send(message), {
+    this.#connection = new DuplexConnection(server, (message) => this.#send(message), {
       ...(options.keys === undefined ? {} : { keys: options.keys }),
       ...(options.backplane === undefined ? {} : { backplane: options.backplane }),
       ...(options.acceptUnknownStates === undefined

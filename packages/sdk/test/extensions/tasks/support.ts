@@ -4,7 +4,7 @@ import type { ClientCapabilities } from '../../../src/protocol/definitions.ts'
 import { MetaKey } from '../../../src/protocol/meta.ts'
 import { type Caller, localCaller } from '../../../src/request/exchange.ts'
 import type { Server } from '../../../src/server/server.ts'
-import { openConnection } from '../../../src/transports/server/connection.ts'
+import { DuplexConnection } from '../../../src/transports/server/connection.ts'
 
 export const tasksId = 'io.modelcontextprotocol/tasks'
 
@@ -60,7 +60,7 @@ class Wire {
 
 function connection(server: Server, options: RawOptions, paramsOf: (params: JsonObject) => JsonObject): Raw {
   const wire = new Wire()
-  const link = openConnection(
+  const link = new DuplexConnection(
     server,
     (message) => {
       const plain: unknown = JSON.parse(JSON.stringify(message))

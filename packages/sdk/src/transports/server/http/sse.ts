@@ -4,7 +4,7 @@ import { encodeEvent } from '../../../jsonrpc/sse.ts'
 import { randomText } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
 import type { Server } from '../../../server/server.ts'
-import { type Duplex, openConnection } from '../connection.ts'
+import { DuplexConnection } from '../connection.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
 import type { Bounds } from '../options.ts'
 import { PrincipalQuota } from '../principal-quota.ts'
@@ -16,7 +16,7 @@ import type { HttpServerState } from './server-state.ts'
 /** One session: a connection whose outgoing half is an event stream. */
 interface SseSession {
   readonly principal: string | null
-  readonly connection: Duplex
+  readonly connection: DuplexConnection
   readonly stream: EventStream
 }
 
@@ -85,12 +85,12 @@ export class SseSessions {
     await Promise.all(ending)
   }
 
-  #connection(stream: EventStream, caller: Caller, memory: MemoryAccount): Duplex {
+  #connection(stream: EventStream, caller: Caller, memory: MemoryAccount): DuplexConnection {
     const server = this.#server
     const send = (text: string | undefined, droppable: boolean): void => {
       if (text !== undefined) stream.send(encodeEvent({ event: 'message', data: text }), droppable)
     }
-    return openConnection(
+    return new DuplexConnection(
       server,
       (message) => send(encodeMessage(message, server), 'method' in message && isDroppable(message.method)),
       {
