@@ -1,4 +1,4 @@
-import { excerpt, McpError } from '../jsonrpc/error.ts'
+import { excerpt, invalid, McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ClientCapabilities, Implementation } from '../protocol/definitions.ts'
 import { type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
@@ -168,8 +168,7 @@ async function transportFor(target: Target): Promise<ClientTransport | ClientTra
   if (typeof target === 'function') return target
   const given: unknown = target
   if (!isObject(given) || !('request' in given || 'handle' in given)) {
-    throw new McpError(
-      'INVALID',
+    throw invalid(
       'The first argument of connect must be a URL, a server, or a transport such as stdio({ command })',
     )
   }
@@ -182,7 +181,7 @@ async function transportFor(target: Target): Promise<ClientTransport | ClientTra
 function offeredVersions({ revisions = protocolVersions }: ConnectOptions): ProtocolVersion[] {
   const known = protocolVersions.filter((version) => revisions.includes(version)).reverse()
   if (known.length > 0) return known
-  throw new McpError('INVALID', `"revisions" must contain at least one of ${protocolVersions.join(', ')}`)
+  throw invalid(`"revisions" must contain at least one of ${protocolVersions.join(', ')}`)
 }
 
 function eraClientFor(

@@ -1,4 +1,4 @@
-import { ErrorCode, invalidParams, McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, invalid, invalidParams, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { SamplingContent } from '../protocol/content.ts'
@@ -279,10 +279,6 @@ function isRoot(value: unknown): value is Root {
 
 function isWebUrl(url: string): boolean {
   return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
-}
-
-function invalid(why: string): McpError {
-  return new McpError('INVALID', why)
 }
 
 /** URL elicitations that the server requested: completion notifications for any other are ignored. */

@@ -1,4 +1,4 @@
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, invalid, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Tool } from '../protocol/definitions.ts'
@@ -403,10 +403,10 @@ export class Requests {
     const { era, handlers } = this.#options
     const { revision } = era.facts
     if (era.facts.era === 'session') {
-      throw new McpError('INVALID', `Revision ${revision}, which this server speaks, cannot resume calls`)
+      throw invalid(`Revision ${revision}, which this server speaks, cannot resume calls`)
     }
     if (methodRow(method, revision)?.asks !== true) {
-      throw new McpError('INVALID', `${method} never requests input, so it cannot be resumed`)
+      throw invalid(`${method} never requests input, so it cannot be resumed`)
     }
     return answers === undefined ? handlers.current : handlers.withHandlers(answers)
   }
@@ -414,7 +414,7 @@ export class Requests {
   #assertAllowed(method: string): void {
     const { revision, capabilities } = this.#options.era.facts
     const why = reserved.get(method)
-    if (why !== undefined) throw new McpError('INVALID', `${method} is not sent with request: ${why}`)
+    if (why !== undefined) throw invalid(`${method} is not sent with request: ${why}`)
     const row = rows.get(method)
     if (row === undefined) return
     if (methodRow(method, revision) === undefined) {

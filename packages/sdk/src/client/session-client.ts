@@ -1,4 +1,4 @@
-import { McpError, RpcError } from '../jsonrpc/error.ts'
+import { invalid, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { LoggingLevel, SubscriptionFilter } from '../protocol/definitions.ts'
 import { RetryBackoff } from '../transports/client/retry-backoff.ts'
@@ -87,8 +87,7 @@ export class SessionClient implements EraClient {
   }
 
   async setLogLevel(level: LoggingLevel | undefined): Promise<void> {
-    if (level === undefined)
-      throw new McpError('INVALID', 'A session always has a log level, so it cannot be undefined')
+    if (level === undefined) throw invalid('A session always has a log level, so it cannot be undefined')
     if (this.#facts.capabilities.logging === undefined) {
       throw new McpError('CAPABILITY', 'The server sends no log messages: it did not declare "logging"')
     }

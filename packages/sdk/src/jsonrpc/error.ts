@@ -103,6 +103,14 @@ export function invalidParams(why: string, data?: unknown): RpcError {
   return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`, data)
 }
 
+/** The error for a value that does not satisfy its schema or rules. */
+export function invalid(
+  message: string,
+  options?: { cause?: unknown; details?: Record<string, unknown> },
+): McpError {
+  return new McpError('INVALID', message, options)
+}
+
 /** The thrown value, or a TypeError in its place if it throws when inspected, as a revoked proxy does. */
 export function readableError(thrown: unknown): unknown {
   try {

@@ -1,4 +1,4 @@
-import { McpError } from '../jsonrpc/error.ts'
+import { invalid } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema } from './definitions.ts'
 
@@ -83,10 +83,6 @@ function countAnnotations(schema: unknown, depth: number): number {
     }
   }
   return count
-}
-
-function invalid(reason: string): McpError {
-  return new McpError('INVALID', reason)
 }
 
 /** A header value: the text itself if it is safe in a header, otherwise its base64 form. */

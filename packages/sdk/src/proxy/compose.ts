@@ -1,4 +1,4 @@
-import { ErrorCode, invalidParams, McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, invalid, invalidParams, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Implementation, LoggingLevel, ServerCapabilities } from '../protocol/definitions.ts'
@@ -28,7 +28,7 @@ export class Prefixes {
   /** @throws McpError 'INVALID' for a separator that is not allowed in tool names */
   constructor(separator: string) {
     if (!separatorForm.test(separator)) {
-      throw new McpError('INVALID', `The separator "${separator}" must be 1 to 8 of A-Z a-z 0-9 _ - .`)
+      throw invalid(`The separator "${separator}" must be 1 to 8 of A-Z a-z 0-9 _ - .`)
     }
     this.separator = separator
   }
@@ -36,14 +36,12 @@ export class Prefixes {
   /** @throws McpError 'INVALID' for a prefix that would make names ambiguous */
   check(prefix: string): void {
     if (!prefixForm.test(prefix)) {
-      throw new McpError(
-        'INVALID',
+      throw invalid(
         `"${prefix}" cannot be a prefix: use 1 to 64 of A-Z a-z 0-9 _ - . as the key of this server`,
       )
     }
     if (`${prefix}${this.separator}`.indexOf(this.separator) === prefix.length) return
-    throw new McpError(
-      'INVALID',
+    throw invalid(
       `"${prefix}" cannot be a prefix with the separator "${this.separator}": names of two servers could become one. ` +
         'Choose a prefix that neither holds the separator nor ends with its beginning, or another separator.',
     )
@@ -220,14 +218,11 @@ class ComposedServer implements Composition {
   }
 
   add(): void {
-    throw new McpError(
-      'INVALID',
-      'A composition has no definitions: add to one of its servers, or mount another one',
-    )
+    throw invalid('A composition has no definitions: add to one of its servers, or mount another one')
   }
 
   remove(): void {
-    throw new McpError('INVALID', 'A composition has no definitions: remove from one of its servers')
+    throw invalid('A composition has no definitions: remove from one of its servers')
   }
 
   mount(prefix: string, server: Server): void {
@@ -264,7 +259,7 @@ class ComposedServer implements Composition {
 
   #add(prefix: string, server: Server): void {
     this.#prefixes.check(prefix)
-    if (server === this) throw new McpError('INVALID', 'A composition cannot contain itself')
+    if (server === this) throw invalid('A composition cannot contain itself')
     this.#members.set(prefix, new Member(prefix, server))
   }
 
@@ -442,7 +437,7 @@ class ComposedServer implements Composition {
   #reportOnce(reason: string, method: string, name: string): void {
     if (this.#reported.has(reason) || this.#reported.size >= maxReported) return
     this.#reported.add(reason)
-    this.report(new McpError('INVALID', reason), { method, name })
+    this.report(invalid(reason), { method, name })
   }
 }
 

@@ -1,6 +1,6 @@
 import { connect, type Target } from '../client/connect.ts'
 import type { Client, ConnectOptions } from '../client/types.ts'
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, invalid, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type {
   ClientCapabilities,
@@ -275,7 +275,7 @@ class ProxyServer implements ProxiedServer {
   }
 
   add(): void {
-    throw new McpError('INVALID', 'A proxy has no definitions: compose it with a server that has them')
+    throw invalid('A proxy has no definitions: compose it with a server that has them')
   }
 
   remove(): void {

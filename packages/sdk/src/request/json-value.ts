@@ -1,4 +1,4 @@
-import { McpError } from '../jsonrpc/error.ts'
+import { invalid, type McpError } from '../jsonrpc/error.ts'
 
 /** What JSON can carry, seen from a type: members that JSON would lose or change are `never`. */
 export type JsonOf<T> = T extends string | number | boolean | null
@@ -31,13 +31,9 @@ const maxDepth = 1000
 export function unsent(what: string, value: unknown, cause: unknown): McpError | undefined {
   const fault = faultInJson(value, 'writable')
   if (fault === undefined) return undefined
-  return new McpError(
-    'INVALID',
-    `${what} was not sent: ${describeFault(fault, 'it')}, which JSON cannot carry`,
-    {
-      cause,
-    },
-  )
+  return invalid(`${what} was not sent: ${describeFault(fault, 'it')}, which JSON cannot carry`, {
+    cause,
+  })
 }
 
 /**

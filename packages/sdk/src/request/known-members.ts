@@ -1,4 +1,4 @@
-import { kindOf, McpError } from '../jsonrpc/error.ts'
+import { invalid, kindOf } from '../jsonrpc/error.ts'
 
 /**
  * Refuses members that an object of options, or a definition, does not have: they would have no effect.
@@ -13,7 +13,7 @@ export function requireKnown(
   instead: (name: string) => string | undefined = () => undefined,
 ): void {
   if (typeof value !== 'object' || value === null) {
-    throw new McpError('INVALID', `${what} must be an object, not ${kindOf(value)}`)
+    throw invalid(`${what} must be an object, not ${kindOf(value)}`)
   }
   const unknown = Object.entries(value).find(
     ([name, member]) => member !== undefined && !known.includes(name),
@@ -21,7 +21,7 @@ export function requireKnown(
   if (unknown === undefined) return
   const [name] = unknown
   const advice = instead(name) ?? nearest(name, known)
-  throw new McpError('INVALID', `${what} has an unknown member "${name}": ${advice}`)
+  throw invalid(`${what} has an unknown member "${name}": ${advice}`)
 }
 
 /** The known name that is most like another one, if any is; otherwise all of them. */

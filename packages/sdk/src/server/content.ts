@@ -1,4 +1,4 @@
-import { kindOf, McpError } from '../jsonrpc/error.ts'
+import { invalid, kindOf } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type {
   AudioContent,
@@ -46,7 +46,7 @@ function encoded(data: Uint8Array | string): string {
 function checked<B extends ContentBlock>(block: B): B {
   const fault = faultOfContent(block)
   if (fault === undefined) return block
-  throw new McpError('INVALID', `This ${block.type} cannot be sent: ${fault}`)
+  throw invalid(`This ${block.type} cannot be sent: ${fault}`)
 }
 
 /** Why a value is no valid content block, naming the member; undefined for a valid one. */

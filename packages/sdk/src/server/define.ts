@@ -1,4 +1,4 @@
-import { excerpt, kindOf, McpError } from '../jsonrpc/error.ts'
+import { excerpt, invalid, kindOf } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Implementation, LoggingLevel, ServerCapabilities } from '../protocol/definitions.ts'
 import { isExtensionId } from '../protocol/meta.ts'
@@ -156,8 +156,7 @@ const optionNames = [
 function refuseTasks({ tools = {} }: Definitions): void {
   const needy = Object.entries(tools).find(([, { task }]) => task === 'required')
   if (needy === undefined) return
-  throw new McpError(
-    'INVALID',
+  throw invalid(
     `Tool "${needy[0]}" has "task: 'required'", but the server has no tasks: give it the extension tasks() of ` +
       '@jackfield/sdk/extensions/tasks in "extensions", or leave "task" out',
   )
@@ -167,8 +166,7 @@ function refuseTasks({ tools = {} }: Definitions): void {
 function refuseUndeclared(server: string, definitions: Definitions, { offered }: Registry): void {
   const kind = kinds.find((one) => Object.keys(definitions[one] ?? {}).length > 0 && !offered.has(one))
   if (kind === undefined) return
-  throw new McpError(
-    'INVALID',
+  throw invalid(
     `Server "${server}" was defined without ${kind}, and clients that are connected were given capabilities without them, ` +
       `which cannot change. Define it with "${kind}: {}" to add ${kind} later`,
   )
@@ -176,16 +174,12 @@ function refuseUndeclared(server: string, definitions: Definitions, { offered }:
 
 function requireOptions(options: ServerOptions<Definitions>, pageSize: number): void {
   const { name, version, icons, cache, extensions = [] } = options
-  if (typeof name !== 'string' || name === '') throw new McpError('INVALID', 'A server needs a name')
-  if (typeof version !== 'string' || version === '')
-    throw new McpError('INVALID', `Server "${name}" needs a version`)
+  if (typeof name !== 'string' || name === '') throw invalid('A server needs a name')
+  if (typeof version !== 'string' || version === '') throw invalid(`Server "${name}" needs a version`)
   requireMembers(`Server "${name}"`, options, optionNames)
   requireByName(`Server "${name}"`, options)
   if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
-    throw new McpError(
-      'INVALID',
-      `Server "${name}" has a "pageSize" that is no whole number from 1: ${pageSize}`,
-    )
+    throw invalid(`Server "${name}" has a "pageSize" that is no whole number from 1: ${pageSize}`)
   }
   requireHints(`Server "${name}"`, cache)
   requireIcons(`Server "${name}"`, icons)
@@ -199,17 +193,13 @@ function requireByName(what: string, definitions: Definitions): void {
     const one = kind.slice(0, -1)
     if (value === undefined) continue
     if (!isObject(value) || Array.isArray(value)) {
-      throw new McpError(
-        'INVALID',
+      throw invalid(
         `${what}: "${kind}" must be an object of definitions by name, not ${kindOf(value)}: write ${kind}: { name: ${one}(…) }`,
       )
     }
     const empty = Object.entries(value).find(([, definition]) => !isObject(definition))
     if (empty === undefined) continue
-    throw new McpError(
-      'INVALID',
-      `${what}: "${empty[0]}" must be made by ${one}(), not be ${kindOf(empty[1])}`,
-    )
+    throw invalid(`${what}: "${empty[0]}" must be made by ${one}(), not be ${kindOf(empty[1])}`)
   }
 }
 
@@ -217,12 +207,11 @@ function requireExtensions(what: string, extensions: readonly Extension[]): void
   const seen = new Set<string>()
   const names = new Set<string>(Object.keys(methods))
   for (const { id, methods = {} } of extensions) {
-    if (!isExtensionId(id))
-      throw new McpError('INVALID', `${what} has an extension without a prefix: "${id}"`)
-    if (seen.has(id)) throw new McpError('INVALID', `${what} names the extension "${id}" twice`)
+    if (!isExtensionId(id)) throw invalid(`${what} has an extension without a prefix: "${id}"`)
+    if (seen.has(id)) throw invalid(`${what} names the extension "${id}" twice`)
     seen.add(id)
     for (const name of Object.keys(methods)) {
-      if (names.has(name)) throw new McpError('INVALID', `${what} has two meanings for the method "${name}"`)
+      if (names.has(name)) throw invalid(`${what} has two meanings for the method "${name}"`)
       names.add(name)
     }
   }
@@ -240,10 +229,7 @@ function addDefinitionsOf(extensions: readonly Extension[], registry: Registry):
       ...Object.keys(prompts).filter((name) => registry.prompts.has(name)),
     ]
     if (taken.length > 0) {
-      throw new McpError(
-        'INVALID',
-        `The extension "${id}" defines "${taken[0]}", which the server defines already`,
-      )
+      throw invalid(`The extension "${id}" defines "${taken[0]}", which the server defines already`)
     }
     registry.add(definitions)
   }

@@ -1,4 +1,4 @@
-import { McpError } from '../jsonrpc/error.ts'
+import { invalid, McpError } from '../jsonrpc/error.ts'
 import { type Icon, isSafeIcon } from '../protocol/content.ts'
 import type { CacheHints, Tool } from '../protocol/definitions.ts'
 import { isScope } from '../request/exchange.ts'
@@ -116,9 +116,4 @@ export function attempt<T>(what: string, member: string, make: () => T): T {
     if (!(error instanceof McpError)) throw error
     throw new McpError('INVALID', `${what}: ${member}: ${error.message}`, { cause: error })
   }
-}
-
-/** The error for an invalid definition. */
-export function invalid(message: string): McpError {
-  return new McpError('INVALID', message)
 }

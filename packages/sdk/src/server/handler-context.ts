@@ -1,4 +1,4 @@
-import { ErrorCode, McpError, RpcError, readableError } from '../jsonrpc/error.ts'
+import { ErrorCode, invalid, RpcError, readableError } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
@@ -262,10 +262,7 @@ export class ProgressAndLogs {
  */
 export function logOf(level: LoggingLevel, data: unknown, logger: string | undefined): Change {
   if (!loggingLevels.includes(level)) {
-    throw new McpError(
-      'INVALID',
-      `There is no log level ${JSON.stringify(level)}: use one of ${loggingLevels.join(', ')}`,
-    )
+    throw invalid(`There is no log level ${JSON.stringify(level)}: use one of ${loggingLevels.join(', ')}`)
   }
   return { type: 'log', level, data: readJson(JSON.stringify(loggable(data))), logger }
 }

@@ -1,5 +1,5 @@
 import { cacheJson } from '../jsonrpc/cached-json.ts'
-import { McpError } from '../jsonrpc/error.ts'
+import { invalid } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Prompt, Resource, ResourceTemplate, Tool } from '../protocol/definitions.ts'
 import type { HeaderPlan } from '../protocol/headers.ts'
@@ -151,10 +151,7 @@ export class Registry {
     for (const [name, address] of addresses) {
       const other = places.get(address)
       if (other !== undefined) {
-        throw new McpError(
-          'INVALID',
-          `Resources "${other}" and "${name}" stand at the same place, ${address}`,
-        )
+        throw invalid(`Resources "${other}" and "${name}" stand at the same place, ${address}`)
       }
       places.set(address, name)
     }
@@ -166,7 +163,7 @@ const listNames: readonly ListName[] = ['tools', 'resources', 'prompts']
 /** @throws McpError 'INVALID' for a definition that the function of its kind did not make */
 function requireKind(kind: string, name: string, value: unknown): void {
   if (isObject(value) && value['kind'] === kind) return
-  throw new McpError('INVALID', `"${name}" was not made by ${kind}(): define it with ${kind}({ … })`)
+  throw invalid(`"${name}" was not made by ${kind}(): define it with ${kind}({ … })`)
 }
 
 /** A tool, prepared for serving. */

@@ -1,4 +1,4 @@
-import { ErrorCode, invalidParams, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, invalid, invalidParams, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ResourceContents } from '../protocol/content.ts'
@@ -16,7 +16,6 @@ import {
 import type { Context } from './context.ts'
 import {
   attempt,
-  invalid,
   listedMetadata,
   metadataMembers,
   requireHints,

@@ -1,9 +1,9 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import { compileTrusted } from '../json-schema/compile.ts'
-import { McpError } from '../jsonrpc/error.ts'
+import { invalid, McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema, Tool } from '../protocol/definitions.ts'
-import { attempt, invalid } from './definition-metadata.ts'
+import { attempt } from './definition-metadata.ts'
 
 /** A validator that can also describe itself as JSON Schema: zod 4.2 and later, arktype, valibot by its converter. */
 export type DescribedSchema<In = unknown, Out = In> = {
@@ -58,8 +58,7 @@ export function acceptsMember(schema: DescribedSchema, member: string, value: un
 export function jsonOf(schema: DescribedSchema, side: 'input' | 'output'): JsonSchema {
   const { vendor, jsonSchema }: Partial<DescribedSchema['~standard']> = schema['~standard']
   if (jsonSchema === undefined) {
-    throw new McpError(
-      'INVALID',
+    throw invalid(
       `a ${vendor ?? 'validator'} schema of this kind cannot describe itself as JSON Schema. Use zod 4.2, arktype 2.1.28 ` +
         'or newer, or wrap it: toStandardJsonSchema of @valibot/to-json-schema does so for valibot',
     )
@@ -72,7 +71,7 @@ export function jsonOf(schema: DescribedSchema, side: 'input' | 'output'): JsonS
     const hint = /\b(?:date|bigint)\b/i.test(why)
       ? '. JSON has neither dates nor BigInts: use a string or a number, such as z.iso.datetime() or z.int(), and convert it in the handler'
       : ''
-    throw new McpError('INVALID', `the schema cannot be written as JSON Schema: ${why}${hint}`, {
+    throw invalid(`the schema cannot be written as JSON Schema: ${why}${hint}`, {
       cause: error,
     })
   }
@@ -101,8 +100,7 @@ export function describedOf(schema: object): DescribedSchema | undefined {
   const shape: [string, DescribedSchema][] = []
   for (const [name, member] of members) {
     if (!isValidator(member)) {
-      throw new McpError(
-        'INVALID',
+      throw invalid(
         `"${name}" is not a schema, but other members are. An object of schemas needs one for each member: ` +
           'use the object() of your validator for a nested object',
       )
@@ -233,7 +231,7 @@ function tryOrUndefined<T>(what: string, make: () => T): T {
     return make()
   } catch (error) {
     if (!(error instanceof McpError)) throw error
-    throw new McpError('INVALID', `${what}: ${error.message}`, { cause: error })
+    throw invalid(`${what}: ${error.message}`, { cause: error })
   }
 }
 
@@ -335,8 +333,7 @@ function requireJson(value: unknown, place: string, above: readonly object[] = [
     !isPlain ||
     above.some((one) => one === value)
   ) {
-    throw new McpError(
-      'INVALID',
+    throw invalid(
       `"${place}" is not JSON, so that the schema cannot be sent. Write all of it as JSON Schema, or all of it with a ` +
         'validator that describes itself as JSON Schema (zod 4.2, arktype 2.1.28 or newer)',
     )
@@ -357,8 +354,7 @@ function requireKeywords(schema: JsonSchema): void {
   const names = Object.keys(schema)
   const [unknown] = names
   if (unknown === undefined || names.some((name) => keyword.test(name))) return
-  throw new McpError(
-    'INVALID',
+  throw invalid(
     `"${unknown}" is neither a keyword of JSON Schema nor a member with a schema: write { ${unknown}: z.string() } with a ` +
       `validator, or { type: 'object', properties: { ${unknown}: { type: 'string' } } }`,
   )

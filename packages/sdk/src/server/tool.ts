@@ -1,4 +1,4 @@
-import { invalidParams, kindOf, RpcError } from '../jsonrpc/error.ts'
+import { invalid, invalidParams, kindOf, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ContentBlock } from '../protocol/content.ts'
@@ -6,14 +6,7 @@ import type { Tool } from '../protocol/definitions.ts'
 import { headerPlan } from '../protocol/headers.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import { faultOfContent, requireSerializable, requireSerializableBlock, withJsonPath } from './content.ts'
-import {
-  attempt,
-  invalid,
-  listedMetadata,
-  metadataMembers,
-  requireMembers,
-  scopesOf,
-} from './definition-metadata.ts'
+import { attempt, listedMetadata, metadataMembers, requireMembers, scopesOf } from './definition-metadata.ts'
 import { blockOf, Reply, ToolError } from './definitions.ts'
 import { clipped, runHandler } from './handler-context.ts'
 import type { ToolEntry } from './registry.ts'

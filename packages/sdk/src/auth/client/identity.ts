@@ -1,6 +1,6 @@
 import type { JWK } from 'jose'
 import { type ClientAuth, ClientSecretPost, None, PrivateKeyJwt } from 'oauth4webapi'
-import { McpError } from '../../jsonrpc/error.ts'
+import { invalid } from '../../jsonrpc/error.ts'
 import type { CredentialStore } from './credential-store.ts'
 import type { AuthTarget } from './discovery.ts'
 import type { Network } from './network.ts'
@@ -70,8 +70,7 @@ async function signingKey({ privateKey, algorithm }: SigningKey): Promise<Crypto
   } catch {
     // The parser's error may quote the key.
   }
-  throw new McpError(
-    'INVALID',
+  throw invalid(
     'The private key could not be read. Give PKCS #8 in PEM ("BEGIN PRIVATE KEY"), a private JWK or a CryptoKey, and its algorithm',
   )
 }

@@ -1,4 +1,4 @@
-import { McpError } from '../../jsonrpc/error.ts'
+import { invalid } from '../../jsonrpc/error.ts'
 import { type DiscoveredIssuer, discoverIssuer } from './discovery.ts'
 import {
   type ClientAuthMethod,
@@ -219,5 +219,5 @@ async function discoverProvider(
 
 function urlOf({ issuer, tokenEndpoint = issuer }: IdentityProvider): URL {
   if (URL.canParse(tokenEndpoint)) return new URL(tokenEndpoint)
-  throw new McpError('INVALID', `${JSON.stringify(tokenEndpoint)} in "idp" is not a URL`)
+  throw invalid(`${JSON.stringify(tokenEndpoint)} in "idp" is not a URL`)
 }

@@ -1,5 +1,5 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
-import { McpError } from '../../jsonrpc/error.ts'
+import { invalid } from '../../jsonrpc/error.ts'
 import type { DiscoveredIssuer } from './discovery.ts'
 import {
   type ClientAuthMethod,
@@ -203,15 +203,14 @@ function checkRedirect(uri: string): void {
   const url = URL.canParse(uri) ? new URL(uri) : undefined
   const sound = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url))
   if (sound) return
-  throw new McpError('INVALID', `The redirect URI ${uri} must be https:, or http: on a loopback address`)
+  throw invalid(`The redirect URI ${uri} must be https:, or http: on a loopback address`)
 }
 
 function checkClientId(metadataUrl: string): void {
   const url = URL.canParse(metadataUrl) ? new URL(metadataUrl) : undefined
   const plain = url?.username === '' && url.password === '' && url.hash === ''
   if (plain && url.protocol === 'https:' && url.pathname !== '/' && url.href === metadataUrl) return
-  throw new McpError(
-    'INVALID',
+  throw invalid(
     `client.metadataUrl must be a normalized https: URL with a path, not ${JSON.stringify(metadataUrl)}`,
   )
 }

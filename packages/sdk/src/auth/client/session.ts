@@ -1,5 +1,5 @@
 import { orAborted } from '../../client/call-deadline.ts'
-import { excerpt, McpError } from '../../jsonrpc/error.ts'
+import { excerpt, invalid, McpError } from '../../jsonrpc/error.ts'
 import type { HttpAuth, Refusal } from '../../transports/client/http-request.ts'
 import {
   type ChallengeParams,
@@ -179,8 +179,7 @@ export class AuthSession implements Authorization {
   #bind(url: URL): URL {
     this.#server ??= url
     if (url.origin === this.#server.origin) return this.#server
-    throw new McpError(
-      'INVALID',
+    throw invalid(
       `These credentials are for ${this.#server.origin} and are not sent to ${url.origin}. Create separate ones for that server`,
     )
   }
@@ -249,7 +248,7 @@ export class AuthSession implements Authorization {
   }
 
   #networkNow(): Network {
-    if (this.#server === undefined) throw new McpError('INVALID', 'These credentials have no server yet')
+    if (this.#server === undefined) throw invalid('These credentials have no server yet')
     return this.#network(this.#server)
   }
 

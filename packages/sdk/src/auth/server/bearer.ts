@@ -1,4 +1,4 @@
-import { McpError } from '../../jsonrpc/error.ts'
+import { invalid, McpError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import type { Caller } from '../../request/exchange.ts'
 import { requireKnown } from '../../request/known-members.ts'
@@ -235,8 +235,7 @@ class Resource {
     const issuer = typeof iss === 'string' ? iss : this.#onlyIssuer
     const principal = issuer === undefined ? undefined : principalOf(claims, issuer)
     if (principal !== undefined) return principal
-    throw new McpError(
-      'INVALID',
+    throw invalid(
       'The verified token has no principal: "verify" must return a "sub" or a "client_id", and an "iss" if there are several authorization servers',
     )
   }
@@ -271,7 +270,7 @@ function requireOptions(options: BearerOptions): URL {
   const { resource, authorizationServers, scopes = {}, dangerouslyAllowPlainHttp = false } = options
   const { supported = [], required = [], implied = {} } = scopes
   if (authorizationServers.length === 0) {
-    throw new McpError('INVALID', 'authorizationServers: name at least one, so that clients can get a token')
+    throw invalid('authorizationServers: name at least one, so that clients can get a token')
   }
   for (const issuer of authorizationServers) {
     requireUrl('authorizationServers', issuer, dangerouslyAllowPlainHttp)
@@ -279,7 +278,7 @@ function requireOptions(options: BearerOptions): URL {
   const all = [...supported, ...required, ...Object.keys(implied), ...Object.values(implied).flat()]
   requireScopes('scopes', all)
   if (all.includes('offline_access')) {
-    throw new McpError('INVALID', 'scopes: "offline_access" is between a client and its authorization server')
+    throw invalid('scopes: "offline_access" is between a client and its authorization server')
   }
   return requireUrl('resource', resource, dangerouslyAllowPlainHttp)
 }

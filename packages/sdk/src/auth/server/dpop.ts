@@ -1,5 +1,5 @@
 import { calculateJwkThumbprint, EmbeddedJWK, type JWK, type JWTVerifyResult, jwtVerify } from 'jose'
-import { McpError } from '../../jsonrpc/error.ts'
+import { invalid } from '../../jsonrpc/error.ts'
 import type { Backplane } from '../../request/backplane.ts'
 import { digest, toBase64Url } from '../../request/encoding.ts'
 import type { HttpCaller } from '../../transports/server/http/options.ts'
@@ -103,7 +103,7 @@ export class ProofChecker {
     const { backplane, maxRemembered = 100_000 } = options
     const symmetric = algorithms.find((name) => !/^(?:RS|PS|ES|Ed)/.test(name))
     if (symmetric !== undefined) {
-      throw new McpError('INVALID', `dpop.algorithms: "${symmetric}" is not an asymmetric algorithm`)
+      throw invalid(`dpop.algorithms: "${symmetric}" is not an asymmetric algorithm`)
     }
     this.algorithms = algorithms
     this.#resource = resource
@@ -212,7 +212,7 @@ function noncesOf(nonces: boolean | string | Uint8Array): NonceIssuer | undefine
   if (nonces === false) return undefined
   if (nonces === true) return new NonceIssuer()
   if (nonces.length < minSecretBytes) {
-    throw new McpError('INVALID', `dpop.nonces: a secret needs at least ${minSecretBytes} bytes`)
+    throw invalid(`dpop.nonces: a secret needs at least ${minSecretBytes} bytes`)
   }
   return new NonceIssuer(nonces)
 }

@@ -1,4 +1,4 @@
-import { McpError } from '../../jsonrpc/error.ts'
+import { invalid, McpError } from '../../jsonrpc/error.ts'
 import { digest } from '../../request/encoding.ts'
 import type { Claims, VerifyToken } from './claims.ts'
 import { type AuthFetch, fetchJson, requireUrl } from './metadata.ts'
@@ -42,7 +42,7 @@ export function introspection(options: IntrospectionOptions): VerifyToken {
   const { endpoint, clientSecret, auth, cacheMs = 10_000, dangerouslyAllowPlainHttp = false } = options
   requireUrl('endpoint', endpoint.replace(/\?.*$/, ''), dangerouslyAllowPlainHttp)
   if ((clientSecret === undefined) === (auth === undefined)) {
-    throw new McpError('INVALID', 'introspection: pass either a clientSecret or an auth')
+    throw invalid('introspection: pass either a clientSecret or an auth')
   }
   const cache = new Map<string, CachedClaims>()
   return async (token) => {

@@ -9,7 +9,7 @@ import {
   type JWTVerifyResult,
   jwtVerify,
 } from 'jose'
-import { McpError } from '../../jsonrpc/error.ts'
+import { invalid, McpError } from '../../jsonrpc/error.ts'
 import { parseJson } from '../../jsonrpc/parse.ts'
 import { fromBase64Url } from '../../request/encoding.ts'
 import { type Claims, principalOf, type VerifyToken } from './claims.ts'
@@ -73,8 +73,7 @@ export function jwt(options: JwtOptions): VerifyToken {
   requireUrl('issuer', issuer, dangerouslyAllowPlainHttp)
   const unsafe = algorithms.find((name) => !asymmetric.includes(name))
   if (unsafe !== undefined) {
-    throw new McpError(
-      'INVALID',
+    throw invalid(
       `algorithms: "${unsafe}" is not one of ${asymmetric.join(', ')}. Use a custom verify function for it`,
     )
   }

@@ -1,5 +1,5 @@
 import { ByteCollector } from '../../jsonrpc/bytes.ts'
-import { McpError } from '../../jsonrpc/error.ts'
+import { invalid, McpError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject, parseJson } from '../../jsonrpc/parse.ts'
 import { isScope } from '../../request/exchange.ts'
@@ -31,13 +31,11 @@ export function requireUrl(what: string, text: string, plainHttp: boolean): URL 
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:'
   if (url === undefined || !isWeb || url.username !== '' || url.password !== '') {
-    throw new McpError('INVALID', `${what}: "${text}" is not an https URL`)
+    throw invalid(`${what}: "${text}" is not an https URL`)
   }
-  if (/[?#]/.test(text))
-    throw new McpError('INVALID', `${what}: "${text}" must have no query and no fragment`)
+  if (/[?#]/.test(text)) throw invalid(`${what}: "${text}" must have no query and no fragment`)
   if (url.protocol === 'http:' && !loopback.has(url.hostname) && !plainHttp) {
-    throw new McpError(
-      'INVALID',
+    throw invalid(
       `${what}: "${text}" would send tokens unencrypted. Use https; http is allowed for this machine only`,
     )
   }
@@ -47,7 +45,7 @@ export function requireUrl(what: string, text: string, plainHttp: boolean): URL 
 /** Checks scope names. @throws McpError INVALID for an invalid one */
 export function requireScopes(what: string, scopes: readonly string[]): void {
   const wrong = scopes.find((scope) => !isScope(scope))
-  if (wrong !== undefined) throw new McpError('INVALID', `${what}: "${wrong}" cannot be the name of a scope`)
+  if (wrong !== undefined) throw invalid(`${what}: "${wrong}" cannot be the name of a scope`)
 }
 
 /** The part of `fetch` that is used here. */

@@ -1,5 +1,5 @@
 import { parse } from 'yaml'
-import { McpError } from '../../jsonrpc/error.ts'
+import { invalid } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import type { ResourceContents } from '../../protocol/content.ts'
@@ -139,7 +139,7 @@ function parseYaml(yaml: string): unknown {
     // Keys that are collections would be stringified, in exponential time when nested.
     return parse(yaml, { schema: 'core', logLevel: 'error', stringKeys: true })
   } catch (error) {
-    throw new McpError('INVALID', 'its frontmatter is not YAML', { cause: error })
+    throw invalid('its frontmatter is not YAML', { cause: error })
   }
 }
 
@@ -178,10 +178,6 @@ export function requireFrontmatter(value: JsonObject): SkillFrontmatter {
 
 function isText(value: unknown, maxLength: number): value is string {
   return typeof value === 'string' && value.trim() !== '' && value.length <= maxLength
-}
-
-function invalid(reason: string): McpError {
-  return new McpError('INVALID', reason)
 }
 
 /** The digest of a file, in the form of an entry. */

@@ -1,4 +1,4 @@
-import { ErrorCode, invalidParams, McpError, RpcError } from '../../jsonrpc/error.ts'
+import { ErrorCode, invalid, invalidParams, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import type { ServerNotification } from '../../protocol/methods.ts'
 import { randomText } from '../../request/encoding.ts'
@@ -56,7 +56,7 @@ export class TaskEngine {
   /** @throws McpError 'INVALID' for a second server */
   attach(server: Server, serve: Serve): void {
     if (this.#server !== undefined) {
-      throw new McpError('INVALID', 'tasks() is already attached to a server: create one for each server')
+      throw invalid('tasks() is already attached to a server: create one for each server')
     }
     this.#server = server
     this.#serve = serve

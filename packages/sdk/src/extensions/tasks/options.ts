@@ -1,4 +1,4 @@
-import { McpError } from '../../jsonrpc/error.ts'
+import { invalid } from '../../jsonrpc/error.ts'
 import { requireKnown } from '../../request/known-members.ts'
 import { limits } from '../../request/limits.ts'
 import type { TaskStatus } from './record.ts'
@@ -63,11 +63,11 @@ export function resolveSettings(options: TasksOptions): TaskSettings {
   requireKnown('The options object of tasks', options, Object.keys(settings))
   for (const [name, value] of Object.entries(settings)) {
     if (typeof value === 'number' && (!Number.isSafeInteger(value) || value < 1)) {
-      throw new McpError('INVALID', `The tasks option "${name}" must be a positive integer, got ${value}`)
+      throw invalid(`The tasks option "${name}" must be a positive integer, got ${value}`)
     }
   }
   if (settings.ttlMs > settings.maxTtlMs) {
-    throw new McpError('INVALID', `The tasks option "ttlMs" is more than "maxTtlMs": ${settings.ttlMs}`)
+    throw invalid(`The tasks option "ttlMs" is more than "maxTtlMs": ${settings.ttlMs}`)
   }
   return settings
 }

@@ -1,4 +1,4 @@
-import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
+import { ErrorCode, invalid, type McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import type { Icon } from '../../protocol/content.ts'
@@ -40,15 +40,14 @@ const rules: Readonly<Record<keyof AppCsp, { readonly sockets: boolean; readonly
  */
 export function requireCsp(what: string, csp: AppCsp): void {
   for (const [name, origins] of Object.entries(csp)) {
-    if (!isDirective(name))
-      throw new McpError('INVALID', `${what} has a "csp" with the unknown member "${name}"`)
+    if (!isDirective(name)) throw invalid(`${what} has a "csp" with the unknown member "${name}"`)
     if (!Array.isArray(origins) || origins.length > maxOrigins) {
-      throw new McpError('INVALID', `${what} needs a list of at most ${maxOrigins} origins as "csp.${name}"`)
+      throw invalid(`${what} needs a list of at most ${maxOrigins} origins as "csp.${name}"`)
     }
     for (const one of origins) {
       const problem = originProblem(one, name)
       if (problem !== undefined) {
-        throw new McpError('INVALID', `${what} has ${JSON.stringify(one)} in "csp.${name}": ${problem}`)
+        throw invalid(`${what} has ${JSON.stringify(one)} in "csp.${name}": ${problem}`)
       }
     }
   }
@@ -128,7 +127,7 @@ export function app(definition: AppDefinition): AppValue {
   const { uri, html, title, description, icons, cache, scopes } = definition
   const what = `App "${uri}"`
   if (!uriForm.test(uri) || !URL.canParse(uri)) {
-    throw new McpError('INVALID', `${what} needs a URI that starts with ui:// and has no query`)
+    throw invalid(`${what} needs a URI that starts with ui:// and has no query`)
   }
   if (typeof html === 'string') requireDocument(what, html)
   const meta = metaOf(what, definition)
@@ -159,13 +158,12 @@ function metaOf(what: string, definition: AppDefinition): { _meta?: JsonObject }
   if (csp !== undefined) requireCsp(what, csp)
   const unknown = requested?.find((name) => !permissions.has(name))
   if (unknown !== undefined) {
-    throw new McpError(
-      'INVALID',
+    throw invalid(
       `${what} requests the permission "${unknown}", which is not one of ${[...permissions].join(', ')}`,
     )
   }
   if (domain !== undefined && !/^[\x21-\x7E]{1,253}$/.test(domain)) {
-    throw new McpError('INVALID', `${what} has a "domain" that is not a host name: ${JSON.stringify(domain)}`)
+    throw invalid(`${what} has a "domain" that is not a host name: ${JSON.stringify(domain)}`)
   }
   const ui = {
     ...(csp === undefined ? {} : { csp: structuredClone(csp) }),
@@ -180,7 +178,7 @@ function metaOf(what: string, definition: AppDefinition): { _meta?: JsonObject }
 
 function requireDocument(what: string, html: string): string {
   if (document.test(html)) return html
-  throw new McpError('INVALID', `${what} is not an HTML document: it must start with <!doctype html>`)
+  throw invalid(`${what} is not an HTML document: it must start with <!doctype html>`)
 }
 
 /** Who may call a tool: the model, or the app. */
@@ -212,19 +210,16 @@ export function shownIn(
  */
 export function parseToolLink(tool: string, meta: JsonObject | undefined): ToolLink | undefined {
   if (meta?.['ui/resourceUri'] !== undefined) {
-    throw new McpError(
-      'INVALID',
-      `Tool "${tool}" uses "ui/resourceUri", which is deprecated: link it with shownIn()`,
-    )
+    throw invalid(`Tool "${tool}" uses "ui/resourceUri", which is deprecated: link it with shownIn()`)
   }
   const ui = meta?.['ui']
   if (ui === undefined) return undefined
   const { resourceUri, visibility = both } = isObject(ui) ? ui : { resourceUri: 0 }
   if (resourceUri !== undefined && typeof resourceUri !== 'string') {
-    throw new McpError('INVALID', `Tool "${tool}" needs a "resourceUri" in "ui": the URI of its app`)
+    throw invalid(`Tool "${tool}" needs a "resourceUri" in "ui": the URI of its app`)
   }
   if (!Array.isArray(visibility) || visibility.length === 0 || !visibility.every(isVisibility)) {
-    throw new McpError('INVALID', `Tool "${tool}" must be visible to "model", "app" or both`)
+    throw invalid(`Tool "${tool}" must be visible to "model", "app" or both`)
   }
   return { resourceUri, visibility }
 }
@@ -331,8 +326,5 @@ function requireVisible({ params, peer }: Exchange, hidden: ReadonlySet<string>)
 
 function unknownApp(tool: string, uri: string, known: ReadonlySet<string>): McpError {
   const available = known.size === 0 ? 'it has none' : `it has ${[...known].join(', ')}`
-  return new McpError(
-    'INVALID',
-    `Tool "${tool}" links to the app ${uri}, which was not passed to ui(): ${available}`,
-  )
+  return invalid(`Tool "${tool}" links to the app ${uri}, which was not passed to ui(): ${available}`)
 }

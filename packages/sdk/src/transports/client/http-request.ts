@@ -1,4 +1,4 @@
-import { McpError } from '../../jsonrpc/error.ts'
+import { invalid, McpError } from '../../jsonrpc/error.ts'
 import { requireKnown } from '../../request/known-members.ts'
 
 /** The part of `fetch` that transports use. */
@@ -203,7 +203,7 @@ function mergeHeaders(
     for (const name in own) headers.set(name, own[name] ?? '')
     return headers
   } catch (error) {
-    throw new McpError('INVALID', 'A request header has a name or value that HTTP does not allow', {
+    throw invalid('A request header has a name or value that HTTP does not allow', {
       cause: error,
     })
   }
@@ -249,17 +249,16 @@ function rootMessage(error: unknown): string {
 
 function endpointUrl(url: string | URL): URL {
   if (!URL.canParse(url)) {
-    throw new McpError(
-      'INVALID',
+    throw invalid(
       `${JSON.stringify(String(url))} is not a URL. To start a program, give connect a transport from stdio({ command }).`,
     )
   }
   const parsed = new URL(url)
   if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
-    throw new McpError('INVALID', `The URL must start with http: or https:, not ${parsed.protocol}`)
+    throw invalid(`The URL must start with http: or https:, not ${parsed.protocol}`)
   }
   if (parsed.username !== '' || parsed.password !== '') {
-    throw new McpError('INVALID', 'The URL contains credentials. Give them in the option "headers" instead')
+    throw invalid('The URL contains credentials. Give them in the option "headers" instead')
   }
   return parsed
 }

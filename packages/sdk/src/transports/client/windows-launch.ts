@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { win32 } from 'node:path'
-import { McpError } from '../../jsonrpc/error.ts'
+import { invalid, McpError } from '../../jsonrpc/error.ts'
 
 /** Arguments of `spawn`. */
 export interface Launch {
@@ -34,8 +34,7 @@ export function windowsLaunch(
   }
   for (const text of [found, ...args]) {
     if (unsafe.test(text)) {
-      throw new McpError(
-        'INVALID',
+      throw invalid(
         `"${command}" is a command script, and the argument ${JSON.stringify(text)} contains a character that cmd.exe would interpret. Start the program itself, such as node.exe with the script's path.`,
       )
     }

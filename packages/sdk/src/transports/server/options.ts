@@ -1,4 +1,4 @@
-import { kindOf, McpError } from '../../jsonrpc/error.ts'
+import { invalid, kindOf } from '../../jsonrpc/error.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import { requireKnown } from '../../request/known-members.ts'
 import { limits } from '../../request/limits.ts'
@@ -40,7 +40,7 @@ export function requireServer(server: unknown, where: string): void {
 export function requirePort(where: string, port: unknown): void {
   if (typeof port === 'number' && Number.isInteger(port) && port >= 0 && port <= 65_535) return
   const shown = typeof port === 'string' ? `the string "${port}"` : String(port)
-  throw new McpError('INVALID', `${where}: "port" must be a whole number from 0 to 65535, not ${shown}`)
+  throw invalid(`${where}: "port" must be a whole number from 0 to 65535, not ${shown}`)
 }
 
 /** Does not keep the process alive for a timer, on runtimes with processes. */

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { access, type FileHandle, mkdir, open, readFile, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { McpError } from '../../../jsonrpc/error.ts'
+import { invalid } from '../../../jsonrpc/error.ts'
 import { type CredentialStore, KeyedQueue } from '../credential-store.ts'
 import { isCode, type StoreKey, withLockFile } from './store-keys.ts'
 
@@ -141,8 +141,7 @@ function unseal(sealed: Buffer, key: Uint8Array, name: string, path: string): st
       .setAuthTag(sealed.subarray(tagAt))
     return decipher.update(sealed.subarray(textAt, tagAt), undefined, 'utf8') + decipher.final('utf8')
   } catch {
-    throw new McpError(
-      'INVALID',
+    throw invalid(
       `The stored credentials in ${path} cannot be decrypted with this key. Use the passphrase or key that they were stored with, or delete the file and log in again`,
       { details: { sealed: path } },
     )

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { orAborted } from '../../../client/call-deadline.ts'
-import { McpError } from '../../../jsonrpc/error.ts'
+import { invalid, McpError } from '../../../jsonrpc/error.ts'
 import { withoutInheritedDescriptors } from '../../../transports/client/inherited-descriptors.ts'
 import { isLoopback } from '../network.ts'
 import type { Redirect, RedirectSession } from '../redirect.ts'
@@ -18,7 +18,7 @@ const openers: Partial<Record<NodeJS.Platform, readonly [command: string, ...arg
  */
 export async function openBrowser(url: URL): Promise<void> {
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url))) {
-    throw new McpError('INVALID', `Only https: URLs are opened in the browser, not ${url.protocol} ones`)
+    throw invalid(`Only https: URLs are opened in the browser, not ${url.protocol} ones`)
   }
   const [command, ...args] = openers[process.platform] ?? ['xdg-open']
   const failed = (cause: unknown): McpError =>

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID, scrypt } from 'node:crypto'
 import { link, lstat, open, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { McpError } from '../../../jsonrpc/error.ts'
+import { invalid, McpError } from '../../../jsonrpc/error.ts'
 import { wait } from '../../../transports/client/retry-backoff.ts'
 
 const heartbeatMs = 1_000
@@ -113,7 +113,7 @@ const cost = { N: 32_768, r: 8, p: 1, maxmem: 67_108_864 }
 /** A key derived by scrypt from a passphrase of at least 12 characters and a salt in the store's folder. */
 export function passphrase(text: string): StoreKey {
   if (text.length < minPassphrase) {
-    throw new McpError('INVALID', `A passphrase must have at least ${minPassphrase} characters`)
+    throw invalid(`A passphrase must have at least ${minPassphrase} characters`)
   }
   return {
     async load(directory) {
@@ -278,14 +278,14 @@ async function readOrCreate(path: string): Promise<Uint8Array> {
   }
   const created = await read(path)
   if (created !== undefined) return created
-  throw new McpError('INVALID', `The key file ${path} disappeared while it was created`)
+  throw invalid(`The key file ${path} disappeared while it was created`)
 }
 
 async function read(path: string): Promise<Uint8Array | undefined> {
   try {
     const { mode } = await lstat(path)
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-      throw new McpError('INVALID', `Other users can read ${path}. Restrict it: chmod 600 ${path}`)
+      throw invalid(`Other users can read ${path}. Restrict it: chmod 600 ${path}`)
     }
     return checkKey(await readFile(path), path)
   } catch (error) {
@@ -296,5 +296,5 @@ async function read(path: string): Promise<Uint8Array | undefined> {
 
 function checkKey(key: Uint8Array, what: string): Uint8Array {
   if (key.length === keyBytes) return key
-  throw new McpError('INVALID', `${what} does not contain ${keyBytes} bytes. Delete it to create a new one`)
+  throw invalid(`${what} does not contain ${keyBytes} bytes. Delete it to create a new one`)
 }

@@ -1,6 +1,6 @@
 import type { ClientExtension, ExtensionAccess, ExtensionCall } from '../../../client/extension.ts'
 import type { CallOptions, Client, ServerFacts } from '../../../client/types.ts'
-import { McpError, RpcError } from '../../../jsonrpc/error.ts'
+import { invalid, McpError, RpcError } from '../../../jsonrpc/error.ts'
 import type { JsonObject } from '../../../jsonrpc/message.ts'
 import { describeValue, isObject } from '../../../jsonrpc/parse.ts'
 import type { CallToolResult } from '../../../protocol/definitions.ts'
@@ -300,10 +300,7 @@ export function tasksClient(): TasksClient {
   const accessOf = (client: object): ExtensionAccess => {
     const access = clients.get(client)
     if (access !== undefined) return access
-    throw new McpError(
-      'INVALID',
-      'This client has no tasks extension: pass tasksClient() to connect in "extensions"',
-    )
+    throw invalid('This client has no tasks extension: pass tasksClient() to connect in "extensions"')
   }
   return {
     id: tasksExtension,
