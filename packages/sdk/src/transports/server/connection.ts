@@ -35,13 +35,13 @@ import { Session, type SessionOutlet, serveBatch } from './session.ts'
 
 export interface DuplexOptions {
   /** The client. Default: a local one with every scope. */
-  caller?: Caller
+  caller?: Caller | undefined
   /** Secrets of at least 32 bytes that seal `requestState`. Default: a random one for this connection. */
-  keys?: readonly (string | Uint8Array)[]
+  keys?: readonly (string | Uint8Array)[] | undefined
   /** Default: in memory, for this connection. */
-  backplane?: Backplane
+  backplane?: Backplane | undefined
   /** Accepts states of other processes, though this process cannot know whether they were used. Default false. */
-  acceptUnknownStates?: boolean
+  acceptUnknownStates?: boolean | undefined
   limits?: Partial<Bounds>
   /** Sends the responses to one batch as one array. Default: one after the other. */
   sendBatch?: (responses: JsonRpcResponse[]) => void

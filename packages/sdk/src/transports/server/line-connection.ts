@@ -5,14 +5,12 @@ import { asLine } from '../../jsonrpc/line-reader.ts'
 import { LineSource } from '../../jsonrpc/line-source.ts'
 import type { JsonRpcMessage } from '../../jsonrpc/message.ts'
 import { parseJson } from '../../jsonrpc/parse.ts'
-import type { Backplane } from '../../request/backplane.ts'
-import type { Caller, Transport } from '../../request/exchange.ts'
+import type { Transport } from '../../request/exchange.ts'
 import type { Server } from '../../server/server.ts'
 import { BackpressureWriter, StallDetector } from './backpressure-writer.ts'
-import { DuplexConnection } from './connection.ts'
+import { DuplexConnection, type DuplexOptions } from './connection.ts'
 import { type FullBudget, fullError, type MemoryAccount, MemoryBudget, parsedBytes } from './memory-budget.ts'
 import type { Bounds } from './options.ts'
-import type { CallQuota } from './served-request.ts'
 import { encodeMessage, failure, isDroppable } from './served-request.ts'
 
 /** Writes lines to a stream with a slow reader: those of one turn of the event loop at once. */
@@ -91,23 +89,17 @@ export class LineWriter {
   }
 }
 
-export interface LineConnectionOptions {
+export interface LineConnectionOptions
+  extends Pick<DuplexOptions, 'keys' | 'backplane' | 'acceptUnknownStates' | 'caller' | 'memory'> {
   input: Readable
   output: Writable
   /** Writes to `output` and calls back when that was flushed, or failed. Default: its own `write`. */
-  write?: (text: string, done: () => void) => void
+  write?: ((text: string, done: () => void) => void) | undefined
   limits: Bounds
-  keys?: readonly (string | Uint8Array)[]
-  backplane?: Backplane
-  acceptUnknownStates?: boolean | undefined
-  caller?: Caller
-  /** The memory account of the connection. Default: a separate budget. */
-  memory?: MemoryAccount
-  places?: CallQuota
   transport: Transport
   /** Closes the connection if its first line is no JSON, because the client does not speak this protocol then. */
   strict?: boolean
-  onError?: (error: Error) => void
+  onError?: ((error: Error) => void) | undefined
   /**
    * Called once when all handlers ended, or after 0.9 s, before `closed` resolves. `stuck` is whether a handler still runs, and
    * `left` whether the client closed the connection.
@@ -158,16 +150,8 @@ export class LineConnection {
       },
     )
     this.#connection = new DuplexConnection(server, (message) => this.#send(message), {
-      ...(options.keys === undefined ? {} : { keys: options.keys }),
-      ...(options.backplane === undefined ? {} : { backplane: options.backplane }),
-      ...(options.acceptUnknownStates === undefined
-        ? {}
-        : { acceptUnknownStates: options.acceptUnknownStates }),
-      ...(options.caller === undefined ? {} : { caller: options.caller }),
-      limits,
+      ...options,
       memory: this.#memory,
-      ...(options.places === undefined ? {} : { places: options.places }),
-      transport: options.transport,
       sendBatch: (responses) =>
         this.#write(`[${responses.map((response) => encodeMessage(response, server)).join(',')}]`),
       ready: () => this.#writer.ready(),

@@ -254,7 +254,7 @@ class ListeningServer implements SocketServer {
       transport: 'path' in this.#address ? 'unix' : 'tcp',
       strict: true,
       acceptUnknownStates: this.#options.acceptUnknownStates,
-      ...(this.#options.onError === undefined ? {} : { onError: this.#options.onError }),
+      onError: this.#options.onError,
       onOver: () => {
         this.#open.delete(connection)
         socket.end()

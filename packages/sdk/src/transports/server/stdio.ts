@@ -98,12 +98,12 @@ export function serveStdio(server: Server, options: ServeStdioOptions = {}): Std
     input,
     output,
     transport: 'pipe',
-    ...(guard === undefined ? {} : { write: guard.write }),
+    write: guard?.write,
     limits: bounds(options.limits),
-    ...(options.keys === undefined ? {} : { keys: options.keys }),
-    ...(options.backplane === undefined ? {} : { backplane: options.backplane }),
+    keys: options.keys,
+    backplane: options.backplane,
     acceptUnknownStates: options.acceptUnknownStates,
-    ...(options.onError === undefined ? {} : { onError: options.onError }),
+    onError: options.onError,
     onOver: ({ stuck, left }) => {
       guard?.restore()
       input.destroy()
