@@ -103,6 +103,11 @@ export function invalidParams(why: string, data?: unknown): RpcError {
   return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`, data)
 }
 
+/** The error for a method that the server does not offer. */
+export function methodNotFound(method: string): RpcError {
+  return new RpcError(ErrorCode.MethodNotFound, `Method not found: this server does not offer "${method}"`)
+}
+
 /** The error for a value that does not satisfy its schema or rules. */
 export function invalid(
   message: string,

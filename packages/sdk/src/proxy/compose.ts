@@ -1,4 +1,4 @@
-import { ErrorCode, invalid, invalidParams, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, invalid, invalidParams, methodNotFound, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Implementation, LoggingLevel, ServerCapabilities } from '../protocol/definitions.ts'
@@ -7,6 +7,7 @@ import type { Change, Changes } from '../request/changes.ts'
 import { allows, type Caller, type Exchange, type Outcome } from '../request/exchange.ts'
 import { requireKnown } from '../request/known-members.ts'
 import { clipped, logOf } from '../server/handler-context.ts'
+import { applyMiddleware } from '../server/handlers.ts'
 import type { Middleware, Server } from '../server/server.ts'
 import { listen } from '../server/subscriptions.ts'
 import { ExtensionOwners, Member, ResourceRouter } from './members.ts'
@@ -57,17 +58,6 @@ export class Prefixes {
     if (at === -1) return undefined
     return { prefix: name.slice(0, at), name: name.slice(at + this.separator.length) }
   }
-}
-
-/** Wraps a handler in middleware, outermost first. */
-export function applyMiddleware(
-  middleware: readonly Middleware[],
-  serve: (exchange: Exchange) => Promise<Outcome>,
-): (exchange: Exchange) => Promise<Outcome> {
-  return middleware.reduceRight<typeof serve>(
-    (next, current) => async (exchange) => current(exchange, next),
-    serve,
-  )
 }
 
 /** Reports errors to `onError`, or to stderr without one. Errors of `onError` itself are ignored. */
@@ -334,7 +324,7 @@ class ComposedServer implements Composition {
   }
 
   async #page(exchange: Exchange, list: MergedList): Promise<Outcome> {
-    if (this.capabilities[list.capability] === undefined) throw notFound(exchange.method)
+    if (this.capabilities[list.capability] === undefined) throw methodNotFound(exchange.method)
     return mergedPage(exchange, list, {
       members: this.#all(),
       pageSize: this.#options.pageSize ?? defaultPageSize,
@@ -421,7 +411,7 @@ class ComposedServer implements Composition {
   async #extension(exchange: Exchange, members: readonly Member[]): Promise<Outcome> {
     const { method, params, peer } = exchange
     const owner = this.#extensionOwners.ownerOf(params, this.method(method, peer.revision.version)?.named)
-    let failure: unknown = notFound(method)
+    let failure: unknown = methodNotFound(method)
     for (const member of owner !== undefined && members.includes(owner) ? [owner] : members) {
       try {
         return await member.server.handle(member.exchange(exchange, params))
@@ -439,10 +429,6 @@ class ComposedServer implements Composition {
     this.#reported.add(reason)
     this.report(invalid(reason), { method, name })
   }
-}
-
-function notFound(method: string): RpcError {
-  return new RpcError(ErrorCode.MethodNotFound, `Method not found: this server does not offer "${method}"`)
 }
 
 /** Options of a composition. */

@@ -1,6 +1,6 @@
 import { connect, type Target } from '../client/connect.ts'
 import type { Client, ConnectOptions } from '../client/types.ts'
-import { ErrorCode, invalid, McpError, RpcError } from '../jsonrpc/error.ts'
+import { invalid, McpError, methodNotFound } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type {
   ClientCapabilities,
@@ -13,9 +13,10 @@ import type { Changes, Subscriber } from '../request/changes.ts'
 import type { Caller, Exchange, Outcome } from '../request/exchange.ts'
 import { requireKnown } from '../request/known-members.ts'
 import { logOf } from '../server/handler-context.ts'
+import { applyMiddleware } from '../server/handlers.ts'
 import type { Middleware, Server } from '../server/server.ts'
 import { listen } from '../server/subscriptions.ts'
-import { applyMiddleware, createReporter } from './compose.ts'
+import { createReporter } from './compose.ts'
 import { forwardStateless, forwardToSession, type ProxiedRequest } from './proxied-request.ts'
 import { answerable, capabilitiesOf, isProxyFault, relayedError, withEndToEnd } from './questions.ts'
 import { type SuspendedCallBounds, SuspendedCalls, type SuspendedUpstreamCall } from './suspended-calls.ts'
@@ -336,7 +337,7 @@ class ProxyServer implements ProxiedServer {
     const { method } = exchange
     const row = this.method(method, exchange.peer.revision.version)
     const params = this.#params(exchange)
-    if (row === undefined || params === undefined) throw notFound(method)
+    if (row === undefined || params === undefined) throw methodNotFound(method)
     const capabilities = answerable(exchange, this.#extensions)
     const asks = row.asks === true
     const request: ProxiedRequest = {
@@ -488,8 +489,4 @@ function nameParams(methods: Readonly<Record<string, { named?: string }>>): Reco
   return Object.fromEntries(
     Object.entries(methods).flatMap(([name, { named }]) => (named === undefined ? [] : [[name, named]])),
   )
-}
-
-function notFound(method: string): RpcError {
-  return new RpcError(ErrorCode.MethodNotFound, `Method not found: this server does not offer "${method}"`)
 }

@@ -16,7 +16,7 @@ import type {
 } from './definitions.ts'
 import { type Extension, ExtensionMethods } from './extension.ts'
 import { logOf } from './handler-context.ts'
-import { handlersOf, type Parts } from './handlers.ts'
+import { applyMiddleware, handlersOf, type Parts } from './handlers.ts'
 import { type ListName, Registry } from './registry.ts'
 import type {
   AnyPrompt,
@@ -91,13 +91,7 @@ export function defineServer<
   const handlers = handlersOf(parts)
   const layers = [...(options.use ?? []), ...extensions.flatMap(({ use }) => use ?? [])]
   const rejecting: typeof handlers = async (exchange) => handlers(exchange)
-  const serve =
-    layers.length === 0
-      ? handlers
-      : layers.reduceRight<typeof handlers>(
-          (next, layer) => async (exchange) => layer(exchange, next),
-          rejecting,
-        )
+  const serve = layers.length === 0 ? handlers : applyMiddleware(layers, rejecting)
   const handle: Server['handle'] = (exchange) => {
     if (registry.scopes.length > 0) {
       const { method, params, peer, limits } = exchange

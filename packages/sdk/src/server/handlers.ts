@@ -1,5 +1,5 @@
 import { utf8 } from '../jsonrpc/bytes.ts'
-import { ErrorCode, invalidParams, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, invalidParams, methodNotFound, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { CacheHints, Resource, ServerCapabilities } from '../protocol/definitions.ts'
 import { methodRow, methods, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
@@ -17,9 +17,12 @@ import {
 } from './handler-context.ts'
 import type { Registry } from './registry.ts'
 import { readResource } from './resource.ts'
+import type { Middleware } from './server.ts'
 import { listen } from './subscriptions.ts'
 import { callTool, type Report } from './tool.ts'
 import { scopesOfUri, visible } from './visibility.ts'
+
+type Handler = (exchange: Exchange) => Promise<Outcome>
 
 const cursorPrefix = 'from:'
 
@@ -55,6 +58,14 @@ function positionOf(cursor: unknown, length: number, maxChars: number): number {
   return position
 }
 
+/** Wraps a handler in middleware, outermost first. */
+export function applyMiddleware(middleware: readonly Middleware[], serve: Handler): Handler {
+  return middleware.reduceRight<Handler>(
+    (next, current) => async (exchange) => current(exchange, next),
+    serve,
+  )
+}
+
 /** The parts of a server that its handlers use. */
 export interface Parts {
   registry: Registry
@@ -69,8 +80,6 @@ export interface Parts {
   pageSize: number
   hints: CacheHints
 }
-
-type Handler = (exchange: Exchange) => Promise<Outcome>
 
 /**
  * Serves every request method by its handler. A method behind a capability the server lacks is not found. It may throw before
@@ -109,7 +118,7 @@ export function handlersOf(parts: Parts): Handler {
     'prompts/list': list('prompts', 'prompts'),
     'prompts/get': (exchange) => named(registry.prompts, exchange, 'prompt').get(exchange),
     'completion/complete': (exchange) => {
-      if (!registry.completes) throw notFound(exchange.method)
+      if (!registry.completes) throw methodNotFound(exchange.method)
       return complete(registry, exchange, report)
     },
     'subscriptions/listen': (exchange) =>
@@ -128,7 +137,7 @@ export function handlersOf(parts: Parts): Handler {
     const found = methodRow(exchange.method, exchange.peer.revision.version) && handlers.get(exchange.method)
     if (found === undefined) return serveAdded(added, exchange)
     if (found.capability !== undefined && parts.capabilities[found.capability] === undefined) {
-      throw notFound(exchange.method)
+      throw methodNotFound(exchange.method)
     }
     return found.handler(exchange)
   }
@@ -137,7 +146,7 @@ export function handlersOf(parts: Parts): Handler {
 /** Serves a method of an extension. */
 async function serveAdded(added: ExtensionMethods, exchange: Exchange): Promise<Outcome> {
   const outcome = await added.handle(exchange)
-  if (outcome === undefined) throw notFound(exchange.method)
+  if (outcome === undefined) throw methodNotFound(exchange.method)
   return outcome
 }
 
@@ -148,10 +157,6 @@ function named<E>(entries: ReadonlyMap<string, E>, { params }: Exchange, kind: s
   const entry = entries.get(name)
   if (entry !== undefined) return entry
   throw new RpcError(ErrorCode.InvalidParams, `Unknown ${kind}: ${clipped(name)}`)
-}
-
-function notFound(method: string): RpcError {
-  return new RpcError(ErrorCode.MethodNotFound, `Method not found: this server does not offer "${method}"`)
 }
 
 function seenBy(registry: Registry, kind: 'tools' | 'templates' | 'prompts', peer: Peer): readonly unknown[] {

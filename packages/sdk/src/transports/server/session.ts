@@ -1,4 +1,4 @@
-import { ErrorCode, invalidParams, McpError, RpcError } from '../../jsonrpc/error.ts'
+import { ErrorCode, invalidParams, McpError, methodNotFound, RpcError } from '../../jsonrpc/error.ts'
 import type {
   JsonObject,
   JsonRpcNotification,
@@ -411,7 +411,7 @@ export class Session {
   }
 
   #setLevel(level: unknown): void {
-    if (this.#server.capabilities.logging === undefined) throw notOffered('logging/setLevel')
+    if (this.#server.capabilities.logging === undefined) throw methodNotFound('logging/setLevel')
     const logLevel = requireLoggingLevel(level)
     if (this.#peer !== undefined) this.#peer = { ...this.#peer, logLevel }
   }
@@ -452,7 +452,7 @@ export class Session {
   }
 
   #uriOf({ method, params }: JsonRpcRequest): string {
-    if (this.#server.capabilities.resources?.subscribe !== true) throw notOffered(method)
+    if (this.#server.capabilities.resources?.subscribe !== true) throw methodNotFound(method)
     const uri = params?.['uri']
     const { uriChars } = this.#options.bounds
     if (typeof uri !== 'string' || uri === '' || uri.length > uriChars || !URL.canParse(uri)) {
@@ -544,10 +544,6 @@ function notificationOf(change: Change): ServerNotification | undefined {
 
 function result({ id }: JsonRpcRequest, value: JsonObject): JsonRpcResponse {
   return { jsonrpc: '2.0', id, result: value }
-}
-
-function notOffered(method: string): RpcError {
-  return new RpcError(ErrorCode.MethodNotFound, `Method not found: this server does not offer "${method}"`)
 }
 
 /** Handles the messages of a batch: a session, or one POST without a session. */
