@@ -131,8 +131,9 @@ export class ServedRequest {
 }
 
 /**
- * The exchange of a request, with own properties only, so that middleware can spread it. Not part of the constructor: until V8
- * optimizes a constructor, a closure in it keeps the previous one alive.
+ * The exchange of a request, with own properties only, so that middleware can spread it. Until V8 optimizes the function, a
+ * closure that a constructor stores, or that is added after the literal, keeps the one of the previous request alive
+ * (`test/weight/young.test.ts`): so this is no constructor, and optional methods are bound.
  */
 function exchangeOf(
   served: ServedRequest,
@@ -155,8 +156,8 @@ function exchangeOf(
   }
   if (session !== undefined) exchange.session = session
   if (outlet.transport !== undefined) exchange.transport = outlet.transport
-  if (outlet.headers !== undefined) exchange.headers = () => outlet.headers?.() ?? {}
-  if (outlet.detach !== undefined) exchange.detach = () => outlet.detach?.()
+  if (outlet.headers !== undefined) exchange.headers = outlet.headers.bind(outlet)
+  if (outlet.detach !== undefined) exchange.detach = outlet.detach.bind(outlet)
   return exchange
 }
 
