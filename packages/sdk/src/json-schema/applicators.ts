@@ -27,7 +27,7 @@ export const applicators: Readonly<Record<string, Builder>> = {
     const children = nodes(keyword)
     return (value, run) => {
       if (!isObject(value)) return true
-      run.spendInspecting(children.length)
+      run.spend(children.length >> 2)
       let ok = true
       for (const { name, child } of children) {
         if (!has(value, name)) continue
@@ -143,7 +143,7 @@ export const applicators: Readonly<Record<string, Builder>> = {
         : dependents([{ name, child: keyword.node(needs) }]),
     )
     return (value, run) => {
-      run.spendInspecting(checks.length)
+      run.spend(checks.length >> 2)
       return checks.reduce((ok, check) => check(value, run) && ok, true)
     }
   },
@@ -299,7 +299,7 @@ function rest(child: Node, from: number): Check {
 function dependents(children: Child[]): Check {
   return (value, run) => {
     if (!isObject(value)) return true
-    run.spendInspecting(children.length)
+    run.spend(children.length >> 2)
     let ok = true
     for (const { name, child } of children) {
       if (has(value, name) && !run.check(child, value)) ok = false

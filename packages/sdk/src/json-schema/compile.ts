@@ -105,7 +105,7 @@ export class Compiler {
     }
     const targets = this.#anchored.get(anchor) ?? this.#targetsOf(anchor, place, keyword)
     return (run) => {
-      run.spendInspecting(run.scope.length)
+      run.spend(run.scope.length >> 2)
       for (const resource of run.scope) {
         const target = targets.get(resource)
         if (target !== undefined) return target

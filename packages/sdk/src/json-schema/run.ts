@@ -97,6 +97,7 @@ export class Run {
     return this
   }
 
+  /** Spends steps: a subschema takes one, inspecting a member, an item or a keyword a fraction. */
   readonly spend = (steps: number): void => {
     this.#steps -= steps
     if (this.#steps < 0) throw tooExpensive()
@@ -110,16 +111,11 @@ export class Run {
     else this.evaluated.items.add(key)
   }
 
-  /** Spends steps for inspecting members, items or keywords: a quarter of a subschema's each. */
-  readonly spendInspecting = (many: number): void => {
-    this.spend(many >> 2)
-  }
-
   /** The names of the members that JSON would contain. */
   namesOf(object: Record<string, unknown>): readonly string[] {
     const known = this.#names?.get(object)
     if (known !== undefined) {
-      this.spendInspecting(known.length)
+      this.spend(known.length >> 2)
       return known
     }
     const all = Object.keys(object)

@@ -12,10 +12,10 @@ export function countColons(text: string): number {
 /** How many members all objects in a parsed value have; infinite if a number in it is too large for a double. */
 export function countMembers(value: unknown): number {
   if (typeof value === 'number') return Number.isFinite(value) ? 0 : Number.POSITIVE_INFINITY
-  if (typeof value !== 'object' || value === null) return 0
-  const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
-  let count = Array.isArray(value) ? 0 : members.length
-  for (const member of members) count += countMembers(member)
+  if (!isObject(value)) return 0
+  let count = 0
+  if (Array.isArray(value)) for (const item of value) count += countMembers(item)
+  else for (const name in value) count += 1 + countMembers(value[name])
   return count
 }
 
