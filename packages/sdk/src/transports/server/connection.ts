@@ -48,7 +48,7 @@ export interface DuplexOptions {
   /** Resolves when the channel can take more; notifications of changes wait for it. */
   ready?: () => Promise<void> | undefined
   /** Limits shared with other connections. Default: only those of this connection. */
-  places?: CallQuota
+  quota?: CallQuota
   /** The memory account of requests and session state. Default: a separate one, according to `limits`. */
   memory?: MemoryAccount
   /** Rejects stateless requests, for HTTP+SSE, which is older. Default false. */
@@ -103,7 +103,7 @@ export class DuplexConnection implements SessionOutlet {
       acceptUnknown: options.acceptUnknownStates ?? false,
       onFailed: (error) => report(server, error, 'what questions remember'),
     })
-    this.#calls = new Calls(this.#bounds.inFlight, options.places)
+    this.#calls = new Calls(this.#bounds.inFlight, options.quota)
     this.#memory = options.memory ?? new MemoryBudget(this.#bounds.memoryBytes).account(undefined)
     this.#session = new Session({
       server,

@@ -161,27 +161,27 @@ function exchangeOf(
   return exchange
 }
 
-/** The limits on requests in flight that sessions and connections of one node share. */
+/** The limits on requests in flight that the sessions and connections of one node share. */
 export interface CallQuota {
-  /** Counts one more request; the error for its response if a limit is reached. */
-  take(): RpcError | undefined
+  /** Counts one more request of a principal; if a limit is reached, the error for its response. */
+  admitCall(principal: string | null): { readonly error: RpcError } | undefined
   /** Counts one request less. */
-  give(): void
+  releaseCall(principal: string | null): void
 }
 
 /** The requests being served on one connection or session. */
 export class Calls {
   readonly #max: number
-  readonly #places: CallQuota | undefined
+  readonly #quota: CallQuota | undefined
   readonly #byId = new RotatingMap<RequestId, ServedRequest>()
   /** Cancelled requests whose handlers still run. */
   readonly #cancelled = new RotatingSet<ServedRequest>()
   #onIdle: (() => void)[] = []
 
-  /** @param places limits shared with other sessions; a request counts until its handler ends */
-  constructor(max: number, places?: CallQuota) {
+  /** @param quota limits shared with other sessions; a request counts until its handler ends */
+  constructor(max: number, quota?: CallQuota) {
     this.#max = max
-    this.#places = places
+    this.#quota = quota
   }
 
   get size(): number {
@@ -213,13 +213,14 @@ export class Calls {
    * Rejects with an RpcError where all sessions together, or those of its principal, have too many in flight
    */
   async run(call: ServedRequest, server: Server): Promise<ServedResponse> {
-    const busy = this.#places?.take()
-    if (busy !== undefined) throw busy
+    const { principal } = call.peer
+    const busy = this.#quota?.admitCall(principal)
+    if (busy !== undefined) throw busy.error
     this.#byId.set(call.id, call)
     const response = await call.serve(server)
     if (this.#byId.get(call.id) === call) this.#byId.delete(call.id)
     else this.#cancelled.delete(call)
-    this.#places?.give()
+    this.#quota?.releaseCall(principal)
     if (this.#onIdle.length > 0 && this.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve()
     return response
   }

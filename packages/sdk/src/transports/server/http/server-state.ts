@@ -62,7 +62,7 @@ const maxPrinted = 1000
 const addresses = 10_000
 
 /** The state of one mounted server. */
-export class HttpServerState {
+export class HttpServerState implements CallQuota {
   readonly server: Server
   readonly bounds: Bounds
   readonly inputStrategy: InputStrategy
@@ -162,14 +162,6 @@ export class HttpServerState {
     return sender
   }
 
-  /** The limits on requests in flight for sessions of one principal. */
-  callPlaces(principal: string | null): CallQuota {
-    return {
-      take: () => this.#openCall(principal)?.error,
-      give: () => this.#closeCall(principal),
-    }
-  }
-
   /**
    * Refuses a message or batch whose caller lacks a required scope, naming all required scopes.
    * @returns whether it was refused
@@ -195,7 +187,7 @@ export class HttpServerState {
 
   /** Counts a stateless request; why not, if a limit is reached. */
   admit(serving: PendingResponse): Busy | undefined {
-    return serving.method === listenMethod ? this.#openListening(serving) : this.#openCall(serving.principal)
+    return serving.method === listenMethod ? this.#openListening(serving) : this.admitCall(serving.principal)
   }
 
   /** Registers a response, so that `close` waits for it, and calls its `wait` and `tick`. */
@@ -239,7 +231,8 @@ export class HttpServerState {
     return undefined
   }
 
-  #openCall(principal: string | null): Busy | undefined {
+  /** Counts one more request in flight of a principal; why not, if a limit is reached. */
+  admitCall(principal: string | null): Busy | undefined {
     if (this.#calls >= this.bounds.inFlightPerNode) {
       return busy(503, 'Too many requests in flight: try again later')
     }
@@ -251,7 +244,7 @@ export class HttpServerState {
     return undefined
   }
 
-  #closeCall(principal: string | null): void {
+  releaseCall(principal: string | null): void {
     this.#calls--
     if (principal !== null) this.#quota.give(principal)
   }
@@ -272,7 +265,7 @@ export class HttpServerState {
       this.#subscriptions--
       this.#listenQuota.give(serving.principal)
     } else {
-      this.#closeCall(serving.principal)
+      this.releaseCall(serving.principal)
     }
     this.end(serving)
   }

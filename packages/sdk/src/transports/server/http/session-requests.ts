@@ -283,7 +283,7 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
       info: undefined,
       logLevel: defaultLogLevel(state.server),
     }
-    const calls = new Calls(state.bounds.inFlight, state.callPlaces(caller.principal))
+    const calls = new Calls(state.bounds.inFlight, state)
     this.#calls = calls
     this.running = {
       abort: (reason) => calls.abort(reason),

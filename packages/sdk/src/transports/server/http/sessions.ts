@@ -51,7 +51,7 @@ export class HttpSession {
     this.standalone = this.#newStream()
     this.session = new Session({
       server,
-      calls: new Calls(bounds.inFlight, state.callPlaces(caller.principal)),
+      calls: new Calls(bounds.inFlight, state),
       memory,
       caller,
       bounds,

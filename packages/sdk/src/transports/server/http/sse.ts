@@ -97,7 +97,7 @@ export class SseSessions {
         caller,
         limits: this.#bounds,
         memory,
-        places: this.#state.callPlaces(caller.principal),
+        quota: this.#state,
         sessionsOnly: true,
         transport: 'tcp',
         sendBatch: (responses) =>
