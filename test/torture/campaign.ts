@@ -28,12 +28,13 @@ const part = process.env['JACKFIELD_TRIALS']
  */
 export function campaign(of: Campaign, run: (course: Course) => Promise<void> | void): void {
   const { trials: sizes, changeMinutes = 2, longMinutes = 20, ...facts } = of
+  const size = long ? sizes.long : into === undefined ? (sizes.test ?? sizes.change) : sizes.change
   const limit = (long ? longMinutes : changeMinutes) * 60_000
   test(`${of.claim} (${of.id})`, { timeout: limit }, async () => {
     const figure: Figure = {
       ...facts,
       mode: long ? 'long' : 'change',
-      trials: part === undefined ? (long ? sizes.long : sizes.change) : Number(part),
+      trials: part === undefined ? size : Number(part),
       seed,
       seconds: 0,
       measured: [],

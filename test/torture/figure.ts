@@ -8,8 +8,8 @@ export interface Campaign {
   claim: string
   /** What one trial is, as a noun: "kill at a random moment". */
   trial: string
-  /** How many trials a run of the tests makes, and how many the long mode makes. */
-  trials: { change: number; long: number }
+  /** How many trials `npm run torture` makes, how many its long mode makes, and how many `npm test` makes. Default of `test`: `change`. */
+  trials: { change: number; long: number; test?: number }
   /** Minutes after which a run in the tests counts as hung. Default 2. */
   changeMinutes?: number
   /** Minutes after which the long mode counts as hung. Default 20. */

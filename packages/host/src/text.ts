@@ -24,7 +24,7 @@ export function withConfiguredLimit(error: unknown, what: string, limitMs: numbe
   if (!(error instanceof McpError) || error.code !== 'TIMEOUT') return error
   if (typeof error.details['timeoutMs'] !== 'number') return error
   const details = { ...error.details, timeoutMs: limitMs }
-  return new McpError('TIMEOUT', `No answer to ${what} within ${limitMs} ms`, { cause: error, details })
+  return new McpError('TIMEOUT', `No response to ${what} within ${limitMs} ms`, { cause: error, details })
 }
 
 /** A failure as data; undefined where neither a server nor the SDK says what it was. */

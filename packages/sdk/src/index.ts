@@ -111,7 +111,6 @@ export type {
 } from './server/context.ts'
 export { defineServer, prompt, resource, template, tool } from './server/define.ts'
 export {
-  blockOf,
   type Described,
   type Literal,
   type PromptDefinition,

@@ -24,7 +24,7 @@ campaign(
       'No input crashes a parser, keeps it for a second, leaves a rejection to nobody, shows a secret of somebody else, or is taken for what it is not',
     trial:
       'mutant of a message, stream, header, URI, schema, form, result, login document, token, configuration, filter, bundle, recording, address, skill, task or reply of a model',
-    trials: { change: 2_000_000, long: 100_000_000 },
+    trials: { change: 2_000_000, long: 100_000_000, test: 250_000 },
     changeMinutes: 15,
     longMinutes: 360,
   },

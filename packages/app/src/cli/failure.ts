@@ -44,7 +44,9 @@ export function failureOf(error: unknown, interrupted?: ExitCode, hasTimeout = f
     const text = inSeconds(plain(error.message))
     if (error.code === 'TIMEOUT') {
       const option =
-        hasTimeout && text.startsWith('No answer ') ? '. --timeout <seconds> changes this limit' : ''
+        hasTimeout && typeof error.details['timeoutMs'] === 'number'
+          ? '. --timeout <seconds> changes this limit'
+          : ''
       return {
         exitCode: ExitCode.timedOut,
         message: `${text.replace(/\.$/, '')}${option}.`,

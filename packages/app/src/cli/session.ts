@@ -130,7 +130,9 @@ export async function openSession(
 
 /** The error that a failure of the host stands for. */
 export function errorOf({ code, message, data }: Failure): Error {
-  return typeof code === 'number' ? new RpcError(code, message, data) : new McpError(code, message)
+  if (typeof code === 'number') return new RpcError(code, message, data)
+  const details = typeof data === 'object' && data !== null ? { details: { ...data } } : {}
+  return new McpError(code, message, details)
 }
 
 /** Shows what the server says beside its answers; the end of its stderr is kept in `said`. */

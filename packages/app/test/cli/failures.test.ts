@@ -88,14 +88,14 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
     const called = await run(['call', 'wait', '--timeout', '1.2', '--', ...silent])
     expect(called).toEqual({
       ...{ code: 124, stdout: '' },
-      stderr: 'No answer to tools/call "wait" for 1.2 s. --timeout <seconds> changes this limit.\n',
+      stderr: 'No response to tools/call "wait" for 1.2 s. --timeout <seconds> changes this limit.\n',
     })
     const inJson = await run(['call', 'wait', '--json', '--timeout', '1', '--', ...silent])
     expect([inJson.code, JSON.parse(inJson.stderr)]).toMatchObject([124, { error: { code: 'TIMEOUT' } }])
     const listed = await run(['prompts', '--timeout', '3', '--', ...silent])
     expect(listed).toMatchObject({
       code: 124,
-      stderr: 'No answer to prompts/list within 3 s. --timeout <seconds> changes this limit.\n',
+      stderr: 'No response to prompts/list within 3 s. --timeout <seconds> changes this limit.\n',
     })
     const started = await run(['tools', '--timeout', '1', '--', 'sleep', '30'])
     expect(started).toMatchObject({ code: 3, stderr: expect.stringContaining('within 1 s') })

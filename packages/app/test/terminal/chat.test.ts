@@ -194,7 +194,7 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     first.type(`/resume ${id}\r`)
     await first.until(/Hello, second\.[\s\S]*you › *$/m)
     first.type('/fork\r')
-    await first.until(/My plan is to sail[\s\S]*My plan is to sail[\s\S]*you › *$/m)
+    await first.until(/you › \/fork\n[\s\S]*you › *$/m)
     await say(first, 'By train')
     await first.until('After the fork.')
   })

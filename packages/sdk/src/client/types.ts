@@ -1,3 +1,6 @@
+// For `Symbol.asyncDispose` in the published types, whatever "lib" their users compile with.
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import type { JsonObject, JsonRpcMessage, RequestId } from '../jsonrpc/message.ts'
 import type {
   CallToolResult,
@@ -33,9 +36,6 @@ import type { InputOf, OutputOf } from '../server/schema.ts'
 import type { Definitions, Server } from '../server/server.ts'
 import type { ClientExtension } from './extension.ts'
 import type { ClientTelemetry } from './telemetry.ts'
-
-// For `Symbol.asyncDispose` in the published types, whatever "lib" their users compile with.
-/// <reference lib="esnext.disposable" preserve="true" />
 
 /** The client that a request is relayed for. */
 export interface Relay {

@@ -1,3 +1,6 @@
+// For `Symbol.asyncDispose` in the published types, whatever "lib" their users compile with.
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { connect, type Target } from '../client/connect.ts'
 import type { Client, ConnectOptions } from '../client/types.ts'
 import { invalid, McpError, methodNotFound } from '../jsonrpc/error.ts'
@@ -22,9 +25,6 @@ import { answerable, capabilitiesOf, isProxyFault, relayedError, withEndToEnd } 
 import { type SuspendedCallBounds, SuspendedCalls, type SuspendedUpstreamCall } from './suspended-calls.ts'
 import { HeaderPlanCache } from './upstream.ts'
 import { UpstreamConnection, type UpstreamConnectionEvents, UpstreamPool } from './upstream-pool.ts'
-
-// For `Symbol.asyncDispose` in the published types, whatever `lib` the user compiles with.
-/// <reference lib="esnext.disposable" preserve="true" />
 
 /** An extension whose messages the proxy relays between client and upstream server. */
 export interface RelayedExtension {

@@ -9,6 +9,7 @@ import { type Bounds, unref } from '../options.ts'
 import type { CredentialValidity } from './event-stream.ts'
 import {
   type Body,
+  type Bytes,
   type HeaderFields,
   type HttpReply,
   type HttpRequest,
@@ -284,7 +285,7 @@ export class NodeReply implements HttpReply {
     if (this.#response.closed) queueMicrotask(listener)
   }
 
-  send(status: number, body: string | Uint8Array<ArrayBuffer>, headers?: HeaderFields): void {
+  send(status: number, body: string | Bytes, headers?: HeaderFields): void {
     const response = this.#response
     if (response.headersSent || response.destroyed) return
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length

@@ -3,6 +3,7 @@ import type { MemoryAccount } from '../memory-budget.ts'
 import type { CredentialValidity } from './event-stream.ts'
 import {
   type Body,
+  type Bytes,
   type HeaderFields,
   type HttpReply,
   type HttpRequest,
@@ -121,7 +122,7 @@ export class WebReply implements HttpReply {
     if (this.#closed) queueMicrotask(listener)
   }
 
-  send(status: number, body: string | Uint8Array<ArrayBuffer>, headers?: HeaderFields): void {
+  send(status: number, body: string | Bytes, headers?: HeaderFields): void {
     const type = body === '' ? undefined : { 'Content-Type': 'application/json' }
     this.#answer(
       new Response(body === '' ? null : body, { status, headers: { ...type, ...headers, ...this.extra } }),
