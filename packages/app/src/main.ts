@@ -54,5 +54,5 @@ process.exitCode = await run(process.argv.slice(2), {
 })
 // A terminal that was read from would keep the process waiting.
 if (process.stdin.isTTY) process.stdin.unref()
-// Nothing that is left keeps a command alive that a signal ended.
+// A command that a signal ended exits, whatever is still open.
 if (stop.signal.aborted) process.exit()

@@ -172,7 +172,7 @@ function prettyText(text: string): string {
   }
 }
 
-/** As much as is shown at once, in whole lines where there are any, and what is left out. */
+/** As much as is shown at once, in whole lines where there are any, and what is omitted. */
 function beginningOf(text: string): { shown: string; left: string } {
   const lines = text.split('\n')
   const head = lines.slice(0, bounds.lines).join('\n')

@@ -246,7 +246,7 @@ export function terminalFace(
       interrupted = false
       const editor = new InputEditor(isMessage ? kept || draft : draft, isMessage ? inputs : undefined)
       if (isMessage) kept = ''
-      // Only a message is worth a second thought: any other line is left at once.
+      // Only a message asks for Ctrl+C a second time; any other line is cancelled at once.
       const leaveLine = (): void => {
         done()
         echo(prompt, '')

@@ -63,7 +63,7 @@ export async function respond(context: CommandContext<RespondOptions>): Promise<
 }
 
 /**
- * Tells the person before they fill in a form that its server may refuse the answer: one over stdio ended with the program
+ * Warns the person before they fill in a form that its server may refuse the answer: one over stdio ended with the program
  * that asked, and accepts the answer only if it keeps the key of its states.
  */
 function noteRestart({ question }: InboxItem, { server }: Target, output: Output): void {
@@ -127,7 +127,7 @@ async function goOn(
   }
 }
 
-/** Whoever wrote the answer on the command line is not there to agree that the call is made again. */
+/** A person who wrote the answer on the command line cannot be asked whether to make the call again. */
 function withoutApproval({ show: { approval: _, ...show }, ...surface }: Surface): Surface {
   return { ...surface, show }
 }

@@ -57,7 +57,7 @@ export class MarkdownFlow implements Flow {
     this.#drawTail()
   }
 
-  /** Renders what is left. No line stays open. */
+  /** Renders the rest. No line stays open. */
   end(): boolean {
     if (this.#line !== '') this.#take(this.#line)
     this.#line = ''

@@ -12,7 +12,7 @@ export interface SelectStreams {
 }
 
 const most = 12
-/** Asks for one of several on a terminal, with the arrows, or at once with the key that stands behind a choice. */
+/** Asks for one of several on a terminal, with the arrows, or at once with the key shown after a choice. */
 export async function clackSelect<T extends string>(
   streams: SelectStreams,
   { message, options, initial }: { message: string; options: Choice<T>[]; initial?: T },

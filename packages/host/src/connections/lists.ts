@@ -43,7 +43,7 @@ export interface Refreshed {
 
 /**
  * Fetches lists anew. One that cannot be fetched stays as it was, with a problem to tell of.
- * @param limitMs the configured limit that `withinMs` is what is left of
+ * @param limitMs the configured limit, of which `withinMs` is the rest
  */
 export async function refreshLists(
   client: Client,

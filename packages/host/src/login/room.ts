@@ -79,7 +79,7 @@ export class LoginRoom implements LoginDesk {
       network,
       ask: async (page, signal) => {
         if ((await this.#ask(server, page, signal)) !== otherWindow) return
-        // Nobody agreed to a page here.
+        // No person agreed to a page in this program.
         throw new McpError('UNAUTHORIZED', 'You signed in with another window meanwhile. Do this again')
       },
       agreedTo: (page) => this.#agreedTo(server, page),
@@ -194,7 +194,7 @@ export class LoginRoom implements LoginDesk {
     }
   }
 
-  /** Asks, and gives who agreed. @throws McpError 'UNAUTHORIZED' where nobody did */
+  /** Asks, and gives who agreed. @throws McpError 'UNAUTHORIZED' where no person did */
   async #ask(server: string, page: LoginPage, signal: AbortSignal): Promise<string> {
     const { asker, recorder } = this.#deps
     const { issuer, scopes } = page

@@ -41,7 +41,7 @@ export interface ResourceTextTable {
   text(seq: number): string | undefined
   /** Removes what was read before a time, ISO 8601. */
   prune(before: string): void
-  /** Removes everything of a server, whoever read it. */
+  /** Removes everything of a server, under all identities. */
   forget(identity: string): void
 }
 

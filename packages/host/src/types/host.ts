@@ -287,7 +287,7 @@ export interface Host extends AsyncDisposable {
   verifyActivity(options?: { head?: string }): ActivityVerification
   /**
    * Takes the oldest rows away, up to the first one of `before` (ISO 8601) or later. The log stays verifiable: a row
-   * of the chain keeps the hash that it goes on from. Texts that were read before are removed from `Library.search`, too.
+   * of the chain keeps the hash that it continues from. Texts that were read before are removed from `Library.search`, too.
    * Gives the count of rows.
    * @throws McpError 'INVALID' where `before` is no time
    */
