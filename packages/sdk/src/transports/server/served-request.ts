@@ -209,8 +209,8 @@ export class Calls {
   }
 
   /**
-   * Serves a request that was admitted. It counts as in flight from the call of this function on.
-   * Rejects with an RpcError where all sessions together, or those of its principal, have too many in flight
+   * Serves a request that was admitted. It counts as in flight from the call of this function on. Rejects with an RpcError if
+   * all sessions together, or those of its principal, have too many in flight.
    */
   async run(call: ServedRequest, server: Server): Promise<ServedResponse> {
     const { principal } = call.peer

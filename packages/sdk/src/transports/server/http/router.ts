@@ -147,19 +147,21 @@ export class Router {
 
   /** Sends the document at the path of a request, which is public and so readable from every origin; false if there is none. */
   #publish(request: HttpRequest, reply: HttpReply): boolean {
-    const [, document] = [...(this.#authenticate?.documents ?? [])].find(([path]) => request.isAt(path)) ?? []
-    if (document === undefined) return false
-    const refused = this.#guard.refusesHost(request)
-    if (refused !== undefined) {
-      refuse(reply, 403, ErrorCode.InvalidRequest, refused)
+    for (const [path, document] of this.#authenticate?.documents ?? []) {
+      if (!request.isAt(path)) continue
+      const refused = this.#guard.refusesHost(request)
+      if (refused !== undefined) {
+        refuse(reply, 403, ErrorCode.InvalidRequest, refused)
+        return true
+      }
+      this.#isPublished = true
+      reply.extra = { 'Access-Control-Allow-Origin': '*' }
+      if (request.method === 'GET') reply.send(200, document, { 'Cache-Control': 'public, max-age=300' })
+      else if (request.method === 'OPTIONS') reply.send(204, '', documentPreflight)
+      else this.#wrongMethod(reply, 'GET')
       return true
     }
-    this.#isPublished = true
-    reply.extra = { 'Access-Control-Allow-Origin': '*' }
-    if (request.method === 'GET') reply.send(200, document, { 'Cache-Control': 'public, max-age=300' })
-    else if (request.method === 'OPTIONS') reply.send(204, '', documentPreflight)
-    else this.#wrongMethod(reply, 'GET')
-    return true
+    return false
   }
 
   /** Warns once of a path that a framework does not route to this handler, or routes here unexpectedly. */
