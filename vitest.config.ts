@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 
@@ -15,84 +17,24 @@ const alone = [
   'test/torture/**/*.test.ts',
 ]
 
+/** Every entry of every package of the workspace, by its source file. */
+function packageEntries(): { find: RegExp; replacement: string }[] {
+  const manifests = globSync(['packages/*/package.json', 'servers/*/package.json'], { cwd: source('.') })
+  return manifests.flatMap((file) => {
+    const { name, exports = {} }: { name: string; exports?: Record<string, string | { default: string }> } =
+      JSON.parse(readFileSync(source(file), 'utf8'))
+    return Object.entries(exports).flatMap(([entry, target]) => {
+      if (typeof target === 'string') return []
+      const path = target.default.replace('./dist/', '/src/').replace(/\.js$/, '.ts')
+      return [{ find: new RegExp(`^${name}${entry.slice(1)}$`), replacement: source(dirname(file) + path) }]
+    })
+  })
+}
+
 // In-process tests run the sources; tests that start a child process run what `npm run build` wrote.
 export default defineConfig({
   resolve: {
-    alias: [
-      { find: /^@jackfield\/sdk$/, replacement: source('packages/sdk/src/index.ts') },
-      {
-        find: /^@jackfield\/sdk\/http$/,
-        replacement: source('packages/sdk/src/transports/server/http/index.ts'),
-      },
-      { find: /^@jackfield\/sdk\/auth$/, replacement: source('packages/sdk/src/auth/server/index.ts') },
-      {
-        find: /^@jackfield\/sdk\/stdio$/,
-        replacement: source('packages/sdk/src/transports/server/stdio.ts'),
-      },
-      {
-        find: /^@jackfield\/sdk\/socket$/,
-        replacement: source('packages/sdk/src/transports/server/socket.ts'),
-      },
-      { find: /^@jackfield\/sdk\/client$/, replacement: source('packages/sdk/src/client/index.ts') },
-      {
-        find: /^@jackfield\/sdk\/client\/auth$/,
-        replacement: source('packages/sdk/src/auth/client/index.ts'),
-      },
-      {
-        find: /^@jackfield\/sdk\/client\/auth\/node$/,
-        replacement: source('packages/sdk/src/auth/client/node/index.ts'),
-      },
-      {
-        find: /^@jackfield\/sdk\/client\/stdio$/,
-        replacement: source('packages/sdk/src/transports/client/stdio.ts'),
-      },
-      {
-        find: /^@jackfield\/sdk\/client\/socket$/,
-        replacement: source('packages/sdk/src/transports/client/socket.ts'),
-      },
-      { find: /^@jackfield\/sdk\/compose$/, replacement: source('packages/sdk/src/proxy/index.ts') },
-      {
-        find: /^@jackfield\/sdk\/backplane\/sqlite$/,
-        replacement: source('packages/sdk/src/backplane/sqlite.ts'),
-      },
-      {
-        find: /^@jackfield\/sdk\/client\/tasks$/,
-        replacement: source('packages/sdk/src/extensions/tasks/client/index.ts'),
-      },
-      {
-        find: /^@jackfield\/sdk\/extensions\/tasks$/,
-        replacement: source('packages/sdk/src/extensions/tasks/index.ts'),
-      },
-      {
-        find: /^@jackfield\/sdk\/extensions\/tasks\/sqlite$/,
-        replacement: source('packages/sdk/src/extensions/tasks/sqlite.ts'),
-      },
-      {
-        find: /^@jackfield\/sdk\/client\/skills$/,
-        replacement: source('packages/sdk/src/extensions/skills/client/index.ts'),
-      },
-      {
-        find: /^@jackfield\/sdk\/extensions\/skills$/,
-        replacement: source('packages/sdk/src/extensions/skills/index.ts'),
-      },
-      {
-        find: /^@jackfield\/sdk\/extensions\/skills\/node$/,
-        replacement: source('packages/sdk/src/extensions/skills/node/index.ts'),
-      },
-      {
-        find: /^@jackfield\/sdk\/extensions\/ui$/,
-        replacement: source('packages/sdk/src/extensions/ui/index.ts'),
-      },
-      { find: /^@jackfield\/sdk\/schema$/, replacement: source('packages/sdk/src/json-schema/index.ts') },
-      {
-        find: /^@jackfield\/sdk\/telemetry$/,
-        replacement: source('packages/sdk/src/telemetry/index.ts'),
-      },
-      { find: /^@jackfield\/sdk\/testing$/, replacement: source('packages/sdk/src/testing/index.ts') },
-      { find: /^@jackfield\/redis$/, replacement: source('packages/redis/src/index.ts') },
-      { find: /^@jackfield\/host$/, replacement: source('packages/host/src/index.ts') },
-      { find: /^@jackfield\/server-travel$/, replacement: source('servers/travel/src/index.ts') },
-    ],
+    alias: packageEntries(),
   },
   test: {
     globalSetup: [source('test/setup/run-folder.ts')],

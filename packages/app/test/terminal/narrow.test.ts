@@ -51,9 +51,10 @@ describe.skipIf(missing !== undefined)('a line that is longer than the terminal 
     // What was typed is gone from the screen too.
     expect(shown(terminal)).toMatch(/servers \(Ctrl\+C again, Ctrl\+D or \/quit leaves\) you › $/)
     terminal.type('/nothing\r')
-    await terminal.until('There is no command /nothing.')
+    await terminal.until(/There is no command \/nothing\.[\s\S]*you › *$/m)
     terminal.press('ctrl+c')
-    await terminal.until(/\/quit leaves\)\s+you › *$/m)
+    // The suggestion for an empty line is above the prompt.
+    await terminal.until(/\/quit leaves\)\s+(Tab: .*\s+)?you › *$/m)
     terminal.press('ctrl+c')
     expect(await terminal.exited).toBe(0)
   })
