@@ -184,7 +184,7 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     const second = chat([{ say: 'Hello, second.' }], ['--resume'])
     await second.until('Hello, first.', { anywhere: true })
     await say(second, 'By boat')
-    await second.until('Hello, second.')
+    await second.until(/Hello, second\.[\s\S]*you › *$/m)
 
     await say(first, 'By train')
     await first.until(/continued in another window[\s\S]*you › *$/m)
