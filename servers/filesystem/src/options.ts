@@ -1,6 +1,6 @@
 import { type Allowed, allowedAt, withoutRepeats } from './access/boundary.ts'
-import { systemLookup } from './access/directory.ts'
 import type { Lookup } from './access/directory.ts'
+import { systemLookup } from './access/directory.ts'
 
 /** Which changes a person has to confirm: every one, those that replace or delete something, or none. */
 export type Confirm = 'always' | 'overwrite' | 'never'
@@ -85,14 +85,22 @@ export interface Settings {
  * @throws TypeError for an invalid option; Error if directories were given and none of them can be used
  */
 export async function settingsOf(options: FilesystemOptions): Promise<Settings> {
-  const { directories = [], readOnly = false, confirm = 'overwrite', ignoreRoots = false, limits = {} } = options
+  const {
+    directories = [],
+    readOnly = false,
+    confirm = 'overwrite',
+    ignoreRoots = false,
+    limits = {},
+  } = options
   const { lookup = systemLookup, onWarning = (message) => console.warn(message) } = options
   if (!confirmations.includes(confirm)) {
     throw new TypeError(`confirm must be one of ${confirmations.join(', ')}, not "${String(confirm)}"`)
   }
   for (const [name, value] of Object.entries(limits)) {
-    if (!(name in defaultLimits)) throw new TypeError(`There is no limit "${name}". Limits: ${Object.keys(defaultLimits).join(', ')}`)
-    if (!Number.isSafeInteger(value) || value < 1) throw new TypeError(`The limit ${name} must be a whole number from 1, not ${value}`)
+    if (!(name in defaultLimits))
+      throw new TypeError(`There is no limit "${name}". Limits: ${Object.keys(defaultLimits).join(', ')}`)
+    if (!Number.isSafeInteger(value) || value < 1)
+      throw new TypeError(`The limit ${name} must be a whole number from 1, not ${value}`)
   }
   if (ignoreRoots && directories.length === 0) {
     throw new TypeError('Without the roots of the client, at least one directory is needed: name one')
@@ -109,7 +117,9 @@ export async function settingsOf(options: FilesystemOptions): Promise<Settings> 
     throw new Error(`None of the directories can be used: ${directories.join(', ')}`)
   }
   if (lookup === 'path' && process.platform === 'linux') {
-    onWarning('Paths are checked for links before and after an operation, which is weaker than lookups by descriptor')
+    onWarning(
+      'Paths are checked for links before and after an operation, which is weaker than lookups by descriptor',
+    )
   }
   return {
     configured: withoutRepeats(configured),

@@ -129,7 +129,8 @@ export function pathOf(uri: string): string | undefined {
 }
 
 function rootsIn(answer: unknown): Root[] {
-  if (typeof answer !== 'object' || answer === null || !('roots' in answer) || !Array.isArray(answer.roots)) return []
+  if (typeof answer !== 'object' || answer === null || !('roots' in answer) || !Array.isArray(answer.roots))
+    return []
   return answer.roots.flatMap((root: unknown) =>
     typeof root === 'object' && root !== null && 'uri' in root && typeof root.uri === 'string'
       ? [{ uri: root.uri }]
@@ -145,5 +146,7 @@ function remember<K, V>(map: Map<K, V>, key: K, value: V): void {
 }
 
 function isSame(a: Boundary, b: Boundary): boolean {
-  return a.allowed.length === b.allowed.length && a.allowed.every(({ path }, at) => path === b.allowed[at]?.path)
+  return (
+    a.allowed.length === b.allowed.length && a.allowed.every(({ path }, at) => path === b.allowed[at]?.path)
+  )
 }

@@ -43,13 +43,17 @@ export class Boundary {
    */
   candidates(requested: string): string[] {
     if (requested === '') throw new FileError('missing', 'The path is empty. Name a file or directory.')
-    if (requested.includes('\0')) throw new FileError('missing', 'The path contains a NUL character, which no file name can have.')
+    if (requested.includes('\0'))
+      throw new FileError('missing', 'The path contains a NUL character, which no file name can have.')
     if (requested.length > maxPathChars) {
       throw new FileError('limit', `The path has more than ${maxPathChars} characters.`)
     }
     if (process.platform === 'win32') requirePlainNames(requested)
     else if (/^[A-Za-z]:([\\/]|$)/.test(requested)) {
-      throw new FileError('outside', `Access denied - ${requested} is a Windows path, and this server does not run on Windows.`)
+      throw new FileError(
+        'outside',
+        `Access denied - ${requested} is a Windows path, and this server does not run on Windows.`,
+      )
     }
     const path = expandHome(requested)
     if (isAbsolute(path)) return [resolve(path)]
@@ -62,7 +66,9 @@ export class Boundary {
   /** The paths of all entries, for messages. */
   describe(): string {
     const paths = this.allowed.map(({ path }) => path)
-    return paths.length <= 5 ? paths.join(', ') : `${paths.slice(0, 5).join(', ')} and ${paths.length - 5} more`
+    return paths.length <= 5
+      ? paths.join(', ')
+      : `${paths.slice(0, 5).join(', ')} and ${paths.length - 5} more`
   }
 }
 
@@ -87,14 +93,17 @@ export function nothingAllowed(): FileError {
 
 /** `~` and `~/…` as paths in the home directory. */
 export function expandHome(path: string): string {
-  return path === '~' || path.startsWith('~/') || path.startsWith('~\\') ? join(homedir(), path.slice(1)) : path
+  return path === '~' || path.startsWith('~/') || path.startsWith('~\\')
+    ? join(homedir(), path.slice(1))
+    : path
 }
 
 /** On Windows `file:stream` names another stream of a file, and trailing dots and spaces are ignored. */
 function requirePlainNames(path: string): void {
   const names = path.replace(/^(\\\\[?.]\\)?[A-Za-z]:/, '').split(/[\\/]/)
   const strange = names.find((name) => name.includes(':') || (/[. ]$/.test(name) && !/^\.\.?$/.test(name)))
-  if (strange !== undefined) throw new FileError('missing', `"${strange}" is not a file name that Windows keeps as it is.`)
+  if (strange !== undefined)
+    throw new FileError('missing', `"${strange}" is not a file name that Windows keeps as it is.`)
 }
 
 /**

@@ -47,7 +47,10 @@ export const systemLookup: Lookup =
  */
 export async function openAbsolute(path: string, lookup: Lookup): Promise<Directory> {
   const { root } = parse(path)
-  const names = path.slice(root.length).split(sep).filter((name) => name !== '')
+  const names = path
+    .slice(root.length)
+    .split(sep)
+    .filter((name) => name !== '')
   if (lookup === 'path') {
     const directory = new PathDirectory(path, root, names)
     await directory.check()
@@ -97,7 +100,10 @@ class DescriptorDirectory implements Directory {
       const stats = await located.stat()
       requireRegular(stats, join(this.path, name))
       // The link of a descriptor leads to the file that was located, not to its path.
-      return { handle: await open(`/proc/self/fd/${located.fd}`, constants.O_RDONLY | constants.O_NONBLOCK), stats }
+      return {
+        handle: await open(`/proc/self/fd/${located.fd}`, constants.O_RDONLY | constants.O_NONBLOCK),
+        stats,
+      }
     } finally {
       await located.close()
     }
@@ -114,8 +120,7 @@ class DescriptorDirectory implements Directory {
 
 /** `O_NOFOLLOW_ANY` of macOS 11: opening fails if any part of the path is a link. */
 const noLinksFlag = process.platform === 'darwin' ? 0x20000000 : 0
-const readFlags =
-  constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | noLinksFlag
+const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | noLinksFlag
 
 /**
  * Where a descriptor has no path, every part of the path is checked for links before and after each operation. A process that
@@ -189,7 +194,10 @@ function requireRegular(stats: Stats, path: string): void {
   if (stats.isFile()) return
   if (stats.isDirectory()) throw Object.assign(new Error(`${path} is a directory`), { code: 'EISDIR' })
   if (stats.isSymbolicLink()) throw Object.assign(new Error(`${path} is a link`), { code: 'ELOOP' })
-  throw new FileError('kind', `${path} is a ${kindOf(stats)}, and only regular files can be read and written.`)
+  throw new FileError(
+    'kind',
+    `${path} is a ${kindOf(stats)}, and only regular files can be read and written.`,
+  )
 }
 
 function replaced(path: string): FileError {
@@ -197,7 +205,9 @@ function replaced(path: string): FileError {
 }
 
 /** What a directory entry is, in the words of this server's results. */
-export function kindOf(entry: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolicLink' | 'isFIFO' | 'isSocket'>): FileKind {
+export function kindOf(
+  entry: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolicLink' | 'isFIFO' | 'isSocket'>,
+): FileKind {
   if (entry.isFile()) return 'file'
   if (entry.isDirectory()) return 'directory'
   if (entry.isSymbolicLink()) return 'link'
@@ -210,10 +220,12 @@ export type FileKind = (typeof fileKinds)[number]
 
 /** The state of a name in a directory, without following a link; undefined if nothing has that name. */
 export async function statIn(directory: Directory, name: string): Promise<Stats | undefined> {
-  return directory.use(name, (path) => lstat(path)).catch((error: unknown) => {
-    if (errnoOf(error) === 'ENOENT') return undefined
-    throw error
-  })
+  return directory
+    .use(name, (path) => lstat(path))
+    .catch((error: unknown) => {
+      if (errnoOf(error) === 'ENOENT') return undefined
+      throw error
+    })
 }
 
 /** The entries of a directory, in the order of the file system. */

@@ -65,7 +65,8 @@ export function describeError(error: unknown, failed: string): unknown {
   if (error instanceof FileError) return error
   const errno = errnoOf(error)
   const known = errno === undefined ? undefined : reasons[errno]
-  if (known !== undefined) return new FileError(known[0], `${failed}: ${known[1]}. (${errno})`, { cause: error })
+  if (known !== undefined)
+    return new FileError(known[0], `${failed}: ${known[1]}. (${errno})`, { cause: error })
   if (errno !== undefined && /^E[A-Z0-9]+$/.test(errno)) {
     return new FileError('failed', `${failed}: the file system refused it. (${errno})`, { cause: error })
   }

@@ -183,7 +183,11 @@ class Walk {
   }
 
   /** The directory of this name, that nothing has it, or that something else has it. */
-  async #openNext(current: Directory, name: string, isLast: boolean): Promise<Directory | 'missing' | 'other'> {
+  async #openNext(
+    current: Directory,
+    name: string,
+    isLast: boolean,
+  ): Promise<Directory | 'missing' | 'other'> {
     try {
       return await current.openDirectory(name)
     } catch (error) {
@@ -208,14 +212,20 @@ class Walk {
       throw error
     }
     if (++this.#links > maxLinks) {
-      throw new FileError('failed', `Cannot open ${this.#requested}: it leads through more than ${maxLinks} links.`)
+      throw new FileError(
+        'failed',
+        `Cannot open ${this.#requested}: it leads through more than ${maxLinks} links.`,
+      )
     }
     return target
   }
 
   #missing(path: string): FileError {
     const what = path === this.#requested ? '' : ` ${path} does not exist.`
-    return new FileError('missing', `Cannot open ${this.#requested}: a directory on the way does not exist.${what} (ENOENT)`)
+    return new FileError(
+      'missing',
+      `Cannot open ${this.#requested}: a directory on the way does not exist.${what} (ENOENT)`,
+    )
   }
 
   #outside(path: string): FileError {

@@ -28,22 +28,33 @@ export function applyEdits(original: string, edits: readonly Edit[], path: strin
   for (const [index, edit] of edits.entries()) {
     const which = edits.length === 1 ? 'oldText' : `oldText of edit ${index + 1}`
     if (edit.oldText === '') {
-      throw new FileError('failed', `The ${which} is empty. Name the text to replace, or use write_file for a new file.`)
+      throw new FileError(
+        'failed',
+        `The ${which} is empty. Name the text to replace, or use write_file for a new file.`,
+      )
     }
     const toFile = (part: string): string => part.replaceAll(/\r?\n/g, newline)
     const [exact = edit.oldText] = [edit.oldText, toFile(edit.oldText)].filter((one) => text.includes(one))
     const count = text.split(exact).length - 1
     if (count > 0) {
       const replacement = toFile(edit.newText)
-      text = edit.replaceAll === true ? text.split(exact).join(replacement) : text.replace(exact, () => replacement)
+      text =
+        edit.replaceAll === true
+          ? text.split(exact).join(replacement)
+          : text.replace(exact, () => replacement)
       if (count > 1 && edit.replaceAll !== true) {
-        notes.push(`The ${which} occurs ${count} times; only the first was replaced. Set replaceAll, or include more lines around it.`)
+        notes.push(
+          `The ${which} occurs ${count} times; only the first was replaced. Set replaceAll, or include more lines around it.`,
+        )
       }
       continue
     }
     const loose = replaceLines(text, edit, newline)
     if (loose === undefined) {
-      throw new FileError('failed', `Could not find exact match for edit:\n${edit.oldText}\nNothing was changed in ${path}. Read the file again.`)
+      throw new FileError(
+        'failed',
+        `Could not find exact match for edit:\n${edit.oldText}\nNothing was changed in ${path}. Read the file again.`,
+      )
     }
     text = loose
     notes.push(`The ${which} was found with other indentation or spaces at the end of lines.`)
@@ -59,7 +70,9 @@ function replaceLines(text: string, { oldText, newText }: Edit, newline: string)
   // Every second part is a line ending.
   const parts = text.split(/(\r?\n)/)
   const lines = parts.filter((_, at) => at % 2 === 0)
-  const at = lines.findIndex((_, start) => trimmed.every((line, offset) => lines[start + offset]?.trim() === line))
+  const at = lines.findIndex((_, start) =>
+    trimmed.every((line, offset) => lines[start + offset]?.trim() === line),
+  )
   if (at === -1) return undefined
   const indent = indentOf(lines[at] ?? '')
   const replacement = newText.split(/\r?\n/).map((line, index) => {

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
-import { described, FileError } from '../access/file-error.ts'
 import type { OpenFile } from '../access/directory.ts'
+import { described, FileError } from '../access/file-error.ts'
 import type { Place } from '../access/resolve.ts'
 import { decoderOf, type Encoding, encodingOf, markBytes, mediaTypeOf, sizeText } from './text.ts'
 
@@ -61,7 +61,12 @@ export async function withFile<T>(place: Place, use: (file: OpenFile) => Promise
  * Reads bytes of a file, at most `limit`.
  * @throws FileError 'limit' for a larger file
  */
-export async function readBytes({ handle, stats }: OpenFile, path: string, limit: number, signal: AbortSignal): Promise<Buffer> {
+export async function readBytes(
+  { handle, stats }: OpenFile,
+  path: string,
+  limit: number,
+  signal: AbortSignal,
+): Promise<Buffer> {
   const tooLarge = (): FileError =>
     new FileError('limit', `${path} is larger than ${sizeText(limit)}, the most that one call can use.`)
   if (stats.size > limit) throw tooLarge()
@@ -104,9 +109,14 @@ export async function readText(
   if (encoding === undefined) throw new BinaryFileError(path, stats.size)
   try {
     const decode = decoderOf(encoding, options.encoding === undefined)
-    if (range !== undefined && 'tail' in range) return await readTail(file, range.tail, encoding, limit, signal)
+    if (range !== undefined && 'tail' in range)
+      return await readTail(file, range.tail, encoding, limit, signal)
     const [from, to] =
-      range === undefined ? [1, Number.POSITIVE_INFINITY] : 'head' in range ? [1, range.head] : [range.from, range.to]
+      range === undefined
+        ? [1, Number.POSITIVE_INFINITY]
+        : 'head' in range
+          ? [1, range.head]
+          : [range.from, range.to]
     const lines = new LineCollector(from, to, limit)
     for await (const chunk of chunksOf(handle, 0, signal)) {
       lines.add(decode(chunk, true))
@@ -192,11 +202,17 @@ function jsonBytes(text: string): number {
 /** The start of a text that fits into a number of bytes, also as JSON. */
 function cutTo(text: string, limit: number): string {
   let end = Math.min(text.length, limit)
-  while (end > 0 && (Buffer.byteLength(text.slice(0, end)) > limit || jsonBytes(text.slice(0, end)) > limit * jsonFactor)) {
+  while (
+    end > 0 &&
+    (Buffer.byteLength(text.slice(0, end)) > limit || jsonBytes(text.slice(0, end)) > limit * jsonFactor)
+  ) {
     end = Math.floor(end * 0.8)
   }
   // Both halves of a character beyond the basic plane, or none.
-  return text.slice(0, end).toWellFormed().replace(/\ufffd$/, '')
+  return text
+    .slice(0, end)
+    .toWellFormed()
+    .replace(/\ufffd$/, '')
 }
 
 /** The last lines, read from the end of the file. */

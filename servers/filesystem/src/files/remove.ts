@@ -92,12 +92,19 @@ export async function removeEmptyDirectory({ directory, name, path }: Place): Pr
       await directory.use(name, (at) => rmdir(at))
     } catch (error) {
       if (errnoOf(error) !== 'ENOTEMPTY' && errnoOf(error) !== 'EEXIST') throw error
-      throw new FileError('kind', `${path} is not empty, so it was not deleted. Set recursive to delete it with everything in it.`)
+      throw new FileError(
+        'kind',
+        `${path} is not empty, so it was not deleted. Set recursive to delete it with everything in it.`,
+      )
     }
   })
 }
 
-async function within(parent: Directory, name: string, use: (directory: Directory) => Promise<void>): Promise<void> {
+async function within(
+  parent: Directory,
+  name: string,
+  use: (directory: Directory) => Promise<void>,
+): Promise<void> {
   const directory = await parent.openDirectory(name)
   try {
     await use(directory)

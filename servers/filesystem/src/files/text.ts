@@ -31,7 +31,8 @@ export function markBytes(encoding: Encoding): number {
 
 /** A decoder of text in chunks. `fatal` ones throw a TypeError for bytes that are not valid. */
 export function decoderOf(encoding: Encoding, fatal: boolean): (chunk: Uint8Array, more: boolean) => string {
-  if (encoding === 'latin1') return (chunk) => Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).toString('latin1')
+  if (encoding === 'latin1')
+    return (chunk) => Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).toString('latin1')
   const label = encoding === 'utf-8-bom' ? 'utf-8' : encoding
   const decoder = new TextDecoder(label, { fatal, ignoreBOM: encoding === 'utf-8' })
   return (chunk, more) => decoder.decode(chunk, { stream: more })

@@ -16,11 +16,18 @@ export function fingerprintOf(stats: Stats | undefined): Fingerprint {
 }
 
 /** @throws FileError 'changed' if the file is not the one that was looked at before */
-export async function requireUnchanged({ directory, name, path }: Place, expected: Fingerprint): Promise<Stats | undefined> {
+export async function requireUnchanged(
+  { directory, name, path }: Place,
+  expected: Fingerprint,
+): Promise<Stats | undefined> {
   const stats = await statIn(directory, name)
   if (fingerprintOf(stats) === expected) return stats
   const what =
-    expected === null ? 'was created meanwhile' : stats === undefined ? 'was removed meanwhile' : 'was changed meanwhile'
+    expected === null
+      ? 'was created meanwhile'
+      : stats === undefined
+        ? 'was removed meanwhile'
+        : 'was changed meanwhile'
   throw new FileError('changed', `${path} ${what}, so it was left as it is. Look at it again, then decide.`)
 }
 
@@ -53,10 +60,13 @@ export async function writeWhole(place: Place, content: Uint8Array, expected: Fi
         return
       }
       await directory.use(draft, (at) => takeOver(at, stats))
-      await directory.use(draft, (from) => directory.use(name, (to) => rename(from, to))).catch((error: unknown) => {
-        if (place.isAllowed && notWritable.has(errnoOf(error) ?? '')) return overwrite(place, content, expected)
-        throw error
-      })
+      await directory
+        .use(draft, (from) => directory.use(name, (to) => rename(from, to)))
+        .catch((error: unknown) => {
+          if (place.isAllowed && notWritable.has(errnoOf(error) ?? ''))
+            return overwrite(place, content, expected)
+          throw error
+        })
     } finally {
       await directory.use(draft, (at) => unlink(at)).catch(() => {})
     }
@@ -67,7 +77,10 @@ const notWritable: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'E
 
 function requireFile(path: string, stats: Stats | undefined): void {
   if (stats === undefined || stats.isFile()) return
-  throw new FileError('kind', `Cannot write ${path}: it is a ${kindOf(stats)}, and only regular files are replaced.`)
+  throw new FileError(
+    'kind',
+    `Cannot write ${path}: it is a ${kindOf(stats)}, and only regular files are replaced.`,
+  )
 }
 
 function existsNow(path: string): FileError {
@@ -111,11 +124,16 @@ async function takeOver(draft: string, { mode, uid, gid }: Stats): Promise<void>
 }
 
 /** Writes into the file itself, where nothing can be created beside it. A failure can leave it incomplete. */
-async function overwrite({ directory, name, path }: Place, content: Uint8Array, expected: Fingerprint): Promise<void> {
+async function overwrite(
+  { directory, name, path }: Place,
+  content: Uint8Array,
+  expected: Fingerprint,
+): Promise<void> {
   const flags = constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
   const handle = await directory.use(name, (at) => open(at, flags))
   try {
-    if (fingerprintOf(await handle.stat()) !== expected) throw new FileError('changed', `${path} was replaced meanwhile. Try again.`)
+    if (fingerprintOf(await handle.stat()) !== expected)
+      throw new FileError('changed', `${path} was replaced meanwhile. Try again.`)
     await writeAll(handle, content)
     await handle.truncate(content.length)
     await handle.sync()
@@ -178,7 +196,8 @@ export async function move(source: Place, target: Place, signal: AbortSignal): P
   await described(`Cannot move ${source.path} to ${target.path}`, async () => {
     const stats = await statIn(source.directory, source.name)
     if (stats === undefined) throw new FileError('missing', `${source.path} does not exist.`)
-    if (source.isAllowed) throw new FileError('outside', `${source.path} is an allowed directory or file, and is not moved.`)
+    if (source.isAllowed)
+      throw new FileError('outside', `${source.path} is an allowed directory or file, and is not moved.`)
     if (stats.isDirectory() && `${target.path}/`.startsWith(`${source.path}/`)) {
       throw new FileError('kind', `${source.path} cannot be moved into itself.`)
     }
@@ -200,7 +219,8 @@ async function copyAcross(source: Place, target: Place, signal: AbortSignal): Pr
   try {
     const copy = await target.directory.use(draft, (at) => open(at, createFlags, 0o600))
     try {
-      for await (const chunk of handle.createReadStream({ autoClose: false, signal })) await copy.writeFile(chunk)
+      for await (const chunk of handle.createReadStream({ autoClose: false, signal }))
+        await copy.writeFile(chunk)
       await copy.chmod(stats.mode & 0o777)
       await copy.utimes(stats.atime, stats.mtime)
       await copy.sync()
@@ -208,7 +228,8 @@ async function copyAcross(source: Place, target: Place, signal: AbortSignal): Pr
       await copy.close()
     }
     const now = await requireUnchanged(source, fingerprintOf(stats))
-    if (now === undefined || !(await nameNew(target.directory, draft, target.directory, target.name))) return false
+    if (now === undefined || !(await nameNew(target.directory, draft, target.directory, target.name)))
+      return false
     await source.directory.use(source.name, (at) => unlink(at))
     return true
   } finally {
@@ -218,7 +239,11 @@ async function copyAcross(source: Place, target: Place, signal: AbortSignal): Pr
 }
 
 /** Creates a directory; it is no error if it exists. @throws FileError */
-export async function createDirectory({ directory, name, path }: Pick<Place, 'directory' | 'name' | 'path'>): Promise<boolean> {
+export async function createDirectory({
+  directory,
+  name,
+  path,
+}: Pick<Place, 'directory' | 'name' | 'path'>): Promise<boolean> {
   return described(`Cannot create the directory ${path}`, async () => {
     if (name === '.') return false
     try {
@@ -228,7 +253,10 @@ export async function createDirectory({ directory, name, path }: Pick<Place, 'di
       if (errnoOf(error) !== 'EEXIST') throw error
       const stats = await statIn(directory, name)
       if (stats?.isDirectory() === true) return false
-      throw new FileError('exists', `Cannot create the directory ${path}: a ${stats === undefined ? 'file' : kindOf(stats)} has this name.`)
+      throw new FileError(
+        'exists',
+        `Cannot create the directory ${path}: a ${stats === undefined ? 'file' : kindOf(stats)} has this name.`,
+      )
     }
   })
 }

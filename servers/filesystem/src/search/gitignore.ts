@@ -9,15 +9,21 @@ interface Rule {
   readonly directoriesOnly: boolean
 }
 
+/** The rules of one directory, and the number of names from the allowed directory to it. */
+interface Level {
+  readonly depth: number
+  readonly rules: readonly Rule[]
+}
+
 /**
  * The rules of the `.gitignore` files from the allowed directory down to one directory. Rules of inner directories, and later rules
  * of one file, win. As in git, nothing below an ignored directory can be included again: a search does not enter it.
  */
 export class Gitignore {
   static readonly none: Gitignore = new Gitignore([])
-  readonly #levels: readonly { readonly depth: number; readonly rules: readonly Rule[] }[]
+  readonly #levels: readonly Level[]
 
-  private constructor(levels: Gitignore['#levels']) {
+  private constructor(levels: readonly Level[]) {
     this.#levels = levels
   }
 
@@ -32,7 +38,9 @@ export class Gitignore {
     if (names.at(-1) === '.git') return true
     for (const { depth, rules } of this.#levels.toReversed()) {
       const path = names.slice(depth).join('/')
-      const rule = rules.findLast(({ glob, directoriesOnly }) => (isDirectory || !directoriesOnly) && glob.matches(path))
+      const rule = rules.findLast(
+        ({ glob, directoriesOnly }) => (isDirectory || !directoriesOnly) && glob.matches(path),
+      )
       if (rule !== undefined) return !rule.negated
     }
     return false

@@ -14,7 +14,8 @@ const maxAlternatives = 200
 
 /** @throws FileError 'limit' for a pattern that is too long, or has too many alternatives */
 export function parseGlob(pattern: string): Glob {
-  if (pattern.length > maxChars) throw new FileError('limit', `The pattern has more than ${maxChars} characters.`)
+  if (pattern.length > maxChars)
+    throw new FileError('limit', `The pattern has more than ${maxChars} characters.`)
   const alternatives = expandBraces(pattern).map((one) => segmentsOf(one))
   return {
     matches(path) {
@@ -38,7 +39,10 @@ function expandBraces(pattern: string): string[] {
       .flatMap(expand)
       .flatMap((option) => rests.map((rest) => `${text.slice(0, start)}${option}${rest}`))
     if (results.length > maxAlternatives) {
-      throw new FileError('limit', `The braces of the pattern stand for more than ${maxAlternatives} patterns.`)
+      throw new FileError(
+        'limit',
+        `The braces of the pattern stand for more than ${maxAlternatives} patterns.`,
+      )
     }
     return results
   }
@@ -104,7 +108,10 @@ function parseName(name: string): NamePattern {
 }
 
 /** The characters of `[…]`; undefined if it is not closed. */
-function setAt(chars: readonly string[], open: number): { test: (char: string) => boolean; end: number } | undefined {
+function setAt(
+  chars: readonly string[],
+  open: number,
+): { test: (char: string) => boolean; end: number } | undefined {
   let at = open + 1
   const negated = chars[at] === '!' || chars[at] === '^'
   if (negated) at++

@@ -18,10 +18,14 @@ const maxChars = 1000
  * none can hold the server up; those with back-references and look-behind are refused.
  * @throws FileError for a pattern that is invalid or cannot be used
  */
-export function parsePattern(pattern: string, options: { literal: boolean; ignoreCase: boolean }): LinePattern {
+export function parsePattern(
+  pattern: string,
+  options: { literal: boolean; ignoreCase: boolean },
+): LinePattern {
   const { literal, ignoreCase } = options
   if (pattern === '') throw new FileError('failed', 'The pattern is empty.')
-  if (pattern.length > maxChars) throw new FileError('limit', `The pattern has more than ${maxChars} characters.`)
+  if (pattern.length > maxChars)
+    throw new FileError('limit', `The pattern has more than ${maxChars} characters.`)
   const fold = ignoreCase ? (text: string) => text.toLowerCase() : (text: string) => text
   if (literal) {
     const wanted = fold(pattern)
@@ -38,14 +42,21 @@ export function parsePattern(pattern: string, options: { literal: boolean; ignor
   try {
     new RegExp(source, 'u')
   } catch (error) {
-    throw new FileError('failed', `${error instanceof Error ? error.message : 'Invalid pattern'}. Set literal to search for the text as it is.`)
+    throw new FileError(
+      'failed',
+      `${error instanceof Error ? error.message : 'Invalid pattern'}. Set literal to search for the text as it is.`,
+    )
   }
   try {
     const regex = linearRegex(source)
     return { required: requiredText(source), fold, find: (line) => regex.find(line, 0, () => {}) }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new FileError('failed', `This regular expression cannot run in linear time: ${why}. Write it without that part.`, { cause: error })
+    throw new FileError(
+      'failed',
+      `This regular expression cannot run in linear time: ${why}. Write it without that part.`,
+      { cause: error },
+    )
   }
 }
 
@@ -56,7 +67,10 @@ const token = /\\(?:u\{[\da-fA-F]+\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|c[A-Za-z]|[pP
 function foldSource(source: string): string {
   return source.replaceAll(token, (part) => {
     if (/^\\[pP]/.test(part)) {
-      throw new FileError('failed', 'A regular expression with \\p{…} cannot ignore case. Name both cases in the expression.')
+      throw new FileError(
+        'failed',
+        'A regular expression with \\p{…} cannot ignore case. Name both cases in the expression.',
+      )
     }
     if (!/^\\[ux]/.test(part)) return part.length === 1 || !part.startsWith('\\') ? part.toLowerCase() : part
     const code = Number.parseInt(part.replaceAll(/[^\da-fA-F]/g, ''), 16)
@@ -82,7 +96,11 @@ function requiredText(source: string): string | undefined {
     else if (part === ')') depth--
     else if (part === '[') inClass = true
     else if (depth === 0) {
-      const char = /^[^\\^$.*+?{}()|[\]]$/u.test(part) ? part : /^\\[^\dA-Za-z]$/u.test(part) ? part.slice(1) : undefined
+      const char = /^[^\\^$.*+?{}()|[\]]$/u.test(part)
+        ? part
+        : /^\\[^\dA-Za-z]$/u.test(part)
+          ? part.slice(1)
+          : undefined
       if (char !== undefined) {
         runs[last] += char
         continue

@@ -68,9 +68,15 @@ export async function walk(start: Directory, options: WalkOptions): Promise<Walk
         return
       }
       walked.visited++
-      const found = { directory, entry, names: [...names, entry.name], path: [...names, entry.name].join('/') }
+      const found = {
+        directory,
+        entry,
+        names: [...names, entry.name],
+        path: [...names, entry.name].join('/'),
+      }
       if (excludes(found.path)) continue
-      if (gitignore !== undefined && rules.ignores([...gitignore.above, ...found.names], entry.isDirectory())) continue
+      if (gitignore !== undefined && rules.ignores([...gitignore.above, ...found.names], entry.isDirectory()))
+        continue
       await visit(found)
       if (!entry.isDirectory()) continue
       if (found.names.length >= depth) walked.truncated = true
@@ -79,12 +85,18 @@ export async function walk(start: Directory, options: WalkOptions): Promise<Walk
     }
   }
 
-  const descend = async (parent: Directory, { entry, names, path }: Found, rules: Gitignore): Promise<void> => {
+  const descend = async (
+    parent: Directory,
+    { entry, names, path }: Found,
+    rules: Gitignore,
+  ): Promise<void> => {
     let directory: Directory | undefined
     try {
       directory = await parent.openDirectory(entry.name)
       const inner =
-        gitignore === undefined ? rules : await rules.enter(directory, gitignore.above.length + names.length, signal)
+        gitignore === undefined
+          ? rules
+          : await rules.enter(directory, gitignore.above.length + names.length, signal)
       await enter(directory, names, inner)
     } catch (error) {
       // It may not be read, or was removed or replaced meanwhile; the rest is visited nevertheless.

@@ -1,19 +1,34 @@
-import { audio, blob, type Context, image, reply, ToolError, tool } from '@jackfield/sdk'
 import { pathToFileURL } from 'node:url'
+import { audio, blob, type Context, image, reply, ToolError, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 import type { Boundary } from '../access/boundary.ts'
 import { FileError } from '../access/file-error.ts'
-import { BinaryFileError, type LineRange, readBytes, readText, type TextPart, withFile } from '../files/read.ts'
+import {
+  BinaryFileError,
+  type LineRange,
+  readBytes,
+  readText,
+  type TextPart,
+  withFile,
+} from '../files/read.ts'
 import { encodings, mediaTypeOf, sizeText } from '../files/text.ts'
 import { at, pathArgument, reading, type Scope } from './scope.ts'
 
 const textArguments = z.object({
   path: pathArgument,
-  head: z.number().int().min(0).optional().describe('If provided, returns only the first N lines of the file'),
+  head: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe('If provided, returns only the first N lines of the file'),
   tail: z.number().int().min(0).optional().describe('If provided, returns only the last N lines of the file'),
   startLine: z.number().int().min(1).optional().describe('First line to return, from 1'),
   endLine: z.number().int().min(1).optional().describe('Last line to return'),
-  encoding: z.enum(encodings).optional().describe('Default: detected (UTF-8, or UTF-16 with a byte order mark)'),
+  encoding: z
+    .enum(encodings)
+    .optional()
+    .describe('Default: detected (UTF-8, or UTF-16 with a byte order mark)'),
 })
 
 const textOutput = z.object({
@@ -23,7 +38,9 @@ const textOutput = z.object({
   encoding: z.enum(encodings),
   firstLine: z.number().optional(),
   lastLine: z.number().optional(),
-  truncated: z.boolean().describe('Whether a part of what was requested is missing, because one result is limited'),
+  truncated: z
+    .boolean()
+    .describe('Whether a part of what was requested is missing, because one result is limited'),
 })
 
 /** The lines that the arguments select. @throws ToolError if they contradict each other */
@@ -31,7 +48,9 @@ function rangeOf({ head, tail, startLine, endLine }: z.infer<typeof textArgument
   const isRange = startLine !== undefined || endLine !== undefined
   // Some models send 0 for an argument that they do not use.
   if ([head, tail].filter(Boolean).length + Number(isRange) > 1) {
-    throw new ToolError('Cannot specify both head and tail parameters simultaneously, nor either of them with startLine or endLine.')
+    throw new ToolError(
+      'Cannot specify both head and tail parameters simultaneously, nor either of them with startLine or endLine.',
+    )
   }
   if (head) return { head }
   if (tail) return { tail }
@@ -87,7 +106,8 @@ function readTool(scope: Scope, shown: { title: string; description: string }) {
 
 function truncation({ size, firstLine, lastLine }: TextPart, range: LineRange): string {
   const whole = `The file has ${sizeText(size)}.`
-  if (range !== undefined && 'tail' in range) return `[Truncated: only the end of the requested lines is shown. ${whole}]`
+  if (range !== undefined && 'tail' in range)
+    return `[Truncated: only the end of the requested lines is shown. ${whole}]`
   if (firstLine === undefined || lastLine === undefined) return `[Truncated. ${whole}]`
   return `[Truncated: lines ${firstLine} to ${lastLine} are shown. ${whole} Continue with startLine ${lastLine + 1}.]`
 }
@@ -151,7 +171,12 @@ export const readMultipleFiles = (scope: Scope) =>
     output: z.object({
       content: z.string(),
       files: z.array(
-        z.object({ path: z.string(), size: z.number().optional(), truncated: z.boolean().optional(), error: z.string().optional() }),
+        z.object({
+          path: z.string(),
+          size: z.number().optional(),
+          truncated: z.boolean().optional(),
+          error: z.string().optional(),
+        }),
       ),
     }),
     annotations: reading,
@@ -160,7 +185,9 @@ export const readMultipleFiles = (scope: Scope) =>
       const limit = Math.floor(scope.settings.limits.readBytes / paths.length)
       const results: FileResult[] = []
       for (let from = 0; from < paths.length; from += atOnce) {
-        const some = paths.slice(from, from + atOnce).map((path) => readOne(scope, boundary, path, limit, ctx))
+        const some = paths
+          .slice(from, from + atOnce)
+          .map((path) => readOne(scope, boundary, path, limit, ctx))
         results.push(...(await Promise.all(some)))
         ctx.progress(results.length, paths.length)
       }
@@ -177,7 +204,13 @@ interface FileResult {
   error?: string
 }
 
-async function readOne(scope: Scope, boundary: Boundary, path: string, limit: number, ctx: Context): Promise<FileResult> {
+async function readOne(
+  scope: Scope,
+  boundary: Boundary,
+  path: string,
+  limit: number,
+  ctx: Context,
+): Promise<FileResult> {
   try {
     const part = await at(scope, boundary, path, (place) =>
       withFile(place, (file) =>
@@ -185,7 +218,12 @@ async function readOne(scope: Scope, boundary: Boundary, path: string, limit: nu
       ),
     )
     const { text, size, truncated } = part
-    return { text: `${path}:\n${text}\n${truncated ? `${truncation(part, undefined)}\n` : ''}`, path, size, truncated }
+    return {
+      text: `${path}:\n${text}\n${truncated ? `${truncation(part, undefined)}\n` : ''}`,
+      path,
+      size,
+      truncated,
+    }
   } catch (error) {
     if (!(error instanceof FileError)) throw error
     return { text: `${path}: Error - ${error.message}`, path, error: error.message }

@@ -1,5 +1,5 @@
-import { type ToolAnnotations, ToolError } from '@jackfield/sdk'
 import type { Context } from '@jackfield/sdk'
+import { type ToolAnnotations, ToolError } from '@jackfield/sdk'
 import { z } from 'zod'
 import type { Access } from '../access/access.ts'
 import type { Boundary } from '../access/boundary.ts'
@@ -47,7 +47,12 @@ export type Change = 'create' | 'replace'
  * Asks the person to confirm a change, if the settings require it for such a change.
  * @throws ToolError if the person declines, or the client cannot ask
  */
-export async function confirm(ctx: Context, { settings }: Scope, change: Change, question: string): Promise<void> {
+export async function confirm(
+  ctx: Context,
+  { settings }: Scope,
+  change: Change,
+  question: string,
+): Promise<void> {
   const { confirm: policy } = settings
   if (policy === 'never' || (policy === 'overwrite' && change === 'create')) return
   if (!ctx.can('elicitation')) {
