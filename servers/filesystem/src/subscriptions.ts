@@ -9,7 +9,7 @@ import {
 } from '@jackfield/sdk'
 import { pathOf } from './access/access.ts'
 import type { Boundary } from './access/boundary.ts'
-import { statIn } from './access/directory.ts'
+import { type Directory, statIn } from './access/directory.ts'
 import { at, type Scope } from './tools/scope.ts'
 
 /** Milliseconds in which changes of one file are combined into one notification. */
@@ -77,6 +77,10 @@ class Watch {
   readonly #onChange: () => void
   #watchers: FSWatcher[] = []
   #timer: NodeJS.Timeout | undefined
+  /** Whether the client is still to be notified. */
+  #isChanged = false
+  /** Whether the directory of the path does not exist. */
+  #isMissing = false
   #isOver = false
 
   constructor(scope: Scope, boundary: Boundary, path: string, onChange: () => void) {
@@ -90,18 +94,21 @@ class Watch {
     try {
       await at(this.#scope, this.#boundary, this.#path, async ({ directory, name }) => {
         const stats = await statIn(directory, name)
-        const watchers = [
-          await directory.use('.', async (path) => this.#watch(path, name === '.' ? undefined : name)),
-          // Of a directory, its entries.
-          ...(stats?.isDirectory() === true && name !== '.'
-            ? [await directory.use(name, async (path) => this.#watch(`${path}/.`, undefined))]
-            : []),
-        ]
-        if (this.#isOver) for (const watcher of watchers) watcher.close()
-        else this.#watchers = watchers
+        await this.#watch(directory, name === '.' ? undefined : name)
+        if (stats?.isDirectory() !== true || name === '.') return
+        // Of a directory, its entries.
+        const inner = await directory.openDirectory(name)
+        try {
+          await this.#watch(inner, undefined)
+        } finally {
+          await inner.close()
+        }
       })
+      // What appeared again with its directory is a change.
+      if (this.#isMissing) this.#isChanged = true
+      this.#isMissing = false
     } catch {
-      // Its directory does not exist now.
+      this.#isMissing = true
       this.#schedule(retryMs, false)
     }
   }
@@ -112,18 +119,19 @@ class Watch {
     this.#close()
   }
 
-  #watch(path: string, name: string | undefined): FSWatcher {
-    const watcher = watch(path, { persistent: false }, (event, changed) => {
+  /** Watches one name in a directory, or all of them. */
+  async #watch(directory: Directory, name: string | undefined): Promise<void> {
+    const watcher = await directory.use('.', async (path) => watch(path, { persistent: false }))
+    watcher.on('change', (event, changed) => {
       const isOwn = name === undefined || changed === null || changed === name
       // Another name may be that of the directory itself, which is moved or removed: then the watch begins anew.
       if (isOwn) this.#schedule(combineMs, true)
       else if (event === 'rename') this.#schedule(combineMs, false)
     })
     watcher.on('error', () => this.#schedule(retryMs, true))
-    return watcher
+    if (this.#isOver) watcher.close()
+    else this.#watchers.push(watcher)
   }
-
-  #isChanged = false
 
   #schedule(ms: number, isChanged: boolean): void {
     this.#isChanged ||= isChanged

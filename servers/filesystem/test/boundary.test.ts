@@ -1,8 +1,17 @@
-import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Client } from '@jackfield/sdk/client'
+import { type Client, connect } from '@jackfield/sdk/client'
 import { createFilesystemServer } from '@jackfield/server-filesystem'
 import { describe, expect, test } from 'vitest'
 import { systemLookup } from '../src/access/directory.ts'
@@ -13,7 +22,8 @@ const lookups = [...new Set([systemLookup, 'path' as const])]
 const read = (client: Client, path: string) => client.call('read_text_file', { path })
 
 describe.each(lookups)('the boundary, looked up by %s', (lookup) => {
-  const open = (directories: string[]): Promise<Client> => clientOf('2026-07-28', { directories, lookup, confirm: 'never' })
+  const open = (directories: string[]): Promise<Client> =>
+    clientOf('2026-07-28', { directories, lookup, confirm: 'never' })
 
   test.each(['/etc/passwd', '../secret.txt', 'sub/../../secret.txt', '~', 'C:\\Windows', '\\\\host\\share'])(
     'refuses %s',
@@ -77,11 +87,15 @@ describe.each(lookups)('the boundary, looked up by %s', (lookup) => {
     const client = await open([inside])
     for (const path of ['dir/secret.txt', 'file', 'twice']) {
       expect(errorOf(await read(client, path)), path).toContain(`symbolic link to ${join(outer, 'outside')}`)
-      expect(errorOf(await client.call('write_file', { path, content: 'x' })), path).toContain('Access denied')
+      expect(errorOf(await client.call('write_file', { path, content: 'x' })), path).toContain(
+        'Access denied',
+      )
     }
     expect(errorOf(await client.call('list_directory', { path: 'dir' }))).toContain('Access denied')
     expect(errorOf(await client.call('create_directory', { path: 'dir/new' }))).toContain('Access denied')
-    expect(errorOf(await client.call('move_file', { source: 'a.txt', destination: 'dir/a.txt' }))).toContain('Access denied')
+    expect(errorOf(await client.call('move_file', { source: 'a.txt', destination: 'dir/a.txt' }))).toContain(
+      'Access denied',
+    )
     expect(errorOf(await read(client, 'circle'))).toContain('more than 40 links')
     expect(readFileSync(join(outer, 'outside/secret.txt'), 'utf8')).toBe('secret')
   })
@@ -132,7 +146,9 @@ describe.each(lookups)('the boundary, looked up by %s', (lookup) => {
     expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('changed')
     expect(errorOf(await read(client, join(folder, 'b.txt')))).toContain('Access denied')
     expect(errorOf(await client.call('list_directory', { path: folder }))).toContain('Access denied')
-    expect(errorOf(await client.call('delete_file', { path: join(folder, 'a.txt') }))).toContain('not deleted')
+    expect(errorOf(await client.call('delete_file', { path: join(folder, 'a.txt') }))).toContain(
+      'not deleted',
+    )
     rmSync(join(folder, 'a.txt'))
     symlinkSync('b.txt', join(folder, 'a.txt'))
     expect(errorOf(await read(client, join(folder, 'a.txt')))).toContain('symbolic link')
@@ -147,7 +163,6 @@ describe.each(lookups)('the boundary, looked up by %s', (lookup) => {
 
 test('hard links share one file, which is why writing replaces the name and not its other names', async () => {
   const outer = folderWith({ 'outside.txt': 'outside', 'inside/': '' })
-  const { linkSync } = await import('node:fs')
   linkSync(join(outer, 'outside.txt'), join(outer, 'inside/a.txt'))
   const client = await clientOf('2026-07-28', { directories: [join(outer, 'inside')], confirm: 'never' })
   await client.call('write_file', { path: 'a.txt', content: 'changed' })
@@ -171,7 +186,9 @@ describe('options', () => {
     const missing = join(folder, 'missing')
     await createFilesystemServer({ directories: [folder, missing], onWarning })
     expect(warnings).toEqual([expect.stringContaining(`${missing} is left out`)])
-    await expect(createFilesystemServer({ directories: [missing], onWarning })).rejects.toThrow('None of the directories')
+    await expect(createFilesystemServer({ directories: [missing], onWarning })).rejects.toThrow(
+      'None of the directories',
+    )
   })
 
   test.each([
@@ -192,7 +209,11 @@ describe('options', () => {
 })
 
 describe.each(eras)('roots on %s', (era) => {
-  const rooted = async (directories: string[], paths: () => string[], options: object = {}): Promise<Client> =>
+  const rooted = async (
+    directories: string[],
+    paths: () => string[],
+    options: object = {},
+  ): Promise<Client> =>
     clientOf(
       era,
       { directories, confirm: 'never', ...options },
@@ -241,7 +262,12 @@ describe.each(eras)('roots on %s', (era) => {
 
   test('that are on other machines, or do not exist, are left out', async () => {
     const folder = folderWith()
-    const roots = ['file://elsewhere/tmp', 'file:///no/such/folder', 'file:///%00', pathToFileURL(folder).href]
+    const roots = [
+      'file://elsewhere/tmp',
+      'file:///no/such/folder',
+      'file:///%00',
+      pathToFileURL(folder).href,
+    ]
     const client = await clientOf(era, {}, { onRoots: () => roots.map((uri) => ({ uri })) })
     expect(await allowed(client)).toEqual([folder])
   })
@@ -277,7 +303,6 @@ describe.each(eras)('roots on %s', (era) => {
   test('of two clients are kept apart', async () => {
     const folder = folderWith({ 'one/a.txt': '1', 'two/a.txt': '2' })
     const server = await createFilesystemServer({})
-    const { connect } = await import('@jackfield/sdk/client')
     const open = (name: string) =>
       connect(server, {
         revisions: [era],
@@ -289,7 +314,8 @@ describe.each(eras)('roots on %s', (era) => {
       expect(textOf(await read(one, join(folder, 'one/a.txt')))).toBe('1')
       expect(textOf(await read(two, join(folder, 'two/a.txt')))).toBe('2')
       expect(errorOf(await read(one, join(folder, 'two/a.txt')))).toContain('Access denied')
-      const uris = async (client: Client): Promise<string[]> => (await client.resources()).map(({ uri }) => uri)
+      const uris = async (client: Client): Promise<string[]> =>
+        (await client.resources()).map(({ uri }) => uri)
       expect(await uris(one)).toEqual([`file://${folder}/one`, `file://${folder}/one/a.txt`])
       expect(await uris(two)).toEqual([`file://${folder}/two`, `file://${folder}/two/a.txt`])
     } finally {

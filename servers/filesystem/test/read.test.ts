@@ -133,7 +133,8 @@ describe('media', () => {
     const folder = folderWith({ 'a.png': bytes, 'b.mp3': bytes, 'c.bin': bytes })
     const client = await clientOf('2026-07-28', { directories: [folder] })
     const data = bytes.toString('base64')
-    const read = async (path: string): Promise<unknown> => (await client.call('read_media_file', { path })).content
+    const read = async (path: string): Promise<unknown> =>
+      (await client.call('read_media_file', { path })).content
     expect(await read('a.png')).toEqual([{ type: 'image', data, mimeType: 'image/png' }])
     expect(await read('b.mp3')).toEqual([{ type: 'audio', data, mimeType: 'audio/mpeg' }])
     const resource = { uri: `file://${folder}/c.bin`, mimeType: 'application/octet-stream', blob: data }
@@ -162,7 +163,10 @@ describe('several files', () => {
 
   test('share the limit of one result', async () => {
     const folder = folderWith({ 'a.txt': 'a'.repeat(900), 'b.txt': 'b'.repeat(900) })
-    const client = await clientOf('2026-07-28', { directories: [folder], limits: { readBytes: 1000, files: 2 } })
+    const client = await clientOf('2026-07-28', {
+      directories: [folder],
+      limits: { readBytes: 1000, files: 2 },
+    })
     const result = await client.call('read_multiple_files', { paths: ['a.txt', 'b.txt'] })
     expect(textOf(result).length).toBeLessThan(1300)
     expect(result.structuredContent).toMatchObject({ files: [{ truncated: true }, { truncated: true }] })
@@ -181,7 +185,8 @@ describe.runIf(process.platform !== 'win32')('what is no regular file', () => {
     })
     await new Promise((resolve) => socket.once('listening', resolve))
     const client = await clientOf('2026-07-28', { directories: [folder, '/dev'] })
-    const read = async (path: string): Promise<string> => errorOf(await client.call('read_text_file', { path }))
+    const read = async (path: string): Promise<string> =>
+      errorOf(await client.call('read_text_file', { path }))
     expect(await read(join(folder, 'sub'))).toContain('it is a directory')
     expect(await read(join(folder, 'pipe'))).toContain('is a named pipe')
     expect(await read(join(folder, 'socket'))).toContain('is a socket')
@@ -213,14 +218,21 @@ describe('listing', () => {
     const names: string[] = []
     let cursor: string | undefined
     do {
-      const result = await client.call('list_directory', { path: folder, ...(cursor === undefined ? {} : { cursor }) })
+      const result = await client.call('list_directory', {
+        path: folder,
+        ...(cursor === undefined ? {} : { cursor }),
+      })
       const page = result.structuredContent as { entries: { name: string }[]; cursor?: string; total: number }
       expect(page.total).toBe(26)
       names.push(...page.entries.map(({ name }) => name))
       cursor = page.cursor
-      if (cursor !== undefined) expect(textsOf(result)[1]).toContain(`10 of 26 entries. Continue with cursor "${cursor}"`)
+      if (cursor !== undefined)
+        expect(textsOf(result)[1]).toContain(`10 of 26 entries. Continue with cursor "${cursor}"`)
     } while (cursor !== undefined)
-    expect(names).toEqual(['dir', ...Array.from({ length: 25 }, (_, n) => `file-${String(n).padStart(2, '0')}`)])
+    expect(names).toEqual([
+      'dir',
+      ...Array.from({ length: 25 }, (_, n) => `file-${String(n).padStart(2, '0')}`),
+    ])
   })
 
   test('with sizes is sorted by name or size, and ends with the sum', async () => {
@@ -258,12 +270,19 @@ describe('listing', () => {
       directory('out', file('a.js')),
       source,
     ])
-    expect(await tree({ excludePatterns: ['node_modules'], respectGitignore: true })).toEqual([file('.gitignore'), source])
-    expect(await tree({ excludePatterns: ['node_modules', 'out', '.gitignore'], maxDepth: 1 })).toEqual([directory('src')])
+    expect(await tree({ excludePatterns: ['node_modules'], respectGitignore: true })).toEqual([
+      file('.gitignore'),
+      source,
+    ])
+    expect(await tree({ excludePatterns: ['node_modules', 'out', '.gitignore'], maxDepth: 1 })).toEqual([
+      directory('src'),
+    ])
   })
 
   test('as a tree says where it is cut', async () => {
-    const folder = folderWith(Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`d${n % 3}/f${n}`, ''])))
+    const folder = folderWith(
+      Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`d${n % 3}/f${n}`, ''])),
+    )
     const client = await clientOf('2026-07-28', { directories: [folder], limits: { treeEntries: 10 } })
     const result = await client.call('directory_tree', { path: folder })
     expect(result.structuredContent).toMatchObject({ entries: 10, truncated: true })

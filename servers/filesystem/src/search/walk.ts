@@ -41,6 +41,8 @@ export interface Walked {
 }
 
 const maxUnreadable = 20
+/** Milliseconds after which other requests, and a cancellation of this one, get a turn. */
+const turnMs = 10
 
 /**
  * Visits everything below a directory: the entries of each directory by name, its contents after it. Links are visited and not
@@ -49,6 +51,7 @@ const maxUnreadable = 20
 export async function walk(start: Directory, options: WalkOptions): Promise<Walked> {
   const { excludes, gitignore, depth, signal, isOver, visit, leave } = options
   const walked: Walked = { visited: 0, truncated: false, unreadable: [] }
+  let turn = performance.now()
 
   const enter = async (directory: Directory, names: readonly string[], rules: Gitignore): Promise<void> => {
     const entries: Dirent[] = []
@@ -62,6 +65,10 @@ export async function walk(start: Directory, options: WalkOptions): Promise<Walk
     }
     entries.sort((a, b) => (a.name < b.name ? -1 : 1))
     for (const entry of entries) {
+      if (performance.now() - turn > turnMs) {
+        await new Promise<void>((resolve) => setImmediate(resolve))
+        turn = performance.now()
+      }
       signal.throwIfAborted()
       if (isOver?.() === true || walked.visited >= options.visited) {
         walked.truncated = true

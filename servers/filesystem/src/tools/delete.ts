@@ -16,6 +16,8 @@ import { at, changing, confirm, pathArgument, type Scope } from './scope.ts'
 /** A link itself is deleted, never what it leads to. */
 const last = { followLast: false }
 
+const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`
+
 export const deleteFile = (scope: Scope) =>
   tool({
     title: 'Delete File',
@@ -88,7 +90,7 @@ export const deleteDirectory = (scope: Scope) =>
             if (!recursive && files + directories > 0) {
               throw new FileError(
                 'kind',
-                `${place.path} is not empty (${files} files, ${directories} directories). Set recursive to delete it with everything in it.`,
+                `${place.path} is not empty (${counted(files, 'file', 'files')}, ${counted(directories, 'directory', 'directories')}). Set recursive to delete it with everything in it.`,
               )
             }
             return { path: place.path, fingerprint: fingerprintOf(stats), ...contents }
@@ -98,7 +100,9 @@ export const deleteDirectory = (scope: Scope) =>
       )
       const { files, directories } = before
       const contained =
-        files + directories === 0 ? '' : ` with ${files} files and ${directories} directories in it`
+        files + directories === 0
+          ? ''
+          : ` with ${counted(files, 'file', 'files')} and ${counted(directories, 'directory', 'directories')} in it`
       await confirm(
         ctx,
         scope,
