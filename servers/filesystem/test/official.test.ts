@@ -26,7 +26,7 @@ async function both(): Promise<{ theirs: Client; ours: Client; folders: [theirs:
   }
   const folders: [string, string] = [folderWith(files), folderWith(files)]
   const theirs = await connect(
-    stdio({ command: process.execPath, args: [official, folders[0]], stderr: () => {} }),
+    stdio({ command: process.execPath, args: [official, folders[0]], onStderr: () => {} }),
     {
       revisions: ['2025-06-18'],
     },

@@ -73,7 +73,7 @@ describe('line patterns', () => {
     ['x(?=yz)', 'xyz', [0, 1]],
     ['\\bword\\b', 'a word.', [2, 6]],
     ['a.b', 'a🎉b', [0, 4]],
-    ['\\$\\{', 'x ${y}', [2, 4]],
+    ['\\$x\\{', 'a $x{', [2, 5]],
   ])('%s in %s', (pattern, line, expected) => {
     expect(found(pattern, line)).toEqual(expected)
   })

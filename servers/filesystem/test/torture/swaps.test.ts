@@ -88,10 +88,12 @@ const files = ['folder/a.txt', 'parent/child/a.txt', 'door/a.txt', 'file', 'a.tx
 const moved = ['folder/a.txt', 'parent/child/a.txt', 'door/a.txt', 'file'] as const
 const folders = ['folder', 'parent/child', 'door', 'parent'] as const
 
-/** One request of a random kind. */
-function request(random: Random, n: number): [tool: string, args: Record<string, unknown>] {
+type Request = [tool: string, args: Record<string, unknown>]
+
+/** One request of a random kind; the tool `read` is a read of a resource. */
+function request(random: Random, n: number): Request {
   const [path, folder] = [random.pick(files), random.pick(folders)]
-  return random.pick([
+  return random.pick<Request>([
     ['read_text_file', { path }],
     ['read_text_file', { path, tail: 1 }],
     ['read_media_file', { path }],
@@ -104,14 +106,14 @@ function request(random: Random, n: number): [tool: string, args: Record<string,
     ['search_content', { path: '.', pattern: '.', maxMatches: 20 }],
     ['search_content', { path, pattern: secret, literal: true }],
     ['write_file', { path, content: `write ${n}` }],
-    ['write_file', { path: `door/new-${n % 50}`, content: `write ${n}` }],
+    ['write_file', { path: `door/new-${n % 10}`, content: `write ${n}` }],
     ['edit_file', { path, edits: [{ oldText: 'e', newText: 'E' }] }],
-    ['create_directory', { path: `door/made-${n % 50}/deep` }],
-    ['move_file', { source: random.pick(moved), destination: `door/moved-${n % 50}` }],
-    ['delete_file', { path: `door/${random.pick(['a.txt', `new-${n % 50}`, `moved-${n % 50}`])}` }],
-    ['delete_directory', { path: random.pick([`door/made-${n % 50}`, 'door/child']), recursive: true }],
+    ['create_directory', { path: `door/made-${n % 10}/deep` }],
+    ['move_file', { source: random.pick(moved), destination: `door/moved-${n % 10}` }],
+    ['delete_file', { path: `door/${random.pick(['a.txt', `new-${n % 10}`, `moved-${n % 10}`])}` }],
+    ['delete_directory', { path: random.pick([`door/made-${n % 10}`, 'door/child']), recursive: true }],
     ['read', { uri: '' }],
-  ] as const) as [string, Record<string, unknown>]
+  ])
 }
 
 /** Checks the real path and then uses the path, as is usual. */
