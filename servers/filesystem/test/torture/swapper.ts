@@ -1,7 +1,7 @@
 // Replaces places by links that lead out, and back, as fast as it can, until its input ends:
 // `node swapper.ts swap DIRECTORY LINK flip NAME INSIDE OUTSIDE ...`. `swap` exchanges the names of two files by three renames;
 // `flip` lets one link lead inside and outside in turn, each by one rename.
-import { renameSync, rmSync, symlinkSync } from 'node:fs'
+import { renameSync, symlinkSync } from 'node:fs'
 
 const turns: (() => void)[] = []
 const words = process.argv.slice(2)
@@ -15,12 +15,11 @@ for (let word = words.shift(); word !== undefined; word = words.shift()) {
     })
   } else {
     const next = `${one}.next`
-    rmSync(next, { force: true })
+    let isInside = true
     turns.push(() => {
-      for (const target of [third, other]) {
-        symlinkSync(target, next)
-        renameSync(next, one)
-      }
+      symlinkSync(isInside ? third : other, next)
+      renameSync(next, one)
+      isInside = !isInside
     })
   }
 }
