@@ -169,15 +169,15 @@ const withoutSandbox = sandbox.ready ? '' : ` [left out: needs bubblewrap (bwrap
 
 describe.skipIf(!sandbox.ready)(`in the sandbox of jackfield${withoutSandbox}`, () => {
   test('reads and writes the directories that both allow', async () => {
-    const folder = folderWith({ 'work/a.txt': 'a', 'read/b.txt': 'b', 'home/': '' })
+    const folder = folderWith({ 'work/a.txt': 'a', 'read/b.txt': 'b', 'one/file.txt': 'c', 'home/': '' })
     symlinkSync(join(folder, 'read/b.txt'), join(folder, 'work/link'))
-    const [work, read] = [join(folder, 'work'), join(folder, 'read')]
+    const [work, read, file] = [join(folder, 'work'), join(folder, 'read'), join(folder, 'one/file.txt')]
     const config = join(folder, 'config.json')
     const server = {
       command: process.execPath,
-      args: [built, '--confirm', 'never', work, read],
+      args: [built, '--confirm', 'never', work, read, file],
       // The packages of the workspace are links; an installed server needs its directories only.
-      sandbox: { read: [read, join(workspace, 'packages/sdk')], write: [work] },
+      sandbox: { read: [read, join(workspace, 'packages/sdk')], write: [work, file] },
     }
     writeFileSync(config, JSON.stringify({ mcpServers: { files: server } }))
     const jackfield = async (
@@ -198,7 +198,7 @@ describe.skipIf(!sandbox.ready)(`in the sandbox of jackfield${withoutSandbox}`, 
       })
       return outcome(child)
     }
-    const call = (tool: string, ...args: string[]) => jackfield('call', 'files', tool, ...args, '--yes')
+    const call = (tool: string, ...args: string[]) => jackfield('call', 'files', tool, ...args)
     expect(await call('read_text_file', 'path=a.txt')).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('a'),
@@ -211,5 +211,8 @@ describe.skipIf(!sandbox.ready)(`in the sandbox of jackfield${withoutSandbox}`, 
     const refused = await call('write_file', `path=${join(read, 'new.txt')}`, 'content=new')
     expect(`${refused.stdout}${refused.stderr}`).toContain('the file system is read-only')
     expect(existsSync(join(read, 'new.txt'))).toBe(false)
+    // Nothing can be created beside the file.
+    expect(await call('write_file', `path=${file}`, 'content=changed')).toMatchObject({ code: 0 })
+    expect(readFileSync(file, 'utf8')).toBe('changed')
   })
 })

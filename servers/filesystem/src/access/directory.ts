@@ -122,6 +122,8 @@ class DescriptorDirectory implements Directory {
 const noLinksFlag = process.platform === 'darwin' ? 0x20000000 : 0
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | noLinksFlag
 
+const rounds = 4
+
 /**
  * Where a descriptor has no path, every part of the path is checked for links before and after each operation. A process that
  * replaces a directory by a link exactly in between, and back, is not excluded.
@@ -159,9 +161,13 @@ class PathDirectory implements Directory {
     try {
       const stats = await handle.stat()
       requireRegular(stats, path)
+      // A swap that is not noticed once is unlikely not to be noticed several times.
+      for (let round = 0; round < rounds; round++) {
+        await this.check()
+        const now = await lstat(path)
+        if (now.isSymbolicLink() || now.ino !== stats.ino || now.dev !== stats.dev) throw replaced(path)
+      }
       await this.check()
-      const now = await lstat(path)
-      if (now.isSymbolicLink() || now.ino !== stats.ino || now.dev !== stats.dev) throw replaced(path)
       return { handle, stats }
     } catch (error) {
       await handle.close()

@@ -4,7 +4,7 @@ import { reply, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 import type { Boundary } from '../access/boundary.ts'
 import { type Directory, entriesOf, type FileKind, fileKinds, kindOf, statIn } from '../access/directory.ts'
-import { described } from '../access/file-error.ts'
+import { described, errnoOf, FileError } from '../access/file-error.ts'
 import type { Place } from '../access/resolve.ts'
 import { mediaTypeOf, sizeText } from '../files/text.ts'
 import { Gitignore } from '../search/gitignore.ts'
@@ -18,7 +18,11 @@ const maxRead = 100_000
 /** Runs `use` with the directory at a place, open. @throws FileError if it is none */
 export async function withDirectory<T>(place: Place, use: (directory: Directory) => Promise<T>): Promise<T> {
   return described(`Cannot list ${place.path}`, async () => {
-    const directory = await place.directory.openDirectory(place.name)
+    const directory = await place.directory.openDirectory(place.name).catch((error: unknown) => {
+      const errno = errnoOf(error)
+      if (errno !== 'ENOTDIR' && errno !== 'ELOOP') throw error
+      throw new FileError('kind', `Cannot list ${place.path}: it is not a directory.`, { cause: error })
+    })
     try {
       return await use(directory)
     } finally {
