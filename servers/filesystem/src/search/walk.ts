@@ -27,8 +27,6 @@ export interface WalkOptions {
   readonly isOver?: () => boolean
   /** Called for each entry, before the contents of a directory. */
   readonly visit: (found: Found) => Promise<void>
-  /** Called after each directory. */
-  readonly leave?: (names: readonly string[]) => void
 }
 
 /** What a walk left out, and how much it visited. */
@@ -49,7 +47,7 @@ const turnMs = 10
  * followed. Of each directory, at most as many entries are read as may still be visited.
  */
 export async function walk(start: Directory, options: WalkOptions): Promise<Walked> {
-  const { excludes, gitignore, depth, signal, isOver, visit, leave } = options
+  const { excludes, gitignore, depth, signal, isOver, visit } = options
   const walked: Walked = { visited: 0, truncated: false, unreadable: [] }
   let turn = performance.now()
 
@@ -88,7 +86,6 @@ export async function walk(start: Directory, options: WalkOptions): Promise<Walk
       if (!entry.isDirectory()) continue
       if (found.names.length >= depth) walked.truncated = true
       else await descend(directory, found, rules)
-      leave?.(found.names)
     }
   }
 
