@@ -301,10 +301,11 @@ class LiveHost implements Host {
     return serverOrigin(this.#catalog.server(server).config)
   }
 
-  async start(): Promise<void> {
+  async start(names?: readonly string[]): Promise<void> {
     this.#running.refuseWhenClosed()
+    const servers = names?.map((name) => this.#catalog.server(name)) ?? [...this.#servers.values()]
     await this.#launch.learn()
-    await Promise.all([...this.#servers.values()].map((server) => server.start()))
+    await Promise.all(servers.map((server) => server.start()))
   }
 
   async reconnect(server: string): Promise<void> {

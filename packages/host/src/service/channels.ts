@@ -1,5 +1,4 @@
 import type { Duplex } from 'node:stream'
-import { StringDecoder } from 'node:string_decoder'
 import type { Channel } from './frames.ts'
 
 /** Characters of one frame. */
@@ -16,12 +15,12 @@ export function streamChannel(stream: Duplex): Channel {
       if (closing === undefined && !stream.destroyed) stream.write(`${frame}\n`)
     },
     listen(message, closed) {
-      const decoder = new StringDecoder('utf8')
+      const decoder = new TextDecoder()
       let parts: string[] = []
       let length = 0
       let reason = 'the other side closed the connection'
       stream.on('data', (chunk: Buffer) => {
-        const lines = decoder.write(chunk).split('\n')
+        const lines = decoder.decode(chunk, { stream: true }).split('\n')
         for (const [n, line] of lines.entries()) {
           if (stream.destroyed) return
           parts.push(line)

@@ -1,4 +1,5 @@
 /** The client side of a host, without Node: for browsers, and for programs that attach to a running host. */
+export { channelPair, streamChannel } from './channels.ts'
 export {
   type ClientOptions,
   type ClientState,

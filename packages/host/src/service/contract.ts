@@ -17,6 +17,7 @@ import type {
   CodeRun,
   Completion,
   CompletionField,
+  ConfigInput,
   ConnectionState,
   ConsentNeeded,
   ConversationEntry,
@@ -90,6 +91,8 @@ export interface Methods {
   'host.status': Call<None, HostStatus>
   /** Ends the host process once nothing runs, or at once with `now`. */
   'host.stop': Call<{ now?: boolean }, null>
+  /** Reads the configuration again where it changed, so that what follows counts on it. */
+  'host.sync': Call<None, null>
 
   /** Adds the client as a surface: it gets questions as rows of `inbox` and answers with `inbox.answer`. */
   'surface.attach': Call<SurfaceInfo, null>
@@ -109,8 +112,9 @@ export interface Methods {
     { values: string[]; total?: number; hasMore?: boolean }
   >
 
-  /** Waits until every server is ready or failed. */
-  'servers.started': Call<None, null>
+  'servers.list': Call<None, ServerRow[]>
+  /** Starts servers, all of them or those named, once; resolves when each is ready or failed. */
+  'servers.start': Call<{ servers?: string[] }, null>
 
   /**
    * Starts a run and gives its id. `attached`: the run ends when the client is gone; default false. `asks`: whether its
@@ -135,6 +139,9 @@ export interface Methods {
   'inbox.refusal': Call<Id, string | null>
   /** Waits for the call that asked, where its answer continues it; null where another program waits for the answer. */
   'inbox.resumed': Call<Id, BrokeredCall | null>
+
+  /** Answers a row of `inputs`; without a value, the server that needs it fails. */
+  'inputs.answer': Call<{ id: string; value?: string }, null>
 
   /** The one in which something was said last comes first. */
   'conversations.list': Call<{ limit?: number }, ConversationFacts[]>
@@ -195,6 +202,8 @@ export interface Methods {
   'policy.preview': Call<{ rule: PolicyRule; days?: number }, PolicyPreview>
 
   'trust.list': Call<None, ServerTrust[]>
+  /** What is known of one server. */
+  'trust.get': Call<OfServer, ServerTrust>
   /** Without `items`: everything of the server that waits. */
   'trust.accept': Call<{ server: string; items?: TrustItem[] }, TrustItem[]>
   'trust.block': Call<{ server: string; items?: TrustItem[] }, TrustItem[]>
@@ -229,6 +238,8 @@ export interface Methods {
   'consents.needed': Call<OfServer, ConsentNeeded | null>
   'consents.forget': Call<OfServer, number>
 
+  /** Waits for the logins that are under way; false where there were none. */
+  'logins.wait': Call<None, boolean>
   'logins.signOut': Call<OfServer, Awaited<ReturnType<LoginDesk['signOut']>>>
 
   /** Oldest first. `limit`: the newest so many, default 1 000. */
@@ -272,6 +283,13 @@ export interface InboxRow extends InboxItem {
   readonly digest: string
 }
 
+/** A value that a server's configuration wants the person to type (`${input:id}`). */
+export interface InputRow {
+  readonly id: string
+  readonly server: string
+  readonly input: ConfigInput
+}
+
 /** Something for the person that is not kept, as a row of the topic `notices`. */
 export type Notice = Extract<
   HostEvent,
@@ -282,6 +300,8 @@ export type Notice = Extract<
 export interface Topics {
   servers: ServerRow
   inbox: InboxRow
+  /** Values that configurations want the person to type. */
+  inputs: InputRow
   runs: RunRow
   conversations: ConversationFacts
   surfaces: SurfaceRow
@@ -307,6 +327,8 @@ export interface HostStatus {
   /** ISO 8601. */
   readonly since: string
   readonly workspace: string | null
+  /** Digests of the variables that its servers and models use, by name, to compare with those of a client. */
+  readonly environment: Readonly<Record<string, string>>
   readonly store: string
   readonly clients: readonly string[]
   readonly servers: number
@@ -321,6 +343,8 @@ export type RunRequest =
       kind: 'call'
       tool: string
       arguments: Record<string, unknown>
+      /** Who calls, for rules. Default `person`. */
+      caller?: 'person' | 'cli'
       conversation?: string
     }
   | { kind: 'read'; server: string; uri: string }
@@ -368,8 +392,8 @@ export interface RunRow {
 /** A run with what it gave. */
 export interface Run extends RunRow {
   readonly request: RunRequest
-  /** As `RunResults` has it by kind; absent while it runs, where it failed, and where it was too long ago. */
-  readonly result?: RunResults[RunRequest['kind']]
+  /** One member, named as the kind; absent while it runs, where it failed, and where it was too long ago. */
+  readonly result?: Partial<RunResults>
 }
 
 /** What a person says: text, messages such as those of a prompt, or both. */
@@ -449,6 +473,8 @@ export interface SurfaceInfo {
   readonly kinds: readonly QuestionKind[]
   /** Whether it can open pages that a server wants the person to visit. Default false. */
   readonly urlElicitation?: boolean
+  /** Whether it can ask for values that configurations want. Default false. */
+  readonly inputs?: boolean
 }
 
 /** An attached surface, as a row of the topic `surfaces`. */

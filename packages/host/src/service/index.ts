@@ -1,4 +1,3 @@
-export { channelPair, streamChannel } from './channels.ts'
 export * from './client-entry.ts'
 export type { ConversationService, LiveConversation } from './conversations.ts'
 export { PeerServer } from './peer.ts'

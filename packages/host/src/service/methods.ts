@@ -82,6 +82,7 @@ const runRequest = z.discriminatedUnion('kind', [
     kind: z.literal('call'),
     tool: name,
     arguments: record,
+    caller: z.enum(['person', 'cli']).exactOptional(),
     conversation: name.exactOptional(),
   }),
   z.object({ kind: z.literal('read'), server: name, uri: name }),
@@ -126,8 +127,18 @@ export const methods: { readonly [M in MethodName]: Method<Methods[M]['params'],
     service.requestStop(now),
   ),
 
+  'host.sync': effect(none, async (_, service) => {
+    await service.sync()
+    return null
+  }),
+
   'surface.attach': effect(
-    z.object({ name, kinds: z.array(z.enum(questionKinds)), urlElicitation: z.boolean().exactOptional() }),
+    z.object({
+      name,
+      kinds: z.array(z.enum(questionKinds)),
+      urlElicitation: z.boolean().exactOptional(),
+      inputs: z.boolean().exactOptional(),
+    }),
     (info, service, { onGone }) => {
       onGone(service.surfaces.attach(info))
       // What a new server says about itself may have waited for a person.
@@ -161,10 +172,14 @@ export const methods: { readonly [M in MethodName]: Method<Methods[M]['params'],
     ({ server, params }, { host }, { signal }) => host.complete(server, params, { signal }),
   ),
 
-  'servers.started': read(none, async (_, service, { signal }) => {
-    await service.started(signal)
-    return null
-  }),
+  'servers.list': read(none, (_, service) => service.servers()),
+  'servers.start': effect(
+    z.object({ servers: z.array(name).exactOptional() }),
+    async ({ servers }, service, { signal }) => {
+      await service.start(servers, signal)
+      return null
+    },
+  ),
 
   'runs.start': effect(
     z.object({
@@ -203,6 +218,14 @@ export const methods: { readonly [M in MethodName]: Method<Methods[M]['params'],
   'inbox.resumed': read(
     z.object({ id: name }),
     async ({ id }, { host }) => (await host.inbox.resumed(id)) ?? null,
+  ),
+
+  'inputs.answer': effect(
+    z.object({ id: name, value: text.exactOptional() }),
+    ({ id, value }, { inputs }) => {
+      inputs.answer(id, value)
+      return null
+    },
   ),
 
   'conversations.list': read(z.object({ limit: count.max(1_000).exactOptional() }), (options, { host }) =>
@@ -339,6 +362,7 @@ export const methods: { readonly [M in MethodName]: Method<Methods[M]['params'],
   ),
 
   'trust.list': read(none, (_, { host }) => host.trust.servers()),
+  'trust.get': read(z.object({ server: name }), ({ server }, { host }) => host.trust.server(server)),
   'trust.accept': effect(z.object({ server: name, items: trustItems }), ({ server, items }, { host }) =>
     host.trust.accept(server, items),
   ),
@@ -400,6 +424,11 @@ export const methods: { readonly [M in MethodName]: Method<Methods[M]['params'],
     host.consents.forget(server),
   ),
 
+  'logins.wait': read(none, async (_, { host }) => {
+    const logins = [...host.connections.keys()].flatMap((server) => host.logins.pending(server) ?? [])
+    await Promise.allSettled(logins)
+    return logins.length > 0
+  }),
   'logins.signOut': effect(z.object({ server: name }), ({ server }, { host }) => host.logins.signOut(server)),
 
   'activity.list': read(

@@ -125,7 +125,7 @@ export class Runs {
     signal: AbortSignal,
     change: (part: Partial<Run>) => void,
     onActivity: ((activity: number) => void) | undefined,
-  ): Promise<RunResults[RunRequest['kind']]> {
+  ): Promise<Partial<RunResults>> {
     const host = this.#host
     const onRow = (activity: number): void => {
       change({ activity })
@@ -133,41 +133,44 @@ export class Runs {
     }
     switch (request.kind) {
       case 'call': {
-        const { tool, arguments: args, conversation } = request
-        return await host.call(tool, args, {
-          caller: 'person',
+        const { tool, arguments: args, caller = 'person', conversation } = request
+        const call = await host.call(tool, args, {
+          caller,
           typed: true,
           signal,
           onRow,
           onProgress: (progress) => change({ progress }),
           ...(conversation !== undefined && { conversation }),
         })
+        return { call }
       }
       case 'read':
-        return await host.read(request.server, request.uri, { signal, onRow })
+        return { read: await host.read(request.server, request.uri, { signal, onRow }) }
       case 'prompt':
-        return await host.prompt(request.prompt, request.arguments, { signal, onRow })
+        return { prompt: await host.prompt(request.prompt, request.arguments, { signal, onRow }) }
       case 'examine': {
         const steps: DoctorStep[] = []
         const onStep = (step: DoctorStep): void => {
           steps.push(step)
           change({ steps: [...steps] })
         }
-        return await host.examine(request.server, { onStep, signal })
+        return { examine: await host.examine(request.server, { onStep, signal }) }
       }
       case 'reconnect':
         await host.reconnect(request.server)
-        return null
+        return { reconnect: null }
       case 'signIn':
         await host.logins.signIn(request.server)
-        return null
+        return { signIn: null }
       case 'replay':
-        return await host.trace.replay(request.request, { signal })
-      case 'code':
-        return await host.code.run(request.program, {
+        return { replay: await host.trace.replay(request.request, { signal }) }
+      case 'code': {
+        const code = await host.code.run(request.program, {
           signal,
           ...(request.servers !== undefined && { servers: request.servers }),
         })
+        return { code }
+      }
     }
   }
 

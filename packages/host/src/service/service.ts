@@ -21,6 +21,7 @@ import type {
   Topics,
 } from './contract.ts'
 import { ConversationService } from './conversations.ts'
+import { Inputs } from './inputs.ts'
 import { type RunOptions, Runs } from './runs.ts'
 import { Surfaces } from './surfaces.ts'
 import { Topic, type TopicSource } from './topic.ts'
@@ -35,7 +36,7 @@ const keptActivities = 200
 /** Questions whose activities are kept in mind. */
 const keptQuestions = 2_000
 
-export interface HostServiceOptions extends Omit<HostOptions, 'surface'> {
+export interface HostServiceOptions extends HostOptions {
   /** A model that is not among `models`, by its id. */
   findModel?: (id: string) => Model | undefined
   /** The version of the program, for clients. */
@@ -44,6 +45,10 @@ export interface HostServiceOptions extends Omit<HostOptions, 'surface'> {
   build?: string
   /** Called when a client asks for the end of the host. Default: the host is closed. */
   onStop?: (now: boolean) => void
+  /** Takes over what changed in the configuration since it was read, for `host.sync`. */
+  sync?: (host: Host) => Promise<void>
+  /** Names and digests of the variables that the host depends on, for `HostStatus.environment`. */
+  environment?: () => Readonly<Record<string, string>>
 }
 
 /** A host with what its surfaces share: runs, live conversations, topics. One for each process that has servers. */
@@ -52,6 +57,7 @@ export class HostService {
   readonly runs: Runs
   readonly conversations: ConversationService
   readonly surfaces: Surfaces
+  readonly inputs: Inputs
   /** Names of connected clients, set by whoever serves them. */
   clients: () => readonly string[] = () => []
   readonly version: string
@@ -68,17 +74,32 @@ export class HostService {
   readonly #ends: (() => void)[] = []
   #noticeCount = 0
   #catalogVersion = 0
-  #started: Promise<void> | undefined
+  /** Servers that were started, by name. */
+  readonly #started = new Map<string, Promise<void>>()
 
   constructor(options: HostServiceOptions) {
-    const { findModel, version, build = version, onStop: _onStop, ...given } = options
+    const {
+      findModel,
+      version,
+      build = version,
+      onStop: _onStop,
+      sync: _sync,
+      environment: _env,
+      ...given
+    } = options
     this.#options = options
     this.version = version
     this.build = build
     this.surfaces = new Surfaces((question) =>
       (this.#questionRows.get(question) ?? []).some((row) => this.#unasked.has(row)),
     )
-    this.host = createHost({ ...given, surface: this.surfaces.surface })
+    this.inputs = new Inputs(() => this.surfaces.attached.some(({ inputs }) => inputs === true))
+    this.#ends.push(
+      this.surfaces.onChange(() => {
+        if (!this.surfaces.attached.some(({ inputs }) => inputs === true)) this.inputs.giveUp()
+      }),
+    )
+    this.host = createHost({ surface: this.surfaces.surface, askInput: this.inputs.ask, ...given })
     this.runs = new Runs(this.host)
     this.conversations = new ConversationService({
       host: this.host,
@@ -89,23 +110,34 @@ export class HostService {
     this.#sources = this.#makeSources()
   }
 
-  /** Starts the servers, once; resolves when each is ready or failed. */
-  start(): Promise<void> {
-    this.#started ??= this.host.start()
-    return this.#started
+  /** Starts servers, all of them or those named, once each; resolves when each is ready or failed. */
+  async start(names?: readonly string[], signal?: AbortSignal): Promise<void> {
+    const wanted = names ?? [...this.host.connections.keys()]
+    for (const name of wanted) {
+      if (this.#started.has(name)) continue
+      const start = this.host.start([name])
+      this.#started.set(name, start)
+      start.catch(() => this.#started.delete(name))
+    }
+    const stopped = Promise.withResolvers<never>()
+    const stop = (): void => stopped.reject(signal?.reason)
+    signal?.addEventListener('abort', stop, { once: true })
+    try {
+      signal?.throwIfAborted()
+      await Promise.race([Promise.all(wanted.map((name) => this.#started.get(name))), stopped.promise])
+    } finally {
+      signal?.removeEventListener('abort', stop)
+    }
   }
 
-  /** Resolves when the servers were started. */
-  async started(signal: AbortSignal): Promise<void> {
-    const stopped = Promise.withResolvers<never>()
-    const stop = (): void => stopped.reject(signal.reason)
-    signal.addEventListener('abort', stop, { once: true })
-    try {
-      signal.throwIfAborted()
-      await Promise.race([this.start(), stopped.promise])
-    } finally {
-      signal.removeEventListener('abort', stop)
-    }
+  servers(): ServerRow[] {
+    return [...this.#sources.servers.rows()].map(([, row]) => row)
+  }
+
+  /** Reads the configuration again where it changed. */
+  async sync(): Promise<void> {
+    await this.#options.sync?.(this.host)
+    for (const name of this.#started.keys()) if (!this.host.connections.has(name)) this.#started.delete(name)
   }
 
   /** Whether ending the process now would interrupt something. */
@@ -120,6 +152,7 @@ export class HostService {
       pid: process.pid,
       since: this.#since,
       workspace: this.#options.workspace ?? null,
+      environment: this.#options.environment?.() ?? {},
       store: this.#options.store ?? ':memory:',
       clients: this.clients(),
       servers: this.host.connections.size,
@@ -199,6 +232,7 @@ export class HostService {
   async close(): Promise<void> {
     for (const end of this.#ends.splice(0)) end()
     this.conversations.close()
+    this.inputs.giveUp()
     for (const topic of this.#topics.values()) topic.close()
     await this.host.close()
   }
@@ -214,6 +248,7 @@ export class HostService {
         ['connection', 'catalog', 'trust'],
       ),
       inbox: this.#refreshed(() => this.#inboxRows(), ['question', 'later'], true),
+      inputs: this.inputs.topic,
       runs: this.runs.topic,
       conversations: this.#refreshed(
         () => host.conversations.list({ limit: 200 }).map((facts) => [facts.id, facts] as const),

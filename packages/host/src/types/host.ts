@@ -188,8 +188,11 @@ export interface Reconfigured {
 
 /** Many servers under one person's control. Every effect goes through `call`. */
 export interface Host extends AsyncDisposable {
-  /** Connects every enabled server side by side; resolves when each is ready or failed. */
-  start(): Promise<void>
+  /**
+   * Connects every enabled server side by side, or those named; resolves when each is ready or failed.
+   * @throws McpError 'INVALID' for an unknown name
+   */
+  start(servers?: readonly string[]): Promise<void>
   /**
    * Connects one server anew at once, whether it stands, waits for its next attempt or was given up; resolves when it
    * is ready or failed. Throws an McpError 'INVALID' for a server that is unknown or disabled.
