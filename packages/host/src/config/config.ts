@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, resolve } from 'node:path'
-import { isRecord, type JsonRecord } from '../json.ts'
+import { isRecord, type JsonRecord } from '../shared/json.ts'
 import type { ConfigInput, ConfigLayer, FieldOrigin, ServerConfig, ServerOrigin } from '../types/index.ts'
 import { type ConfigDocument, readDocument } from './document.ts'
 import { Draft } from './draft.ts'

@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from '../json.ts'
+import { isRecord, type JsonRecord } from '../shared/json.ts'
 import { type Path, pathText } from './problem.ts'
 
 /** A remark of a reader of one form about one place. */

@@ -1,4 +1,4 @@
-import { libraries } from '../libraries.ts'
+import { libraries } from '../shared/libraries.ts'
 import type { ConfigInput, ServerConfig } from '../types/index.ts'
 
 const formattingOptions = { insertSpaces: true, tabSize: 2 }

@@ -1,4 +1,4 @@
-import { matchesGlob } from '../policy/glob.ts'
+import { matchesGlob } from '../shared/glob.ts'
 import type { ServerConfig } from '../types/index.ts'
 import { member } from './problem.ts'
 import type { Reader } from './reader.ts'

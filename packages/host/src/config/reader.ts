@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from '../json.ts'
+import { isRecord, type JsonRecord } from '../shared/json.ts'
 import { type ConfigProblem, member } from './problem.ts'
 import { type ConfigEnvironment, type ConfigFolders, expand, partsOf, soundsSecret } from './variables.ts'
 

@@ -1,4 +1,4 @@
-import { limitsOf } from '../sampling/index.ts'
+import { limitsOf } from '../models/sampling/limits.ts'
 import type { SamplingLimits, SamplingSettings } from '../types/index.ts'
 
 /** What one file says, and whether it may only take away: a file of the working folder, or of another application. */

@@ -1,4 +1,4 @@
-import { patternProblem } from '../sampling/index.ts'
+import { patternProblem } from '../models/sampling/redact.ts'
 import type {
   ModelFacts,
   RedactionRule,

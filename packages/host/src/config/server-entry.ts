@@ -1,5 +1,5 @@
 import type { Root } from '@jackfield/sdk'
-import { isRecord, type JsonRecord } from '../json.ts'
+import { isRecord, type JsonRecord } from '../shared/json.ts'
 import type {
   ConfigProblem,
   HttpServerConfig,

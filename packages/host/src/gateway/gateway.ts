@@ -13,8 +13,8 @@ import {
   type Server,
   template,
 } from '@jackfield/sdk'
-import { canonical, isRecord } from '../json.ts'
-import { oneLine, reasonOf } from '../text.ts'
+import { canonical, isRecord } from '../shared/json.ts'
+import { oneLine, reasonOf } from '../shared/text.ts'
 import type { GatewayOptions, Host, OpenGateway } from '../types/index.ts'
 import { Handlers } from './handlers.ts'
 import { type Offer, offerOf } from './offer.ts'

@@ -16,8 +16,8 @@ import {
   template,
   tool,
 } from '@jackfield/sdk'
-import { isRecord, type JsonRecord } from '../json.ts'
-import { reasonOf } from '../text.ts'
+import { isRecord, type JsonRecord } from '../shared/json.ts'
+import { reasonOf } from '../shared/text.ts'
 import type { CatalogPrompt, Host } from '../types/index.ts'
 import type { ClientCall, Request } from './held.ts'
 import type { Makers } from './offer.ts'

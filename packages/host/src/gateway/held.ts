@@ -1,7 +1,7 @@
 import type { Context, Exchange, Question } from '@jackfield/sdk'
 import type { ProgressReport } from '@jackfield/sdk/client'
 import { askLive, SuspendedCall } from '@jackfield/sdk/compose'
-import type { JsonRecord } from '../json.ts'
+import type { JsonRecord } from '../shared/json.ts'
 
 /** By how much progress increases where only its message is new. */
 const step = 1e-6

@@ -8,7 +8,7 @@ import type {
   ResourceValue,
   Tool,
 } from '@jackfield/sdk'
-import { matchesGlob } from '../policy/index.ts'
+import { matchesGlob } from '../shared/glob.ts'
 import type { CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool, Host } from '../types/index.ts'
 import type { Rows } from './rows.ts'
 

@@ -1,6 +1,6 @@
 import { ErrorCode, type InputRequired, inputRequired, RpcError } from '@jackfield/sdk'
 import { SuspendedCalls } from '@jackfield/sdk/compose'
-import { isRecord } from '../json.ts'
+import { isRecord } from '../shared/json.ts'
 import { ClientCall, type Request, type Subject } from './held.ts'
 
 const most = 256

@@ -8,9 +8,10 @@ import {
   type Root,
   RpcError,
 } from '@jackfield/sdk'
-import type { Found, Relays } from '../asking/index.ts'
-import { isRecord } from '../json.ts'
-import { reasonOf } from '../text.ts'
+import type { Found } from '../core/active-requests.ts'
+import type { Relays } from '../core/asking/relays.ts'
+import { isRecord } from '../shared/json.ts'
+import { reasonOf } from '../shared/text.ts'
 import type { Activity, Host, HostEvent, HostQuestion } from '../types/index.ts'
 import type { ClientCall } from './held.ts'
 

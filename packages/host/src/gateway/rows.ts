@@ -1,5 +1,5 @@
 import type { Outcome, Prompt, Resource, ResourceTemplate, Tool } from '@jackfield/sdk'
-import { isRecord, type JsonRecord } from '../json.ts'
+import { isRecord, type JsonRecord } from '../shared/json.ts'
 
 /** What a gateway lists, as the servers wrote it, by the key it is known under. */
 export interface Rows {

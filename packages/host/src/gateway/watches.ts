@@ -1,5 +1,5 @@
 import type { Watch } from '@jackfield/sdk/client'
-import { reasonOf } from '../text.ts'
+import { reasonOf } from '../shared/text.ts'
 import type { Host } from '../types/index.ts'
 
 interface Watched {

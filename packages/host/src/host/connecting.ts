@@ -1,21 +1,20 @@
-import {
-  Advertised,
-  answersFor,
-  discreetly,
-  type Origins,
-  relayed,
-  type ServerAnswers,
-} from '../asking/index.ts'
-import { isUp, ServerConnection } from '../connections/index.ts'
-import type { GatewayRoom } from '../gateway/index.ts'
-import type { Asker } from '../inbox/index.ts'
-import type { Discretion, Launch } from '../launch/index.ts'
-import type { LoginRoom } from '../login/index.ts'
-import type { Roots } from '../roots/index.ts'
-import type { Sampling } from '../sampling/index.ts'
-import type { Recorder, Store } from '../store/index.ts'
-import { reasonOf } from '../text.ts'
-import type { Trace } from '../trace/index.ts'
+import type { Origins } from '../core/active-requests.ts'
+import { Advertised } from '../core/asking/advertised.ts'
+import { answersFor, type ServerAnswers } from '../core/asking/answers.ts'
+import { discreetly } from '../core/asking/discreet.ts'
+import { relayed } from '../core/asking/relays.ts'
+import type { Asker } from '../core/inbox/asker.ts'
+import type { GatewayRoom } from '../gateway/room.ts'
+import type { Recorder } from '../log/store/recorder.ts'
+import type { Store } from '../log/store/store.ts'
+import type { Trace } from '../log/trace/trace.ts'
+import type { Sampling } from '../models/sampling/deps.ts'
+import { ServerConnection } from '../servers/connections/connection.ts'
+import { isUp } from '../servers/connections/states.ts'
+import type { Discretion, Launch } from '../servers/launch/launch.ts'
+import type { LoginRoom } from '../servers/login/room.ts'
+import type { Roots } from '../servers/roots/room.ts'
+import { reasonOf } from '../shared/text.ts'
 import type { ConnectionState, HostOptions, ServerConfig } from '../types/index.ts'
 import { defaults } from './defaults.ts'
 import type { Events } from './events.ts'

@@ -1,5 +1,5 @@
-import type { Discretion } from '../launch/index.ts'
-import { reasonOf } from '../text.ts'
+import type { Discretion } from '../servers/launch/launch.ts'
+import { reasonOf } from '../shared/text.ts'
 import type { HostEvent } from '../types/index.ts'
 
 /** Tells every listener what happens, without the values of secrets. */

@@ -1,5 +1,5 @@
 import { McpError } from '@jackfield/sdk'
-import { isRecord } from '../json.ts'
+import { isRecord } from '../shared/json.ts'
 import { nearNames } from './listed-models.ts'
 import { CutOff, TooLarge, WebPage } from './provider-fetch.ts'
 

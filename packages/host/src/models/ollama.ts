@@ -1,4 +1,4 @@
-import { isRecord } from '../json.ts'
+import { isRecord } from '../shared/json.ts'
 import type { ModelEnvironment } from './environment.ts'
 import { chatMedia, type MediaSupport, ollamaMedia } from './media.ts'
 import { providerFetch } from './provider-fetch.ts'

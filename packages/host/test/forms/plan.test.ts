@@ -1,6 +1,7 @@
 import type { ElicitSchema } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
-import { planForm, problemWithField, readTyped, reviewForm } from '../../src/forms/index.ts'
+import { planForm } from '../../src/core/forms/plan.ts'
+import { problemWithField, readTyped, reviewForm } from '../../src/core/forms/values.ts'
 import type { FormField } from '../../src/types/index.ts'
 
 function form(properties: Record<string, unknown>, required: string[] = []): ElicitSchema {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createLibrary } from '../../src/library/index.ts'
-import { segmentsOf } from '../../src/library/tree.ts'
+import { createLibrary } from '../../src/resources/library.ts'
+import { segmentsOf } from '../../src/resources/tree.ts'
 import type { LibraryNode } from '../../src/types/index.ts'
 import { listed, res } from './shelf.ts'
 

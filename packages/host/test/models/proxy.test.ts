@@ -1,8 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { findOllama } from '../../src/models/index.ts'
-import { createRegistry, fetchBundle } from '../../src/registry/index.ts'
+import { findOllama } from '../../src/models/ollama.ts'
+import { createRegistry } from '../../src/servers/install/client.ts'
+import { fetchBundle } from '../../src/servers/install/download.ts'
 import { first, request } from './asked-models.ts'
 import { type Answer, anthropic, chat, google, openai } from './provider.ts'
 

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { testsHold } from '../../src/policy/argument-tests.ts'
-import { likenessOf } from '../../src/policy/likeness.ts'
-import { isInside } from '../../src/policy/paths.ts'
+import { testsHold } from '../../src/core/policy/argument-tests.ts'
+import { likenessOf } from '../../src/core/policy/likeness.ts'
+import { isInside } from '../../src/core/policy/paths.ts'
 
 let base: string
 let good: string

@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from '../../json.ts'
+import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import { Draft } from '../draft.ts'
 import type { Path } from '../problem.ts'
 import { entryDraft, mustBeEntry, unused } from './entry.ts'

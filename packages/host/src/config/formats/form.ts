@@ -1,4 +1,4 @@
-import type { JsonRecord } from '../../json.ts'
+import type { JsonRecord } from '../../shared/json.ts'
 import type { ConfigInput } from '../../types/index.ts'
 import type { Draft } from '../draft.ts'
 import type { Path } from '../problem.ts'

@@ -1,4 +1,4 @@
-import { inWords, isRecord, type JsonRecord } from '../../json.ts'
+import { inWords, isRecord, type JsonRecord } from '../../shared/json.ts'
 import type { ConfigInput } from '../../types/index.ts'
 import { Draft } from '../draft.ts'
 import type { Path } from '../problem.ts'

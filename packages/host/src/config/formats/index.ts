@@ -1,4 +1,4 @@
-import type { JsonRecord } from '../../json.ts'
+import type { JsonRecord } from '../../shared/json.ts'
 import { codex } from './codex.ts'
 import { openCode, zed } from './editors.ts'
 import type { Form } from './form.ts'

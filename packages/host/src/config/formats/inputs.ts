@@ -1,4 +1,4 @@
-import { isRecord } from '../../json.ts'
+import { isRecord } from '../../shared/json.ts'
 import type { ConfigInput } from '../../types/index.ts'
 import type { Found } from './form.ts'
 

@@ -1,0 +1,187 @@
+import { McpError, readJson } from '@jackfield/sdk'
+import { inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { oneLine } from '../../shared/text.ts'
+import type {
+  RecordedExchange,
+  RecordedServer,
+  Recording,
+  TraceQuery,
+  WholeTraceEvent,
+} from '../../types/index.ts'
+import type { Events } from './events.ts'
+
+type Open = { -readonly [K in keyof RecordedExchange]: RecordedExchange[K] } & {
+  before: { message: JsonRecord; answer?: JsonRecord }[]
+  token: unknown
+}
+
+/** Those of one message, and what stands around it here. */
+const maxLevels = 64 + 8
+
+/**
+ * What servers answered, in the order in which they were asked.
+ * @throws McpError 'INVALID' where there is nothing, or a message was not kept whole
+ */
+export function recordingOf(events: Events, query: TraceQuery, now: number): Recording {
+  const { filter = '' } = query
+  const connections = events.rows(
+    { filter: `kind:wire ${filter}` },
+    (where) => `SELECT DISTINCT t.server, t.connection FROM trace t WHERE ${where} ORDER BY t.seq`,
+  )
+  if (connections.length === 0)
+    throw new McpError(
+      'INVALID',
+      'No message of a server matches, so there is nothing to record. Look at: jackfield log kind:wire',
+    )
+  const servers: Record<string, RecordedServer> = {}
+  for (const { server, connection } of connections) {
+    const name = String(server)
+    const messages = events.wholes({
+      filter: `kind:wire connection:${JSON.stringify(connection)}`,
+      limit: Number.MAX_SAFE_INTEGER,
+    })
+    const made = recordedConnection(messages)
+    const before = servers[name]
+    servers[name] = {
+      revision: made.revision ?? before?.revision ?? null,
+      exchanges: [...(before?.exchanges ?? []), ...made.exchanges],
+    }
+  }
+  return { format: 'jackfield-recording', version: 1, at: new Date(now).toISOString(), servers }
+}
+
+/** One connection's requests with all that came of them. */
+function recordedConnection(messages: readonly WholeTraceEvent[]): RecordedServer {
+  const exchanges: Open[] = []
+  const open = new Map<number, Open>()
+  const questions = new Map<number, { answer?: JsonRecord }>()
+  let revision: string | null = null
+  for (const event of messages) {
+    const message = messageOf(event)
+    const { method, params, result, error } = message
+    const given = isRecord(params) ? params : {}
+    if (event.direction === 'sent' && typeof method === 'string') {
+      if (event.rpcId === null) continue
+      revision = revisionIn(given) ?? revision
+      const token = isRecord(given['_meta']) ? given['_meta']['progressToken'] : undefined
+      const exchange: Open = { method, params: given, before: [], token }
+      exchanges.push(exchange)
+      open.set(event.id, exchange)
+    } else if (typeof method === 'string') {
+      const told: { message: JsonRecord; answer?: JsonRecord } = {
+        message: { method, ...(isRecord(params) && { params }) },
+      }
+      ownerOf(given, open)?.before.push(told)
+      if (event.rpcId !== null) questions.set(event.id, told)
+    } else {
+      const answer = isRecord(result) ? { result } : { error }
+      const question = event.reply === null ? undefined : questions.get(event.reply)
+      if (question !== undefined) question.answer = answer
+      const asked = event.reply === null ? undefined : open.get(event.reply)
+      if (event.reply === null || asked === undefined) continue
+      open.delete(event.reply)
+      asked.answer = answer
+      if (asked.method === 'initialize' && isRecord(result) && typeof result['protocolVersion'] === 'string')
+        revision = result['protocolVersion']
+    }
+  }
+  return { revision, exchanges: exchanges.map(({ token: _, ...exchange }) => exchange) }
+}
+
+function messageOf(event: WholeTraceEvent): JsonRecord {
+  if (event.cut !== undefined || !isRecord(event.payload)) {
+    throw new McpError(
+      'INVALID',
+      `Event ${event.id} (${event.summary}, ${event.bytes} bytes) was too long to be kept whole, so it cannot be played back. Leave its connection out of the recording.`,
+    )
+  }
+  return event.payload
+}
+
+/** The request that a notice or question belongs to: by its token, else the last one that is open. */
+function ownerOf(params: JsonRecord, open: ReadonlyMap<number, Open>): Open | undefined {
+  const all = [...open.values()]
+  if (params['progressToken'] !== undefined) return all.find(({ token }) => token === params['progressToken'])
+  const subscribed = isRecord(params['_meta']) && subscriptionKey in params['_meta']
+  return all.findLast(({ method }) => (method === 'subscriptions/listen') === subscribed)
+}
+
+/** The member of `_meta` that says which subscription a notice is for (2026-07-28). */
+export const subscriptionKey = 'io.modelcontextprotocol/subscriptionId'
+
+function revisionIn(params: JsonRecord): string | undefined {
+  const meta = params['_meta']
+  const version = isRecord(meta) ? meta['io.modelcontextprotocol/protocolVersion'] : undefined
+  return typeof version === 'string' ? version : undefined
+}
+
+/**
+ * Reads a recording from the text of a file.
+ * @throws McpError 'INVALID' that says what is wrong with it
+ */
+export function parseRecording(text: string): Recording {
+  let value: unknown
+  try {
+    value = readJson(text)
+  } catch (error) {
+    throw new McpError('INVALID', `It is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  const wrong = (what: string): never => {
+    throw new McpError(
+      'INVALID',
+      `It is no recording of Jackfield: ${what}. Make one with: jackfield record FILE`,
+    )
+  }
+  if (isDeeper(value, maxLevels)) return wrong('it is nested too deeply')
+  if (!isRecord(value) || value['format'] !== 'jackfield-recording')
+    return wrong('"format" says something else')
+  const { version, at, servers } = value
+  if (version !== 1) return wrong(`its version is ${oneLine(inWords(version))}, and this Jackfield reads 1`)
+  if (!isRecord(servers)) return wrong('"servers" is missing')
+  const read = Object.entries(servers).map(([name, server]) => {
+    if (!isRecord(server) || !Array.isArray(server['exchanges']))
+      return wrong(`${oneLine(name)} has no "exchanges"`)
+    const { revision, exchanges } = server
+    const own = exchanges.map(
+      (exchange, n) => exchangeOf(exchange) ?? wrong(`exchange ${n} of ${oneLine(name)} is none`),
+    )
+    return [name, { revision: typeof revision === 'string' ? revision : null, exchanges: own }] as const
+  })
+  return {
+    format: 'jackfield-recording',
+    version: 1,
+    at: typeof at === 'string' ? at : '',
+    servers: Object.fromEntries(read),
+  }
+}
+
+function exchangeOf(value: unknown): RecordedExchange | undefined {
+  if (!isRecord(value)) return undefined
+  const { method, params, before, answer } = value
+  if (typeof method !== 'string' || !isRecord(params) || !Array.isArray(before)) return undefined
+  const told = before.flatMap((one) => (isRecord(one) ? (toldOf(one) ?? []) : []))
+  if (told.length !== before.length) return undefined
+  if (answer === undefined) return { method, params, before: told }
+  const said = answerOf(answer)
+  return said && { method, params, before: told, answer: said }
+}
+
+/** A notice, or a question with its answer; nothing else of a message is played back. */
+function toldOf({ message, answer }: JsonRecord): RecordedExchange['before'][number] | undefined {
+  if (!isRecord(message)) return undefined
+  const { method, params } = message
+  if (typeof method !== 'string' || method === '' || !method.isWellFormed()) return undefined
+  if (params !== undefined && !isRecord(params)) return undefined
+  const said = answer === undefined ? undefined : answerOf(answer)
+  if (said === undefined && answer !== undefined) return undefined
+  return { message: { method, ...(params !== undefined && { params }) }, ...(said && { answer: said }) }
+}
+
+function answerOf(answer: unknown): JsonRecord | undefined {
+  if (!isRecord(answer)) return undefined
+  const { result, error } = answer
+  if (isRecord(result)) return { result }
+  const isError =
+    isRecord(error) && Number.isSafeInteger(error['code']) && typeof error['message'] === 'string'
+  return isError ? { error } : undefined
+}

@@ -1,0 +1,132 @@
+import { McpError } from '@jackfield/sdk'
+import { isRecord } from '../../shared/json.ts'
+
+type Step = (value: unknown) => unknown[]
+
+const maxSteps = 64
+const name = /\.([A-Za-z_$][\w$-]*)/y
+const quoted = /\.?\[\s*("(?:[^"\\]|\\.)*")\s*\]/y
+const index = /\.?\[\s*(-?\d{1,15})\s*\]/y
+const slice = /\.?\[\s*(-?\d{1,15})?\s*:\s*(-?\d{1,15})?\s*\]/y
+const every = /\.?\[\s*\]/y
+const pipe = /\s*\|\s*/y
+const word = /(keys|length)\b/y
+const self = /\.(?=\s*(?:\||$))/y
+
+/** The values that a JSON Pointer, or a path as in jq, finds in a document. Throws an McpError 'INVALID' for one that fits nothing. */
+export function valuesAt(document: unknown, path: string): unknown[] {
+  const steps = path === '' || path.startsWith('/') ? pointerSteps(path) : pathSteps(path.trim())
+  let values: unknown[] = [document]
+  for (const step of steps) values = values.flatMap(step)
+  return values
+}
+
+function pointerSteps(text: string): Step[] {
+  return text
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((key) => (value) => (Array.isArray(value) ? [at(value, toIndex(key))] : [member(value, key)]))
+}
+
+function toIndex(key: string): number {
+  if (/^(0|[1-9]\d{0,14})$/.test(key)) return Number(key)
+  throw unfit(`${JSON.stringify(key)} is no place in a list`)
+}
+
+function pathSteps(text: string): Step[] {
+  const steps: Step[] = []
+  let position = 0
+  const take = (pattern: RegExp): RegExpExecArray | undefined => {
+    pattern.lastIndex = position
+    const found = pattern.exec(text)
+    if (found === null) return undefined
+    position = pattern.lastIndex
+    return found
+  }
+  while (position < text.length) {
+    const step = nextStep(take)
+    if (step === undefined) {
+      throw unfit(
+        `it cannot be read from ${JSON.stringify(text.slice(position, position + 40))} on. Paths look like .items[0].name, .items[2:5], .items[].name, .items | length`,
+      )
+    }
+    steps.push(step)
+    if (steps.length > maxSteps) throw unfit(`it has more than ${maxSteps} steps`)
+  }
+  return steps
+}
+
+function nextStep(take: (pattern: RegExp) => RegExpExecArray | undefined): Step | undefined {
+  if (take(pipe) !== undefined) return (value) => [value]
+  const called = take(word)?.[1]
+  if (called === 'keys') return (value) => [keysOf(value)]
+  if (called === 'length') return (value) => [lengthOf(value)]
+  const key = take(name)?.[1]
+  if (key !== undefined) return (value) => [member(value, key)]
+  const text = take(quoted)?.[1]
+  if (text !== undefined) {
+    const wanted = unquoted(text)
+    return (value) => [member(value, wanted)]
+  }
+  const place = take(index)?.[1]
+  if (place !== undefined) return (value) => [at(value, Number(place))]
+  const range = take(slice)
+  if (range !== undefined) {
+    const [, from, to] = range
+    return (value) => [listOf(value).slice(Number(from ?? 0), to === undefined ? undefined : Number(to))]
+  }
+  if (take(every) !== undefined) return (value) => (isRecord(value) ? Object.values(value) : listOf(value))
+  return take(self) === undefined ? undefined : (value) => [value]
+}
+
+function unquoted(text: string): string {
+  try {
+    return String(JSON.parse(text))
+  } catch {
+    throw unfit(`${JSON.stringify(text)} is not a string as JSON has them`)
+  }
+}
+
+function member(value: unknown, key: string): unknown {
+  if (!isRecord(value)) throw unfit(`there is ${kindOf(value)} where ${JSON.stringify(key)} is looked for`)
+  if (Object.hasOwn(value, key)) return value[key]
+  const known = Object.keys(value)
+    .slice(0, 20)
+    .map((one) => one.slice(0, 60))
+  throw unfit(`there is no ${JSON.stringify(key)}. There are: ${known.join(', ') || 'none'}`)
+}
+
+function at(value: unknown, place: number): unknown {
+  const list = listOf(value)
+  const found = place < 0 ? list.length + place : place
+  if (found in list) return list[found]
+  throw unfit(`there is no place ${place} in a list of ${list.length}`)
+}
+
+function listOf(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value
+  throw unfit(`there is ${kindOf(value)} where a list is looked for`)
+}
+
+function keysOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((_, place) => place)
+  if (isRecord(value)) return Object.keys(value)
+  throw unfit(`${kindOf(value)} has no keys`)
+}
+
+function lengthOf(value: unknown): number {
+  if (Array.isArray(value) || typeof value === 'string') return value.length
+  if (isRecord(value)) return Object.keys(value).length
+  throw unfit(`${kindOf(value)} has no length`)
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+function unfit(why: string): McpError {
+  return new McpError('INVALID', `The path does not fit: ${why}`)
+}
