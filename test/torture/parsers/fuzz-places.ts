@@ -1,12 +1,12 @@
 import { inspectUrl } from '../../../packages/host/src/core/forms/inspect-url.ts'
-import { imageSize, looksLike } from '../../../packages/host/src/resources/looks.ts'
-import { fetchBundle } from '../../../packages/host/src/servers/install/download.ts'
+import { imageSize, looksLike } from '../../../packages/host/src/resources/contents.ts'
+import { fetchBundle } from '../../../packages/host/src/servers/install/registry.ts'
 import {
   listedAs,
   mayLeadTo,
   readHosts,
   readWanted,
-} from '../../../packages/host/src/servers/sandbox/hosts.ts'
+} from '../../../packages/host/src/servers/sandbox/proxy.ts'
 import { isHosts } from './fuzz-host.ts'
 import { mustHold, never, type Target } from './fuzz-target.ts'
 

@@ -1,16 +1,15 @@
 import { type CallToolResult, ErrorCode, McpError, RpcError } from '@jackfield/sdk'
 import type { AnswerOptions, ProgressReport, Round } from '@jackfield/sdk/client'
-import type { InboxRow } from '../log/store/inbox-table.ts'
-import type { ParkedCall } from '../log/store/parked-table.ts'
-import type { Recorder } from '../log/store/recorder.ts'
+import type { Recorder } from '../log/store/activity-log.ts'
+import type { InboxRow, ParkedCall } from '../log/store/inbox-tables.ts'
 import type { Store } from '../log/store/store.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
 import { failureFrom, oneLine, reasonOf } from '../shared/text.ts'
 import type { BrokeredCall, CallNotice, Failure, HostEvent } from '../types/index.ts'
 import type { Origins } from './active-requests.ts'
 import { rememberedAnswers } from './forms/remembered.ts'
-import type { ParkedSecrets } from './parked/secrets.ts'
 import type { Parking } from './suspended-calls.ts'
+import type { ParkedSecrets } from './suspended-secrets.ts'
 
 type Passed = Pick<BrokeredCall, 'result' | 'release'>
 
@@ -44,7 +43,7 @@ export interface TakeUpDeps {
 }
 
 /** Goes on with calls whose program ended. */
-export interface TakeUp {
+interface TakeUp {
   /** Why this host cannot go on with a call; undefined where it can. */
   refusal(call: ParkedCall): string | undefined
   /** Connects, answers and finishes. The call was agreed to when it was made, so nobody is asked about that again. */

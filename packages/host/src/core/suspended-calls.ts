@@ -1,9 +1,9 @@
 import type { Round } from '@jackfield/sdk/client'
-import type { ParkedCall } from '../log/store/parked-table.ts'
+import type { ParkedCall } from '../log/store/inbox-tables.ts'
 import type { Store } from '../log/store/store.ts'
 import { isRecord } from '../shared/json.ts'
 import { oneLine, reasonOf } from '../shared/text.ts'
-import type { ParkedSecrets } from './parked/secrets.ts'
+import type { ParkedSecrets } from './suspended-secrets.ts'
 
 /** Calls that are kept at once. */
 const maxCalls = 200
@@ -11,10 +11,10 @@ const maxCalls = 200
 const maxChars = 1_048_576
 
 /** What is known of a call before it goes out. */
-export type ParkedStart = Pick<ParkedCall, 'call' | 'identity' | 'request'>
+type ParkedStart = Pick<ParkedCall, 'call' | 'identity' | 'request'>
 
 /** One call on its way: each round its server asks back is kept, so that any program can go on with it. */
-export interface Parked {
+interface Parked {
   keep(round: Round): void
   /** The answers of the round go out: nobody else may send them. */
   sending(): void
@@ -22,7 +22,7 @@ export interface Parked {
   end(): boolean
 }
 
-export interface ParkingDeps {
+interface ParkingDeps {
   store: Pick<Store, 'inbox' | 'parked' | 'owners'>
   safe: ParkedSecrets
 }

@@ -1,26 +1,21 @@
 import type { Origins } from '../core/active-requests.ts'
-import { Advertised } from '../core/asking/advertised.ts'
-import { answersFor, type ServerAnswers } from '../core/asking/answers.ts'
-import { discreetly } from '../core/asking/discreet.ts'
-import { relayed } from '../core/asking/relays.ts'
 import type { Asker } from '../core/inbox/asker.ts'
-import type { GatewayRoom } from '../gateway/room.ts'
-import type { Recorder } from '../log/store/recorder.ts'
+import { Advertised, answersFor, discreetly, relayed, type ServerAnswers } from '../core/server-requests.ts'
+import type { GatewayRoom } from '../gateway/gateway.ts'
+import type { Recorder } from '../log/store/activity-log.ts'
 import type { Store } from '../log/store/store.ts'
 import type { Trace } from '../log/trace/trace.ts'
 import type { Sampling } from '../models/sampling/deps.ts'
 import { ServerConnection } from '../servers/connections/connection.ts'
 import { isUp } from '../servers/connections/states.ts'
 import type { Discretion, Launch } from '../servers/launch/launch.ts'
-import type { LoginRoom } from '../servers/login/room.ts'
-import type { Roots } from '../servers/roots/room.ts'
+import type { LoginRoom } from '../servers/login.ts'
+import type { Roots } from '../servers/roots/roots.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { ConnectionState, HostOptions, ServerConfig } from '../types/index.ts'
-import { defaults } from './defaults.ts'
-import type { Events } from './events.ts'
-import type { Running } from './running.ts'
+import { defaults, type Events, type Running } from './running.ts'
 
-export interface ConnectingDeps {
+interface ConnectingDeps {
   options: HostOptions
   /** How each server stands, which is kept up to date. */
   states: Map<string, ConnectionState>

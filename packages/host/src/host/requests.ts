@@ -1,20 +1,19 @@
 import type { Client, Watch } from '@jackfield/sdk/client'
 import type { Origin, Origins } from '../core/active-requests.ts'
-import { isTransport } from '../core/broker/broker.ts'
+import { isTransport } from '../core/broker.ts'
 import type { Policy } from '../core/policy/policy.ts'
 import type { Trust } from '../core/trust/trust.ts'
-import type { Recorder, RowStart } from '../log/store/recorder.ts'
+import type { Recorder, RowStart } from '../log/store/activity-log.ts'
 import type { ResourceTexts } from '../resources/texts.ts'
-import type { Catalog } from '../servers/catalog/catalog.ts'
-import type { ShownCatalog } from '../servers/catalog/shown.ts'
+import type { Catalog, ShownCatalog } from '../servers/catalog.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
-import { listChanges } from '../servers/connections/keeper.ts'
+import { listChanges } from '../servers/connections/lists.ts'
 import type { Discretion } from '../servers/launch/launch.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { Host } from '../types/index.ts'
 import type { Running } from './running.ts'
 
-export interface RequestsDeps {
+interface RequestsDeps {
   catalog: Catalog
   shown: ShownCatalog
   trust: Trust

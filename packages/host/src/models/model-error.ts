@@ -67,7 +67,7 @@ export interface ModelSettings {
 }
 
 /** What else is known of a model when its provider fails. */
-export interface ErrorContext {
+interface ErrorContext {
   key?: string | undefined
   settings?: ModelSettings | undefined
   /** The models that the provider lists, where it was asked. */

@@ -1,11 +1,11 @@
 import { McpError, type ReadResourceResult, type ResourceContents } from '@jackfield/sdk'
+import { reasonOf } from '../shared/text.ts'
 import { wordDiff } from '../shared/word-diff.ts'
-import type { AttachedCopy, CopyDiff, Host, ResourceRef } from '../types/index.ts'
+import type { AttachedCopy, Attaching, CopyDiff, Host, NotAttached, ResourceRef } from '../types/index.ts'
 import { charactersIn, hashOf, saidOf, tokensOf, wholeText } from './contents.ts'
-import { Lanes } from './lanes.ts'
 import { Watches, type Watching } from './watches.ts'
 
-export interface CopiesOptions {
+interface CopiesOptions {
   host: Pick<Host, 'read'> & Watching
   titleOf: (ref: ResourceRef) => string
   /** What is attached to a conversation changed, or what is known of it. */
@@ -214,4 +214,76 @@ export function keyOf({ server, uri }: ResourceRef): string {
 
 function isClosed(error: unknown): boolean {
   return error instanceof McpError && error.code === 'CONNECTION_CLOSED'
+}
+
+/** Lets so many pieces of work run at once; others wait their turn. */
+class Lanes {
+  readonly #waiting: (() => void)[] = []
+  #free: number
+
+  constructor(lanes: number) {
+    this.#free = lanes
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free -= 1
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#free += 1
+      else next()
+    }
+  }
+}
+
+const most = 200
+
+/** Reads what a person chose and keeps the copies; what fails is told of and stops nothing else. */
+export async function attach(
+  copies: Copies,
+  withheld: (server: string, uri: string) => string | undefined,
+  conversation: string,
+  refs: readonly ResourceRef[],
+  signal: AbortSignal | undefined,
+): Promise<Attaching> {
+  const chosen = [...new Map(refs.map((ref) => [keyOf(ref), ref])).values()]
+  if (chosen.length > most) {
+    throw new McpError(
+      'INVALID',
+      `At most ${most} resources are attached at once, but ${chosen.length} were named`,
+    )
+  }
+  const kept: NotAttached[] = []
+  const wanted = chosen.filter(({ server, uri }) => {
+    const reason = withheld(server, uri)
+    if (reason !== undefined) kept.push({ server, uri, reason })
+    return reason === undefined
+  })
+  await copies.hold(wanted)
+  const done = await Promise.all(
+    wanted.map(async (ref) => {
+      try {
+        const fetched = await copies.fetch(ref, conversation, signal)
+        if (!copies.hasRoom(conversation, ref)) {
+          throw new McpError(
+            'INVALID',
+            `A conversation holds at most ${most} resources. Take one away first.`,
+          )
+        }
+        return copies.put(conversation, fetched)
+      } catch (error) {
+        copies.release(ref)
+        return { server: ref.server, uri: ref.uri, reason: reasonOf(error) }
+      }
+    }),
+  )
+  const attached = done.filter((one): one is AttachedCopy => 'messages' in one)
+  return {
+    attached,
+    failed: done.filter((one): one is NotAttached => 'reason' in one),
+    withheld: kept,
+    tokens: attached.reduce((sum, { tokens }) => sum + tokens, 0),
+  }
 }

@@ -6,7 +6,7 @@ const usual = 8_000
 const bounds = { reads: 64, batch: 8 }
 const bytesPerToken = 3.5
 
-export interface IncludeOptions {
+interface IncludeOptions {
   copies: Copies
   resources: readonly CatalogResource[]
   withheld: (server: string, uri: string) => string | undefined

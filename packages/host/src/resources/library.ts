@@ -1,18 +1,26 @@
-import type { Host, HostEvent, Library, LibraryMatch, ResourceRef } from '../types/index.ts'
-import { attach } from './attach.ts'
+import { parseTemplate, type UriTemplate } from '@jackfield/sdk'
+import { isForPersonOnly } from '../shared/audience.ts'
+import { unseenIn } from '../shared/visible.ts'
+import type {
+  CatalogPrompt,
+  CatalogResource,
+  CatalogTemplate,
+  Host,
+  HostEvent,
+  Library,
+  LibraryEntry,
+  LibraryMatch,
+  LibraryNode,
+  ResourceRef,
+} from '../types/index.ts'
 import { Completions } from './completions.ts'
-import { saidOf, tokensOf } from './contents.ts'
-import { Copies, keyOf } from './copies.ts'
-import { expand, fieldsOf } from './fields.ts'
+import { previewOf, saidOf, tokensOf } from './contents.ts'
+import { attach, Copies, keyOf } from './copies.ts'
 import { include } from './include.ts'
-import { Listing, type Lists } from './listing.ts'
-import { previewOf } from './preview.ts'
-import { previewPrompt } from './prompts.ts'
+import { expand, fieldsOf, previewPrompt } from './prompts.ts'
 import { type Found, LibraryIndex } from './search.ts'
 import { type ResourceTexts, snippetOf } from './texts.ts'
-import { treeOf } from './tree.ts'
 import type { Watching } from './watches.ts'
-import { Withholding } from './withheld.ts'
 
 export type LibraryHost = Lists & Watching & Pick<Host, 'read' | 'prompt' | 'complete'>
 
@@ -123,5 +131,171 @@ export function createLibrary(
     },
     prompts: () => listing.of('prompt').map(({ kind: _kind, ...prompt }) => prompt),
     prompt: (name, args, options = {}) => previewPrompt(host, listing.of('prompt'), name, args, options),
+  }
+}
+
+type Lists = Pick<Host, 'resources' | 'templates' | 'prompts' | 'on'>
+
+/** What all servers offer, put together once and again whenever that may have changed. */
+class Listing {
+  readonly #lists: Lists
+  #entries: readonly LibraryEntry[] | undefined
+  #listens = false
+
+  constructor(lists: Lists) {
+    this.#lists = lists
+  }
+
+  /** The same array as long as nothing changed. */
+  get entries(): readonly LibraryEntry[] {
+    this.#listen()
+    this.#entries ??= [
+      ...this.#lists.resources().map((entry) => ({ kind: 'resource' as const, ...entry })),
+      ...this.#lists.templates().map((entry) => ({ kind: 'template' as const, ...entry })),
+      ...this.#lists.prompts().map((entry) => ({
+        kind: 'prompt' as const,
+        ...entry,
+        command: commandOf(entry),
+      })),
+    ]
+    return this.#entries
+  }
+
+  of<K extends LibraryEntry['kind']>(kind: K): Extract<LibraryEntry, { kind: K }>[] {
+    const is = (entry: LibraryEntry): entry is Extract<LibraryEntry, { kind: K }> => entry.kind === kind
+    return this.entries.filter(is)
+  }
+
+  #listen(): void {
+    if (this.#listens) return
+    this.#listens = true
+    this.#lists.on(({ type }) => {
+      if (type === 'catalog' || type === 'connection' || type === 'trust') this.#entries = undefined
+    })
+  }
+}
+
+/** Names whose end is plain to see in `server.prompt`, and that need no quotes. */
+const plainServer = /^[^\s.\\/"'`]+$/u
+const plainPrompt = /^[^\s\\"'`]+$/u
+const maxLength = 100
+
+/** What a person writes after a slash for a prompt. Names in the host hold no dot, so that the two kinds cannot meet. */
+function commandOf({ name, server, prompt }: CatalogPrompt): string {
+  const command = `${server}.${prompt.name}`
+  const readable =
+    plainServer.test(server) &&
+    plainPrompt.test(prompt.name) &&
+    command.length <= maxLength &&
+    unseenIn(command).length === 0
+  return readable ? command : name
+}
+
+const reason = 'its server means it for the person alone'
+
+/** Knows what no model is given: resources for the person alone, listed ones and those of a template. */
+class Withholding {
+  readonly #listing: Listing
+  #seen: readonly LibraryEntry[] | undefined
+  #uris = new Set<string>()
+  #templates: { server: string; template: UriTemplate }[] = []
+
+  constructor(listing: Listing) {
+    this.#listing = listing
+  }
+
+  /** Why a model is not given a resource; undefined where it may be. */
+  why(server: string, uri: string): string | undefined {
+    this.#look()
+    const listed = this.#uris.has(JSON.stringify([server, uri]))
+    const made = (): boolean =>
+      this.#templates.some((one) => one.server === server && one.template.match(uri) !== undefined)
+    return listed || made() ? reason : undefined
+  }
+
+  #look(): void {
+    const { entries } = this.#listing
+    if (entries === this.#seen) return
+    this.#seen = entries
+    this.#uris = new Set()
+    this.#templates = []
+    for (const entry of entries) {
+      if (entry.kind === 'resource' && isForPersonOnly(entry.resource.annotations)) {
+        this.#uris.add(JSON.stringify([entry.server, entry.resource.uri]))
+      }
+      if (entry.kind === 'template' && isForPersonOnly(entry.template.annotations)) {
+        const template = templateIn(entry.template.uriTemplate)
+        if (template !== undefined) this.#templates.push({ server: entry.server, template })
+      }
+    }
+  }
+}
+
+function templateIn(text: string): UriTemplate | undefined {
+  try {
+    return parseTemplate(text)
+  } catch {
+    // Nothing can be made of it.
+    return undefined
+  }
+}
+
+const maxDepth = 24
+
+interface Place {
+  label: string
+  entries: (CatalogResource | CatalogTemplate)[]
+  children: Map<string, Place>
+}
+
+/** Resources and templates by server and the segments of their URIs, in the order they are listed. */
+function treeOf(entries: Iterable<LibraryEntry>): LibraryNode[] {
+  const servers = new Map<string, Place>()
+  for (const entry of entries) {
+    if (entry.kind === 'prompt') continue
+    const { kind, ...rest } = entry
+    const uri = 'resource' in rest ? rest.resource.uri : rest.template.uriTemplate
+    let place = within(servers, entry.server)
+    for (const segment of segmentsOf(uri)) place = within(place.children, segment)
+    place.entries.push(rest)
+  }
+  return [...servers.values()].map(nodeOf)
+}
+
+/** The scheme and then every part between slashes; a slash inside an expression of a template is none. */
+export function segmentsOf(uri: string): string[] {
+  const scheme = /^[A-Za-z][A-Za-z0-9+.-]*:(?:\/\/\/?)?/.exec(uri)?.[0] ?? ''
+  const segments: string[] = scheme === '' ? [] : [scheme]
+  let begin = scheme.length
+  let inside = false
+  for (let at = begin; at < uri.length && segments.length < maxDepth - 1; at++) {
+    const character = uri[at]
+    if (character === '{') inside = true
+    if (character === '}') inside = false
+    if (character !== '/' || inside) continue
+    if (at > begin) segments.push(uri.slice(begin, at))
+    begin = at + 1
+  }
+  if (begin < uri.length) segments.push(uri.slice(begin))
+  return segments
+}
+
+function within(places: Map<string, Place>, label: string): Place {
+  const known = places.get(label)
+  if (known !== undefined) return known
+  const made: Place = { label, entries: [], children: new Map() }
+  places.set(label, made)
+  return made
+}
+
+function nodeOf({ label, entries, children }: Place): LibraryNode {
+  const below = [...children.values()].map(nodeOf)
+  const own = entries.filter((entry) => 'resource' in entry).length
+  return {
+    label,
+    entries,
+    children: below,
+    resources: below.reduce((sum, node) => sum + node.resources, own),
+    templates: below.reduce((sum, node) => sum + node.templates, entries.length - own),
   }
 }

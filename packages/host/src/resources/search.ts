@@ -187,7 +187,7 @@ function weigh(word: string, among: readonly Kept[], share: number): Float64Arra
 }
 
 /** Words without accents and in lower case; names are split at their humps. */
-export function wordsOf(text: string): string[] {
+function wordsOf(text: string): string[] {
   return text
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')

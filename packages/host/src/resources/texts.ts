@@ -6,9 +6,9 @@ import { oneLine, reasonOf } from '../shared/text.ts'
 import type { SnippetPiece } from '../types/index.ts'
 
 /** The server of a text. What another account read, or another program of the same name, is not found. */
-export type TextSource = Pick<ServerConnection, 'identity' | 'principal'>
+type TextSource = Pick<ServerConnection, 'identity' | 'principal'>
 
-export interface ResourceTextsDeps {
+interface ResourceTextsDeps {
   table: ResourceTextTable
   redactor: Pick<Redactor, 'text'>
   /** The servers whose texts are found, by name. */

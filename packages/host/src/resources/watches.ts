@@ -5,7 +5,7 @@ import type { Host } from '../types/index.ts'
 
 export type Watching = Pick<Host, 'watch' | 'on' | 'connections'>
 
-export interface WatchOptions {
+interface WatchOptions {
   host: Watching
   /** A resource changed, or one beneath this URI. */
   changed: (server: string, uri: string) => void

@@ -1,8 +1,8 @@
 import type { CallToolResult, Tool } from '@jackfield/sdk'
 import { openStore } from '../../src/log/store/store.ts'
-import { createConversationDesk } from '../../src/models/conversations/desk.ts'
-import { createResults } from '../../src/models/results/results.ts'
-import { createScale } from '../../src/models/tool-search/scale.ts'
+import { createConversationDesk } from '../../src/models/conversation-store.ts'
+import { createResults } from '../../src/models/results.ts'
+import { createScale } from '../../src/models/tool-search/tool-index.ts'
 import { createLibrary } from '../../src/resources/library.ts'
 import type {
   Activity,

@@ -5,7 +5,7 @@ import { createConversationTable } from '../../src/log/store/conversation-table.
 import { openDatabase } from '../../src/log/store/database.ts'
 import { openStore } from '../../src/log/store/store.ts'
 import { createConversation } from '../../src/models/agent/index.ts'
-import { createConversationDesk } from '../../src/models/conversations/desk.ts'
+import { createConversationDesk } from '../../src/models/conversation-store.ts'
 import type { ConversationDesk, ConversationEntry } from '../../src/types/index.ts'
 import { folder, hostOf } from '../fixtures/hosts.ts'
 import { type FakeHost, fakeHost, says, scriptedModel, text, uses } from './host.ts'

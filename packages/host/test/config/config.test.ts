@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig, parseConfig } from '../../src/config/config.ts'
-import { ConfigError } from '../../src/config/problem.ts'
+import { ConfigError } from '../../src/config/reader.ts'
 
 const read = (value: unknown, env: Record<string, string> = {}) => parseConfig(JSON.stringify(value), { env })
 /** The servers without where they were read. */

@@ -3,7 +3,7 @@
 import { homedir } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../../src/config/config.ts'
-import { ConfigError } from '../../src/config/problem.ts'
+import { ConfigError } from '../../src/config/reader.ts'
 
 const read = (rule: unknown) =>
   parseConfig(JSON.stringify({ mcpServers: {}, jackfield: { rules: [rule] } }), {

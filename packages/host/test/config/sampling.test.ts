@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../../src/config/config.ts'
 import { loadLayers } from '../../src/config/layers.ts'
-import { ConfigError } from '../../src/config/problem.ts'
+import { ConfigError } from '../../src/config/reader.ts'
 import { folder } from '../fixtures/hosts.ts'
 
 const read = (jackfield: object) => parseConfig(JSON.stringify({ mcpServers: {}, jackfield }))

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { compileSchema } from '@jackfield/sdk/schema'
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../../src/config/config.ts'
-import { ConfigError } from '../../src/config/problem.ts'
+import { ConfigError } from '../../src/config/reader.ts'
 import { isRecord } from '../../src/shared/json.ts'
 
 const schema: unknown = JSON.parse(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../../src/config/config.ts'
-import { ConfigError } from '../../src/config/problem.ts'
+import { ConfigError } from '../../src/config/reader.ts'
 import { session, started, textOf, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 

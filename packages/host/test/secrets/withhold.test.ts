@@ -2,11 +2,15 @@ import { inspect } from 'node:util'
 import { McpError, RpcError } from '@jackfield/sdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createAddressee, sealFor } from '../../src/config/secrets/for-one.ts'
-import { marksIn, putBack } from '../../src/config/secrets/marks.ts'
-import { redactedError } from '../../src/config/secrets/redacted-error.ts'
-import { createRedactor } from '../../src/config/secrets/redactor.ts'
-import { fill, withhold } from '../../src/core/secrets/withhold.ts'
+import {
+  createAddressee,
+  createRedactor,
+  marksIn,
+  putBack,
+  redactedError,
+  sealFor,
+} from '../../src/config/secrets/redactor.ts'
+import { fill, withhold } from '../../src/core/suspended-secrets.ts'
 
 const named = 'NAMED-secret-19'
 const bare = 'BARE-secret-77'

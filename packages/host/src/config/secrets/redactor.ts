@@ -1,4 +1,14 @@
-import { readJson } from '@jackfield/sdk'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
+import { McpError, RpcError, readJson } from '@jackfield/sdk'
 import { rewritten } from '../../shared/json.ts'
 
 /** A piece of a text that is a secret, in one of the forms it may be seen in. */
@@ -189,4 +199,129 @@ function formsOf(value: string): Set<string> {
     forms.add(stable.replaceAll('+', '-').replaceAll('/', '_'))
   }
   return forms
+}
+
+/** By what stands in place of each secret in the redacted copy of a value, the secret. */
+type Marks = ReadonlyMap<string, string>
+
+/** The marks of a value's redacted copy. One that stands for two different texts is left out. */
+export function marksIn(value: unknown, redactor: Redactor): Marks {
+  const marks = new Map<string, string>()
+  const ambiguous = new Set<string>()
+  eachText(value, (text) => {
+    for (const piece of redactor.pieces(text)) {
+      if (typeof piece === 'string') continue
+      const mark = `[${piece.name}]`
+      const before = marks.get(mark)
+      if (before !== undefined && before !== piece.text) ambiguous.add(mark)
+      marks.set(mark, piece.text)
+    }
+  })
+  for (const mark of ambiguous) marks.delete(mark)
+  return marks
+}
+
+/** A JSON value with the secrets in place of their marks; the value itself where it holds none. */
+export function putBack<T>(value: T, marks: Marks): T {
+  if (marks.size === 0) return value
+  const text = (given: string): string => {
+    let whole = given
+    for (const [mark, secret] of marks) whole = whole.replaceAll(mark, () => secret)
+    return whole
+  }
+  return rewritten(readJson(JSON.stringify(value)), (item) => {
+    if (typeof item === 'string') return text(item)
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) return item
+    return Object.fromEntries(Object.entries(item).map(([key, inner]) => [text(key), inner]))
+  })
+}
+
+function eachText(value: unknown, visit: (text: string) => void): void {
+  if (typeof value === 'string') visit(value)
+  else if (Array.isArray(value)) for (const item of value) eachText(item, visit)
+  else if (typeof value === 'object' && value !== null) {
+    for (const [key, item] of Object.entries(value)) {
+      visit(key)
+      eachText(item, visit)
+    }
+  }
+}
+
+/** Causes of causes that are looked through. */
+const maxDepth = 8
+
+/**
+ * The error with every known secret taken out of its message, data and causes; the same one where it holds none. A cause
+ * that holds one is left out.
+ */
+export function redactedError(error: unknown, redactor: Redactor): unknown {
+  if (!(error instanceof Error) || !holdsSecret(error, redactor)) return error
+  const message = redactor.text(error.message)
+  const { cause } = error
+  const kept = cause === undefined || holdsSecret(cause, redactor) ? {} : { cause }
+  if (error instanceof RpcError) return new RpcError(error.code, message, redactor.value(error.data))
+  if (error instanceof McpError) {
+    return new McpError(error.code, message, { ...kept, details: redactor.value(error.details) })
+  }
+  return new Error(message, kept)
+}
+
+function holdsSecret(error: unknown, redactor: Redactor, depth = 0): boolean {
+  if (!(error instanceof Error)) return redactor.value(error) !== error
+  const { message, cause, stack = '' } = error
+  if (depth > maxDepth || redactor.text(message) !== message || redactor.text(stack) !== stack) return true
+  if (error instanceof RpcError && redactor.value(error.data) !== error.data) return true
+  if (error instanceof McpError && redactor.value(error.details) !== error.details) return true
+  return cause !== undefined && holdsSecret(cause, redactor, depth + 1)
+}
+
+/** Opens what was sealed for this program. Its key is in memory alone and ends with it. */
+export interface Addressee {
+  /** What others seal with: no secret. */
+  readonly address: string
+  /** What was sealed; undefined where it was sealed for somebody else or changed on its way. */
+  open(sealed: string, about: string): string | undefined
+}
+
+const ivBytes = 12
+const tagBytes = 16
+
+export function createAddressee(): Addressee {
+  const { publicKey, privateKey } = generateKeyPairSync('x25519')
+  return {
+    address: written(publicKey),
+    open(sealed, about) {
+      try {
+        const [from = '', text = ''] = sealed.split('.')
+        const bytes = Buffer.from(text, 'base64url')
+        const key = shared(privateKey, from, about)
+        const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes))
+        decipher.setAAD(Buffer.from(about)).setAuthTag(bytes.subarray(bytes.length - tagBytes))
+        const middle = bytes.subarray(ivBytes, bytes.length - tagBytes)
+        return Buffer.concat([decipher.update(middle), decipher.final()]).toString('utf8')
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+/** Seals a text so that only the program of that address reads it. `about` must be the same when it is opened. */
+export function sealFor(address: string, text: string, about: string): string {
+  const { publicKey, privateKey } = generateKeyPairSync('x25519')
+  const iv = randomBytes(ivBytes)
+  const cipher = createCipheriv('aes-256-gcm', shared(privateKey, address, about), iv)
+  cipher.setAAD(Buffer.from(about))
+  const bytes = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+  return `${written(publicKey)}.${bytes.toString('base64url')}`
+}
+
+function written(key: KeyObject): string {
+  return key.export({ type: 'spki', format: 'der' }).toString('base64url')
+}
+
+function shared(privateKey: KeyObject, address: string, about: string): Buffer {
+  const publicKey = createPublicKey({ key: Buffer.from(address, 'base64url'), type: 'spki', format: 'der' })
+  const secret = diffieHellman({ privateKey, publicKey })
+  return Buffer.from(hkdfSync('sha256', secret, Buffer.alloc(0), about, 32))
 }

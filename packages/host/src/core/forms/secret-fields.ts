@@ -1,7 +1,7 @@
 import type { FieldKind } from '../../types/index.ts'
 
 /** What of a field may tell that it asks for a secret. */
-export interface FieldWords {
+interface FieldWords {
   key: string
   label: string
   description?: string | undefined

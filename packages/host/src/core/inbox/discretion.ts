@@ -1,9 +1,14 @@
 import { readJson } from '@jackfield/sdk'
-import { type Addressee, createAddressee, sealFor } from '../../config/secrets/for-one.ts'
-import { marksIn, putBack } from '../../config/secrets/marks.ts'
-import type { Redactor } from '../../config/secrets/redactor.ts'
+import {
+  type Addressee,
+  createAddressee,
+  marksIn,
+  putBack,
+  type Redactor,
+  sealFor,
+} from '../../config/secrets/redactor.ts'
 import type { HostQuestion } from '../../types/index.ts'
-import { withoutSecretFields } from '../forms/withheld.ts'
+import { withoutSecretFields } from '../forms/form.ts'
 import { fitsQuestion } from './fitting.ts'
 
 /** Answers whose secrets are remembered, for calls that are taken up once more. */

@@ -1,4 +1,4 @@
-import type { InboxRow, InboxTable } from '../../log/store/inbox-table.ts'
+import type { InboxRow, InboxTable } from '../../log/store/inbox-tables.ts'
 import { reasonOf } from '../../shared/text.ts'
 
 /** Milliseconds between two attempts to record. */

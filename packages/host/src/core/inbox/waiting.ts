@@ -1,5 +1,5 @@
 import { McpError } from '@jackfield/sdk'
-import type { InboxRow } from '../../log/store/inbox-table.ts'
+import type { InboxRow } from '../../log/store/inbox-tables.ts'
 import type { Surface } from '../../types/index.ts'
 import { canShow, showQuestion } from './show.ts'
 

@@ -1,10 +1,11 @@
 import { McpError, type Tool } from '@jackfield/sdk'
+import { problemWithRule } from '../../config/rule.ts'
+import type { LabelTable, SeenLabel } from '../../log/store/answer-tables.ts'
 import { matchesGlob } from '../../shared/glob.ts'
 import { canonical, frozenCopy, type JsonRecord } from '../../shared/json.ts'
 import type { Caller, Decision, Grant, GrantScope, PolicyRule, Remember, Verdict } from '../../types/index.ts'
 import { type GrantSubject, type Grants, grantKey } from './grants.ts'
-import type { Labels } from './labels.ts'
-import { matches, problemWithRule, type RuleSubject, strictest } from './rules.ts'
+import { matches, type RuleSubject, strictest } from './rules.ts'
 
 /** What is to be decided about: one call of one tool of one server. */
 export interface PolicySubject {
@@ -214,4 +215,31 @@ function grantSubject(subject: PolicySubject, definitions: ServerDefinitions | u
 /** Whether a tool says that it only reads, and does not contradict itself. */
 export function saysReadOnly({ annotations }: Tool): boolean {
   return annotations?.readOnlyHint === true && annotations.destructiveHint !== true
+}
+
+/** Which labelled data each conversation saw. */
+interface Labels {
+  /** Notes that data of the server of this name with these labels was seen. */
+  saw(conversation: string | undefined, server: string, labels: readonly string[]): void
+  /** Labels of data from other servers than this one that was seen. */
+  flowing(conversation: string | undefined, server: string): string[]
+}
+
+/** Outside conversations, everything that was seen since the host began counts. */
+export function createLabels(table: LabelTable): Labels {
+  const outside: SeenLabel[] = []
+  return {
+    saw(conversation, server, labels) {
+      for (const label of labels) {
+        if (conversation !== undefined) table.add(conversation, { label, server })
+        else if (!outside.some((seen) => seen.label === label && seen.server === server)) {
+          outside.push({ label, server })
+        }
+      }
+    },
+    flowing(conversation, server) {
+      const seen = conversation === undefined ? outside : table.of(conversation)
+      return [...new Set(seen.filter((one) => one.server !== server).map(({ label }) => label))].sort()
+    },
+  }
 }

@@ -1,25 +1,23 @@
+import { createHash } from 'node:crypto'
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { readJson } from '@jackfield/sdk'
-import type { JsonRecord } from '../../shared/json.ts'
-import { isRecord } from '../../shared/json.ts'
+import { McpError, readJson } from '@jackfield/sdk'
+import { isRecord, type JsonRecord } from '../../shared/json.ts'
+import { oneLine } from '../../shared/text.ts'
 import type { Activity, ActivityVerification } from '../../types/index.ts'
-import { activityKinds } from './activity-kinds.ts'
-import { detailText } from './bounded.ts'
-import { atomically, type Chain, type ChainField, createChain } from './chain.ts'
-import { checkChain, headOf } from './chain-check.ts'
-import { pruneChain } from './prune.ts'
+import { atomically, type Chain, type ChainField, checkChain, createChain, headOf } from './chain.ts'
+import { cannotRecord } from './store-error.ts'
 
 /** What is known of a row when the thing it tells of begins. */
-export type ActivityStart = Pick<Activity, 'kind' | 'server' | 'summary' | 'cause' | 'detail'>
+type ActivityStart = Pick<Activity, 'kind' | 'server' | 'summary' | 'cause' | 'detail'>
 
 /** What is known when it is over; `detail` adds to what was there. */
-export interface ActivityEnd {
+interface ActivityEnd {
   outcome: string
   durationMs: number | null
   detail: JsonRecord
 }
 
-export interface ActivityFilter {
+interface ActivityFilter {
   id?: number
   server?: string
   kind?: Activity['kind']
@@ -151,4 +149,190 @@ function adopt(database: DatabaseSync, chain: Chain): void {
 function members(text: unknown): JsonRecord {
   const value: unknown = typeof text === 'string' ? readJson(text) : undefined
   return isRecord(value) ? value : {}
+}
+
+/** Every kind of row in the activity log. */
+export const activityKinds: readonly Activity['kind'][] = [
+  'connection',
+  'call',
+  'read',
+  'prompt',
+  'approval',
+  'elicitation',
+  'sampling',
+  'roots',
+  'model',
+  'change',
+  'result',
+  'install',
+  'drift',
+  'login',
+  'code',
+  'conversation',
+]
+
+/** Characters of JSON one row may keep. */
+const maxDetail = 262_144
+const keptText = 2_000
+const keptItems = 100
+
+/**
+ * The detail of a row as JSON text. What is too long to keep is cut, and says so where it was cut; `cut` then holds the
+ * length and the SHA-256 of each such member's whole JSON.
+ */
+function detailText(detail: JsonRecord): string {
+  const whole = JSON.stringify(detail)
+  if (whole.length <= maxDetail) return whole
+  const members = Object.entries(detail).flatMap(([name, value]) => {
+    const text = JSON.stringify(value)
+    return text === undefined ? [] : [{ name, value, text, kept: JSON.stringify(shorten(value, 0)) }]
+  })
+  const cut = Object.fromEntries(
+    members
+      .filter(({ text, kept }) => text !== kept)
+      .map(({ name, text }) => [
+        name,
+        { characters: text.length, sha256: createHash('sha256').update(text).digest('hex') },
+      ]),
+  )
+  const shortened = shorten(detail, 0)
+  const short = JSON.stringify({ ...(isRecord(shortened) && shortened), cut })
+  return short.length <= maxDetail ? short : JSON.stringify({ cut })
+}
+
+function shorten(value: unknown, depth: number): unknown {
+  if (typeof value === 'string' && value.length > keptText) {
+    return `${value.slice(0, keptText)}… [${value.length - keptText} more characters]`
+  }
+  if (depth > 16 && typeof value === 'object' && value !== null) return '… [nested deeper]'
+  if (Array.isArray(value)) {
+    const kept = value.slice(0, keptItems).map((item) => shorten(item, depth + 1))
+    return value.length > keptItems ? [...kept, `… [${value.length - keptItems} more items]`] : kept
+  }
+  if (!isRecord(value)) return value
+  const entries = Object.entries(value)
+  const kept = entries
+    .slice(0, keptItems)
+    .map(([name, member]) => [name, shorten(member, depth + 1)] as const)
+  if (entries.length > keptItems) kept.push(['…', `[${entries.length - keptItems} more members]`])
+  return Object.fromEntries(kept)
+}
+
+/**
+ * Takes away every link before the first row that is of `before` or later, with its contents, and links a note of the
+ * hash that the chain goes on from. Gives the count of rows taken away.
+ * @throws McpError 'INVALID' where `before` is no time
+ */
+function pruneChain(database: DatabaseSync, chain: Chain, before: string): number {
+  const time = Date.parse(before)
+  if (Number.isNaN(time)) {
+    throw new McpError(
+      'INVALID',
+      `${JSON.stringify(before)} is no time. Write it as 2027-01-31 or 2027-01-31T12:00:00Z.`,
+    )
+  }
+  const first = new Date(time).toISOString()
+  return atomically(database, () => {
+    // Writes first, so that no other program appends meanwhile.
+    database.exec('UPDATE activity_head SET pruned = pruned')
+    const kept = database
+      .prepare(
+        `SELECT min(c.position) AS position FROM activity_chain c JOIN activity r ON r.id = c.activity
+         WHERE c.kind = 'row' AND r.at >= ?`,
+      )
+      .get(first)?.['position']
+    const last = database
+      .prepare('SELECT position, hash FROM activity_chain WHERE position < ? ORDER BY position DESC LIMIT 1')
+      .get(typeof kept === 'number' ? kept : Number.MAX_SAFE_INTEGER)
+    if (last === undefined) return 0
+    const position = Number(last['position'])
+    const hash = String(last['hash'])
+    const old = `IN (SELECT activity FROM activity_chain WHERE position <= ${position} AND kind =`
+    const rows = Number(
+      database
+        .prepare(`SELECT count(*) AS n FROM activity_chain WHERE position <= ? AND kind = 'row'`)
+        .get(position)?.['n'],
+    )
+    if (rows === 0) return 0
+    database.prepare('UPDATE activity_head SET pruned = ?').run(position)
+    database.exec(`
+      DELETE FROM activity WHERE id ${old} 'row');
+      DELETE FROM activity_end WHERE activity ${old} 'end');
+      DELETE FROM activity_prune WHERE id ${old} 'prune');
+      DELETE FROM activity_chain WHERE position <= ${position}`)
+    chain.append('prune', () => {
+      const at = new Date().toISOString()
+      const note = database
+        .prepare(
+          'INSERT INTO activity_prune (position, hash, at, before, rows) VALUES (?, ?, ?, ?, ?) RETURNING id',
+        )
+        .get(position, hash, at, first, rows)
+      return { id: Number(note?.['id']), fields: [position, hash, at, first, rows] }
+    })
+    return rows
+  })
+}
+
+export type RowStart = Omit<ActivityStart, 'cause' | 'detail'> & {
+  cause?: number | null
+  detail?: JsonRecord
+}
+
+/** A row whose thing is under way. */
+export interface OpenRow {
+  readonly id: number
+  /** Tells how it ended; only the first time counts. */
+  close(outcome: string, detail?: JsonRecord): void
+}
+
+/** Writes the activity log and tells of every finished row. */
+export interface Recorder {
+  /** Throws a StoreError where the row cannot be written, so that nothing happens that the log does not know of. */
+  open(start: RowStart): OpenRow
+  /** Writes something that is already over. */
+  note(start: RowStart, outcome: string, durationMs?: number | null): number
+}
+
+export function createRecorder(
+  log: ActivityLog,
+  heard: { row: (row: Activity) => void; failed: (error: unknown) => void },
+): Recorder {
+  /** A series of failures is reported once. */
+  let isFailing = false
+  const begin = (start: RowStart): number => {
+    const summary = oneLine(start.summary)
+    try {
+      return log.begin({ ...start, summary, cause: start.cause ?? null, detail: start.detail ?? {} })
+    } catch (error) {
+      throw cannotRecord(summary, error)
+    }
+  }
+  return {
+    open(start) {
+      const id = begin(start)
+      const since = performance.now()
+      let over = false
+      return {
+        id,
+        close(outcome, detail = {}) {
+          if (over) return
+          over = true
+          const durationMs = Math.round(performance.now() - since)
+          try {
+            heard.row(log.end(id, { outcome, durationMs, detail }))
+            isFailing = false
+          } catch (error) {
+            // What happened has happened; its result must not be lost because the disk is full.
+            if (!isFailing) heard.failed(error)
+            isFailing = true
+          }
+        },
+      }
+    },
+    note(start, outcome, durationMs = null) {
+      const id = begin(start)
+      heard.row(log.end(id, { outcome, durationMs, detail: {} }))
+      return id
+    },
+  }
 }

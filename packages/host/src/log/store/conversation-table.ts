@@ -19,7 +19,7 @@ export interface ConversationRow {
 }
 
 /** An entry on its way into the table. */
-export interface NewConversationEntry {
+interface NewConversationEntry {
   at: string
   /** JSON. */
   entry: string
@@ -71,13 +71,13 @@ export const conversationMigration = `
   BEGIN SELECT RAISE(ABORT, 'conversations are append-only'); END;
 `
 
-export interface ConversationBounds {
+interface ConversationBounds {
   conversations: number
   /** Characters of all entries together. */
   characters: number
 }
 
-export const conversationBounds: ConversationBounds = { conversations: 1_000, characters: 268_435_456 }
+const conversationBounds: ConversationBounds = { conversations: 1_000, characters: 268_435_456 }
 
 export function createConversationTable(
   database: DatabaseSync,

@@ -3,7 +3,7 @@ import { reasonOf } from '../../shared/text.ts'
 import { atomically } from './chain.ts'
 
 /** A resource of one server, as one principal sees it. */
-export interface ResourceTextKey {
+interface ResourceTextKey {
   identity: string
   principal: string
   uri: string
@@ -79,7 +79,7 @@ function lacksIndex(error: unknown): boolean {
   return /no such (?:module|table)/i.test(reasonOf(error))
 }
 
-export interface ResourceTextBounds {
+interface ResourceTextBounds {
   /** UTF-8 bytes of all texts together. */
   bytes: number
   texts: number

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 /** One kept result, as JSON text. */
-export interface StoredResult {
+interface StoredResult {
   id: string
   server: string
   tool: string
@@ -35,14 +35,14 @@ export const resultMigration = `
   ) STRICT;
 `
 
-export interface ResultBounds {
+interface ResultBounds {
   /** Characters of all results together. */
   characters: number
   results: number
   ageMs: number
 }
 
-export const resultBounds: ResultBounds = { characters: 134_217_728, results: 1_000, ageMs: 7 * 86_400_000 }
+const resultBounds: ResultBounds = { characters: 134_217_728, results: 1_000, ageMs: 7 * 86_400_000 }
 
 export function createResultTable(
   database: DatabaseSync,

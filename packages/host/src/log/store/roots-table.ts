@@ -19,7 +19,7 @@ export interface RootsConsent {
   at: string
 }
 
-export interface RootsAsked {
+interface RootsAsked {
   at: string
   count: number
   era: 'session' | 'stateless'

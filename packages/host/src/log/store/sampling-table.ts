@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { rollBack } from './chain.ts'
 
 /** One request of a server for a model's answer. */
-export interface SamplingUse {
+interface SamplingUse {
   server: string
   /** Milliseconds since 1970. */
   at: number
@@ -32,7 +32,7 @@ export interface SamplingTally {
 }
 
 /** A look at requests or answers of a server that is left out until it is taken back. */
-export interface StoredSamplingGrant {
+interface StoredSamplingGrant {
   id: string
   /** What the server is, whatever it is called. */
   identity: string

@@ -1,17 +1,17 @@
 import type { LogSettings } from '../../types/index.ts'
 import { type ActivityLog, createActivityLog } from './activity-log.ts'
-import { type ConsentTable, createConsentTable } from './consent-table.ts'
+import {
+  createFormTable,
+  createGrantTable,
+  createLabelTable,
+  type FormTable,
+  type GrantTable,
+  type LabelTable,
+} from './answer-tables.ts'
 import { type ConversationTable, createConversationTable } from './conversation-table.ts'
 import { openDatabase } from './database.ts'
-import { createEraTable, type EraTable } from './era-table.ts'
-import { createFormTable, type FormTable } from './form-table.ts'
-import { createGrantTable, type GrantTable } from './grant-table.ts'
-import { createIdentityTable, type IdentityTable } from './identity-table.ts'
-import { createInboxTable, type InboxTable } from './inbox-table.ts'
-import { createLabelTable, type LabelTable } from './label-table.ts'
-import { createManifestTable, type ManifestTable } from './manifest-table.ts'
+import { createInboxTable, createParkedTable, type InboxTable, type ParkedTable } from './inbox-tables.ts'
 import { createOwners, type Owners } from './owners.ts'
-import { createParkedTable, type ParkedTable } from './parked-table.ts'
 import {
   createResourceTextTable,
   memoryResourceTextBounds,
@@ -21,6 +21,16 @@ import {
 import { createResultTable, type ResultTable } from './result-table.ts'
 import { createRootsTable, type RootsTable } from './roots-table.ts'
 import { createSamplingTable, type SamplingTable } from './sampling-table.ts'
+import {
+  type ConsentTable,
+  createConsentTable,
+  createEraTable,
+  createIdentityTable,
+  createManifestTable,
+  type EraTable,
+  type IdentityTable,
+  type ManifestTable,
+} from './server-tables.ts'
 import {
   createTraceTable,
   memoryTraceBounds,

@@ -24,7 +24,7 @@ export interface NewTraceRow {
   sha256: string | null
 }
 
-export interface TraceCounts {
+interface TraceCounts {
   events: number
   bytes: number
   dropped: number

@@ -23,7 +23,7 @@ export interface TrustRow extends TrustItem {
   listed: boolean
 }
 
-export interface TrustedServer {
+interface TrustedServer {
   identity: string
   /** What it was called when it was last seen. */
   label: string

@@ -3,9 +3,8 @@ import { readJson } from '@jackfield/sdk'
 import { isRecord } from '../../shared/json.ts'
 import type { TraceEvent, TraceQuery, WholeTraceEvent } from '../../types/index.ts'
 import type { TraceRow, TraceTable } from '../store/trace-table.ts'
-import { parseFilter } from './filter.ts'
+import { parseFilter, traceKinds } from './filter.ts'
 import { type Sql, sqlOf } from './filter-sql.ts'
-import { traceKinds } from './kinds.ts'
 
 const columns = `t.seq, t.at, t.tick, t.kind, t.server, t.connection, t.direction, t.method, t.tool, t.rpc, t.activity,
   t.cause, t.reply, t.status, t.ms, t.bytes, t.summary`

@@ -1,5 +1,8 @@
-import { TraceFilterError } from './filter-error.ts'
-import { traceKinds } from './kinds.ts'
+import type { TraceKind } from '../../types/index.ts'
+import { activityKinds } from '../store/activity-log.ts'
+
+/** What events are about: rows of the activity log, and what crossed the wire beside them. */
+export const traceKinds: readonly TraceKind[] = [...activityKinds, 'wire', 'http', 'stderr', 'warning']
 
 /** The conditions of a filter; all of them must hold. */
 export type Condition =
@@ -167,4 +170,18 @@ function time(key: string, value: string, now: number, wrong: Wrong): number {
   if (Number.isNaN(at))
     return wrong(`${key} is a time such as 90s, 30m, 1h, 7d or 2027-01-31T12:00, not "${value}"`)
   return at
+}
+
+/** A filter cannot be read: the message says where, why and what could stand there. */
+export class TraceFilterError extends Error {
+  override readonly name: string = 'TraceFilterError'
+  readonly filter: string
+  /** The place in the filter, counted from 1. */
+  readonly column: number
+
+  constructor(filter: string, column: number, message: string) {
+    super(`${message} (column ${column} of the filter)`)
+    this.filter = filter
+    this.column = column
+  }
 }

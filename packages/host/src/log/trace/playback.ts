@@ -3,8 +3,7 @@ import { limits, McpError, readJson } from '@jackfield/sdk'
 import { canonical, inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type { RecordedExchange, RecordedServer } from '../../types/index.ts'
-import { changesBetween, requestKey, withoutMeta } from './compare.ts'
-import { subscriptionKey } from './recording.ts'
+import { changesBetween, requestKey, subscriptionKey, withoutMeta } from './recording.ts'
 
 /** How a recording is served. */
 export interface PlaybackOptions {

@@ -1,8 +1,8 @@
 import { McpError } from '@jackfield/sdk'
 import { inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
 import type { Host, Replay, ReplayRequest, WholeTraceEvent } from '../../types/index.ts'
-import { changesBetween, withoutMeta } from './compare.ts'
 import type { Events } from './events.ts'
+import { changesBetween, withoutMeta } from './recording.ts'
 
 /** Levels of what may be done again; what goes deeper cannot be compared to its end. */
 const maxLevels = 256

@@ -5,11 +5,10 @@ import type { Redactor } from '../../config/secrets/redactor.ts'
 import type { Origins } from '../../core/active-requests.ts'
 import { isRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
+import type { Activity } from '../../types/index.ts'
 import type { NewTraceRow, TraceTable } from '../store/trace-table.ts'
-import { maskedHeaders, maskedUrl } from './masked.ts'
-import type { Traceparents } from './traceparent.ts'
 
-export interface TapDeps {
+interface TapDeps {
   table: TraceTable
   origins: Origins
   redactor: Redactor
@@ -250,4 +249,79 @@ function bodyOf(text: string): { method: string; id?: string | number } | undefi
 
 function round(ms: number): number {
   return Math.round(ms * 1_000) / 1_000
+}
+
+const secretHeaders: readonly string[] = [
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'set-cookie',
+  'x-api-key',
+  'dpop',
+  'www-authenticate',
+]
+const secretName =
+  /(?:^|[-_])(?:token|secret|key|password|auth|signature|session|code|sig)(?:$|[-_])|api-?key/i
+const hidden = '[masked]'
+
+/** Headers by name in lower case; those that may hold credentials, or that `more` names, are masked. */
+function maskedHeaders(headers: Headers, more: readonly string[] = []): Record<string, string> {
+  const all = new Set([...secretHeaders, ...more.map((name) => name.toLowerCase())])
+  return Object.fromEntries(
+    [...headers].map(([name, value]) => [name, all.has(name) || soundsSecret(name) ? hidden : value]),
+  )
+}
+
+/** An address without what may be a credential in it. */
+function maskedUrl(given: URL): string {
+  const url = new URL(given)
+  if (url.username !== '') url.username = 'masked'
+  if (url.password !== '') url.password = 'masked'
+  for (const name of new Set(url.searchParams.keys())) {
+    if (secretName.test(name)) url.searchParams.set(name, hidden)
+  }
+  return url.href
+}
+
+/** The protocol's own headers say which session it is, and are no credential. */
+function soundsSecret(name: string): boolean {
+  return secretName.test(name) && !name.startsWith('mcp-')
+}
+
+/** The ids under which rows of the activity log are told to others as parts of a trace. */
+export interface SpanIds {
+  /** 32 hexadecimal digits, the same for everything that comes from one thing. */
+  trace(root: number): string
+  /** 16 hexadecimal digits. */
+  span(event: number): string
+}
+
+/** Ids of W3C trace context that come from nothing but the store and an event's number. */
+export function createSpanIds(salt: string): SpanIds {
+  const hash = (what: string, id: number): string =>
+    createHash('sha256').update(`${salt} ${what} ${id}`).digest('hex')
+  return {
+    trace: (root) => hash('trace', root).slice(0, 32),
+    span: (event) => hash('span', event).slice(0, 16),
+  }
+}
+
+/** What requests carry along in `_meta`, by the activity row that they are made for. */
+interface Traceparents {
+  of(row: Activity['id']): Record<string, string> | undefined
+}
+
+/** `traceparent` of W3C trace context, which SEP-414 gives a place in the `_meta` of requests. */
+export function createTraceparents(
+  ids: SpanIds,
+  eventOf: (row: number) => number | null,
+  rootOf: (event: number) => number,
+): Traceparents {
+  return {
+    of(row) {
+      const event = eventOf(row)
+      if (event === null) return undefined
+      return { traceparent: `00-${ids.trace(rootOf(event))}-${ids.span(event)}-01` }
+    },
+  }
 }

@@ -2,16 +2,21 @@ import type { Fetch } from '@jackfield/sdk/client'
 import type { Redactor } from '../../config/secrets/redactor.ts'
 import type { Origins } from '../../core/active-requests.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'
-import type { Host, HostConnectOptions, HostEvent, LogSettings, TraceDesk } from '../../types/index.ts'
+import type {
+  Host,
+  HostConnectOptions,
+  HostEvent,
+  LogSettings,
+  TraceDesk,
+  TraceQuery,
+  TraceStatistics,
+} from '../../types/index.ts'
 import type { TraceTable } from '../store/trace-table.ts'
 import { Events } from './events.ts'
-import { exported } from './export.ts'
+import { exported, pairsOf, timelineOf, treeOf } from './export.ts'
 import { recordingOf } from './recording.ts'
 import { replayed, requestOf } from './replay.ts'
-import { statisticsOf } from './statistics.ts'
-import { createTap, kept, type Tap } from './tap.ts'
-import { createSpanIds, createTraceparents } from './traceparent.ts'
-import { pairsOf, timelineOf, treeOf } from './views.ts'
+import { createSpanIds, createTap, createTraceparents, kept, type Tap } from './tap.ts'
 
 /** The log as an inspector sees it, and what writes it. */
 export interface Trace extends TraceDesk {
@@ -136,4 +141,67 @@ export function createTrace(
     request: (id) => requestOf(events, id),
     replay: (request, options) => replayed(host, request, options),
   }
+}
+
+interface Group {
+  server: string | null
+  method: string
+  count: number
+  errors: number
+  bytes: number
+  times: number[]
+}
+
+/** How often what was asked for, and what models used. */
+function statisticsOf(events: Events, query: TraceQuery): TraceStatistics {
+  const groups = new Map<string, Group>()
+  const rows = events.rows(
+    query,
+    (where) => `SELECT t.server, t.method, t.reply, t.status, t.ms, t.bytes FROM trace t
+      WHERE t.kind = 'wire' AND t.method IS NOT NULL AND ${where}`,
+  )
+  for (const row of rows) {
+    const server = typeof row['server'] === 'string' ? row['server'] : null
+    const method = String(row['method'])
+    const key = JSON.stringify([server, method])
+    const group = groups.get(key) ?? { server, method, count: 0, errors: 0, bytes: 0, times: [] }
+    groups.set(key, group)
+    group.bytes += Number(row['bytes'])
+    if (row['reply'] === null) group.count += 1
+    if (row['status'] === 'error') group.errors += 1
+    if (typeof row['ms'] === 'number') group.times.push(row['ms'])
+  }
+  const methods = [...groups.values()]
+    .map(({ times, ...group }) => {
+      times.sort((a, b) => a - b)
+      return { ...group, p50Ms: quantile(times, 0.5), p95Ms: quantile(times, 0.95) }
+    })
+    .sort((a, b) => b.count - a.count || (a.method < b.method ? -1 : 1))
+  return { methods, models: modelsOf(events, query) }
+}
+
+function modelsOf(events: Events, query: TraceQuery): TraceStatistics['models'] {
+  const used = (which: string): string => `sum(coalesce(json_extract(a.detail, '$.usage.${which}'),
+    json_extract(e.detail, '$.usage.${which}'), 0))`
+  const rows = events.rows(
+    query,
+    (
+      where,
+    ) => `SELECT coalesce(json_extract(a.detail, '$.model'), json_extract(e.detail, '$.model')) AS model,
+        count(*) AS count, ${used('inputTokens')} AS input, ${used('outputTokens')} AS output
+      FROM trace t JOIN activity a ON a.id = t.activity LEFT JOIN activity_end e ON e.activity = a.id
+      WHERE t.kind IN ('model', 'sampling') AND ${where}
+      GROUP BY model HAVING model IS NOT NULL ORDER BY count DESC, model`,
+  )
+  return rows.map((row) => ({
+    model: String(row['model']),
+    count: Number(row['count']),
+    inputTokens: Number(row['input']),
+    outputTokens: Number(row['output']),
+  }))
+}
+
+/** Of values in rising order. */
+function quantile(sorted: readonly number[], share: number): number | null {
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? null
 }

@@ -1,7 +1,7 @@
 import { type CallToolResult, McpError } from '@jackfield/sdk'
 import type { CatalogTool, Host } from '../../types/index.ts'
 import { defaultCalls } from '../code/run.ts'
-import type { ModelTool } from '../tool-search/model-tool.ts'
+import type { ModelTool } from '../tool-search/meter.ts'
 
 const characters = 18_000
 

@@ -2,7 +2,7 @@ import type { CallToolResult } from '@jackfield/sdk'
 import { isRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type { CatalogTool, Host } from '../../types/index.ts'
-import type { ModelTool } from '../tool-search/model-tool.ts'
+import type { ModelTool } from '../tool-search/meter.ts'
 
 const bounds = { found: 25, inspected: 5, characters: 16_000, description: 160, servers: 60 }
 

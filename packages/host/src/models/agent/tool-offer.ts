@@ -1,6 +1,6 @@
 import { frozenCopy } from '../../shared/json.ts'
 import type { CatalogTool, Host, Model } from '../../types/index.ts'
-import { type ModelTool, modelTool } from '../tool-search/model-tool.ts'
+import { type ModelTool, modelTool } from '../tool-search/meter.ts'
 import { codeTools } from './code-tools.ts'
 import { searchTools } from './search-tools.ts'
 import type { OfferedTools } from './tool-calls.ts'

@@ -1,11 +1,11 @@
 import { McpError } from '@jackfield/sdk'
-import type { Recorder } from '../../log/store/recorder.ts'
+import type { Recorder } from '../../log/store/activity-log.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type { CatalogTool, Code, CodeOptions, CodeRun, Host } from '../../types/index.ts'
-import { declarations } from './declarations.ts'
 import { runProgram } from './run.ts'
+import { declarations } from './schema-type.ts'
 
-export interface CodeDeps {
+interface CodeDeps {
   tools: () => readonly CatalogTool[]
   call: Host['call']
   on: Host['on']

@@ -4,7 +4,6 @@ import { dirname, extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { withoutInheritedDescriptors } from '@jackfield/sdk/client/stdio'
 import { reasonOf } from '../../shared/text.ts'
-import type { FromProgram, Job, ToProgram } from './messages.ts'
 
 const file = fileURLToPath(new URL(`./program-process${extname(import.meta.url)}`, import.meta.url))
 const engineMegabytes = 256
@@ -64,3 +63,28 @@ export function startProgram(
     },
   }
 }
+
+/** What a program's process is to run. */
+export interface Job {
+  program: string
+  /** Servers with the tools they have, by their own names. */
+  servers: readonly (readonly [server: string, tools: readonly string[]])[]
+  memoryBytes: number
+  cpuMs: number
+  outputCharacters: number
+  calls: number
+}
+
+/** What the process tells. */
+export type FromProgram =
+  | { type: 'call'; id: number; server: string; tool: string; arguments: string }
+  | { type: 'log'; text: string }
+  | { type: 'show'; handle: number }
+  | { type: 'show'; text: string }
+  | { type: 'end'; outcome: 'ok' | 'error' | 'limit'; value?: string; error?: string }
+
+/** What the process is told: first its job, then answers to calls, as JSON text that the program reads. */
+export type ToProgram =
+  | { type: 'job'; job: Job }
+  /** `answer` is `{ result }` or `{ error, denied }`. */
+  | { type: 'answer'; id: number; answer: string }

@@ -1,5 +1,5 @@
 import { reasonOf } from '../../shared/text.ts'
-import type { FromProgram, ToProgram } from './messages.ts'
+import type { FromProgram, ToProgram } from './process.ts'
 import { runInSandbox } from './sandbox.ts'
 
 // Runs one program for the host that started this process, and ends with that host.

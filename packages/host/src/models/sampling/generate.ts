@@ -1,15 +1,22 @@
-import type { CreateMessageParams, CreateMessageResult } from '@jackfield/sdk'
-import type { Model, ModelReply, Redaction } from '../../types/index.ts'
+import type { CreateMessageParams, CreateMessageResult, SamplingMessage } from '@jackfield/sdk'
+import type { ActivityLog } from '../../log/store/activity-log.ts'
+import { isRecord } from '../../shared/json.ts'
+import { oneLine } from '../../shared/text.ts'
+import type {
+  Activity,
+  Cause,
+  ContextText,
+  Model,
+  ModelReply,
+  Redaction,
+  SamplingContext,
+} from '../../types/index.ts'
 import { keepWithin } from '../keep-within.ts'
-import type { Spending } from './budget.ts'
+import { costOf, factsOf, replyTokens, requestTokens, reserveFor, type Spending } from './budget.ts'
 import { replyFault } from './check.ts'
-import { contextMessage } from './context.ts'
-import type { Passage, SamplingDeps } from './deps.ts'
-import { costOf, replyTokens, requestTokens } from './estimate.ts'
+import { type Passage, type SamplingDeps, stepped } from './deps.ts'
 import type { Redactor } from './redact.ts'
-import type { Agreed } from './review-request.ts'
-import { stepped } from './step.ts'
-import { factsOf, reserveFor } from './weigh.ts'
+import type { Agreed } from './review.ts'
 
 /** A model's answer as the server would be told it, and what it used. */
 export interface Made {
@@ -94,4 +101,49 @@ function resultOf(reply: ModelReply): CreateMessageResult {
     model: reply.model,
     stopReason: reply.stopReason,
   }
+}
+
+const maxTexts = 20
+const maxCharacters = 4_000
+const lookedAt = 500
+
+/**
+ * What a server's `includeContext` would add: calls of the conversation that its request belongs to, with what they
+ * gave, of that server or of all. Undefined where it asks for none.
+ */
+export function contextFor(
+  { includeContext }: CreateMessageParams,
+  cause: Cause,
+  activity: Pick<ActivityLog, 'list'>,
+): SamplingContext | undefined {
+  if (includeContext !== 'thisServer' && includeContext !== 'allServers') return undefined
+  const { conversation, server } = cause
+  if (conversation === undefined) return { wanted: includeContext, texts: [] }
+  const only = includeContext === 'thisServer' ? { server } : {}
+  const texts = activity
+    .list({ kind: 'call', limit: lookedAt, ...only })
+    .filter(({ detail, outcome }) => detail['conversation'] === conversation && outcome === 'ok')
+    .flatMap(textOf)
+    .slice(-maxTexts)
+  return { wanted: includeContext, texts }
+}
+
+/** The texts as a message that stands before the others. */
+function contextMessage({ texts }: SamplingContext): SamplingMessage {
+  return { role: 'user', content: texts.map(({ text }) => ({ type: 'text', text })) }
+}
+
+function textOf({ server, detail }: Activity): ContextText[] {
+  const { tool, arguments: args, result } = detail
+  if (server === null || typeof tool !== 'string' || !isRecord(result)) return []
+  const blocks: unknown[] = Array.isArray(result['content']) ? result['content'] : []
+  const said = blocks
+    .flatMap((block) => (isRecord(block) && typeof block['text'] === 'string' ? [block['text']] : []))
+    .join('\n')
+  if (said === '') return []
+  const label = oneLine(`${tool} ${JSON.stringify(args ?? {})}`)
+  const whole = `${label} of ${server} gave:\n${said}`
+  const over = whole.length - maxCharacters
+  const text = over > 0 ? `${whole.slice(0, maxCharacters)}… [${over} more characters]` : whole
+  return [{ server, label, text }]
 }

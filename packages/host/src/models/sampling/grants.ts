@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { entryOf } from '../../config/sampling-section.ts'
 import type { SamplingTable } from '../../log/store/sampling-table.ts'
 import type { SamplingGrant, SamplingSettings, SamplingStage } from '../../types/index.ts'
-import { approvedByConfig } from './limits.ts'
 
 interface Kept {
   grant: SamplingGrant & { id: string }
@@ -9,7 +9,7 @@ interface Kept {
 }
 
 /** A grant that lets a request pass, in words for the log. */
-export interface Passing {
+interface Passing {
   by: 'config' | 'conversation' | 'always'
   id?: string
 }
@@ -85,4 +85,9 @@ export class SamplingGrants {
     else this.#table.removeGrant(id)
     return grant
   }
+}
+
+/** The looks that the config leaves out for a server. */
+function approvedByConfig(server: string, { servers }: SamplingSettings): readonly SamplingStage[] {
+  return entryOf(servers, server)?.approve ?? []
 }

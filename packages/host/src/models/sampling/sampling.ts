@@ -1,22 +1,26 @@
 import { type CreateMessageParams, type CreateMessageResult, ErrorCode, RpcError } from '@jackfield/sdk'
 import type { AskContext } from '@jackfield/sdk/client'
+import { limitsOf } from '../../config/sampling-section.ts'
 import { Nobody } from '../../core/inbox/asker.ts'
 import { frozenCopy } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
-import type { Cause, Model } from '../../types/index.ts'
-import { Budget, OverLimit, type Spending } from './budget.ts'
+import type { Activity, Cause, Model, SamplingDesk, SamplingUsage } from '../../types/index.ts'
+import {
+  Budget,
+  createWeigher,
+  factsOf,
+  OverLimit,
+  requestTokens,
+  reserveFor,
+  type Spending,
+  type Weigher,
+} from './budget.ts'
 import { chooseModel, chosenByPerson } from './choose.ts'
-import type { Passage, Sampling, SamplingDeps } from './deps.ts'
-import { createDesk } from './desk.ts'
-import { requestTokens } from './estimate.ts'
+import { type Passage, passesOffline, Refused, type Sampling, type SamplingDeps } from './deps.ts'
 import { generate } from './generate.ts'
 import { SamplingGrants } from './grants.ts'
-import { limitsOf, passesOffline } from './limits.ts'
 import { createRedactor } from './redact.ts'
-import { reviewRequest } from './review-request.ts'
-import { reviewResult } from './review-result.ts'
-import { Refused } from './step.ts'
-import { createWeigher, factsOf, reserveFor } from './weigh.ts'
+import { reviewRequest, reviewResult } from './review.ts'
 
 /** Conversations whose model is known; a program that never leaves one loses the oldest. */
 const maxConversations = 1_000
@@ -175,4 +179,53 @@ function settled(spending: Spending): void {
 
 function usesTools({ content }: CreateMessageParams['messages'][number]): boolean {
   return (Array.isArray(content) ? content : [content]).some((block) => block.type === 'tool_use')
+}
+
+const dayMs = 86_400_000
+
+/** What a face shows of sampling besides its questions. */
+function createDesk(
+  deps: SamplingDeps & { grants: SamplingGrants; weigh: Weigher },
+): Omit<SamplingDesk, 'setModel'> {
+  const { models, settings, table, grants, weigh, now, recorder } = deps
+  const choose: SamplingDesk['rank'] = (preferences) =>
+    chooseModel(models, preferences, { facts: settings.models ?? [] })
+
+  function usageOf(server: string): SamplingUsage {
+    const tally = table.tally(server, now())
+    return {
+      server,
+      limits: limitsOf(server, settings),
+      requests: tally.requests,
+      requestsToday: tally.requestsToday,
+      tokens: tally.tokens,
+      autoTokens: tally.autoTokens,
+      cost: tally.cost,
+      ...(tally.last !== undefined && { last: new Date(tally.last).toISOString() }),
+    }
+  }
+
+  return {
+    usage() {
+      const named = [
+        ...table.servers(now() - dayMs),
+        ...Object.keys(settings.servers ?? {}),
+        ...grants.list().map(({ server }) => server),
+      ]
+      return [...new Set(named)].sort().map(usageOf)
+    },
+    grants: () => grants.list(),
+    revoke(id) {
+      const grant = grants.remove(id)
+      if (grant === undefined) return false
+      const { server, stage } = grant
+      const what = stage === 'request' ? 'asks models' : 'is told by models'
+      const kind: Activity['kind'] = 'sampling'
+      const summary = `What ${server} ${what} is looked at again`
+      recorder.note({ kind, server, summary, detail: { ...grant } }, 'revoked')
+      return true
+    },
+    rank: choose,
+    preview: (params) => weigh(params, choose(params.modelPreferences ?? {}).model),
+  }
 }

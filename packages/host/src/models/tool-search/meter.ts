@@ -1,11 +1,9 @@
-import type { CatalogTool, ToolMeter, ToolWeight } from '../../types/index.ts'
-import { modelTool } from './model-tool.ts'
-import { estimateTokens } from './tokens.ts'
+import type { CatalogTool, ModelRequest, ToolMeter, ToolWeight } from '../../types/index.ts'
 
 const defaultContext = 128_000
 
 /** Past either, definitions are not given to a model in full. */
-export const meterLimits = { share: 0.1, tools: 40 } as const
+const meterLimits = { share: 0.1, tools: 40 } as const
 
 /** Weighs definitions; one that did not change is weighed once. */
 export function createMeter(): (tools: readonly CatalogTool[], contextTokens?: number) => ToolMeter {
@@ -68,4 +66,21 @@ function verdict(tools: number, share: number): Pick<ToolMeter, 'deferred' | 'wh
 
 function sum(weights: readonly { tokens: number }[]): number {
   return weights.reduce((total, { tokens }) => total + tokens, 0)
+}
+
+const bytesPerToken = 3.5
+
+/** About how many tokens a text is; no model's tokenizer is asked. */
+export function estimateTokens(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / bytesPerToken)
+}
+
+/** A tool as a request to a model carries it. */
+export type ModelTool = NonNullable<ModelRequest['tools']>[number]
+
+/** A tool of the catalog in the form that models are given. */
+export function modelTool({ name, tool }: CatalogTool): ModelTool {
+  const title = tool.title ?? tool.annotations?.title
+  const description = [title, tool.description].filter((part) => part !== undefined).join(': ')
+  return { name, inputSchema: tool.inputSchema, ...(description !== '' && { description }) }
 }

@@ -1,8 +1,8 @@
 import MiniSearch from 'minisearch'
 import { isRecord } from '../../shared/json.ts'
-import type { CatalogTool, ToolMatch, ToolSearch } from '../../types/index.ts'
-import { synonyms } from './synonyms.ts'
-import { wish, words } from './words.ts'
+import type { CatalogTool, Scale, ToolMatch, ToolSearch } from '../../types/index.ts'
+import { createMeter } from './meter.ts'
+import { synonyms, wish, words } from './words.ts'
 
 interface Entry {
   id: string
@@ -205,4 +205,17 @@ function parameterText(schema: unknown): string {
       return typeof description === 'string' ? `${name} ${description}` : name
     })
     .join('\n')
+}
+
+/** Search and meter over the tools there are at the time. */
+export function createScale(tools: () => readonly CatalogTool[]): Scale {
+  const index = new ToolIndex()
+  const meter = createMeter()
+  return {
+    meter: ({ contextTokens, isOn = () => true } = {}) => meter(tools().filter(isOn), contextTokens),
+    search(query, options) {
+      index.update(tools())
+      return index.search(query, options)
+    },
+  }
 }

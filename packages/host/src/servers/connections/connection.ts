@@ -1,19 +1,16 @@
 import { McpError } from '@jackfield/sdk'
 import type { Client } from '@jackfield/sdk/client'
 import type { Revocation } from '@jackfield/sdk/client/auth'
+import { noLists, type ServerLists } from '../../core/trust/definitions.ts'
 import { failureFrom, reasonOf } from '../../shared/text.ts'
 import type { ConnectionState, ServerConfig } from '../../types/index.ts'
-import { SignInNeeded } from '../login/sign-in-needed.ts'
-import { Breaker, backoff } from './backoff.ts'
-import { Board } from './board.ts'
-import { ListKeeper } from './keeper.ts'
-import { everyKind, noLists, type ServerLists } from './lists.ts'
-import { KeptLists, principalOf } from './manifest.ts'
-import { Opener } from './opener.ts'
-import type { ConnectionOptions } from './options.ts'
-import { pause } from './pause.ts'
-import { Sleep } from './sleep.ts'
+import { SignInNeeded } from '../login.ts'
+import { Breaker, backoff, pause } from './backoff.ts'
+import { everyKind, KeptLists, ListKeeper, principalOf } from './lists.ts'
+import { Sleep, Traffic, Vigil } from './liveness.ts'
+import { type ConnectionOptions, Opener } from './opener.ts'
 import {
+  Board,
   describe,
   givenUp,
   howToSignIn,
@@ -23,8 +20,6 @@ import {
   keepsLists,
   type Standing,
 } from './states.ts'
-import { Traffic } from './traffic.ts'
-import { Vigil } from './vigil.ts'
 
 const coolDownMs = 60_000
 const sleepAfterMs = 600_000

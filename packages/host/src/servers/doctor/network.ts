@@ -10,7 +10,7 @@ import { Fault, type Finding } from './chart.ts'
 const patienceMs = 8_000
 
 /** The parts of an address that the steps look at. */
-export interface Place {
+interface Place {
   url: URL
   host: string
   port: number
@@ -131,7 +131,7 @@ function tlsAdvice(code: string, proxy: EnvProxy | undefined): string {
 }
 
 /** How the address answers to a message of the protocol. */
-export interface Answer {
+interface Answer {
   status: number
   type: string
   /** Only the older transport answers here. */

@@ -4,7 +4,7 @@ import { libraries } from '../../shared/libraries.ts'
 import { oneLine } from '../../shared/text.ts'
 
 /** What a bundle may hold. */
-export interface ArchiveLimits {
+interface ArchiveLimits {
   /** Bytes of all files together. */
   readonly bytes: number
   readonly files: number
@@ -30,7 +30,7 @@ interface Entry {
   readonly encrypted: boolean
 }
 
-export const archiveLimits: ArchiveLimits = { bytes: 500_000_000, files: 50_000, ratio: 200 }
+const archiveLimits: ArchiveLimits = { bytes: 500_000_000, files: 50_000, ratio: 200 }
 
 const endSignature = 0x06054b50
 const entrySignature = 0x02014b50

@@ -2,12 +2,12 @@ import { createHmac, randomBytes } from 'node:crypto'
 import type { CredentialStore } from '@jackfield/sdk/client/auth'
 import type { ConfigEnvironment } from '../../config/variables.ts'
 import { serverIdentity } from '../../core/policy/identity.ts'
-import type { IdentityTable } from '../../log/store/identity-table.ts'
+import type { IdentityTable } from '../../log/store/server-tables.ts'
 import { fingerprint } from '../../shared/json.ts'
 import type { ServerConfig } from '../../types/index.ts'
-import { spelled } from './spelled.ts'
+import { spelled } from './placed.ts'
 
-export interface IdentitiesDeps {
+interface IdentitiesDeps {
   table: IdentityTable
   env: ConfigEnvironment
   home: string

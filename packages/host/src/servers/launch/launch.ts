@@ -1,32 +1,35 @@
 import { mkdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { redactedError } from '../../config/secrets/redacted-error.ts'
-import { createRedactor, type RedactedStream, type Redactor } from '../../config/secrets/redactor.ts'
-import { learnSecrets, learnVariables } from '../../config/secrets/resolve.ts'
-import { createSecrets } from '../../config/secrets/secrets.ts'
+import {
+  createRedactor,
+  type RedactedStream,
+  type Redactor,
+  redactedError,
+} from '../../config/secrets/redactor.ts'
+import { createSecrets, learnSecrets, learnVariables } from '../../config/secrets/secrets.ts'
 import { memorySecrets } from '../../config/secrets/store.ts'
 import type { Asker } from '../../core/inbox/asker.ts'
-import type { ActivityLog } from '../../log/store/activity-log.ts'
-import type { ConsentTable } from '../../log/store/consent-table.ts'
-import type { FormTable } from '../../log/store/form-table.ts'
-import type { IdentityTable } from '../../log/store/identity-table.ts'
-import type { Recorder } from '../../log/store/recorder.ts'
+import type { ActivityLog, Recorder } from '../../log/store/activity-log.ts'
+import type { FormTable } from '../../log/store/answer-tables.ts'
+import type { ConsentTable, IdentityTable } from '../../log/store/server-tables.ts'
+import { canonical } from '../../shared/json.ts'
 import type {
   ConsentDesk,
   HostEvent,
   HostOptions,
+  Reconfigured,
   SecretStore,
   Secrets,
   ServerConfig,
   StdioServerConfig,
 } from '../../types/index.ts'
+import type { ServerConnection } from '../connections/connection.ts'
 import { Consents } from './consents.ts'
 import { Identities } from './identities.ts'
 import { type MachineVariable, secretsIn, variablesFor, withMachineVariables } from './machine-variables.ts'
-import { placed, startedAs } from './placed.ts'
-import type { Surroundings } from './spelled.ts'
+import { placed, type Surroundings, startedAs } from './placed.ts'
 
-export interface LaunchDeps {
+interface LaunchDeps {
   options: Pick<
     HostOptions,
     'secrets' | 'credentials' | 'env' | 'home' | 'askInput' | 'startProjectServers' | 'redactFor'
@@ -247,4 +250,36 @@ export class Discretion {
   error(error: unknown): unknown {
     return redactedError(error, this.redactor)
   }
+}
+
+/** Makes the connections those of `wanted`: what did not change goes on as it is. */
+export async function reconfigure(
+  wanted: Readonly<Record<string, ServerConfig>>,
+  connections: Map<string, ServerConnection>,
+  make: (name: string, config: ServerConfig) => ServerConnection,
+  gone: (name: string) => void,
+): Promise<Reconfigured> {
+  const names = Object.keys(wanted)
+  const removed = [...connections.keys()].filter((name) => !names.includes(name))
+  const added = names.filter((name) => !connections.has(name))
+  const changed = names.filter((name) => {
+    const now = connections.get(name)?.config
+    return now !== undefined && canonical(now) !== canonical(wanted[name])
+  })
+  const closing = [...removed, ...changed].flatMap((name) => connections.get(name)?.close() ?? [])
+  for (const name of removed) {
+    connections.delete(name)
+    gone(name)
+  }
+  const begun: ServerConnection[] = []
+  for (const name of [...added, ...changed]) {
+    const config = wanted[name]
+    if (config === undefined) continue
+    const connection = make(name, config)
+    connections.set(name, connection)
+    begun.push(connection)
+  }
+  await Promise.all(closing)
+  await Promise.all(begun.map((connection) => connection.start()))
+  return { added, removed, changed }
 }

@@ -3,14 +3,19 @@ import { createReadStream } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { delimiter, dirname, isAbsolute, join, parse, resolve } from 'node:path'
 import { McpError } from '@jackfield/sdk'
-import { findProgram } from '../../shared/program-file.ts'
-import { isWithin } from '../../shared/within.ts'
-import type { StdioServerConfig, TrustFinding } from '../../types/index.ts'
-import { programName, runsPackage } from './package-runner.ts'
-import type { Surroundings } from './spelled.ts'
+import {
+  type ConfigEnvironment,
+  folderText,
+  fromEnvironment,
+  partsOf,
+  soundsSecret,
+} from '../../config/variables.ts'
+import { findProgram, isWithin } from '../../shared/files.ts'
+import type { ServerConfig, StdioServerConfig, TrustFinding } from '../../types/index.ts'
+import { programName, runsPackage } from './command-scan.ts'
 
 /** How a command is started on this machine: which file runs, where, and with which search path. */
-export interface Placed {
+interface Placed {
   /** The file that the command names; undefined where there is none. */
   file: string | undefined
   /** The file that `file` leads to, where it is a link. */
@@ -245,4 +250,49 @@ function moduleIn(args: readonly string[]): string | undefined {
   const word = at === -1 ? undefined : (/^-\w*?m(.+)$/.exec(args[at] ?? '')?.[1] ?? args[at + 1])
   const first = word?.split('.')[0]
   return first !== undefined && /^\w+$/.test(first) ? first : undefined
+}
+
+/** What variables of a configuration are taken from. */
+export interface Surroundings {
+  env: ConfigEnvironment
+  home: string
+}
+
+/**
+ * A text of a configuration with what its environment and folders say. Inputs, secrets, files, and variables that sound
+ * like secrets stand as they are written; `open` is called for each of them.
+ */
+export function spelled(
+  text: string,
+  { from }: ServerConfig,
+  { env, home }: Surroundings,
+  open?: () => void,
+): string {
+  if (from === undefined) return text
+  const workspace = from.workspace ?? dirname(from.file)
+  const read = partsOf(text)
+  if ('problem' in read) return text
+  return read.parts
+    .map((part) => {
+      switch (part.kind) {
+        case 'text':
+          return part.text
+        case 'input':
+        case 'secret':
+        case 'file':
+          open?.()
+          return part.written
+        case 'env': {
+          if (soundsSecret(part.name)) {
+            open?.()
+            return part.written
+          }
+          const found = fromEnvironment(part, env)
+          return found !== undefined && 'text' in found ? found.text : part.written
+        }
+        default:
+          return folderText(part.kind, { workspace, home })
+      }
+    })
+    .join('')
 }

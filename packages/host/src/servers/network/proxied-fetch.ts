@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import { connect } from 'node:tls'
 import { McpError } from '@jackfield/sdk'
 import { fetchWith } from '@jackfield/sdk/client/auth/node'
-import { type EnvProxy, shownProxy } from './env-proxy.ts'
+import { type EnvProxy, shownProxy } from './fetch.ts'
 import { hostOf, openTunnel, proxyCredentials, refusedBy, unreachable } from './tunnel.ts'
 
 const idleMs = 4_000
@@ -82,7 +82,7 @@ function isUnreachable(error: unknown): boolean {
 }
 
 /** An authority that is not known here is named with what to do; every other failure is passed on. */
-export function withCertificateHint(error: unknown, { host }: URL, proxy: EnvProxy | undefined): unknown {
+function withCertificateHint(error: unknown, { host }: URL, proxy: EnvProxy | undefined): unknown {
   const cause = error instanceof Error ? error.cause : undefined
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   if (!/SELF_SIGNED_CERT|UNABLE_TO_(?:VERIFY|GET_ISSUER)/.test(code)) return error

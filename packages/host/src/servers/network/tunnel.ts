@@ -2,12 +2,12 @@ import { request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import type { Socket } from 'node:net'
 import { McpError } from '@jackfield/sdk'
-import { type EnvProxy, shownProxy } from './env-proxy.ts'
+import { type EnvProxy, shownProxy } from './fetch.ts'
 
 const connectMs = 30_000
 
 /** A host and port that a proxy is asked to connect to. */
-export interface Destination {
+interface Destination {
   host: string
   port: number
 }

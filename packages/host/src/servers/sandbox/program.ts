@@ -1,7 +1,6 @@
 import { open, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
-import { findProgram } from '../../shared/program-file.ts'
-import { isWithin } from '../../shared/within.ts'
+import { findProgram, isWithin } from '../../shared/files.ts'
 
 const firstBytes = 200
 const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/nix/store']

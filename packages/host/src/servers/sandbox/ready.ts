@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { realpath } from 'node:fs/promises'
 import { release } from 'node:os'
 import { promisify } from 'node:util'
-import { findProgram } from '../../shared/program-file.ts'
+import { findProgram } from '../../shared/files.ts'
 
 /** Whether programs can be sandboxed on this machine, and if not, what to do about it. */
 export type SandboxReadiness =

@@ -1,18 +1,15 @@
-import { readFile } from 'node:fs/promises'
+import { readdirSync, readFileSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
 import { homedir, totalmem } from 'node:os'
-import { dirname, extname, isAbsolute, join, resolve } from 'node:path'
+import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { McpError } from '@jackfield/sdk'
 import type { StdioTransportOptions } from '@jackfield/sdk/client/stdio'
-import { findProgram } from '../../shared/program-file.ts'
+import { findProgram, isWithin } from '../../shared/files.ts'
 import { reasonOf } from '../../shared/text.ts'
-import { isWithin } from '../../shared/within.ts'
 import type { Sandbox, StdioServerConfig } from '../../types/index.ts'
-import { bwrapArguments } from './arguments.ts'
-import { asksToEnd } from './end.ts'
-import { type Fetching, fetchingOf, wayOutOf } from './fetching.ts'
-import { type ListedHost, readHosts } from './hosts.ts'
 import {
+  bwrapArguments,
   hiddenPaths,
   linkedNetworkFiles,
   type Mount,
@@ -21,7 +18,7 @@ import {
   withoutHidden,
 } from './mounts.ts'
 import { isWide, programFolders } from './program.ts'
-import type { WayOut } from './proxy.ts'
+import { type ListedHost, readHosts, type WayOut } from './proxy.ts'
 import { processLimit, sandboxReady } from './ready.ts'
 
 /** What to start in place of a server's own command, until it is `over`. */
@@ -33,7 +30,7 @@ export interface Boxed {
   advice(): Promise<string | undefined>
 }
 
-export interface SandboxSurroundings {
+interface SandboxSurroundings {
   /** Folders besides those of the configuration that may be read: roots the person agreed to. */
   roots?: readonly string[]
   /** Hears of what was refused on the way out. */
@@ -256,4 +253,100 @@ function wayOut(proxy: WayOut | undefined): Mount[] {
 
 function refusal(place: string, reason: string): string {
   return `Its sandbox did not let it reach ${place}: ${reason}`
+}
+
+/**
+ * Asks the programs in a sandbox to end: bubblewrap passes no signal on, and would take them with it. `own` is how many
+ * generations below bubblewrap are not the server's: the first process of the sandbox, and what joins it to its proxy.
+ */
+function asksToEnd(own: number): (bwrap: number) => void {
+  return (bwrap) => {
+    const children = childrenOf()
+    let generation: readonly number[] = [bwrap]
+    for (let depth = 0; generation.length > 0; depth++) {
+      if (depth > own) for (const pid of generation) terminate(pid)
+      generation = generation.flatMap((pid) => children.get(pid) ?? [])
+    }
+  }
+}
+
+/** The processes that each process of this machine started. */
+function childrenOf(): Map<number, number[]> {
+  const found = new Map<number, number[]>()
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const parent = parentOf(name)
+    if (parent === undefined) continue
+    const children = found.get(parent) ?? []
+    found.set(parent, children)
+    children.push(Number(name))
+  }
+  return found
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The name of the program stands in parentheses and may hold anything.
+    const [, parent] = stat
+      .slice(stat.lastIndexOf(')') + 1)
+      .trim()
+      .split(' ')
+    return Number(parent)
+  } catch {
+    return undefined
+  }
+}
+
+function terminate(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM')
+  } catch {
+    // It ended in the meantime.
+  }
+}
+
+/** A program that fetches what it runs from a package registry at every start. */
+interface Fetching {
+  program: string
+  /** Where the person's registry is written, under the home folder. */
+  settings: string
+  /** The variable that names a registry as well. */
+  variable: string
+}
+
+const npm = { settings: '.npmrc', variable: 'npm_config_registry' }
+const uv = { settings: '.config/uv/uv.toml', variable: 'UV_DEFAULT_INDEX' }
+const pip = { settings: '.config/pip/pip.conf', variable: 'PIP_INDEX_URL' }
+const ways: readonly [words: RegExp, way: Omit<Fetching, 'program'>][] = [
+  [/^(?:npx|pnpx|bunx)\b|^npm (?:exec|x)\b|^(?:pnpm|yarn) dlx\b|^bun x\b/, npm],
+  [/^uvx\b|^uv (?:tool run|run)\b/, uv],
+  [/^pipx run\b/, pip],
+]
+
+/** How a command fetches what it runs; undefined where it does not. */
+function fetchingOf(command: string, args: readonly string[]): Fetching | undefined {
+  const program = basename(command)
+  const words = [program, ...args.filter((arg) => !arg.startsWith('-')).slice(0, 2)].join(' ')
+  const way = ways.find(([pattern]) => pattern.test(words))?.[1]
+  return way && { program, ...way }
+}
+
+/** What a person does where a sandbox refused places, after the reason why the server did not start. */
+async function wayOutOf(
+  refused: readonly string[],
+  fetching: Fetching | undefined,
+  home: string,
+): Promise<string | undefined> {
+  if (refused.length === 0) return undefined
+  const listed = refused.map((place) => JSON.stringify(place.replace(/:(?:443|80)$/, ''))).join(', ')
+  const reach = `Its sandbox did not let it reach ${refused.join(', ')}; if that is meant, set "network": [${listed}] in its "sandbox".`
+  if (fetching === undefined) return reach
+  const { program, settings, variable } = fetching
+  const file = join(home, settings)
+  const own = await stat(file).catch(() => undefined)
+  const unread = own?.isFile()
+    ? ` ${file} is not read in the sandbox: name the registry in ${variable} under "env".`
+    : ''
+  return `${program} fetches what it runs at every start. ${reach}${unread}`
 }
