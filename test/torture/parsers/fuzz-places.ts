@@ -6,7 +6,7 @@ import {
   mayLeadTo,
   readHosts,
   readWanted,
-} from '../../../packages/host/src/servers/sandbox/proxy.ts'
+} from '../../../packages/host/src/servers/sandbox/hosts.ts'
 import { isHosts } from './fuzz-host.ts'
 import { mustHold, never, type Target } from './fuzz-target.ts'
 

@@ -6,7 +6,7 @@ import {
   mayLeadTo,
   readHosts,
   readWanted,
-} from '../../src/servers/sandbox/proxy.ts'
+} from '../../src/servers/sandbox/hosts.ts'
 
 /** Whether a program that writes `place` gets through. */
 function opens(list: string[], place: string): boolean {

@@ -22,7 +22,7 @@ import type {
   StdioServerConfig,
 } from '../../types/index.ts'
 import { everyKind, refreshLists } from '../connections/lists.ts'
-import type { Login } from '../login.ts'
+import type { Login } from '../login/login.ts'
 import { fetchIn, shownProxy } from '../network/fetch.ts'
 import { sandboxReady } from '../sandbox/ready.ts'
 import { type Boxed, sandboxed } from '../sandbox/sandbox.ts'

@@ -8,6 +8,7 @@ import type { StdioTransportOptions } from '@jackfield/sdk/client/stdio'
 import { findProgram, isWithin } from '../../shared/files.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type { Sandbox, StdioServerConfig } from '../../types/index.ts'
+import { type ListedHost, readHosts } from './hosts.ts'
 import {
   bwrapArguments,
   hiddenPaths,
@@ -18,7 +19,7 @@ import {
   withoutHidden,
 } from './mounts.ts'
 import { isWide, programFolders } from './program.ts'
-import { type ListedHost, readHosts, type WayOut } from './proxy.ts'
+import type { WayOut } from './proxy.ts'
 import { processLimit, sandboxReady } from './ready.ts'
 
 /** What to start in place of a server's own command, until it is `over`. */

@@ -1,0 +1,107 @@
+import { BlockList, isIP } from 'node:net'
+import { McpError } from '@jackfield/sdk'
+
+/** One host that may be reached. */
+export interface ListedHost {
+  /** As it was written, for messages. */
+  written: string
+  /** A name or address in its canonical form; of a wildcard, what stands after `*.` */
+  name: string
+  wildcard: boolean
+  /** Undefined for 80 and 443. */
+  port: number | 'any' | undefined
+}
+
+/** A host and port that a program wants to reach. */
+export interface Wanted {
+  host: string
+  port: number
+}
+
+const webPorts = [80, 443]
+const nowhere = new BlockList()
+const within = new BlockList()
+for (const [address, bits] of [
+  ['0.0.0.0', 8],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['224.0.0.0', 3],
+] as const)
+  nowhere.addSubnet(address, bits, 'ipv4')
+for (const [address, bits] of [
+  ['::', 127],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const)
+  nowhere.addSubnet(address, bits, 'ipv6')
+for (const [address, bits] of [
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const)
+  within.addSubnet(address, bits, 'ipv4')
+within.addSubnet('fc00::', 7, 'ipv6')
+within.addSubnet('64:ff9b::', 96, 'ipv6')
+
+/**
+ * Reads a list of hosts: `example.org` (ports 80 and 443), `*.example.org`, `example.org:8080`, `example.org:*`.
+ * @throws McpError 'INVALID' that names what cannot be read
+ */
+export function readHosts(written: readonly string[]): ListedHost[] {
+  return written.map((text) => {
+    const parts = /^(\*\.)?(\[[^\]]+\]|[^:[\]/@?#*\s]+)(?::(\d{1,5}|\*))?$/.exec(text.trim())
+    const [, star, bare, port] = parts ?? []
+    const url = bare === undefined ? null : URL.parse(`http://${bare}`)
+    const number = port === undefined || port === '*' ? undefined : Number(port)
+    if (url === null || bareName(url.hostname) === '' || number === 0 || (number ?? 1) > 65_535) {
+      throw new McpError(
+        'INVALID',
+        `The sandbox lists "${text}" under "network", which is no host. Write example.org, *.example.org, or example.org:8080`,
+      )
+    }
+    return {
+      written: text,
+      name: bareName(url.hostname),
+      wildcard: star !== undefined,
+      port: port === '*' ? 'any' : number,
+    }
+  })
+}
+
+/** Reads `host:port` as programs write it to a proxy; undefined where it is none. */
+export function readWanted(authority: string, defaultPort?: number): Wanted | undefined {
+  const url = URL.parse(`http://${authority}`)
+  if (url === null || url.host === '' || url.username !== '' || url.pathname !== '/' || url.search !== '') {
+    return undefined
+  }
+  const port = url.port === '' ? (/:80$/.test(authority) ? 80 : defaultPort) : Number(url.port)
+  return port === undefined || port === 0 ? undefined : { host: bareName(url.hostname), port }
+}
+
+/** The entry of the list that lets a host be reached. */
+export function listedAs({ host, port }: Wanted, list: readonly ListedHost[]): ListedHost | undefined {
+  return list.find((entry) => {
+    const named = entry.wildcard ? host.endsWith(`.${entry.name}`) : host === entry.name
+    const open =
+      entry.port === 'any' || (entry.port === undefined ? webPorts.includes(port) : entry.port === port)
+    return named && open
+  })
+}
+
+/**
+ * Whether an address that a listed name leads to may be reached. A name of somebody else must not lead into this
+ * machine, and whoever owns one name of many (`*.`) must not lead into this network.
+ */
+export function mayLeadTo(address: string, { name, wildcard }: ListedHost): boolean {
+  if (isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost')) return true
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+  return !nowhere.check(address, family) && !(wildcard && within.check(address, family))
+}
+
+function bareName(hostname: string): string {
+  return hostname
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+    .toLowerCase()
+}
