@@ -3,7 +3,7 @@ import { Origins } from './core/active-requests.ts'
 import { Broker } from './core/broker.ts'
 import { createPromptValues } from './core/forms/remembered.ts'
 import type { LiveInbox } from './core/inbox/inbox.ts'
-import { toolDefinition } from './core/policy/identity.ts'
+import { serverOrigin, toolDefinition } from './core/policy/identity.ts'
 import { type ServerDefinitions, saysReadOnly } from './core/policy/policy.ts'
 import { createPolicyRoom } from './core/policy/policy-service.ts'
 import { Parking } from './core/suspended-calls.ts'
@@ -39,6 +39,8 @@ import { reasonOf } from './shared/text.ts'
 import type { ConnectionState, Host, HostOptions, Reconfigured } from './types/index.ts'
 
 const closeWaitMs = 2_000
+/** Milliseconds between two looks whether another program wrote to the store. */
+const storeLookMs = 50
 
 /**
  * Makes a host. Nothing is started before `start`. Throws a StoreError where the store cannot be opened, and an
@@ -169,6 +171,7 @@ class LiveHost implements Host {
     this.conversations = createConversationDesk({
       store: this.#store,
       redact: (v) => this.#discretion.value(v),
+      added: (id, from, entries) => this.#events.emit({ type: 'conversation', id, from, entries }),
     })
     this.logins = new LoginRoom({
       store: options.credentials,
@@ -295,10 +298,19 @@ class LiveHost implements Host {
     return detach
   }
 
-  async start(): Promise<void> {
+  askAgain(): void {
+    this.trust.askAgain()
+  }
+
+  origin(server: string): string {
+    return serverOrigin(this.#catalog.server(server).config)
+  }
+
+  async start(names?: readonly string[]): Promise<void> {
     this.#running.refuseWhenClosed()
+    const servers = names?.map((name) => this.#catalog.server(name)) ?? [...this.#servers.values()]
     await this.#launch.learn()
-    await Promise.all([...this.#servers.values()].map((server) => server.start()))
+    await Promise.all(servers.map((server) => server.start()))
   }
 
   async reconnect(server: string): Promise<void> {
@@ -402,6 +414,17 @@ class LiveHost implements Host {
 
   on(listener: Parameters<Host['on']>[0]): () => void {
     return this.#events.on(listener)
+  }
+
+  onStored(listener: () => void): () => void {
+    let seen = this.#store.inbox.version()
+    const timer = setInterval(() => {
+      const version = this.#store.inbox.version()
+      if (version === seen) return
+      seen = version
+      listener()
+    }, storeLookMs)
+    return () => clearInterval(timer)
   }
 
   activity: Host['activity'] = (filter) => this.#store.activity.list(filter)
