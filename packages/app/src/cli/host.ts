@@ -1,7 +1,8 @@
 import type { HostClient } from '@jackfield/host/client'
 import type { HostChoice } from '../daemon/address.ts'
+import { differing } from '../daemon/environment.ts'
 import { errorOfFault } from '../daemon/faults.ts'
-import type { Io } from './io.ts'
+import { type Io, writeNote } from './io.ts'
 
 /** A host that a command uses, until it is disposed of. */
 export interface OpenHost extends AsyncDisposable {
@@ -25,6 +26,20 @@ export async function openHost(choice: HostChoice, name: string, io: Io): Promis
     const { attach } = await import('../daemon/attach.ts')
     const client = await attach(choice, name, io)
     await client.call('host.sync', {})
+    const { environment, pid } = await client.call('host.status', {})
+    const others = differing(io.env, environment)
+    if (others.length > 0) {
+      client.close()
+      const names =
+        others.length > 3
+          ? `${others.slice(0, 3).join(', ')} and ${others.length - 3} more`
+          : others.join(', ')
+      writeNote(
+        io,
+        `The host process ${pid} of this folder has other values of ${names}, so this command starts its servers itself. To use the new values: jackfield daemon stop`,
+      )
+      return openHost({ ...choice, daemon: false }, name, io)
+    }
     return {
       client,
       isShared: true,

@@ -5,7 +5,7 @@ import { type Channel, createHostClient, type HostClient, streamChannel } from '
 import { CliError, ExitCode } from '../cli/exit.ts'
 import type { Io } from '../cli/io.ts'
 import { type DaemonAddress, daemonAddress, type HostChoice, readRecord } from './address.ts'
-import { buildId } from './build-id.ts'
+import { buildId, programFile } from './build-id.ts'
 import { errorOfFault } from './faults.ts'
 
 /** Milliseconds within which a host process has to serve. */
@@ -96,9 +96,8 @@ function startDaemon(
   choice: HostChoice,
   io: Io,
 ): { failed(): boolean; release(): void } {
-  const [node = process.execPath, program = ''] = process.argv
   const log = openSync(address.log, 'a', 0o600)
-  const child = spawn(node, [...process.execArgv, program, 'daemon', 'serve', ...wordsOf(choice)], {
+  const child = spawn(process.execPath, [programFile, 'daemon', 'serve', ...wordsOf(choice)], {
     cwd: io.cwd,
     env: io.env,
     detached: true,

@@ -6,7 +6,20 @@ import { CliError, ExitCode } from '../cli/exit.ts'
 export function errorOfFault({ code, message, data }: Fault): Error {
   if (typeof code === 'number') return new RpcError(code, message, data)
   const details = typeof data === 'object' && data !== null ? { details: { ...data } } : {}
+  if (code === 'STORE') return new CliError(ExitCode.usage, storeFailure(message, isDamage(data)), { code })
   return isMcpCode(code) ? new McpError(code, message, details) : new CliError(ExitCode.usage, message)
+}
+
+/** What a person does about a store that cannot be used. */
+export function storeFailure(message: string, isDamaged: boolean): string {
+  const setAside = isDamaged
+    ? ' To keep it under another name and begin a new store: jackfield store set-aside.'
+    : ''
+  return `${message}${setAside} To run without a store, where a command offers it: --no-store.`
+}
+
+function isDamage(data: unknown): boolean {
+  return typeof data === 'object' && data !== null && 'fault' in data && data.fault === 'damaged'
 }
 
 const mcpCodes = [

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { type Model, machineVariables, offlineModel } from '@jackfield/host'
 import { HostService, type HostServiceOptions } from '@jackfield/host/service'
 import { followConfig } from '../cli/follow.ts'
@@ -10,6 +9,7 @@ import { storeFile } from '../cli/store.ts'
 import { readLayers } from '../cli/target.ts'
 import { version } from '../cli/version.ts'
 import type { HostChoice } from './address.ts'
+import { digests } from './environment.ts'
 
 /** A host for everything that the configuration names, until it is disposed of. */
 export interface MadeService extends AsyncDisposable {
@@ -40,7 +40,7 @@ export async function createService(
     version,
     ...options,
     findModel: (id) => modelNamed(io.env, id)[0],
-    environment: () => environmentOf(io.env, JSON.stringify(config.servers)),
+    environment: () => digests(io.env, namesIn(io.env, JSON.stringify(config.servers))),
     sync: async (host) => {
       const next = await readLayers(choice, io)
       if (JSON.stringify(next) === JSON.stringify(config)) return
@@ -62,23 +62,10 @@ export async function createService(
   }
 }
 
-/** Digests of the variables that servers and models of this host get, so that a client can tell whether its own are the same. */
-export function environmentOf(
-  env: NodeJS.ProcessEnv,
-  texts: string,
-  names: Iterable<string> = namesIn(env, texts),
-): Record<string, string> {
-  return Object.fromEntries([...names].map((name) => [name, digest(name, env[name])]))
-}
-
+/** Variables that servers and models of this host get. */
 function namesIn(env: NodeJS.ProcessEnv, texts: string): Set<string> {
   const named = Array.from(texts.matchAll(variableNames), ([, name = '']) => name)
   const passed = machineVariables(env).map(({ name }) => name)
   const own = Object.keys(env).filter((name) => ownVariables.test(name))
   return new Set([...named, ...passed, ...own, 'PATH', 'HOME'])
-}
-
-function digest(name: string, value: string | undefined): string {
-  if (value === undefined) return ''
-  return createHash('sha256').update(`${name}=${value}`).digest('base64url').slice(0, 22)
 }

@@ -102,6 +102,7 @@ export function begin(args: string[], options: RunOptions = {}): Running {
       TMPDIR,
       NODE_COMPILE_CACHE,
       XDG_DATA_HOME: storeOfFile(),
+      JACKFIELD_DAEMON: 'off',
       ...options.env,
     },
     stdio: 'pipe',

@@ -1,6 +1,6 @@
 import { asStoreError } from '../log/store/store-error.ts'
 import { ModelError } from '../models/model-error.ts'
-import { failureFrom, reasonOf } from '../shared/text.ts'
+import { failureFrom, oneLine, reasonOf } from '../shared/text.ts'
 import type { Fault } from './frames.ts'
 
 /** An error as a frame carries it: its code, message and data, and nothing of this program beside. */
@@ -13,6 +13,7 @@ export function faultOf(error: unknown): Fault {
     return { code: 'MODEL', message, data: { kind, model, passes } }
   }
   const store = asStoreError(error)
-  if (store !== undefined) return { code: 'STORE', message, data: { fault: store.fault } }
+  if (store !== undefined)
+    return { code: 'STORE', message: oneLine(store.message), data: { fault: store.fault } }
   return { code: 'INTERNAL', message }
 }

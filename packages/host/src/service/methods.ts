@@ -1,5 +1,6 @@
 import { McpError, type SamplingMessage } from '@jackfield/sdk'
 import * as z from 'zod'
+import { isRecord } from '../shared/json.ts'
 import type { HostAnswers, PolicyRule, QuestionKind, ReplayRequest } from '../types/index.ts'
 import type { MethodName, Methods } from './contract.ts'
 import type { HostService } from './service.ts'
@@ -38,14 +39,18 @@ const none = z.record(z.string(), z.never())
 const text = z.string().max(1_000_000)
 const name = z.string().min(1).max(4_096)
 const count = z.int().nonnegative()
-const record = z.record(z.string(), z.unknown())
-const strings = z.record(z.string(), z.string())
-/** A JSON object that the host checks itself. */
+/** A JSON object that the host checks itself. It is not copied, so that every member stays, whatever its name. */
 const object = <T extends object>(): z.ZodType<T> =>
   z.custom<T>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
     'must be an object',
   )
+
+const record = object<Record<string, unknown>>()
+const strings = z.custom<Record<string, string>>(
+  (value) => isRecord(value) && Object.values(value).every((member) => typeof member === 'string'),
+  'must be an object of texts',
+)
 
 const questionKinds = [
   'approval',

@@ -91,7 +91,12 @@ describe('a run', () => {
       request: { kind: 'call', tool: 's__echo', arguments: { text: 'hi' } },
     })
     const run = await other.call('runs.wait', { id })
-    expect(run).toMatchObject({ state: 'done', by: 'one', label: 's__echo', result: { denied: false } })
+    expect(run).toMatchObject({
+      state: 'done',
+      by: 'one',
+      label: 's__echo',
+      result: { call: { denied: false } },
+    })
     await until(() => seen.rows().some((row) => row.id === id && row.state === 'done'), 'the row')
     expect(JSON.stringify(seen.rows())).not.toContain('"result"')
   })
