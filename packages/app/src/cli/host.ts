@@ -61,8 +61,8 @@ export async function hostHere(
   name: string,
   close: () => PromiseLike<void> = () => service.close(),
 ): Promise<OpenHost & { readonly host: Host }> {
-  const { PeerServer } = await import('@jackfield/host/service')
-  const peers = new PeerServer(service)
+  const { createPeerServer } = await import('@jackfield/host/service')
+  const peers = await createPeerServer(service, { isTrusted: true })
   const client = createHostClient({
     name,
     errorOf: errorOfFault,

@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
-import { type Channel, PeerServer, streamChannel } from '@jackfield/host/service'
+import { type Channel, createPeerServer, streamChannel } from '@jackfield/host/service'
 import { CliError, ExitCode } from '../cli/exit.ts'
 import type { Io } from '../cli/io.ts'
 import { storeFile } from '../cli/store.ts'
@@ -41,7 +41,7 @@ export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCo
       },
     })
     const { service } = made
-    const peers = new PeerServer(service)
+    const peers = await createPeerServer(service)
     const idle = (options.idle ?? idleMs / 1_000) * 1_000
     let idleSince = performance.now()
     const check = (): void => {

@@ -12,6 +12,7 @@ export type ClientState =
   | { readonly state: 'connecting'; readonly reason: string }
   | { readonly state: 'closed'; readonly reason: string }
 
+/** How a client reaches its host, and who it is. */
 export interface ClientOptions {
   /** Opens a connection. Called again whenever one ended, with growing pauses, until the client is closed. */
   connect: () => Channel | Promise<Channel>

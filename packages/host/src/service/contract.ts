@@ -259,6 +259,7 @@ export interface Methods {
   'results.read': Call<{ id: string } & ResultPart, ResultText>
 }
 
+/** The name of a method. */
 export type MethodName = keyof Methods
 
 /** A configured server, as a row of the topic `servers`. */
@@ -453,6 +454,7 @@ export type ConversationRow =
   /** Key `attached`: resources that go along with the next message. */
   | { readonly kind: 'attached'; readonly copies: readonly AttachedCopy[] }
 
+/** Which conversation is opened, and how its turns run. */
 export interface OpenOptions {
   /** Continues a stored conversation: its id, or the beginning of it. Default: a new one. */
   id?: string

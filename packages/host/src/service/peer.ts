@@ -1,8 +1,7 @@
 import { McpError } from '@jackfield/sdk'
-import * as z from 'zod'
 import { faultOf } from './fault.ts'
 import type { Channel, ClientFrame, HostFrame } from './frames.ts'
-import { isMethod, methods, runMethod } from './methods.ts'
+import { type Checks, hasEffect, noChecks, runMethod } from './methods.ts'
 import type { HostService } from './service.ts'
 import type { Position, TopicUpdate } from './topic.ts'
 
@@ -20,20 +19,6 @@ const drainLookMs = 50
 const returnMs = 15_000
 const mostCalls = 1_000
 
-const callNumber = z.int().positive()
-const word = z.string().max(1_000)
-const clientFrame: z.ZodType<ClientFrame> = z.union([
-  z.object({ hello: z.object({ client: word.min(8), name: word, build: word }) }),
-  z.object({ call: callNumber, method: word, params: z.unknown() }),
-  z.object({ stop: callNumber }),
-  z.object({
-    subscribe: word,
-    have: z.object({ epoch: word, seq: z.int().nonnegative() }).exactOptional(),
-  }),
-  z.object({ unsubscribe: word }),
-  z.object({ bye: z.literal(true) }),
-])
-
 /** What lasts of a client over its connections. */
 interface ClientRecord {
   readonly id: string
@@ -45,15 +30,30 @@ interface ClientRecord {
   leaving: NodeJS.Timeout | undefined
 }
 
-/** Serves the methods and topics of a host to any number of clients. */
+/**
+ * Serves the methods and topics of a host to any number of clients. `isTrusted`: they are in this process, so what they
+ * send is not checked; default false.
+ */
+export async function createPeerServer(
+  service: HostService,
+  { isTrusted = false }: { isTrusted?: boolean } = {},
+): Promise<PeerServer> {
+  // The checks take time to load.
+  const checks = isTrusted ? noChecks : (await import('./params.ts')).checks
+  return new PeerServer(service, checks)
+}
+
+/** What serves the clients of a host; made by `createPeerServer`. */
 export class PeerServer {
   readonly #service: HostService
+  readonly #checks: Checks
   readonly #clients = new Map<string, ClientRecord>()
   readonly #peers = new Set<Peer>()
   readonly #listeners = new Set<() => void>()
 
-  constructor(service: HostService) {
+  constructor(service: HostService, checks: Checks) {
     this.#service = service
+    this.#checks = checks
     service.clients = () => [...this.#clients.values()].map(({ name }) => name)
   }
 
@@ -69,7 +69,7 @@ export class PeerServer {
 
   /** Serves one connection. `name`: what the client is called in place of what it says. */
   serve(channel: Channel, name?: string): void {
-    const peer: Peer = new Peer(this.#service, channel, {
+    const peer: Peer = new Peer(this.#service, this.#checks, channel, {
       hello: (hello) => this.#record(hello.client, name ?? hello.name, peer),
       closed: () => this.#closed(peer),
     })
@@ -132,15 +132,17 @@ class Peer {
   /** The client said that it does not come back. */
   isFinal = false
   readonly #service: HostService
+  readonly #checks: Checks
   readonly #channel: Channel
   readonly #events: PeerEvents
   readonly #topics = new Map<string, () => void>()
   readonly #stale = new Set<string>()
-  readonly #calls = new Map<number, { readonly stop: AbortController; readonly hasEffect: boolean }>()
+  readonly #calls = new Map<number, { readonly stop: AbortController; readonly isEffect: boolean }>()
   #draining: NodeJS.Timeout | undefined
 
-  constructor(service: HostService, channel: Channel, events: PeerEvents) {
+  constructor(service: HostService, checks: Checks, channel: Channel, events: PeerEvents) {
     this.#service = service
+    this.#checks = checks
     this.#channel = channel
     this.#events = events
     channel.listen(
@@ -158,13 +160,13 @@ class Peer {
     for (const unsubscribe of this.#topics.values()) unsubscribe()
     this.#topics.clear()
     // What has an effect goes on: the client may come back for its result.
-    for (const { stop, hasEffect } of this.#calls.values())
-      if (!hasEffect) stop.abort(new McpError('CANCELLED', 'The connection was closed'))
+    for (const { stop, isEffect } of this.#calls.values())
+      if (!isEffect) stop.abort(new McpError('CANCELLED', 'The connection was closed'))
     this.#events.closed()
   }
 
   #read(text: string): void {
-    const frame = frameOf(text)
+    const frame = frameOf(text, this.#checks)
     if (frame === undefined) this.close('a frame could not be read')
     else if ('hello' in frame) this.#hello(frame.hello)
     else if (this.record === undefined) this.close('the first frame must be hello')
@@ -198,20 +200,20 @@ class Peer {
       return
     }
     const stop = new AbortController()
-    const hasEffect = isMethod(method) && methods[method].hasEffect
-    this.#calls.set(call, { stop, hasEffect })
+    const isEffect = hasEffect(method)
+    this.#calls.set(call, { stop, isEffect })
     const { name, gone, ends } = record
-    const answer = runMethod(method, params, this.#service, {
+    const answer = runMethod(method, params, this.#checks, this.#service, {
       name,
       // What has an effect is done whether or not the connection lasts; only the client itself stops it.
-      signal: hasEffect ? AbortSignal.any([stop.signal, gone.signal]) : stop.signal,
+      signal: isEffect ? AbortSignal.any([stop.signal, gone.signal]) : stop.signal,
       gone: gone.signal,
       onGone: (end) => void ends.push(end),
     }).then(
       (result): HostFrame => ({ call, result: result ?? null }),
       (error: unknown): HostFrame => ({ call, fault: faultOf(error) }),
     )
-    if (hasEffect) {
+    if (isEffect) {
       record.results.set(call, answer)
       const [oldest] = record.results.keys()
       if (record.results.size > keptResults && oldest !== undefined) record.results.delete(oldest)
@@ -265,13 +267,11 @@ class Peer {
 }
 
 /** A frame of a client; undefined where it is none. */
-function frameOf(text: string): ClientFrame | undefined {
-  let value: unknown
+function frameOf(text: string, checks: Checks): ClientFrame | undefined {
   try {
-    value = JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return checks.isFrame(value) ? value : undefined
   } catch {
     return undefined
   }
-  const parsed = clientFrame.safeParse(value)
-  return parsed.success ? parsed.data : undefined
 }

@@ -36,6 +36,7 @@ const keptActivities = 200
 /** Questions whose activities are kept in mind. */
 const keptQuestions = 2_000
 
+/** What a host service is made of: the options of the host, and what its clients are told of the process. */
 export interface HostServiceOptions extends HostOptions {
   /** A model that is not among `models`, by its id. */
   findModel?: (id: string) => Model | undefined

@@ -11,12 +11,13 @@ import {
   changed,
   channelPair,
   createHostClient,
+  createPeerServer,
   difference,
   type HostClient,
   HostService,
   type HostServiceOptions,
   type InboxRow,
-  PeerServer,
+  type PeerServer,
   type RunRow,
   streamChannel,
   type View,
@@ -40,7 +41,7 @@ interface Rig {
 
 async function rig(options: Partial<HostServiceOptions> = {}): Promise<Rig> {
   const service = new HostService({ servers: {}, models: [], version: '1', rules: allow, ...options })
-  const peers = new PeerServer(service)
+  const peers = await createPeerServer(service)
   onTestFinished(async () => {
     peers.close('the test is over')
     await service.close()
