@@ -126,6 +126,11 @@ export function readableError(thrown: unknown): unknown {
   }
 }
 
+/** The message of a thrown value. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}
+
 const excerptChars = 120
 
 /** The beginning of a text on one line, without control characters, for logs. */

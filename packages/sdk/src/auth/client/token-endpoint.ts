@@ -6,7 +6,7 @@ import {
   processRevocationResponse,
   revocationRequest,
 } from 'oauth4webapi'
-import { excerpt, McpError } from '../../jsonrpc/error.ts'
+import { excerpt, McpError, messageOf } from '../../jsonrpc/error.ts'
 import { isObject, parseJson } from '../../jsonrpc/parse.ts'
 import type { DiscoveredIssuer } from './discovery.ts'
 import { clientAuth, type Identity } from './identity.ts'
@@ -187,7 +187,7 @@ export async function revokeTokens(
 }
 
 export function revocationFailed(issuer: string, error: unknown): Revocation {
-  return { outcome: 'failed', issuer, reason: error instanceof Error ? error.message : String(error) }
+  return { outcome: 'failed', issuer, reason: messageOf(error) }
 }
 
 async function revokeToken(

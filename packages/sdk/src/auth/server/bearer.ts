@@ -22,7 +22,7 @@ import {
 } from './claims.ts'
 import { type DpopOptions, ProofChecker, type ProofResult } from './dpop.ts'
 import { type PublishedMetadata, publishMetadata, requireScopes, requireUrl } from './metadata.ts'
-import { type ChallengeTerms, refused, type Scheme, unauthorized, unavailable } from './refusals.ts'
+import { type ChallengeTerms, refused, type Scheme, unavailable } from './refusals.ts'
 
 /** The credentials of a request. */
 export type Credentials =
@@ -144,7 +144,7 @@ class Resource {
     const credentials = credentialsOf(request)
     switch (credentials.type) {
       case 'none':
-        return unauthorized(this.#terms, await this.#proofs?.nonce())
+        return refused(401, this.#terms, { nonce: await this.#proofs?.nonce() })
       case 'malformed':
         return refused(400, this.#terms, {
           error: 'invalid_request',

@@ -124,7 +124,7 @@ function tooLarge(maxBytes: number): McpError {
   return new McpError('LIMIT', `The server's response exceeds ${maxBytes} bytes`)
 }
 
-/** The error of a failed HTTP response: the JSON-RPC error in its body, else an McpError. */
+/** The error of a failed response. Its code is loaded with the first one. */
 export async function failureOf(
   response: Response,
   signal: AbortSignal,
@@ -132,17 +132,6 @@ export async function failureOf(
 ): Promise<JsonRpcErrorObject | McpError> {
   const { readFailure } = await import('./http-failure.ts')
   return readFailure(response, signal, url)
-}
-
-/** The error for a successful HTTP response of the wrong content type. */
-export async function notAResponse(
-  response: Response,
-  method: string,
-  signal: AbortSignal,
-  url: URL,
-): Promise<McpError> {
-  const { readNotAResponse } = await import('./http-failure.ts')
-  return readNotAResponse(response, method, signal, url)
 }
 
 /** Milliseconds from the `Retry-After` header. */

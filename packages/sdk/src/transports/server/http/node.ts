@@ -312,16 +312,14 @@ export class NodeReply implements HttpReply {
 
   open(headers?: HeaderFields): Pipe {
     const response = this.#response
-    response.on('error', ignore)
+    // Errors of a stream are followed by `close`.
+    response.on('error', () => {})
     if (!response.headersSent && !response.destroyed) {
       response.writeHead(200, { ...streamHeaders, ...headers, ...this.extra })
     }
     return new NodePipe(response)
   }
 }
-
-/** Errors of a stream are followed by `close`. */
-function ignore(): void {}
 
 /** The body of an event stream, with backpressure. */
 class NodePipe implements Pipe {

@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../../jsonrpc/message.ts'
-import type { Backplane } from '../../../request/backplane.ts'
 import type { Caller } from '../../../request/exchange.ts'
-import type { Bounds } from '../options.ts'
+import type { StateOptions } from '../options.ts'
 import type { HeaderFields } from './http-adapter.ts'
 
 /** A request, as `authenticate` sees it. */
@@ -62,23 +61,7 @@ export interface Authenticate {
 /**
  * Options of `serveHttp`. All have safe defaults; `keys` is required for retries after a restart or on a second node.
  */
-export interface ServeHttpOptions {
-  /**
-   * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Use the same on every node.
-   * Default, also for an empty list: a random one, so that states of other nodes, or from before a restart, are rejected.
-   */
-  keys?: readonly (string | Uint8Array)[]
-  /**
-   * Storage for state shared between requests: used states, stored events, changes on other nodes. Default: memory of this
-   * process, so that a `requestState` of an earlier or another process is rejected even with the same `keys`.
-   */
-  backplane?: Backplane
-  /**
-   * Accepts a `requestState` of another process, or of this one before a restart, without a `backplane` that records whether it
-   * was used: it may then be used once in each process. Only for servers whose handlers may run twice, or pass the key of
-   * `ctx.step` on. Default false: it is rejected, and the client starts its request over.
-   */
-  acceptUnknownStates?: boolean
+export interface ServeHttpOptions extends StateOptions {
   /**
    * `'none'` serves clients of 2024-11-05 to 2025-11-25 without sessions: every POST is independent, on any instance, without
    * `initialize` and `Mcp-Session-Id`. GET and DELETE get 405. These clients do not get what requires a session: elicitation,
@@ -113,8 +96,6 @@ export interface ServeHttpOptions {
    * connection.
    */
   clientAddress?: (request: HttpCaller) => string | undefined
-  /** Overrides of the default limits. */
-  limits?: Partial<Bounds>
   /** Called with warnings for the operator. Default `console.warn`. */
   onWarning?: (message: string) => void
   /**

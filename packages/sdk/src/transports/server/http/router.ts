@@ -118,7 +118,9 @@ export class Router {
     } else if (this.#state.closing) {
       this.#closing(reply)
     } else if (request.method === 'OPTIONS') {
-      this.#options(request, reply)
+      const headers = this.#guard.preflight(request)
+      if (headers === undefined) this.#wrongMethod(reply, this.#methods)
+      else reply.send(204, '', headers)
     } else if (request.method !== 'POST' && request.method !== 'GET' && request.method !== 'DELETE') {
       this.#wrongMethod(reply, this.#methods)
     } else {
@@ -336,12 +338,6 @@ export class Router {
 
   #closing(reply: HttpReply): void {
     refuse(reply, 503, ErrorCode.InternalError, 'The server is shutting down')
-  }
-
-  #options(request: HttpRequest, reply: HttpReply): void {
-    const headers = this.#guard.preflight(request)
-    if (headers === undefined) this.#wrongMethod(reply, this.#methods)
-    else reply.send(204, '', headers)
   }
 
   #wrongMethod(reply: HttpReply, allowed: string): void {

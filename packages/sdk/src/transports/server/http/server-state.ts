@@ -1,5 +1,5 @@
 import { collectedBytes, nextTurn } from '../../../jsonrpc/bytes.ts'
-import { ErrorCode, McpError, RpcError } from '../../../jsonrpc/error.ts'
+import { ErrorCode, McpError, messageOf, RpcError } from '../../../jsonrpc/error.ts'
 import type { RequestId } from '../../../jsonrpc/message.ts'
 import { isObject, isRequestId } from '../../../jsonrpc/parse.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
@@ -114,7 +114,7 @@ export class HttpServerState implements CallQuota {
       acceptUnknown: options.acceptUnknownStates ?? false,
       onSealed: () => this.#warnOfStates(options, warn),
       onRefused: (reason) => warn(`A requestState was refused: ${reason}`),
-      onFailed: (error) => warn(`The backplane failed: ${error instanceof Error ? error.message : error}`),
+      onFailed: (error) => warn(`The backplane failed: ${messageOf(error)}`),
     })
     this.#replicator =
       options.backplane === undefined ? undefined : new ChangeReplicator(server, options.backplane)

@@ -70,7 +70,6 @@ export class HttpSession {
     return this.#connections.size > 0 || this.session.working
   }
 
-  /** Number of open event streams. */
   get connections(): number {
     return this.#connections.size
   }
@@ -102,12 +101,10 @@ export class HttpSession {
     return connection
   }
 
-  /** An open stream, by its id. */
   stream(id: string): ResumableStream | undefined {
     return this.#streams.get(id)
   }
 
-  /** An ended stream, for its stored events. */
   ended(id: string): ResumableStream {
     const stream = new ResumableStream(id, this.log, this.#bounds, this.#report)
     stream.end()
@@ -168,7 +165,11 @@ export class PostStream implements SlowAnswer, SessionOutlet {
   wait(): void {
     if (this.#over || this.#stream !== undefined) return
     this.#wait = unref(setTimeout(() => this.#open(), wholeAnswerMs))
-    this.#reply.onClose(() => this.#lost())
+    // Nothing was sent, so a client that disconnects has no event id to resume from.
+    this.#reply.onClose(() => {
+      clearTimeout(this.#wait)
+      this.#over = true
+    })
   }
 
   headers(): Readonly<Record<string, string>> {
@@ -234,12 +235,6 @@ export class PostStream implements SlowAnswer, SessionOutlet {
     this.#over = true
     this.#owner.posts.delete(this)
     if (this.#stream !== undefined) this.#owner.forget(this.#stream)
-  }
-
-  /** The client disconnected before anything was sent, so it has no event id to resume from. */
-  #lost(): void {
-    clearTimeout(this.#wait)
-    this.#over = true
   }
 }
 
@@ -320,16 +315,13 @@ export class Sessions {
     this.#sweep = unref(
       setTimeout(() => {
         this.#sweep = undefined
-        this.#endIdle()
+        const oldest = performance.now() - this.#bounds.sessionIdleMs
+        for (const session of this.#byId.values()) {
+          if (session.lastSeen <= oldest && !session.busy)
+            this.end(session, 'The session was idle for too long')
+        }
         if (this.#byId.size > 0) this.#schedule()
       }, after),
     )
-  }
-
-  #endIdle(): void {
-    const oldest = performance.now() - this.#bounds.sessionIdleMs
-    for (const session of this.#byId.values()) {
-      if (session.lastSeen <= oldest && !session.busy) this.end(session, 'The session was idle for too long')
-    }
   }
 }

@@ -8,7 +8,7 @@ import { DuplexConnection } from '../connection.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
 import type { Bounds } from '../options.ts'
 import { PrincipalQuota } from '../principal-quota.ts'
-import { encodeMessage, isDroppable } from '../served-request.ts'
+import { encodeBatch, encodeMessage, isDroppable } from '../served-request.ts'
 import { EventStream } from './event-stream.ts'
 import { type HttpReply, type HttpRequest, sendBusy, sendError, sessionIdIn } from './http-adapter.ts'
 import type { HttpServerState } from './server-state.ts'
@@ -100,8 +100,7 @@ export class SseSessions {
         quota: this.#state,
         sessionsOnly: true,
         transport: 'tcp',
-        sendBatch: (responses) =>
-          send(`[${responses.map((response) => encodeMessage(response, server)).join(',')}]`, false),
+        sendBatch: (responses) => send(encodeBatch(responses, server), false),
       },
     )
   }
