@@ -101,17 +101,13 @@ export class ClientConnection {
   onClosed(listener: () => void): () => void {
     if (!this.#open) listener()
     else this.#closeListeners.add(listener)
-    return () => {
-      this.#closeListeners.delete(listener)
-    }
+    return () => void this.#closeListeners.delete(listener)
   }
 
   /** Reports progress for a request that has its response, until the returned function is called. */
   trackProgress(id: RequestId, onProgress: (report: ProgressReport) => void): () => void {
     this.#progressListeners.set(id, onProgress)
-    return () => {
-      this.#progressListeners.delete(id)
-    }
+    return () => void this.#progressListeners.delete(id)
   }
 
   /** Sets the listener for a session that ended while no request was in flight. */
@@ -183,15 +179,14 @@ export class ClientConnection {
     let failed: unknown
     try {
       const { signal = outgoing.deadline.signal, pause = () => outgoing.deadline.pause(), headers } = outgoing
-      const options = { signal, pause }
-      const response = await this.transport.request(
-        message,
-        headers === undefined ? options : { ...options, headers },
-      )
+      const response = await this.transport.request(message, { signal, pause, ...(headers && { headers }) })
       return { id, result: resultOf(response) }
     } catch (error) {
-      failed =
-        this.#mayHaveRun(error) && !isRepeatable(outgoing) ? unknownOutcome(outgoing.method, error) : error
+      failed = error
+      if (this.#mayHaveRun(error) && !isRepeatable(outgoing)) {
+        const why = `${error.message}. ${outgoing.method} may have run: check before calling it again.`
+        failed = new McpError('OUTCOME_UNKNOWN', why, { cause: error, details: error.details })
+      }
       // The runtime's error does not name the member that JSON cannot represent.
       if (error instanceof TypeError)
         failed = (await import('../request/json-value.ts')).unsent(outgoing.method, params, error) ?? error
@@ -276,14 +271,6 @@ export class ClientConnection {
     const owner = request ?? (subscribed.length === 1 ? subscribed[0] : undefined)
     owner?.onLog?.(log)
   }
-}
-
-function unknownOutcome(method: string, lost: McpError): McpError {
-  return new McpError(
-    'OUTCOME_UNKNOWN',
-    `${lost.message}. ${method} may have run: check before calling it again.`,
-    { cause: lost, details: lost.details },
-  )
 }
 
 /** True for methods outside the protocol, as extensions may ask too. */

@@ -1,4 +1,4 @@
-import { ErrorCode, invalid, invalidParams, McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, invalid, invalidParams, McpError, messageOf, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { SamplingContent } from '../protocol/content.ts'
@@ -311,33 +311,25 @@ class PendingUrlElicitations {
 export class HandlerRegistry {
   readonly pendingElicitations: PendingUrlElicitations = new PendingUrlElicitations()
   readonly #options: ConnectOptions
-  #current: ClientHandlers
-  #session: ClientHandlers
+  /** Declared by the next request, and used for its input requests. */
+  current: ClientHandlers
+  /** Declared by `initialize`, for the whole session. */
+  session: ClientHandlers
 
   constructor(options: ConnectOptions) {
     this.#options = options
-    this.#current = new ClientHandlers(options, this.pendingElicitations)
-    this.#session = this.#current
-  }
-
-  /** Declared by the next request, and used for its input requests. */
-  get current(): ClientHandlers {
-    return this.#current
-  }
-
-  /** Declared by `initialize`, for the whole session. */
-  get session(): ClientHandlers {
-    return this.#session
+    this.current = new ClientHandlers(options, this.pendingElicitations)
+    this.session = this.current
   }
 
   /** The capabilities to declare; fixes them for a session. */
   declare(era: 'session' | 'stateless'): ClientCapabilities {
-    if (era === 'session') this.#session = this.#current
-    return this.#current.capabilities(era)
+    if (era === 'session') this.session = this.current
+    return this.current.capabilities(era)
   }
 
   replace(answers: AnswerOptions): void {
-    this.#current = this.withHandlers(answers)
+    this.current = this.withHandlers(answers)
   }
 
   /** Handlers with the same options otherwise. */
@@ -360,7 +352,7 @@ export function guardCallback<A extends unknown[]>(
     try {
       callback(...args)
     } catch (error) {
-      warn(`${name} threw: ${error instanceof Error ? error.message : String(error)}`)
+      warn(`${name} threw: ${messageOf(error)}`)
     }
   }
 }

@@ -1,9 +1,10 @@
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, McpError, messageOf, RpcError } from '../jsonrpc/error.ts'
 import type {
   JsonObject,
   JsonRpcErrorObject,
   JsonRpcNotification,
   JsonRpcRequest,
+  JsonRpcResponse,
   RequestId,
 } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
@@ -42,7 +43,7 @@ export class IncomingRequests {
     cause: Cause | undefined,
     version: ProtocolVersion,
   ): void {
-    if (method === 'ping') this.#reply(id, {})
+    if (method === 'ping') this.#respond({ jsonrpc: '2.0', id, result: {} })
     else if (this.#open.has(id)) {
       this.#refuse(id, ErrorCode.InvalidRequest, 'A request with this id is already in progress')
     } else if (this.#open.size >= limits.inFlight) {
@@ -87,14 +88,13 @@ export class IncomingRequests {
     this.#handlers.session
       .handle(method, params, { cause, signal: stop.signal }, version, this.#connection.spanOf(cause?.id))
       .then(
-        (result) => ({ result }),
+        (result) => ({ result: withRelatedTask(result, params) }),
         (error) => ({ error: this.#errorOf(error, method) }),
       )
       .then((answer) => {
         if (stop.signal.aborted) return
         done()
-        if ('result' in answer) this.#reply(id, withRelatedTask(answer.result, params))
-        else this.#refuse(id, answer.error.code, answer.error.message, answer.error.data)
+        this.#respond({ jsonrpc: '2.0', id, ...answer })
       })
   }
 
@@ -125,28 +125,19 @@ export class IncomingRequests {
 
   #errorOf(error: unknown, method: string): JsonRpcErrorObject {
     if (error instanceof RpcError) return error.toObject()
-    this.#connection.warn(
-      `The handler for ${method} failed: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    this.#connection.warn(`The handler for ${method} failed: ${messageOf(error)}`)
     return { code: ErrorCode.InternalError, message: 'The client failed to handle the request' }
   }
 
-  #reply(id: RequestId, result: JsonObject): void {
-    sendResponse({ jsonrpc: '2.0', id, result }, this.#connection).catch((error) =>
-      this.#warnUndelivered(error),
-    )
-  }
-
   #refuse(id: RequestId, code: number, message: string, data?: unknown): void {
-    const error = data === undefined ? { code, message } : { code, message, data }
-    sendResponse({ jsonrpc: '2.0', id, error }, this.#connection).catch((error) =>
-      this.#warnUndelivered(error),
-    )
+    this.#respond({ jsonrpc: '2.0', id, error: new RpcError(code, message, data).toObject() })
   }
 
-  #warnUndelivered(error: unknown): void {
-    if (this.#connection.isOpen)
+  #respond(response: JsonRpcResponse): void {
+    sendResponse(response, this.#connection).catch((error) => {
+      if (!this.#connection.isOpen) return
       this.#connection.warn(`A response to the server could not be delivered: ${error}`)
+    })
   }
 }
 

@@ -6,7 +6,7 @@ import { encodeHeaderValue } from '../protocol/headers.ts'
 import { type MethodRow, methodRow, methods } from '../protocol/methods.ts'
 import { supports } from '../protocol/revision.ts'
 import { wait } from '../transports/client/retry-backoff.ts'
-import { CallDeadline, linkedSignal, orAborted } from './call-deadline.ts'
+import { CallDeadline, linkedSignal, orAborted, withDeadline } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 import type { ClientExtension, ExtensionCall } from './extension.ts'
 import { type ClientHandlers, guardCallback, type HandlerRegistry } from './handlers.ts'
@@ -373,14 +373,8 @@ export class Requests {
         last = received.id
         return received.result
       },
-      apart: async (name, more) => {
-        const own = new CallDeadline({ label: name, idleMs: timeoutMs, totalMs: timeoutMs })
-        try {
-          return (await send(name, more, own)).result
-        } finally {
-          own.close()
-        }
-      },
+      apart: (name, more) =>
+        withDeadline(name, timeoutMs, undefined, async (own) => (await send(name, more, own)).result),
       answer: (inputRequests) => this.#respondAll(call, inputRequests, last, handlers.current),
       maxQuestions,
       touch: () => deadline.touch(),

@@ -1,3 +1,4 @@
+import { type Deferred, deferred } from '../jsonrpc/deferred.ts'
 import { McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
@@ -10,7 +11,7 @@ import type {
 import { MetaKey } from '../protocol/meta.ts'
 import { RetryBackoff, wait } from '../transports/client/retry-backoff.ts'
 import { allChanges, changeOf } from './cache.ts'
-import { CallDeadline } from './call-deadline.ts'
+import { CallDeadline, withDeadline } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 import type { EraClient } from './negotiate.ts'
 import { isGatewayFailure, retryAfterOf, sendWithRetry } from './retry.ts'
@@ -63,15 +64,11 @@ export class StatelessClient implements EraClient {
   }
 
   async ping(options: CallOptions): Promise<void> {
-    const { timeoutMs } = this.#options
-    const idleMs = options.timeoutMs ?? timeoutMs
-    const deadline = new CallDeadline({ label: 'ping', signal: options.signal, idleMs, totalMs: idleMs })
-    try {
-      const out = { method: 'server/discover', params: { _meta: this.envelope(options) }, deadline }
-      await sendWithRetry(out, this.#options.connection, (one) => this.send(one))
-    } finally {
-      deadline.close()
-    }
+    const { timeoutMs, connection } = this.#options
+    const out = { method: 'server/discover', params: { _meta: this.envelope(options) } }
+    await withDeadline('ping', options.timeoutMs ?? timeoutMs, options.signal, (deadline) =>
+      sendWithRetry({ ...out, deadline }, connection, (one) => this.send(one)),
+    )
   }
 
   async rootsChanged(): Promise<void> {}
@@ -84,11 +81,7 @@ export class StatelessClient implements EraClient {
       onChange(change)
     })
     const acknowledged = await subscription.open()
-    return {
-      acknowledged,
-      closed: subscription.closed,
-      close: () => subscription.close(),
-    }
+    return { acknowledged, closed: subscription.closed, close: () => subscription.close() }
   }
 }
 
@@ -110,12 +103,12 @@ export function envelope(
 
 /** A `subscriptions/listen` stream, reopened whenever it breaks. */
 class Subscription {
-  readonly closed: Promise<void>
+  readonly #closed: Deferred<void> = deferred()
   readonly #options: StatelessClientOptions
   readonly #params: JsonObject
   readonly #onChange: (change: ServerChange) => void
   readonly #stop = new AbortController()
-  #resolveClosed: () => void = () => {}
+  readonly #removeCloseListener: () => void
 
   constructor(
     options: StatelessClientOptions,
@@ -126,22 +119,22 @@ class Subscription {
     this.#options = options
     this.#params = { notifications: filter, _meta: meta }
     this.#onChange = onChange
-    const removeCloseListener = options.connection.onClosed(() => this.#stop.abort())
-    this.closed = new Promise((resolve) => {
-      this.#resolveClosed = () => {
-        removeCloseListener()
-        resolve()
-      }
-    })
+    this.#removeCloseListener = options.connection.onClosed(() => this.#stop.abort())
+  }
+
+  get closed(): Promise<void> {
+    return this.#closed.promise
   }
 
   /** Resolves with the acknowledged filter; the stream stays open. */
   open(): Promise<SubscriptionFilter> {
     return new Promise((resolve, reject) => {
-      this.#run(resolve).then(this.#resolveClosed, (error) => {
-        this.#resolveClosed()
-        reject(error)
-      })
+      this.#run(resolve)
+        .finally(() => {
+          this.#removeCloseListener()
+          this.#closed.resolve()
+        })
+        .catch(reject)
     })
   }
 
@@ -213,12 +206,8 @@ class Subscription {
       }
     }
     try {
-      await connection.request({
-        method: 'subscriptions/listen',
-        params: this.#params,
-        deadline,
-        onNotification,
-      })
+      const method = 'subscriptions/listen'
+      await connection.request({ method, params: this.#params, deadline, onNotification })
     } catch (error) {
       if (!isAcknowledged || !ended.signal.aborted) throw error
     } finally {
