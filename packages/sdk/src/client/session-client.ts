@@ -2,9 +2,10 @@ import { deferred } from '../jsonrpc/deferred.ts'
 import { invalid, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { LoggingLevel, SubscriptionFilter } from '../protocol/definitions.ts'
+import { changesIn, changingLists, listFlags } from '../request/changes.ts'
 import { RetryBackoff } from '../transports/client/retry-backoff.ts'
 import { SessionEnded } from '../transports/client/transport.ts'
-import { allChanges, matchesFilter } from './cache.ts'
+import { matchesFilter } from './cache.ts'
 import { withDeadline } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 import type { EraClient } from './negotiate.ts'
@@ -121,12 +122,13 @@ export class SessionClient implements EraClient {
   }
 
   async watch(filter: SubscriptionFilter, onChange: (change: ServerChange) => void): Promise<Watch> {
-    const { tools, prompts, resources } = this.#facts.capabilities
+    const { capabilities } = this.#facts
     const acknowledged: SubscriptionFilter = {}
-    if (filter.toolsListChanged && tools?.listChanged) acknowledged.toolsListChanged = true
-    if (filter.promptsListChanged && prompts?.listChanged) acknowledged.promptsListChanged = true
-    if (filter.resourcesListChanged && resources?.listChanged) acknowledged.resourcesListChanged = true
-    if (filter.resourceSubscriptions !== undefined && resources?.subscribe) {
+    for (const list of changingLists) {
+      const flag = listFlags[list]
+      if (filter[flag] && capabilities[list]?.listChanged) acknowledged[flag] = true
+    }
+    if (filter.resourceSubscriptions !== undefined && capabilities.resources?.subscribe) {
       acknowledged.resourceSubscriptions = await this.#subscribeAll([
         ...new Set(filter.resourceSubscriptions),
       ])
@@ -199,7 +201,7 @@ export class SessionClient implements EraClient {
 
   /** Publishes a change of everything watched: it may have been missed between the sessions. */
   #publishAllChanges(): void {
-    const missed = [...this.#watchers].flatMap(({ filter }) => allChanges(filter))
+    const missed = [...this.#watchers].flatMap(({ filter }) => changesIn(filter))
     const distinct = new Map(missed.map((change) => [JSON.stringify(change), change]))
     for (const change of distinct.values()) {
       this.#options.publish(change)

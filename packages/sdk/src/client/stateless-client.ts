@@ -9,8 +9,9 @@ import type {
   SubscriptionFilter,
 } from '../protocol/definitions.ts'
 import { MetaKey } from '../protocol/meta.ts'
+import { changesIn, changingLists, listFlags } from '../request/changes.ts'
 import { RetryBackoff, wait } from '../transports/client/retry-backoff.ts'
-import { allChanges, changeOf } from './cache.ts'
+import { changeOf } from './cache.ts'
 import { CallDeadline, withDeadline } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 import type { EraClient } from './negotiate.ts'
@@ -156,11 +157,11 @@ class Subscription {
           since = performance.now()
           acknowledged = filter
           if (last !== undefined) {
-            for (const change of allChanges(last)) this.#onChange(change)
+            for (const change of changesIn(last)) this.#onChange(change)
             return
           }
           // A change between the last response and the subscription was not notified.
-          for (const change of allChanges(filter)) this.#options.invalidate(change)
+          for (const change of changesIn(filter)) this.#options.invalidate(change)
           opened(filter)
         })
         return
@@ -224,9 +225,7 @@ function filterIn(value: unknown): SubscriptionFilter {
   if (!isObject(value)) return {}
   const { resourceSubscriptions: uris } = value
   const filter: SubscriptionFilter = {}
-  for (const kind of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const) {
-    if (value[kind] === true) filter[kind] = true
-  }
+  for (const list of changingLists) if (value[listFlags[list]] === true) filter[listFlags[list]] = true
   if (Array.isArray(uris)) filter.resourceSubscriptions = uris.filter((uri) => typeof uri === 'string')
   return filter
 }

@@ -1,10 +1,9 @@
-import { allChanges } from '../client/cache.ts'
 import type { Client, ServerChange } from '../client/types.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
 import { type HeaderPlan, headerPlan } from '../protocol/headers.ts'
-import type { ChangeSubscription } from '../request/changes.ts'
+import { type ChangeSubscription, changesIn } from '../request/changes.ts'
 import { RetryBackoff, wait } from '../transports/client/retry-backoff.ts'
 import { relayedError } from './questions.ts'
 
@@ -136,7 +135,7 @@ export class UpstreamSubscriptions {
   /** Rejects with an RpcError if resources cannot be subscribed to; failed subscriptions to lists are retried. */
   async subscribe(filter: SubscriptionFilter): Promise<ChangeSubscription> {
     const uris = [...new Set(filter.resourceSubscriptions ?? [])]
-    const wantsLists = allChanges({ ...filter, resourceSubscriptions: [] }).length > 0
+    const wantsLists = changesIn({ ...filter, resourceSubscriptions: [] }).length > 0
     const subscriptions = this.#subscribeUris(uris)
     if (wantsLists) subscriptions.add(this.#subscribeLists())
     let released = false
@@ -263,7 +262,7 @@ class UpstreamSubscription {
       try {
         const received = await this.#runOnce((filter) => {
           opened(filter)
-          if (mayHaveMissed) for (const change of allChanges(this.#filter)) this.#publish(change)
+          if (mayHaveMissed) for (const change of changesIn(this.#filter)) this.#publish(change)
         })
         wasOpened = true
         if (received) this.#backoff.reset()

@@ -15,6 +15,7 @@ import {
   type Peer,
 } from '../request/exchange.ts'
 import { canAsk, type InputKind } from '../request/input-support.ts'
+import { defined } from '../request/known-members.ts'
 import type { Context, ElicitContent, Elicited, ElicitForm, FormSchema, RequestTransport } from './context.ts'
 import { ToolError } from './definitions.ts'
 import { formOf } from './form.ts'
@@ -121,11 +122,7 @@ export class HandlerContext implements Context {
   get progress(): Context['progress'] {
     return (progress, total, message) => {
       if (this.#replaying) return
-      this.#progressAndLogs()?.progress({
-        progress,
-        ...(total === undefined ? {} : { total }),
-        ...(message === undefined ? {} : { message }),
-      })
+      this.#progressAndLogs()?.progress({ progress, ...defined({ total, message }) })
     }
   }
 
@@ -198,7 +195,10 @@ export class ProgressAndLogs {
       return
     }
     this.#delayed = report
-    this.#timer ??= setTimeout(() => this.#release(), 1000 / perSecond)
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      if (this.#delayed !== undefined && !this.#closed) this.#send(this.#delayed)
+    }, 1000 / perSecond)
   }
 
   log(level: LoggingLevel, data: unknown, logger: string | undefined): void {
@@ -222,11 +222,6 @@ export class ProgressAndLogs {
       this.#exchange.notify({ method: 'notifications/message', params: { level, data } })
     }
     this.#closed = true
-  }
-
-  #release(): void {
-    this.#timer = undefined
-    if (this.#delayed !== undefined && !this.#closed) this.#send(this.#delayed)
   }
 
   #send(report: Progress): void {
@@ -324,7 +319,9 @@ export async function runToOutcome<T>(
     let carried = handlerRun?.carried ?? nothingCarried
     for (let count = 1; ; count++) {
       // A handler that waits for the signal's `abort` event would wait forever.
-      if (exchange.signal.aborted) throw notRun()
+      if (exchange.signal.aborted) {
+        throw new RpcError(ErrorCode.InternalError, 'The request was cancelled before its handler ran')
+      }
       const lazy = new HandlerRunOnDemand(exchange, handlerRun, carried)
       const returned = run(lazy)
       // A handler that is not asynchronous, and did not ask, has nothing to race.
@@ -345,10 +342,6 @@ export async function runToOutcome<T>(
   } catch (error) {
     throw readableError(error)
   }
-}
-
-function notRun(): RpcError {
-  return new RpcError(ErrorCode.InternalError, 'The request was cancelled before its handler ran')
 }
 
 /** The handler run ended before its handler returned. */

@@ -20,7 +20,7 @@ interface Served {
 }
 
 /** Serves a request for a prompt. */
-export async function getPrompt(prompt: Served, exchange: Exchange): Promise<Outcome> {
+async function getPrompt(prompt: Served, exchange: Exchange): Promise<Outcome> {
   const value = await argumentsFor(prompt, exchange.params['arguments'] ?? {})
   try {
     return await runHandler(

@@ -4,6 +4,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { ResourceContents } from '../protocol/content.ts'
 import type { CacheHints } from '../protocol/definitions.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
+import { defined } from '../request/known-members.ts'
 import { completersOf } from './completion.ts'
 import {
   faultOfContents,
@@ -143,14 +144,7 @@ export function resourceEntry(name: string, value: ResourceValue): ResourceEntry
     name,
     scopes,
     serve: (exchange) => serveRead(exchange, uri, source),
-    listed: {
-      uri,
-      name,
-      ...listedMetadata(what, value),
-      ...(mimeType === undefined ? {} : { mimeType }),
-      ...(annotations === undefined ? {} : { annotations }),
-      ...(size === undefined ? {} : { size }),
-    },
+    listed: { uri, name, ...listedMetadata(what, value), ...defined({ mimeType, annotations, size }) },
   }
 }
 
@@ -192,12 +186,6 @@ export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
     },
     members: list === undefined ? undefined : (ctx) => list.call(value, ctx),
     completers: completersOf(what, value.complete, template.names),
-    listed: {
-      uriTemplate,
-      name,
-      ...listedMetadata(what, value),
-      ...(mimeType === undefined ? {} : { mimeType }),
-      ...(annotations === undefined ? {} : { annotations }),
-    },
+    listed: { uriTemplate, name, ...listedMetadata(what, value), ...defined({ mimeType, annotations }) },
   }
 }

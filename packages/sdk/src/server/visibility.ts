@@ -117,13 +117,8 @@ export function visible<Row>(
 /** The error for a caller without the required scopes; undefined if they have all. */
 export function missingScopesError(needed: readonly string[], caller: Caller): RpcError | undefined {
   if (allows(caller, needed)) return undefined
-  return new RpcError(
-    ErrorCode.InvalidRequest,
-    `Forbidden: this request needs the scopes ${needed.join(' ')}`,
-    {
-      scopes: needed,
-    },
-  )
+  const why = `Forbidden: this request needs the scopes ${needed.join(' ')}`
+  return new RpcError(ErrorCode.InvalidRequest, why, { scopes: needed })
 }
 
 function scopesOfReference(registry: Registry, ref: unknown): readonly string[] {

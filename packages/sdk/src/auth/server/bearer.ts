@@ -294,12 +294,13 @@ function metadataOf(
     resource,
     authorization_servers: authorizationServers,
     bearer_methods_supported: ['header'],
-    ...(supported === undefined ? {} : { scopes_supported: supported }),
-    ...(name === undefined ? {} : { resource_name: name }),
-    ...(documentation === undefined ? {} : { resource_documentation: documentation }),
-    ...(policy === undefined ? {} : { resource_policy_uri: policy }),
-    ...(terms === undefined ? {} : { resource_tos_uri: terms }),
-    ...(algorithms === undefined ? {} : { dpop_signing_alg_values_supported: algorithms }),
-    ...(isBindingRequired ? { dpop_bound_access_tokens_required: true } : {}),
+    // Members that are undefined are left out of the JSON.
+    scopes_supported: supported,
+    resource_name: name,
+    resource_documentation: documentation,
+    resource_policy_uri: policy,
+    resource_tos_uri: terms,
+    dpop_signing_alg_values_supported: algorithms,
+    dpop_bound_access_tokens_required: isBindingRequired || undefined,
   }
 }

@@ -6,6 +6,7 @@ import { revisions } from '../../protocol/revisions.ts'
 import type { InputRequests, Question } from '../../protocol/server-requests.ts'
 import type { Exchange, Peer } from '../../request/exchange.ts'
 import { answerTo } from '../../request/input-responses.ts'
+import { defined } from '../../request/known-members.ts'
 import { emptyJournal, type Journal } from '../../request/live-run.ts'
 import type { TaskRow } from './store.ts'
 
@@ -123,8 +124,7 @@ function storedPeer({ principal, scopes, clientId, claims, revision, capabilitie
     claims,
     capabilities,
     version: revision.version,
-    ...(clientId === undefined ? {} : { clientId }),
-    ...(info === undefined ? {} : { info }),
+    ...defined({ clientId, info }),
   }
 }
 
@@ -203,17 +203,8 @@ export function withAnswers(record: TaskRecord, responses: JsonObject): TaskReco
 
 export function toRow(record: TaskRecord): TaskRow {
   const { id, version, owner, createdAt, expiresAt, running, holder, heldUntil, ...body } = record
-  return {
-    id,
-    version,
-    owner,
-    createdAt,
-    expiresAt,
-    running,
-    holder,
-    heldUntil,
-    body: JSON.stringify(body),
-  }
+  const columns = { id, version, owner, createdAt, expiresAt, running, holder, heldUntil }
+  return { ...columns, body: JSON.stringify(body) }
 }
 
 /** @throws TypeError for a row with an unknown format */

@@ -24,7 +24,6 @@ import {
   isModern,
   loggingLevels,
 } from '../../protocol/meta.ts'
-import type { ServerNotification } from '../../protocol/methods.ts'
 import { latestLegacy } from '../../protocol/revision.ts'
 import { revisionOf, revisions } from '../../protocol/revisions.ts'
 import { type Change, changesFor, type Subscriber } from '../../request/changes.ts'
@@ -38,6 +37,7 @@ import type {
 } from '../../request/exchange.ts'
 import { type LiveRequest, liveInput } from '../../request/live-run.ts'
 import type { Server } from '../../server/server.ts'
+import { notificationOf } from '../../server/subscriptions.ts'
 import { missingScopesError } from '../../server/visibility.ts'
 import { fullError, type MemoryAccount } from './memory-budget.ts'
 import { type Bounds, report } from './options.ts'
@@ -481,26 +481,6 @@ const everyList: SubscriptionFilter = {
   toolsListChanged: true,
   promptsListChanged: true,
   resourcesListChanged: true,
-}
-
-function notificationOf(change: Change): ServerNotification | undefined {
-  switch (change.type) {
-    case 'resource':
-      return { method: 'notifications/resources/updated', params: { uri: change.uri } }
-    case 'elicitation':
-      return { method: 'notifications/elicitation/complete', params: { elicitationId: change.id } }
-    case 'log': {
-      const { level, data, logger } = change
-      return {
-        method: 'notifications/message',
-        params: { level, data, ...(logger === undefined ? {} : { logger }) },
-      }
-    }
-    case 'anything':
-      return undefined
-    default:
-      return { method: `notifications/${change.type}/list_changed`, params: {} }
-  }
 }
 
 function result({ id }: JsonRpcRequest, value: JsonObject): JsonRpcResponse {
