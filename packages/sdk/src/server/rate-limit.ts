@@ -1,4 +1,5 @@
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { dropOldest } from '../jsonrpc/rotating-map.ts'
 import type { Peer } from '../request/exchange.ts'
 import type { Middleware } from './server.ts'
 
@@ -38,10 +39,7 @@ export function rateLimit(options: RateLimit): Middleware {
     // Reinserted at the end, so that the least recent caller is evicted first.
     dueAt.delete(caller)
     dueAt.set(caller, early > 0 ? due : due + msEach)
-    for (const silent of dueAt.keys()) {
-      if (dueAt.size <= maxCallers) break
-      dueAt.delete(silent)
-    }
+    dropOldest(dueAt, maxCallers)
     return early
   }
 

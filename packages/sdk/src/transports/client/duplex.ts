@@ -9,6 +9,7 @@ import type {
   RequestId,
 } from '../../jsonrpc/message.ts'
 import { PendingRequests } from '../../jsonrpc/pending-requests.ts'
+import { dropOldest } from '../../jsonrpc/rotating-map.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 import { limits } from '../../request/limits.ts'
 import { notUtf8Warning, parseMessages, tooMuchInvalidInput, WarningLimiter } from './parse-messages.ts'
@@ -148,10 +149,7 @@ export class DuplexTransport implements ClientTransport {
   #cancel(message: JsonRpcRequest, reason: unknown): void {
     this.#pending.delete(message.id)
     this.#cancelled.add(message.id)
-    for (const oldest of this.#cancelled) {
-      if (this.#cancelled.size <= maxCancelledIds) break
-      this.#cancelled.delete(oldest)
-    }
+    dropOldest(this.#cancelled, maxCancelledIds)
     if (message.method === 'initialize') return
     this.#send(cancelledNotification(message, reason)).catch(() => {})
   }
