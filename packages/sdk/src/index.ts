@@ -1,5 +1,4 @@
 export { ErrorCode, McpError, type McpErrorCode, RpcError } from './jsonrpc/error.ts'
-export { readJson } from './jsonrpc/exact-json.ts'
 export type {
   JsonObject,
   JsonRpcErrorObject,
@@ -55,14 +54,6 @@ export type {
   Tool,
   ToolAnnotations,
 } from './protocol/definitions.ts'
-export {
-  checkElicitContent,
-  checkElicitSchema,
-  checkElicitValue,
-  checkSampling,
-  choicesOf,
-  fillDefaults,
-} from './protocol/elicitation.ts'
 export { loggingLevels, MetaKey, type ProgressToken } from './protocol/meta.ts'
 export { type ProtocolVersion, protocolVersions } from './protocol/methods.ts'
 export type {
@@ -144,5 +135,5 @@ export type {
   TemplateValue,
   ToolValue,
 } from './server/server.ts'
-export { parseTemplate, type TemplateVariables, type UriTemplate } from './server/uri-template.ts'
+export type { TemplateVariables } from './server/uri-template.ts'
 export { type Visible, visibility } from './server/visibility.ts'

@@ -1,4 +1,5 @@
-import { McpError, readJson } from '@jackfield/sdk'
+import { McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { inWords, isRecord, type JsonRecord } from '../json.ts'
 import { oneLine } from '../text.ts'
 import type { NeededValue } from '../types/index.ts'

@@ -1,4 +1,5 @@
-import { type CallToolResult, type ContentBlock, readJson } from '@jackfield/sdk'
+import type { CallToolResult, ContentBlock } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import type { JsonRecord } from '../json.ts'
 
 /** Content that programs got, which they hold by its number. */

@@ -1,4 +1,5 @@
-import { type ContentBlock, McpError, readJson } from '@jackfield/sdk'
+import { type ContentBlock, McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { forModel } from '../audience.ts'
 import { isRecord } from '../json.ts'
 import { reasonOf } from '../text.ts'

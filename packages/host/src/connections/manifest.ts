@@ -1,4 +1,4 @@
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { fingerprint, isRecord } from '../json.ts'
 import type { ManifestTable } from '../store/index.ts'
 import type { ServerConfig } from '../types/index.ts'

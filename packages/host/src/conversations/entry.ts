@@ -1,4 +1,5 @@
-import { readJson, type SamplingMessage } from '@jackfield/sdk'
+import type { SamplingMessage } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { inWords, isRecord, type JsonRecord } from '../json.ts'
 import type { ConversationEntry } from '../types/index.ts'
 

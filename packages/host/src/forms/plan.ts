@@ -1,10 +1,5 @@
-import {
-  checkElicitSchema,
-  checkElicitValue,
-  choicesOf,
-  type ElicitField,
-  type ElicitSchema,
-} from '@jackfield/sdk'
+import type { ElicitField, ElicitSchema } from '@jackfield/sdk'
+import { checkElicitSchema, checkElicitValue, choicesOf } from '@jackfield/sdk/internal'
 import type { FieldKind, FormChoice, FormField, FormPlan } from '../types/index.ts'
 import { secretAskedBy } from './secrets.ts'
 

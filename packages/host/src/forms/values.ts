@@ -1,10 +1,5 @@
-import {
-  checkElicitContent,
-  checkElicitValue,
-  type ElicitSchema,
-  type ElicitValue,
-  fillDefaults,
-} from '@jackfield/sdk'
+import type { ElicitSchema, ElicitValue } from '@jackfield/sdk'
+import { checkElicitContent, checkElicitValue, fillDefaults } from '@jackfield/sdk/internal'
 import type { FormField } from '../types/index.ts'
 
 /** Values by field; a field that is left out is not there. */

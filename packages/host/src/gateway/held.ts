@@ -1,6 +1,6 @@
 import type { Context, Exchange, Question } from '@jackfield/sdk'
 import type { ProgressReport } from '@jackfield/sdk/client'
-import { askLive, SuspendedCall } from '@jackfield/sdk/compose'
+import { askLive, SuspendedCall } from '@jackfield/sdk/internal'
 import type { JsonRecord } from '../json.ts'
 
 /** By how much progress increases where only its message is new. */

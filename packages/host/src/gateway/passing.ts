@@ -1,5 +1,5 @@
 import { ErrorCode, type InputRequired, inputRequired, RpcError } from '@jackfield/sdk'
-import { SuspendedCalls } from '@jackfield/sdk/compose'
+import { SuspendedCalls } from '@jackfield/sdk/internal'
 import { isRecord } from '../json.ts'
 import { ClientCall, type Request, type Subject } from './held.ts'
 

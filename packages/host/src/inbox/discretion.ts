@@ -1,4 +1,4 @@
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { withoutSecretFields } from '../forms/index.ts'
 import {
   type Addressee,

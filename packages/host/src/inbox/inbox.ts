@@ -1,4 +1,5 @@
-import { McpError, readJson } from '@jackfield/sdk'
+import { McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { canonical } from '../json.ts'
 import { type Redactor, redactedError } from '../secrets/index.ts'
 import {

@@ -1,4 +1,5 @@
-import { McpError, parseTemplate } from '@jackfield/sdk'
+import { McpError } from '@jackfield/sdk'
+import { parseTemplate } from '@jackfield/sdk/internal'
 import type { TemplateField } from '../types/index.ts'
 
 /** The variables of a template in their order. */

@@ -1,4 +1,5 @@
-import { type ResourceContents, readJson } from '@jackfield/sdk'
+import type { ResourceContents } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { bytesOf } from '../models/media.ts'
 import type { ContentPreview } from '../types/index.ts'
 import { jsonTree } from './json-tree.ts'

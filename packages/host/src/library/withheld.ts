@@ -1,4 +1,4 @@
-import { parseTemplate, type UriTemplate } from '@jackfield/sdk'
+import { parseTemplate, type UriTemplate } from '@jackfield/sdk/internal'
 import { isForPersonOnly } from '../audience.ts'
 import type { LibraryEntry } from '../types/index.ts'
 import type { Listing } from './listing.ts'

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { McpError, readJson } from '@jackfield/sdk'
+import { McpError } from '@jackfield/sdk'
 import type { CredentialStore, NetworkOptions, Revocation } from '@jackfield/sdk/client/auth'
+import { readJson } from '@jackfield/sdk/internal'
 import { type Asker, Nobody } from '../inbox/asker.ts'
 import { canonical, isRecord } from '../json.ts'
 import type { Redactor } from '../secrets/index.ts'

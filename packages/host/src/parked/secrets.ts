@@ -1,5 +1,6 @@
-import { McpError, readJson } from '@jackfield/sdk'
+import { McpError } from '@jackfield/sdk'
 import type { CredentialStore } from '@jackfield/sdk/client/auth'
+import { readJson } from '@jackfield/sdk/internal'
 import { fill, type Redactor, withhold } from '../secrets/index.ts'
 import type { ParkedCall } from '../store/index.ts'
 import { oneLine, reasonOf } from '../text.ts'

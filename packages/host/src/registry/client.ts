@@ -1,5 +1,6 @@
-import { McpError, readJson } from '@jackfield/sdk'
+import { McpError } from '@jackfield/sdk'
 import type { Fetch } from '@jackfield/sdk/client'
+import { readJson } from '@jackfield/sdk/internal'
 import type { ConfigEnvironment } from '../config/index.ts'
 import { isDeeper, isRecord, type JsonRecord } from '../json.ts'
 import { fetchIn } from '../network/index.ts'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type CallToolResult, McpError, readJson } from '@jackfield/sdk'
+import { type CallToolResult, McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import type { ResultTable } from '../store/index.ts'
 import type { KeptResult, Results, ResultText } from '../types/index.ts'
 import { fit } from './fit.ts'

@@ -1,4 +1,5 @@
-import { type CallToolResult, type ContentBlock, readJson } from '@jackfield/sdk'
+import type { CallToolResult, ContentBlock } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 
 /** The content, and the structured content as text where no block says the same already. */
 export function blocksOf({ content, structuredContent }: CallToolResult): readonly ContentBlock[] {

@@ -1,4 +1,4 @@
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { rewritten } from '../json.ts'
 import type { Redactor } from './redactor.ts'
 

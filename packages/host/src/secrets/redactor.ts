@@ -1,4 +1,4 @@
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { rewritten } from '../json.ts'
 
 /** A piece of a text that is a secret, in one of the forms it may be seen in. */

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import type { JsonRecord } from '../json.ts'
 import { isRecord } from '../json.ts'
 import type { Activity, ActivityVerification } from '../types/index.ts'

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 
 export const formMigration: string = `
   CREATE TABLE form_answers (

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { frozenCopy } from '../json.ts'
 import type { HostQuestion, InboxItem } from '../types/index.ts'
 import { rollBack } from './chain.ts'

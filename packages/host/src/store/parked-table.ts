@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { readJson } from '@jackfield/sdk'
 import type { Round } from '@jackfield/sdk/client'
+import { readJson } from '@jackfield/sdk/internal'
 import type { JsonRecord } from '../json.ts'
 import type { Caller, Decision } from '../types/index.ts'
 

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { type JsonRpcMessage, readJson } from '@jackfield/sdk'
+import type { JsonRpcMessage } from '@jackfield/sdk'
 import type { ClientTelemetry, Fetch, TelemetryRequest, TelemetrySpan } from '@jackfield/sdk/client'
+import { readJson } from '@jackfield/sdk/internal'
 import type { Origins } from '../asking/index.ts'
 import { isRecord } from '../json.ts'
 import type { Redactor } from '../secrets/index.ts'

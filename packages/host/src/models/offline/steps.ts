@@ -1,4 +1,5 @@
-import { readJson, type SamplingContent, type SamplingMessage } from '@jackfield/sdk'
+import type { SamplingContent, SamplingMessage } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { blocksOf, textOf } from '../messages.ts'
 
 /** One tool call of the conversation and what came of it. */
