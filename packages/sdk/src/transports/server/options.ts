@@ -10,6 +10,34 @@ export type Bounds = { readonly [Name in keyof typeof limits]: number }
 
 const names = Object.keys(limits)
 
+/** Limits that have an effect over HTTP only. */
+type HttpLimit =
+  | 'inFlightPerPrincipal'
+  | 'inFlightPerNode'
+  | 'httpConnections'
+  | 'headersMs'
+  | 'requestMs'
+  | 'sessions'
+  | 'sessionsPerPrincipal'
+  | 'sessionIdleMs'
+  | 'listenStreams'
+  | 'listenStreamsPerPrincipal'
+  | 'storedEvents'
+  | 'storedEventChars'
+  | 'storedEventsMs'
+  | 'keepAliveMs'
+
+type ClientLimit = 'eventIdChars' | 'cacheChars'
+
+/** The limits that have an effect in `serveHttp`. */
+export type HttpLimits = Omit<Bounds, 'connections' | ClientLimit>
+
+/** The limits that have an effect in `serveSocket`. */
+export type SocketLimits = Omit<Bounds, HttpLimit | ClientLimit>
+
+/** The limits that have an effect in `serveStdio`. */
+export type StdioLimits = Omit<SocketLimits, 'connections'>
+
 /**
  * The default limits with overrides.
  * @throws McpError 'INVALID' for a limit that does not exist
@@ -39,8 +67,6 @@ export interface StateOptions {
    * `ctx.step` on. Default false: it is rejected, and the client starts its request over.
    */
   acceptUnknownStates?: boolean
-  /** Overrides of the default limits. */
-  limits?: Partial<Bounds>
 }
 
 /** The names of `StateOptions`. */
@@ -48,7 +74,6 @@ export const stateOptionNames: Readonly<Record<keyof StateOptions, true>> = {
   keys: true,
   backplane: true,
   acceptUnknownStates: true,
-  limits: true,
 }
 
 /** Reports an error whose text is not sent to the client. Errors of the reporter are ignored. */

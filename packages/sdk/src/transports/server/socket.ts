@@ -15,6 +15,7 @@ import {
   bounds,
   requirePort,
   requireServer,
+  type SocketLimits,
   type StateOptions,
   stateOptionNames,
 } from './options.ts'
@@ -97,6 +98,8 @@ export type SocketAddress =
 
 /** Options of `serveSocket`. */
 export interface ServeSocketOptions extends StateOptions {
+  /** Overrides of the default limits; `connections` is the maximum number of clients. */
+  limits?: Partial<SocketLimits>
   /** Called with the error of a broken connection. Default: ignored, because clients may disconnect. */
   onError?: (error: Error) => void
   /**
@@ -117,6 +120,7 @@ export interface SocketServer {
 
 const optionNames = Object.keys({
   ...stateOptionNames,
+  limits: true,
   onError: true,
   dangerouslyListenBeyondLoopback: true,
 } satisfies Record<keyof ServeSocketOptions, true>)

@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import { requireKnown } from '../../request/known-members.ts'
 import type { Server } from '../../server/server.ts'
 import { LineConnection } from './line-connection.ts'
-import { bounds, requireServer, type StateOptions, stateOptionNames } from './options.ts'
+import { bounds, requireServer, type StateOptions, type StdioLimits, stateOptionNames } from './options.ts'
 
 /**
  * Reserves stdout for protocol messages: other writes of this process go to stderr until `restore`. Child processes with an
@@ -42,6 +42,8 @@ function ignore(): void {}
 
 /** Options of `serveStdio`. */
 export interface ServeStdioOptions extends StateOptions {
+  /** Overrides of the default limits. */
+  limits?: Partial<StdioLimits>
   /** Called with the error of a broken connection. Default: ignored, because clients may disconnect. */
   onError?: (error: Error) => void
   /**
@@ -95,6 +97,7 @@ export function serveStdio(server: Server, options: ServeStdioOptions = {}): Std
 
 const optionNames = Object.keys({
   ...stateOptionNames,
+  limits: true,
   onError: true,
   outlives: true,
   input: true,

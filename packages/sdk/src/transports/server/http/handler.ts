@@ -47,8 +47,9 @@ const optionNames = Object.keys({
   allowedOrigins: true,
   authenticate: true,
   clientAddress: true,
+  limits: true,
   onWarning: true,
-  acceptUnaskedAnswers: true,
+  dangerouslyAcceptUnsentQuestions: true,
   dangerouslyAllowAnyHost: true,
   dangerouslyAllowAnyOrigin: true,
 } satisfies Record<keyof ServeHttpOptions, true>)
@@ -59,7 +60,9 @@ const optionNames = Object.keys({
  */
 export function serveHttp(server: Server, options: ServeHttpOptions = {}): HttpHandler {
   requireServer(server, 'serveHttp')
-  requireKnown('The options object of serveHttp', options, optionNames)
+  requireKnown('The options object of serveHttp', options, optionNames, (name) =>
+    name === 'acceptUnaskedAnswers' ? 'it is now "dangerouslyAcceptUnsentQuestions"' : undefined,
+  )
   const warn = options.onWarning ?? ((message: string): void => console.warn(message))
   const path = options.path ?? '/mcp'
   checkPath('path', path)

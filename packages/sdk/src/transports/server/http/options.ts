@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../jsonrpc/message.ts'
 import type { Caller } from '../../../request/exchange.ts'
-import type { StateOptions } from '../options.ts'
+import type { HttpLimits, StateOptions } from '../options.ts'
 import type { HeaderFields } from './http-adapter.ts'
 
 /** A request, as `authenticate` sees it. */
@@ -96,13 +96,15 @@ export interface ServeHttpOptions extends StateOptions {
    * connection.
    */
   clientAddress?: (request: HttpCaller) => string | undefined
+  /** Overrides of the default limits. */
+  limits?: Partial<HttpLimits>
   /** Called with warnings for the operator. Default `console.warn`. */
   onWarning?: (message: string) => void
   /**
    * Accepts responses to questions that were never sent, if a handler's question has the same key. Insecure: a client could claim
    * consent to a question that no person saw. For test suites that send responses with their first request. Default false.
    */
-  acceptUnaskedAnswers?: boolean
+  dangerouslyAcceptUnsentQuestions?: boolean
   /** Allows any Host. Only behind a proxy that checks it: otherwise web sites can reach the server by DNS rebinding. Default false. */
   dangerouslyAllowAnyHost?: boolean
   /** Allows any Origin: every web page can use this server from its reader's network. Default false. */

@@ -110,7 +110,7 @@ export class HttpServerState implements CallQuota {
       backplane: this.backplane,
       audience: server.info.name,
       ttlMs: this.bounds.stateTtlMs,
-      acceptUnasked: options.acceptUnaskedAnswers ?? false,
+      acceptUnasked: options.dangerouslyAcceptUnsentQuestions ?? false,
       acceptUnknown: options.acceptUnknownStates ?? false,
       onSealed: () => this.#warnOfStates(options, warn),
       onRefused: (reason) => warn(`A requestState was refused: ${reason}`),
