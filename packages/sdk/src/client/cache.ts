@@ -66,7 +66,6 @@ export class Cache {
     }
   }
 
-  /** Drops the results that a change made stale. */
   invalidate(change: ServerChange): void {
     this.#epoch++
     for (const [key, { method, uri }] of this.#entries) {

@@ -67,7 +67,6 @@ export class CallDeadline {
     }
   }
 
-  /** Releases the timer and the caller's signal. */
   close(): void {
     clearTimeout(this.#timer)
     this.#pauses = Number.POSITIVE_INFINITY

@@ -19,7 +19,6 @@ import type { AskContext, CallOptions, ConnectOptions, ProgressReport } from './
 type LogMessage = ServerNotifications['notifications/message']
 export type Cause = NonNullable<AskContext['cause']>
 
-/** One request to send. */
 export interface OutgoingRequest {
   readonly method: string
   readonly params: JsonObject

@@ -332,7 +332,6 @@ export class HandlerRegistry {
     this.current = this.withHandlers(answers)
   }
 
-  /** Handlers with the same options otherwise. */
   withHandlers(answers: AnswerOptions): ClientHandlers {
     if (this.#options.relay !== undefined) {
       throw new McpError('INVALID', 'A client with the option "relay" has no handlers of its own to set')

@@ -30,7 +30,6 @@ interface RequestsOptions {
   readonly refreshTools: () => Promise<void>
 }
 
-/** A complete result. */
 interface Completed {
   readonly result: JsonObject
   /** How often the server requested input. */
@@ -39,7 +38,6 @@ interface Completed {
 
 type OnProgress = NonNullable<CallOptions['onProgress']>
 
-/** One call, which may take several requests. */
 interface Call {
   readonly method: string
   readonly params: JsonObject

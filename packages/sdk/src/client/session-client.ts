@@ -18,7 +18,6 @@ interface SessionClientOptions {
   readonly timeoutMs: number
   /** Starts a new session on the same connection. */
   readonly initialize: () => Promise<ServerFacts>
-  /** Notifies the client of a change. */
   readonly publish: (change: ServerChange) => void
 }
 

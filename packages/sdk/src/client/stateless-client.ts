@@ -31,7 +31,6 @@ interface StatelessClientOptions {
   readonly capabilities: () => ClientCapabilities
   readonly logLevel: LoggingLevel | undefined
   readonly timeoutMs: number
-  /** Notifies the client of a change. */
   readonly publish: (change: ServerChange) => void
   /** Drops cached results that a change may have made stale, without a notification. */
   readonly invalidate: (change: ServerChange) => void

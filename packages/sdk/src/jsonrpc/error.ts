@@ -98,7 +98,6 @@ export class McpError extends Error {
   }
 }
 
-/** The error for invalid params. */
 export function invalidParams(why: string, data?: unknown): RpcError {
   return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`, data)
 }

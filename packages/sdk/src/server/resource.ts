@@ -43,12 +43,10 @@ export async function readResource(registry: Registry, exchange: Exchange): Prom
   throw resourceNotFound(uri)
 }
 
-/** The error for a URI without a resource. */
 export function resourceNotFound(uri: string): RpcError {
   return new RpcError(ErrorCode.ResourceNotFound, 'Resource not found', { uri })
 }
 
-/** How a resource is read. */
 export interface Source {
   scopes: readonly string[]
   mimeType: string | undefined

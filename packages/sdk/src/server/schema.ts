@@ -21,7 +21,6 @@ export type Checked =
 
 const maxIssues = 20
 
-/** Validates a value. */
 export function validate(schema: DescribedSchema, value: unknown): Checked | Promise<Checked> {
   const result = schema['~standard'].validate(value)
   return result instanceof Promise ? result.then(checkedOf) : checkedOf(result)

@@ -44,7 +44,6 @@ export function visibility(shows: (what: Visible, peer: Peer) => boolean | Promi
   }
 }
 
-/** The tool or prompt that a request names. */
 function namedBy(method: string, params: Exchange['params']): Visible | undefined {
   const { name, ref } = params
   switch (method) {

@@ -33,7 +33,6 @@ export interface Subject {
   readonly common: Attributes
   /** Attributes of the metric too, once the target is known to exist: a peer can invent any number of names. */
   readonly target: Attributes
-  /** Attributes of the span only. */
   readonly single: Attributes
 }
 
@@ -170,7 +169,6 @@ export class Recorder {
   }
 }
 
-/** The recording of one request. */
 export class Recording {
   readonly context: Context
   readonly #span: Span

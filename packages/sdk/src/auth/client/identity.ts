@@ -47,7 +47,6 @@ export interface Identity {
   readonly method: ClientAuthMethod
 }
 
-/** The identity of a client with its credentials. */
 export function identityOf(
   { clientId, clientSecret: secret, signingKey: key, authMethod }: ConfiguredClient,
   { token_endpoint_auth_methods_supported: supported }: AuthorizationServer,
@@ -68,7 +67,6 @@ export function methodFor(
     : 'client_secret_basic'
 }
 
-/** The client authentication of a token request. */
 export async function clientAuth({ clientId, secret, key, method }: Identity): Promise<ClientAuth> {
   if (clientId === undefined) return () => {}
   if (key !== undefined && method === 'private_key_jwt') {

@@ -63,7 +63,6 @@ export function workloadIdentity(options: WorkloadOptions): Authorization {
 
 const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
-/** The resource and scope of a token request. */
 function grantParams({ target, scopes }: GrantContext): Record<string, string> {
   return { resource: target.resource, ...(scopes.length > 0 && { scope: scopes.join(' ') }) }
 }

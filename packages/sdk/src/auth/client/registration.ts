@@ -22,7 +22,6 @@ export function isUsable({ secretEndsAt }: Registration): boolean {
   return secretEndsAt === undefined || secretEndsAt >= Date.now() + goodForMs
 }
 
-/** Whether a stored value is a registration. */
 export function isRegistration(value: unknown): value is Registration {
   if (!isObject(value)) return false
   const { clientId, redirectUri, method, secret, secretEndsAt } = value

@@ -23,7 +23,6 @@ interface TokenRequestContext {
   readonly signal: AbortSignal
 }
 
-/** A token response. */
 export interface Tokens {
   readonly clientId: string
   /** The dynamically registered client, if any. */
@@ -128,7 +127,6 @@ function invalidTokenResponse(issuer: string): McpError {
   return authError(`The token response of ${issuer} is invalid. Contact its operator`)
 }
 
-/** The error for an OAuth error response. */
 export async function readOAuthError(response: Response, issuer: string, failure: string): Promise<McpError> {
   const { error, error_description: text } = parseObject(await response.text())
   const { status } = response

@@ -24,7 +24,6 @@ import { type DpopOptions, ProofChecker, type ProofResult } from './dpop.ts'
 import { type PublishedMetadata, publishMetadata, requireScopes, requireUrl } from './metadata.ts'
 import { type ChallengeTerms, refused, type Scheme, unavailable } from './refusals.ts'
 
-/** The credentials of a request. */
 export type Credentials =
   | { readonly type: 'none' }
   | { readonly type: 'malformed'; readonly reason: string }

@@ -28,15 +28,12 @@ function requireToken(text: string): string {
   return text
 }
 
-/** The authentication scheme of a token. */
 export type Scheme = 'Bearer' | 'DPoP'
 
-/** Why a request is rejected. */
 export interface AuthFailure {
   readonly error: string
   /** A description for the client. */
   readonly reason: string
-  /** The scheme of the request. */
   readonly scheme: Scheme
   /** Required scopes besides those of every request. */
   readonly scopes?: readonly string[]

@@ -73,7 +73,6 @@ export function entryProblem(value: unknown): string | undefined {
   return Array.isArray(resources) ? resourcesProblem(resources, uri, root) : 'it has no list of "resources"'
 }
 
-/** Whether a value is a valid skill entry. */
 export function isSkill(value: unknown): value is Skill {
   return entryProblem(value) === undefined
 }

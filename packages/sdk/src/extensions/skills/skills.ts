@@ -225,7 +225,6 @@ export function generatedSkill(definition: GeneratedSkillDefinition): SkillValue
   })
 }
 
-/** The frontmatter as YAML. */
 function serializeFrontmatter(frontmatter: SkillFrontmatter): string {
   const head = `---\n${stringify(frontmatter)}---\n`
   if (canonical(parseFrontmatter(head)) !== canonical(frontmatter)) {

@@ -13,7 +13,6 @@ import type { TaskRow } from './store.ts'
 /** The status of a task; the last three are final. */
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
 
-/** A question without an answer yet. */
 export interface OpenQuestion {
   /** Its key in the journal, which may be reused; its key on the wire is not. */
   readonly name: string
@@ -27,7 +26,6 @@ interface StoredPeer extends Omit<Peer, 'revision' | 'scopes' | 'logLevel' | 'in
   readonly info?: Peer['info']
 }
 
-/** The progress of a task. */
 export interface TaskProgress {
   readonly progress: number
   readonly total?: number
@@ -128,7 +126,6 @@ function storedPeer({ principal, scopes, clientId, claims, revision, capabilitie
   }
 }
 
-/** The peer of a task's handler. */
 export function peerOf({ peer: { version, scopes, info, ...rest } }: TaskRecord): Peer {
   return {
     ...rest,

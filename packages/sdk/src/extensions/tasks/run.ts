@@ -24,7 +24,6 @@ import {
 /** Runs a request's handler. */
 export type Serve = (exchange: Exchange) => Promise<Outcome>
 
-/** The dependencies of a run. */
 export interface RunParts {
   readonly server: Server
   /** Bypasses middleware: it ran when the request became a task. */
@@ -34,7 +33,6 @@ export interface RunParts {
   readonly limits: RequestLimits
   /** Changes the task; undefined if this run no longer holds it. */
   save(edit: (record: TaskRecord) => TaskRecord): Promise<TaskRecord | undefined>
-  /** Called for progress and log messages. */
   onNotification(notification: ServerNotification): void
 }
 
@@ -186,7 +184,6 @@ export class TaskRun {
   }
 }
 
-/** Length of a text in UTF-8 bytes. */
 export function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length
 }

@@ -159,7 +159,6 @@ async function call(
   })
 }
 
-/** A list of tools with their `taskSupport`. */
 function withTaskSupport(engine: TaskEngine, outcome: Outcome): Outcome {
   if (outcome.type !== 'complete' || !Array.isArray(outcome.result['tools'])) return outcome
   const tools = outcome.result['tools'].map((tool: unknown) => {
@@ -170,7 +169,6 @@ function withTaskSupport(engine: TaskEngine, outcome: Outcome): Outcome {
   return complete({ ...outcome.result, tools })
 }
 
-/** Handles `tasks/list` of 2025-11-25. */
 async function list(engine: TaskEngine, { peer, params, limits }: Exchange): Promise<Outcome> {
   if (!isIdentified(peer)) {
     throw new RpcError(

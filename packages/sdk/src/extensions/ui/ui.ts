@@ -178,7 +178,6 @@ function requireDocument(what: string, html: string): string {
 /** Who may call a tool: the model, or the app. */
 export type Visibility = 'model' | 'app'
 
-/** The app link in a tool's `_meta`. */
 interface ToolLink {
   readonly resourceUri: string | undefined
   readonly visibility: readonly Visibility[]

@@ -188,7 +188,6 @@ export class DuplexTransport implements ClientTransport {
   }
 }
 
-/** The notification that cancels a request. */
 export function cancelledNotification({ id }: JsonRpcRequest, cause: unknown): JsonRpcNotification {
   const reason = cause instanceof Error ? cause.message : 'Cancelled'
   return { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id, reason } }

@@ -47,7 +47,6 @@ export interface HttpTransportOptions {
   maxMessageBytes?: number
 }
 
-/** Options of one request. */
 interface SendOptions {
   /** Pauses the caller's timeouts while credentials are obtained; returns the function that resumes them. */
   pause?: (() => () => void) | undefined
@@ -157,7 +156,6 @@ export class Endpoint {
     }
   }
 
-  /** Sends a request and follows redirects. */
   async #follow(method: string, headers: Headers, init: RequestInit, signal: AbortSignal): Promise<Sent> {
     const { auth } = this.#options
     let url = this.url

@@ -39,7 +39,6 @@ export function http(url: string | URL, options: HttpTransportOptions = {}): Cli
   return Object.assign(create, { older: sse(url, options) })
 }
 
-/** One request in flight. */
 interface PendingCall {
   readonly message: JsonRpcRequest
   /** Whether its response may only arrive on its own stream. */

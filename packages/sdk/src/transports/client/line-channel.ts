@@ -44,7 +44,6 @@ export abstract class LineChannel implements Channel {
 
   abstract close(): Promise<void>
 
-  /** The server closed its output. */
   protected abstract onEnd(): void
 
   /** Resolves when the line was written. Rejects with an McpError if it cannot be. */

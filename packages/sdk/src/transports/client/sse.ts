@@ -66,7 +66,6 @@ function messageHandler(
   }
 }
 
-/** The error for a failed response. */
 async function failureError(response: Response, endpoint: Endpoint, signal: AbortSignal): Promise<McpError> {
   const failure = await failureOf(response, signal, endpoint.url)
   if (failure instanceof McpError) return failure

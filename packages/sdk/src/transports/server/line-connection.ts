@@ -63,7 +63,6 @@ class LineWriter {
     return this.#behind?.promise
   }
 
-  /** Ignores further lines. */
   stop(): void {
     if (this.#over) return
     this.#over = true

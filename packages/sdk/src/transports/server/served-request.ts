@@ -40,7 +40,6 @@ export interface Outlet {
 /** The response to a request, or `undefined` if the request was cancelled. */
 export type ServedResponse = JsonRpcResponse | undefined
 
-/** A request while it is served. */
 export class ServedRequest {
   readonly id: RequestId
   readonly method: string
@@ -165,7 +164,6 @@ function exchangeOf(
 export interface CallQuota {
   /** Counts one more request of a principal; if a limit is reached, the error for its response. */
   admitCall(principal: string | null): { readonly error: RpcError } | undefined
-  /** Counts one request less. */
   releaseCall(principal: string | null): void
 }
 

@@ -91,7 +91,6 @@ class SessionRequester implements InputStrategy {
     return (...question) => this.#ask(...question)
   }
 
-  /** Whether it waits for a response. */
   get waiting(): boolean {
     return this.#open !== undefined && this.#open.size > 0
   }
@@ -215,7 +214,6 @@ export interface SessionOptions {
   send(message: JsonRpcNotification): void | Promise<void>
 }
 
-/** A message that is invalid. */
 export interface InvalidMessage {
   readonly id: RequestId | undefined
   readonly error: RpcError

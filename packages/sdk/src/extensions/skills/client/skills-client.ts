@@ -72,7 +72,6 @@ export interface LoadedSkill {
   read(reference: string, options?: CallOptions): Promise<SkillFile>
 }
 
-/** Reads a skill's `SKILL.md`. */
 async function load(client: Client, entry: Skill, options: LoadOptions): Promise<LoadedSkill> {
   const { acceptUnverifiableContent = false, ...rest } = options
   const skill = structuredClone(entry)
@@ -291,7 +290,6 @@ async function pages<T>(
   return allPages(method, page, () => {}, bound)
 }
 
-/** The extension settings the server declared. */
 function requireSkills({ server }: Client): JsonObject {
   const settings = server.capabilities.extensions?.[skillsExtension]
   if (isObject(settings)) return settings

@@ -52,7 +52,6 @@ function parseState(task: unknown): TaskState {
   }
 }
 
-/** The error of a failed task. */
 function parseError({ error }: JsonObject, state: TaskState): Error {
   if (!isObject(error) || !Number.isSafeInteger(error['code']) || typeof error['code'] !== 'number') {
     return protocolError(`the task ${state.taskId} failed without an error`)
@@ -68,7 +67,6 @@ function protocolError(reason: string): McpError {
   return new McpError('PROTOCOL', `The server violated the tasks protocol: ${reason}`)
 }
 
-/** The outcome of a task. */
 type TaskOutcome = { readonly result: JsonObject } | { readonly error: Error }
 
 /** Follows a task to its end and answers its input requests. Rejects when the connection or a handler fails. */

@@ -11,7 +11,6 @@ export type CredentialValidity = Pick<AuthenticatedCaller, 'expires' | 'stillCou
 /** The method whose response is a stream that stays open. */
 export const listenMethod = 'subscriptions/listen'
 
-/** Milliseconds between checks for revocation. */
 const checkMs = 30_000
 /** Consecutive checks that may fail before the credentials count as invalid. */
 const toleratedFailures = 1
@@ -195,7 +194,6 @@ export class EventStream {
     this.#pipe.cut()
   }
 
-  /** The connection was closed. */
   closed(): void {
     this.#open = false
     clearInterval(this.#quiet)

@@ -29,7 +29,6 @@ const documentPreflight: HeaderFields = {
 // Created on first use: the runtime's module takes long to load.
 let decoder: TextDecoder | undefined
 
-/** Checks and routes HTTP requests. */
 export class Router {
   readonly #state: HttpServerState
   readonly #guard: Guard
@@ -43,7 +42,6 @@ export class Router {
   /** Whether the handler receives all requests of a port, with no framework in between. */
   ownsPort = false
   #isPublished = false
-  /** Warnings that were given. */
   readonly #hinted = new Set<'metadata' | 'path'>()
 
   /** @param path of the endpoint; without `path` in the options also the path at which a framework mounts the handler */
@@ -376,7 +374,6 @@ function decode(bytes: Uint8Array): string {
 const json = /^application\/json[\t ]*(;[^,]*)?$/i
 const otherCharset = /;[\t ]*charset=(?!"?utf-?8"?[\t ]*(?:;|$))/i
 
-/** Whether a Content-Type is JSON in UTF-8. */
 export function isJson(contentType: string | undefined): boolean {
   if (contentType === 'application/json') return true
   return contentType !== undefined && json.test(contentType) && !otherCharset.test(contentType)

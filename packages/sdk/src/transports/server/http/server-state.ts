@@ -43,7 +43,6 @@ export interface Sender {
   readonly memory: MemoryAccount
 }
 
-/** An HTTP request with its reply and sender. */
 export interface HttpExchange extends Sender {
   readonly request: HttpRequest
   readonly reply: HttpReply
@@ -84,7 +83,6 @@ export class HttpServerState implements CallQuota {
   readonly #listenQuota: PrincipalQuota
   readonly #clientAddress: ((request: HttpCaller) => string | undefined) | undefined
   readonly #anonymous = new RotatingMap<string, Sender>()
-  /** Whether the server is shutting down. */
   closing = false
   #warned = false
   #subscriptions = 0
@@ -145,7 +143,6 @@ export class HttpServerState implements CallQuota {
     await this.#replicator?.open()
   }
 
-  /** A caller with its memory account. */
   sender(caller: Caller): Sender {
     return { caller, memory: this.memory.account(caller.quotaKey) }
   }
@@ -213,7 +210,6 @@ export class HttpServerState implements CallQuota {
     })
   }
 
-  /** Unregisters a response that was sent. */
   end(serving: PendingResponse): void {
     this.#serving.delete(serving)
     if (this.#serving.size === 0) this.#onIdle?.()

@@ -88,7 +88,6 @@ export class SessionRequests {
     }
   }
 
-  /** Handles a notification or response. */
   other(exchange: HttpExchange, message: JsonRpcNotification | JsonRpcResponse): void {
     const owner = this.#find(exchange, undefined)
     if (owner === undefined) return
@@ -123,7 +122,6 @@ export class SessionRequests {
     standalone.attach(connection)
   }
 
-  /** Ends a session on request of its client. */
   delete(exchange: HttpExchange): void {
     const owner = this.#find(exchange, undefined)
     if (owner === undefined) return
@@ -131,7 +129,6 @@ export class SessionRequests {
     exchange.reply.send(204, '')
   }
 
-  /** Ends every session. */
   close(reason: string): void {
     this.#sessions.close(reason)
   }
@@ -265,7 +262,6 @@ export class SessionlessRequests {
   close(): void {}
 }
 
-/** The requests of one POST, and their response. */
 class SessionlessPost extends PostResponse implements BatchReceiver {
   readonly peer: Peer
   readonly #calls: Calls

@@ -31,7 +31,6 @@ export class HttpSession {
   listener: Caller
   /** The time of the last request, in milliseconds of the monotonic clock. */
   lastSeen: number = performance.now()
-  /** Responses that were not sent yet. */
   readonly posts: RotatingSet<PostStream> = new RotatingSet()
   readonly #bounds: Bounds
   readonly #streams = new RotatingMap<string, ResumableStream>()
@@ -80,7 +79,6 @@ export class HttpSession {
     return version !== undefined && supports(version, 'ssePolling')
   }
 
-  /** Turns a response into a stream. */
   openStream(reply: HttpReply): ResumableStream {
     const stream = this.#newStream()
     stream.attach(this.connect(reply, stream, answerPatienceMs))
@@ -144,7 +142,6 @@ export class HttpSession {
 /** Milliseconds until a response becomes an event stream, which outlives its connection. */
 const wholeAnswerMs = 100
 
-/** The response to a POST of a session. */
 export class PostStream implements SlowAnswer, SessionOutlet {
   readonly transport = 'tcp'
   readonly #owner: HttpSession
@@ -199,7 +196,6 @@ export class PostStream implements SlowAnswer, SessionOutlet {
     this.#done()
   }
 
-  /** Accepts a batch without requests. */
   accept(): void {
     if (this.#stream === undefined && !this.#over) this.#reply.send(202, '')
     else this.#stream?.end()

@@ -135,7 +135,6 @@ export class PostResponse implements Outlet, SlowAnswer, PendingResponse {
   }
 }
 
-/** The response to one request of 2026-07-28. */
 export class StatelessResponse extends PostResponse {
   /** Serves the request, and resolves when its response was sent. */
   async serve(exchange: HttpExchange, message: JsonRpcRequest): Promise<void> {
@@ -169,7 +168,6 @@ export function refusalStatus(code: number): number {
   return code === ErrorCode.InternalError ? 500 : 400
 }
 
-/** The HTTP status of an error response. */
 function answerStatus(code: number): number {
   switch (code) {
     case ErrorCode.MethodNotFound:

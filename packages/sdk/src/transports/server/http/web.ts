@@ -13,7 +13,6 @@ import {
   withoutCredentials,
 } from './http-adapter.ts'
 
-/** A web `Request`. */
 export class WebRequest implements HttpRequest {
   readonly #request: Request
   readonly #url: URL
