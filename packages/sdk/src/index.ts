@@ -1,16 +1,5 @@
 export { ErrorCode, McpError, type McpErrorCode, RpcError } from './jsonrpc/error.ts'
-export type {
-  JsonObject,
-  JsonRpcErrorObject,
-  JsonRpcFailure,
-  JsonRpcMessage,
-  JsonRpcNotification,
-  JsonRpcRequest,
-  JsonRpcResponse,
-  JsonRpcResult,
-  JsonValue,
-  RequestId,
-} from './jsonrpc/message.ts'
+export type * from './jsonrpc/message.ts'
 export type {
   Annotations,
   AudioContent,
@@ -28,61 +17,10 @@ export type {
   ToolResultContent,
   ToolUseContent,
 } from './protocol/content.ts'
-export type {
-  CacheHints,
-  CallToolResult,
-  ClientCapabilities,
-  CompleteParams,
-  CompleteResult,
-  GetPromptResult,
-  Implementation,
-  JsonSchema,
-  ListPromptsResult,
-  ListResourcesResult,
-  ListResourceTemplatesResult,
-  ListToolsResult,
-  LoggingLevel,
-  Prompt,
-  PromptArgument,
-  PromptMessage,
-  ReadResourceResult,
-  Resource,
-  ResourceTemplate,
-  Result,
-  ServerCapabilities,
-  SubscriptionFilter,
-  Tool,
-  ToolAnnotations,
-} from './protocol/definitions.ts'
+export type * from './protocol/definitions.ts'
 export { loggingLevels, MetaKey, type ProgressToken } from './protocol/meta.ts'
 export { type ProtocolVersion, protocolVersions } from './protocol/methods.ts'
-export type {
-  BooleanField,
-  CreateMessageParams,
-  CreateMessageResult,
-  ElicitField,
-  ElicitFormParams,
-  ElicitParams,
-  ElicitResult,
-  ElicitSchema,
-  ElicitUrlParams,
-  ElicitValue,
-  EnumField,
-  InputRequests,
-  InputResponses,
-  ListRootsResult,
-  ModelPreferences,
-  MultiEnumField,
-  NumberField,
-  Question,
-  QuestionMethod,
-  Questions,
-  Root,
-  SamplingMessage,
-  StringField,
-  TitledEnumField,
-  ToolChoice,
-} from './protocol/server-requests.ts'
+export type * from './protocol/server-requests.ts'
 export type { Backplane } from './request/backplane.ts'
 export type { Change, ChangeSubscription, Changes, Subscriber } from './request/changes.ts'
 export type { Caller, Exchange, InputRequired, InputStrategy, Outcome, Peer } from './request/exchange.ts'
