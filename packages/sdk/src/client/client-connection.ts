@@ -6,9 +6,8 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../jsonrpc/message.ts'
-import { isObject } from '../jsonrpc/parse.ts'
 import { RotatingMap, RotatingSet } from '../jsonrpc/rotating-map.ts'
-import { isLoggingLevel, MetaKey } from '../protocol/meta.ts'
+import { isLoggingLevel, MetaKey, metaOf } from '../protocol/meta.ts'
 import { type ProtocolVersion, rowOf, type ServerNotifications } from '../protocol/methods.ts'
 import type { ClientTransport } from '../transports/client/transport.ts'
 import type { CallDeadline } from './call-deadline.ts'
@@ -167,7 +166,7 @@ export class ClientConnection {
 
   async #send(outgoing: OutgoingRequest): Promise<ReceivedResult> {
     const id = this.#nextId++
-    const given = isObject(outgoing.params['_meta']) ? outgoing.params['_meta'] : {}
+    const given = metaOf(outgoing.params)
     const meta = outgoing.span === undefined ? given : { ...given, ...outgoing.span.meta }
     outgoing.span?.sent(id)
     const all = outgoing.progress === true ? { ...meta, [MetaKey.progressToken]: id } : meta
@@ -231,8 +230,7 @@ export class ClientConnection {
     message: JsonRpcNotification,
     request: InFlightRequest | undefined,
   ): ((message: JsonRpcNotification) => void) | undefined {
-    const meta = message.params?.['_meta']
-    const id = isObject(meta) ? meta[MetaKey.subscriptionId] : undefined
+    const id = metaOf(message.params)[MetaKey.subscriptionId]
     const stopped = message.method === 'notifications/cancelled' ? message.params?.['requestId'] : undefined
     for (const key of [id, stopped]) {
       const found = typeof key === 'string' || typeof key === 'number' ? this.#requests.get(key) : undefined

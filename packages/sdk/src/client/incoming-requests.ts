@@ -7,9 +7,8 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../jsonrpc/message.ts'
-import { isObject } from '../jsonrpc/parse.ts'
 import { RotatingMap } from '../jsonrpc/rotating-map.ts'
-import { MetaKey } from '../protocol/meta.ts'
+import { MetaKey, metaOf } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import type { QuestionMethod } from '../protocol/server-requests.ts'
 import { limits } from '../request/limits.ts'
@@ -60,9 +59,9 @@ export class IncomingRequests {
   }
 
   /** Sampling is only accepted if a request of this client, or a task, may have caused it. */
-  #isRelated(method: QuestionMethod, { _meta: meta }: JsonObject, cause: Cause | undefined): boolean {
+  #isRelated(method: QuestionMethod, params: JsonObject, cause: Cause | undefined): boolean {
     if (method !== 'sampling/createMessage' || this.#handlers.session.allowsUnrelatedSampling) return true
-    if (cause !== undefined || (isObject(meta) && meta[MetaKey.relatedTask] !== undefined)) return true
+    if (cause !== undefined || metaOf(params)[MetaKey.relatedTask] !== undefined) return true
     // Over HTTP too: some servers send the requests of a call on the standalone stream.
     return this.#connection.requestsThatMayAsk.length > 0
   }
@@ -118,8 +117,8 @@ export class IncomingRequests {
   }
 
   /** The possible causes where the transport does not tell: any request in flight, but none for roots or tasks. */
-  #possibleCauses(method: QuestionMethod, { _meta: meta }: JsonObject): RequestId[] {
-    const ofTask = isObject(meta) && meta[MetaKey.relatedTask] !== undefined
+  #possibleCauses(method: QuestionMethod, params: JsonObject): RequestId[] {
+    const ofTask = metaOf(params)[MetaKey.relatedTask] !== undefined
     return method === 'roots/list' || ofTask ? [] : this.#connection.requestsThatMayAsk
   }
 
@@ -143,8 +142,8 @@ export class IncomingRequests {
 
 /** Copies the related task from a request's `_meta` to its result. */
 function withRelatedTask(result: JsonObject, params: JsonObject): JsonObject {
-  const task = isObject(params['_meta']) ? params['_meta'][MetaKey.relatedTask] : undefined
-  if (task === undefined) return result
-  const meta = isObject(result['_meta']) ? result['_meta'] : {}
-  return { ...result, _meta: { ...meta, [MetaKey.relatedTask]: task } }
+  const task = metaOf(params)[MetaKey.relatedTask]
+  return task === undefined
+    ? result
+    : { ...result, _meta: { ...metaOf(result), [MetaKey.relatedTask]: task } }
 }

@@ -9,7 +9,7 @@ import type {
   ServerCapabilities,
   SubscriptionFilter,
 } from '../protocol/definitions.ts'
-import { isImplementation, MetaKey } from '../protocol/meta.ts'
+import { isImplementation, MetaKey, metaOf } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import { latest } from '../protocol/revision.ts'
 import { CallDeadline, type LinkedSignal, linkedSignal, orAborted } from './call-deadline.ts'
@@ -379,8 +379,7 @@ function readDiscoverResult(result: JsonObject, identity: ClientIdentity): Probe
 }
 
 function readServerInfo(result: JsonObject): Implementation | undefined {
-  const meta = isObject(result['_meta']) ? result['_meta'] : {}
-  const info = [meta[MetaKey.serverInfo], result['serverInfo']].find(isImplementation)
+  const info = [metaOf(result)[MetaKey.serverInfo], result['serverInfo']].find(isImplementation)
   sanitizeServerFacts(info, result['capabilities'])
   return info && withSafeIcons(info)
 }

@@ -3,6 +3,7 @@ import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Tool } from '../protocol/definitions.ts'
 import { encodeHeaderValue } from '../protocol/headers.ts'
+import { metaOf } from '../protocol/meta.ts'
 import { type MethodRow, methodRow, methods } from '../protocol/methods.ts'
 import { supports } from '../protocol/revision.ts'
 import { wait } from '../transports/client/retry-backoff.ts'
@@ -266,11 +267,7 @@ export class Requests {
   ): OutgoingRequest {
     const { era } = this.#options
     const row = rows.get(method)
-    const meta: JsonObject = {
-      ...(isObject(params['_meta']) ? params['_meta'] : {}),
-      ...options.meta,
-      ...era.envelope(options),
-    }
+    const meta: JsonObject = { ...metaOf(params), ...options.meta, ...era.envelope(options) }
     const all: JsonObject = { ...params, ...more, _meta: meta }
     if (Object.keys(meta).length === 0) delete all['_meta']
     const headers = row === undefined ? this.#nameHeader(method, params) : undefined

@@ -1,9 +1,8 @@
 import { ErrorCode, invalid, RpcError, readableError } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import { isObject } from '../jsonrpc/parse.ts'
 import type { LoggingLevel } from '../protocol/definitions.ts'
-import { isAtLeast, loggingLevels, MetaKey, type ProgressToken } from '../protocol/meta.ts'
+import { isAtLeast, loggingLevels, MetaKey, metaOf, type ProgressToken } from '../protocol/meta.ts'
 import type { ServerNotifications } from '../protocol/methods.ts'
 import type { Change } from '../request/changes.ts'
 import {
@@ -68,8 +67,7 @@ export class HandlerContext implements Context {
   }
 
   get meta(): Readonly<JsonObject> {
-    const meta = this.#exchange.params['_meta']
-    return isObject(meta) ? meta : {}
+    return metaOf(this.#exchange.params)
   }
 
   get state(): unknown {
@@ -234,8 +232,7 @@ export class ProgressAndLogs {
   }
 
   get #token(): ProgressToken | undefined {
-    const meta = this.#exchange.params['_meta']
-    const token = isObject(meta) ? meta[MetaKey.progressToken] : undefined
+    const token = metaOf(this.#exchange.params)[MetaKey.progressToken]
     return typeof token === 'string' || (typeof token === 'number' && Number.isSafeInteger(token))
       ? token
       : undefined

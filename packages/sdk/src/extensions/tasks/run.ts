@@ -1,7 +1,6 @@
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
-import { isObject } from '../../jsonrpc/parse.ts'
-import { MetaKey } from '../../protocol/meta.ts'
+import { MetaKey, metaOf } from '../../protocol/meta.ts'
 import type { ServerNotification } from '../../protocol/methods.ts'
 import type { Exchange, HandlerRun, Outcome } from '../../request/exchange.ts'
 import { defined } from '../../request/known-members.ts'
@@ -119,7 +118,6 @@ export class TaskRun {
   }
 
   #exchange(record: TaskRecord): Exchange {
-    const meta = isObject(record.params['_meta']) ? record.params['_meta'] : {}
     const begin = (exchange: Exchange): HandlerRun =>
       new ReplayHandlerRun(exchange, this.#stateCodec, record.journal, record.answers)
     return {
@@ -128,7 +126,7 @@ export class TaskRun {
       params: {
         ...record.params,
         // Without a token there is no progress, which is the source of the task's status message.
-        _meta: { [MetaKey.progressToken]: record.id, ...meta },
+        _meta: { [MetaKey.progressToken]: record.id, ...metaOf(record.params) },
         inputResponses: record.answers,
       },
       peer: peerOf(record),

@@ -1,7 +1,7 @@
 import { ErrorCode, invalidParams, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
-import { MetaKey } from '../../protocol/meta.ts'
+import { MetaKey, metaOf } from '../../protocol/meta.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 import { latestLegacy as lastWithCoreTasks, latest, supports } from '../../protocol/revision.ts'
 import { fromBase64Url, toBase64Url } from '../../request/encoding.ts'
@@ -114,8 +114,7 @@ function methodsOf(engine: TaskEngine): Readonly<Record<string, ExtensionMethod>
 
 /** Sends the latest progress to a client that asks for it in `tasks/get`. */
 function notifyProgress({ progress }: TaskRecord, { params, notify }: Exchange): void {
-  const meta = params['_meta']
-  const token = isObject(meta) ? meta[MetaKey.progressToken] : undefined
+  const token = metaOf(params)[MetaKey.progressToken]
   if (progress === undefined || (typeof token !== 'string' && typeof token !== 'number')) return
   notify({ method: 'notifications/progress', params: { progressToken: token, ...progress } })
 }

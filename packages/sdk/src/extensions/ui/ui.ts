@@ -131,7 +131,7 @@ export function app(definition: AppDefinition): AppValue {
     throw invalid(`${what} needs a URI that starts with ui:// and has no query`)
   }
   if (typeof html === 'string') requireDocument(what, html)
-  const meta = metaOf(what, definition)
+  const meta = appMeta(what, definition)
   const read = async (ctx: Context) => {
     const text = typeof html === 'string' ? html : requireDocument(what, await html(ctx))
     return { uri, mimeType: appMimeType, text, ...meta }
@@ -149,7 +149,7 @@ export function app(definition: AppDefinition): AppValue {
 }
 
 /** The `_meta` of an app, in its listing and with its content. */
-function metaOf(what: string, definition: AppDefinition): { _meta?: JsonObject } {
+function appMeta(what: string, definition: AppDefinition): { _meta?: JsonObject } {
   const { csp, permissions: requested, domain, prefersBorder } = definition
   if (csp !== undefined) requireCsp(what, csp)
   const unknown = requested?.find((name) => !permissions.has(name))

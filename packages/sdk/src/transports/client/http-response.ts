@@ -2,9 +2,8 @@ import { ByteCollector, nextTurn, pieceEnd, Slice } from '../../jsonrpc/bytes.ts
 import { McpError } from '../../jsonrpc/error.ts'
 import { InvalidInput } from '../../jsonrpc/invalid-input.ts'
 import type { JsonRpcErrorObject, JsonRpcMessage, JsonRpcRequest } from '../../jsonrpc/message.ts'
-import { isObject } from '../../jsonrpc/parse.ts'
 import { EventReader, type ServerSentEvent } from '../../jsonrpc/sse.ts'
-import { MetaKey } from '../../protocol/meta.ts'
+import { MetaKey, metaOf } from '../../protocol/meta.ts'
 import { limits } from '../../request/limits.ts'
 import { fetchError } from './http-request.ts'
 import { tooMuchInvalidInput } from './parse-messages.ts'
@@ -153,9 +152,8 @@ export class ProgressDetector {
   #progress = Number.NEGATIVE_INFINITY
 
   constructor({ id, params }: JsonRpcRequest) {
-    const meta = params?.['_meta']
     this.#id = id
-    this.#token = isObject(meta) ? meta[MetaKey.progressToken] : undefined
+    this.#token = metaOf(params)[MetaKey.progressToken]
   }
 
   isProgress(message: JsonRpcMessage): boolean {

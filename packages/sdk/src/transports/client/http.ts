@@ -7,10 +7,9 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../../jsonrpc/message.ts'
-import { isObject } from '../../jsonrpc/parse.ts'
 import { RotatingMap, RotatingSet } from '../../jsonrpc/rotating-map.ts'
 import { encodeHeaderValue } from '../../protocol/headers.ts'
-import { MetaKey } from '../../protocol/meta.ts'
+import { MetaKey, metaOf } from '../../protocol/meta.ts'
 import { type ProtocolVersion, rowOf } from '../../protocol/methods.ts'
 import { latest } from '../../protocol/revision.ts'
 import { limits } from '../../request/limits.ts'
@@ -367,8 +366,7 @@ class HttpTransport implements ClientTransport {
 /** The protocol version in the `_meta` of a stateless message. */
 function versionIn(message: JsonRpcMessage): string | undefined {
   if (!('method' in message)) return undefined
-  const meta = message.params?.['_meta']
-  const version = isObject(meta) ? meta[MetaKey.protocolVersion] : undefined
+  const version = metaOf(message.params)[MetaKey.protocolVersion]
   return typeof version === 'string' ? version : undefined
 }
 
