@@ -65,8 +65,13 @@ describe.each([
   it('lets work on different keys go on side by side', async () => {
     const store = await make()
     const order: string[] = []
+    const started = Promise.withResolvers<void>()
     const freed = Promise.withResolvers<void>()
-    const held = store.exclusive('a', () => freed.promise)
+    const held = store.exclusive('a', () => {
+      started.resolve()
+      return freed.promise
+    })
+    await started.promise
     await store.exclusive('b', async () => void order.push('b'))
     freed.resolve()
     await held
