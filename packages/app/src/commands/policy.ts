@@ -9,7 +9,7 @@ import {
   type PolicyRule,
   parseConfig,
 } from '@jackfield/host'
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { argumentsFrom } from '../cli/arguments.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'

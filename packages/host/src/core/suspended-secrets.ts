@@ -1,5 +1,6 @@
-import { McpError, readJson } from '@jackfield/sdk'
+import { McpError } from '@jackfield/sdk'
 import type { CredentialStore } from '@jackfield/sdk/client/auth'
+import { readJson } from '@jackfield/sdk/internal'
 import type { FoundSecret, Redactor } from '../config/secrets/redactor.ts'
 import type { Hole, ParkedCall } from '../log/store/inbox-tables.ts'
 import { isRecord } from '../shared/json.ts'

@@ -18,7 +18,7 @@ import {
   template,
   tool,
 } from '@jackfield/sdk'
-import { SuspendedCalls } from '@jackfield/sdk/compose'
+import { SuspendedCalls } from '@jackfield/sdk/internal'
 import { isRecord, type JsonRecord } from '../shared/json.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { CatalogPrompt, Host } from '../types/index.ts'

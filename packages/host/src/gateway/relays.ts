@@ -11,7 +11,7 @@ import {
   RpcError,
 } from '@jackfield/sdk'
 import type { ProgressReport } from '@jackfield/sdk/client'
-import { askLive, SuspendedCall } from '@jackfield/sdk/compose'
+import { askLive, SuspendedCall } from '@jackfield/sdk/internal'
 import type { Found } from '../core/active-requests.ts'
 import type { Relays } from '../core/server-requests.ts'
 import { isRecord, type JsonRecord } from '../shared/json.ts'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { McpError, readJson, type SamplingMessage } from '@jackfield/sdk'
+import { McpError, type SamplingMessage } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import type { ConversationRow } from '../log/store/conversation-table.ts'
 import type { Store } from '../log/store/store.ts'
 import { inWords, isRecord, type JsonRecord } from '../shared/json.ts'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type CallToolResult, type ContentBlock, McpError, readJson } from '@jackfield/sdk'
+import { type CallToolResult, type ContentBlock, McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import type { ResultTable } from '../log/store/result-table.ts'
 import { isRecord } from '../shared/json.ts'
 import { oneLine } from '../shared/text.ts'

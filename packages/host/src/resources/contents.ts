@@ -1,10 +1,5 @@
-import {
-  type ContentBlock,
-  type ResourceContents,
-  readJson,
-  type SamplingContent,
-  type SamplingMessage,
-} from '@jackfield/sdk'
+import type { ContentBlock, ResourceContents, SamplingContent, SamplingMessage } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { bytesOf } from '../models/media.ts'
 import { saidOf as blocksFor, textOf } from '../models/messages.ts'
 import { estimateTokens } from '../models/tool-search/meter.ts'

@@ -1,4 +1,5 @@
-import { McpError, type PromptMessage, parseTemplate } from '@jackfield/sdk'
+import { McpError, type PromptMessage } from '@jackfield/sdk'
+import { parseTemplate } from '@jackfield/sdk/internal'
 import { promptMessages } from '../models/agent/prompt-messages.ts'
 import { isForPersonOnly } from '../shared/audience.ts'
 import type { Host, LibraryPrompt, PromptPreview, TemplateField } from '../types/index.ts'

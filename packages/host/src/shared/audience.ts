@@ -1,4 +1,5 @@
-import { type Annotations, type CallToolResult, type ContentBlock, readJson } from '@jackfield/sdk'
+import type { Annotations, CallToolResult, ContentBlock } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 
 /** Whether something is meant for the person and for nobody else, so that no model may be given it. */
 export function isForPersonOnly(annotations: Annotations | undefined): boolean {

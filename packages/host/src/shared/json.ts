@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 
 export type JsonRecord = Record<string, unknown>
 

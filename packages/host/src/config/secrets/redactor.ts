@@ -8,7 +8,8 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto'
-import { McpError, RpcError, readJson } from '@jackfield/sdk'
+import { McpError, RpcError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { rewritten } from '../../shared/json.ts'
 
 /** A piece of a text that is a secret, in one of the forms it may be seen in. */

@@ -1,15 +1,11 @@
+import type { ElicitField, ElicitParams, ElicitResult, ElicitSchema, ElicitValue } from '@jackfield/sdk'
 import {
   checkElicitContent,
   checkElicitSchema,
   checkElicitValue,
   choicesOf,
-  type ElicitField,
-  type ElicitParams,
-  type ElicitResult,
-  type ElicitSchema,
-  type ElicitValue,
   fillDefaults,
-} from '@jackfield/sdk'
+} from '@jackfield/sdk/internal'
 import type { FieldKind, FormChoice, FormField, FormPlan } from '../../types/index.ts'
 import { secretAskedBy } from './secret-fields.ts'
 

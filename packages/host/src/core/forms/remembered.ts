@@ -1,4 +1,5 @@
-import { checkElicitValue, type ElicitFormParams, type ElicitValue } from '@jackfield/sdk'
+import type { ElicitFormParams, ElicitValue } from '@jackfield/sdk'
+import { checkElicitValue } from '@jackfield/sdk/internal'
 import type { FormTable } from '../../log/store/answer-tables.ts'
 import type { PromptValues } from '../../types/index.ts'
 import { planForm } from './form.ts'

@@ -1,4 +1,4 @@
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import {
   type Addressee,
   createAddressee,

@@ -1,4 +1,4 @@
-import { checkElicitContent, fillDefaults } from '@jackfield/sdk'
+import { checkElicitContent, fillDefaults } from '@jackfield/sdk/internal'
 import { isRecord } from '../../shared/json.ts'
 import type { HostQuestion, QuestionKind } from '../../types/index.ts'
 import type { AnswerTo } from './asker.ts'

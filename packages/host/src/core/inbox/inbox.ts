@@ -1,4 +1,5 @@
-import { McpError, readJson } from '@jackfield/sdk'
+import { McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { type Redactor, redactedError } from '../../config/secrets/redactor.ts'
 import type { InboxRow, ParkedCall } from '../../log/store/inbox-tables.ts'
 import type { Owners } from '../../log/store/owners.ts'

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { McpError, readJson } from '@jackfield/sdk'
+import { McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type { Activity, ActivityVerification } from '../../types/index.ts'

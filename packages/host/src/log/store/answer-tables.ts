@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import type { ArgumentTest, GrantScope } from '../../types/index.ts'
 
 /** One definition of one tool of one server, by what they are and not by what they are called. */

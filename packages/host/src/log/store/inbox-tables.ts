@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { readJson } from '@jackfield/sdk'
 import type { Round } from '@jackfield/sdk/client'
+import { readJson } from '@jackfield/sdk/internal'
 import { frozenCopy, type JsonRecord } from '../../shared/json.ts'
 import type { Caller, Decision, HostQuestion, InboxItem } from '../../types/index.ts'
 import { rollBack } from './chain.ts'

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 
 /** A folder as it was when the person was asked about it. `real` is null where it was missing. */
 export interface SeenFolder {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import type { TrustItem } from '../../types/index.ts'
 import { rollBack } from './chain.ts'

@@ -1,5 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { isRecord } from '../../shared/json.ts'
 import type { TraceEvent, TraceQuery, WholeTraceEvent } from '../../types/index.ts'
 import type { TraceRow, TraceTable } from '../store/trace-table.ts'

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
-import { limits, McpError, readJson } from '@jackfield/sdk'
+import { limits, McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { canonical, inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type { RecordedExchange, RecordedServer } from '../../types/index.ts'

@@ -1,4 +1,5 @@
-import { McpError, readJson } from '@jackfield/sdk'
+import { McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { canonical, inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type {

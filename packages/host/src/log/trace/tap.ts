@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { type JsonRpcMessage, readJson } from '@jackfield/sdk'
+import type { JsonRpcMessage } from '@jackfield/sdk'
 import type { ClientTelemetry, Fetch, TelemetryRequest, TelemetrySpan } from '@jackfield/sdk/client'
+import { readJson } from '@jackfield/sdk/internal'
 import type { Redactor } from '../../config/secrets/redactor.ts'
 import type { Origins } from '../../core/active-requests.ts'
 import { isRecord } from '../../shared/json.ts'

@@ -1,4 +1,5 @@
-import { type CallToolResult, type ContentBlock, McpError, readJson } from '@jackfield/sdk'
+import { type CallToolResult, type ContentBlock, McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { forModel } from '../../shared/audience.ts'
 import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'

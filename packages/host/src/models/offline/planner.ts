@@ -1,4 +1,5 @@
-import { readJson, type SamplingContent, type SamplingMessage } from '@jackfield/sdk'
+import type { SamplingContent, SamplingMessage } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import type { ModelRequest } from '../../types/index.ts'
 import { blocksOf, textOf } from '../messages.ts'
 import { addDays, iso } from './dates.ts'

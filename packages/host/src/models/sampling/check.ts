@@ -1,9 +1,5 @@
-import {
-  type CreateMessageParams,
-  type CreateMessageResult,
-  checkSampling,
-  type SamplingContent,
-} from '@jackfield/sdk'
+import type { CreateMessageParams, CreateMessageResult, SamplingContent } from '@jackfield/sdk'
+import { checkSampling } from '@jackfield/sdk/internal'
 import { inWords, isRecord } from '../../shared/json.ts'
 import type { ModelReply } from '../../types/index.ts'
 

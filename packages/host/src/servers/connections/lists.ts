@@ -1,5 +1,6 @@
-import { ErrorCode, type ResourceTemplate, RpcError, readJson, type SubscriptionFilter } from '@jackfield/sdk'
+import { ErrorCode, type ResourceTemplate, RpcError, type SubscriptionFilter } from '@jackfield/sdk'
 import type { Client, ReadOptions } from '@jackfield/sdk/client'
+import { readJson } from '@jackfield/sdk/internal'
 import { noLists, type ServerLists } from '../../core/trust/definitions.ts'
 import type { ManifestTable } from '../../log/store/server-tables.ts'
 import { fingerprint, isRecord } from '../../shared/json.ts'

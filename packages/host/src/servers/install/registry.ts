@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { McpError, readJson } from '@jackfield/sdk'
+import { McpError } from '@jackfield/sdk'
 import type { Fetch } from '@jackfield/sdk/client'
+import { readJson } from '@jackfield/sdk/internal'
 import type { ConfigEnvironment } from '../../config/variables.ts'
 import { inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'

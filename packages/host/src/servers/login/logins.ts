@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { McpError, readJson } from '@jackfield/sdk'
+import { McpError } from '@jackfield/sdk'
 import type { CredentialStore, NetworkOptions, Revocation } from '@jackfield/sdk/client/auth'
+import { readJson } from '@jackfield/sdk/internal'
 import type { Redactor } from '../../config/secrets/redactor.ts'
 import { type Asker, Nobody } from '../../core/inbox/asker.ts'
 import type { Recorder } from '../../log/store/activity-log.ts'
