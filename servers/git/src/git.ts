@@ -83,6 +83,9 @@ export class Git {
   async run(invocation: Invocation): Promise<GitOutput> {
     const { signal, args, allow = [] } = invocation
     signal.throwIfAborted()
+    if (args.some((arg) => arg.includes('\0'))) {
+      throw new ToolError('An argument contains NUL, which git cannot take. Leave it out.')
+    }
     this.#program ??= findProgram(this.#given)
     const program = await this.#program
     await this.#enter(signal)

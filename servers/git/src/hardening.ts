@@ -110,7 +110,6 @@ const fixedConfig: readonly (readonly [key: string, value: string])[] = [
   ['diff.submodule', 'short'],
   // Files outside the repository, whose lines can be part of an error message.
   ['diff.orderFile', '/dev/null'],
-  ['blame.ignoreRevsFile', ''],
   ['mailmap.file', ''],
   ['mailmap.blob', ''],
   ['gc.auto', '0'],

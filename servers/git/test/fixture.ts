@@ -85,11 +85,11 @@ export class Marker {
   readonly program: string
   readonly #file: string
 
-  /** @param then what the program does after it left the file */
-  constructor(place: string, then = 'cat') {
+  /** @param after what the program does after it left the file */
+  constructor(place: string, after = 'cat') {
     this.#file = join(place, 'ran')
     this.program = join(place, 'program.sh')
-    writeFileSync(this.program, `#!/bin/sh\ntouch '${this.#file}'\n${then}\n`)
+    writeFileSync(this.program, `#!/bin/sh\ntouch '${this.#file}'\n${after}\n`)
     chmodSync(this.program, 0o755)
   }
 

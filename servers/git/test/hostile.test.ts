@@ -10,7 +10,7 @@ interface Trap {
   set(repo: TestRepository, marker: Marker): void
   fire(repo: TestRepository): void
   /** What the program does. Default: copies its input. */
-  then?: string
+  after?: string
 }
 
 /** A hook or a key with one program, which some command of git runs. */
@@ -25,7 +25,7 @@ const hook = (name: string, ...command: string[]): Trap => ({
     cpSync(program, join(repo.path, '.git/hooks', name))
   },
   fire: (repo) => repo.tryGit(...command),
-  then: 'exit 0',
+  after: 'exit 0',
 })
 
 const filter = (name: string, part: string, ...command: string[]): Trap => ({
@@ -59,11 +59,11 @@ const lazyFetch = (configure: (repo: TestRepository, marker: Marker) => void): T
     spawnSync('rm', ['-f', join(repo.path, '.git/objects', blob.slice(0, 2), blob.slice(2))])
   },
   fire: (repo) => repo.tryGit('show', 'HEAD:missing.txt'),
-  then: 'exit 1',
+  after: 'exit 1',
 })
 
 const traps: Readonly<Record<string, Trap>> = {
-  'core.fsmonitor': { ...key('core.fsmonitor', 'status'), then: 'exit 1' },
+  'core.fsmonitor': { ...key('core.fsmonitor', 'status'), after: 'exit 1' },
   'core.fsmonitor in a file that is included': {
     set(repo, { program }) {
       repo.write('.git/more', `[core]\n\tfsmonitor = ${program}\n`)
@@ -114,7 +114,7 @@ const traps: Readonly<Record<string, Trap>> = {
   },
   'filter.clean': filter('evil', 'clean', 'add', '.'),
   'filter.smudge': filter('evil', 'smudge', 'checkout', 'other'),
-  'filter.process': { ...filter('evil', 'process', 'add', '.'), then: 'exit 1' },
+  'filter.process': { ...filter('evil', 'process', 'add', '.'), after: 'exit 1' },
   'filter.clean of a name with = and .': filter('a=b.clean=c', 'clean', 'add', '.'),
   'filter.clean of a name in upper case': filter('EVIL', 'clean', 'add', '.'),
   'filter.smudge in .gitattributes of the commit': {
@@ -129,18 +129,18 @@ const traps: Readonly<Record<string, Trap>> = {
     },
     fire: (repo) => repo.tryGit('checkout', 'other'),
   },
-  'diff.external': { ...key('diff.external', 'diff'), then: 'exit 0' },
-  'diff.<driver>.command': { ...driver('diff.evil.command', 'diff'), then: 'exit 0' },
+  'diff.external': { ...key('diff.external', 'diff'), after: 'exit 0' },
+  'diff.<driver>.command': { ...driver('diff.evil.command', 'diff'), after: 'exit 0' },
   'diff.<driver>.textconv in a diff': driver('diff.evil.textconv', 'diff'),
   'diff.<driver>.textconv in blame': driver('diff.evil.textconv', 'blame', 'a.txt'),
   'merge.<driver>.driver': {
     ...driver('merge.evil.driver', 'checkout', '-m', 'conflicting'),
-    then: 'exit 1',
+    after: 'exit 1',
   },
-  'core.editor': { ...key('core.editor', 'commit', '-a'), then: 'exit 1' },
+  'core.editor': { ...key('core.editor', 'commit', '-a'), after: 'exit 1' },
   'gpg.program for a new commit': {
     ...key('gpg.program', '-c', 'commit.gpgSign=true', 'commit', '-am', 'x'),
-    then: 'exit 1',
+    after: 'exit 1',
   },
   'gpg.program for a signed commit': {
     set(repo, { program }) {
@@ -158,7 +158,7 @@ const traps: Readonly<Record<string, Trap>> = {
       repo.git('update-ref', 'HEAD', repo.git('hash-object', '-t', 'commit', '-w', file))
     },
     fire: (repo) => repo.tryGit('log'),
-    then: 'exit 1',
+    after: 'exit 1',
   },
   'core.sshCommand': lazyFetch((repo, { program }) => {
     repo.git('config', 'remote.origin.url', 'ssh://127.0.0.1/x')
@@ -229,6 +229,7 @@ async function useAll(repo: TestRepository): Promise<string[]> {
     ['git_repositories', {}],
     ['git_status', { untracked: 'all' }],
     ['git_log', { paths: ['a.txt'], author: 'Ada', grep: 'o' }],
+    ['git_log', {}],
     ['git_log', { revision: 'main..other' }],
     ['git_diff', {}],
     ['git_diff', { staged: true }],
@@ -287,7 +288,7 @@ describe('a repository that configures a program', () => {
     if (trap === undefined) throw new Error(name)
     const setUp = (): { repo: TestRepository; marker: Marker } => {
       const repo = prepared()
-      const marker = new Marker(folder(), trap.then)
+      const marker = new Marker(folder(), trap.after)
       trap.set(repo, marker)
       // Setting up may run it.
       marker.ran()

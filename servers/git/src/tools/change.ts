@@ -185,8 +185,10 @@ const gitCreateBranch = (world: World, queue: ChangeQueue) =>
 
 /** @throws ToolError for a name that no branch can have, or that would be read as an option */
 async function requireBranchName(repository: Repository, name: string, signal: AbortSignal): Promise<void> {
-  const { code } = await repository.run(['check-ref-format', `refs/heads/${name}`], { signal, allow: [1] })
-  if (code === 0 && !name.startsWith('-') && name !== 'HEAD') return
+  if (!/^-|[\p{Cc}\p{Cs}]|^HEAD$/u.test(name)) {
+    const { code } = await repository.run(['check-ref-format', `refs/heads/${name}`], { signal, allow: [1] })
+    if (code === 0) return
+  }
   throw new ToolError(
     `"${oneLine(name)}" cannot be the name of a branch. Use letters, digits, "-", "_" and "/", such as "feature/login".`,
   )

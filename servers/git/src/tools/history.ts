@@ -241,6 +241,8 @@ export const gitBlame = (world: World) =>
           '--no-textconv',
           '--no-ext-diff',
           '--no-progress',
+          // Forgets the file of blame.ignoreRevsFile, which could be any file of the account: errors show its lines.
+          '--no-ignore-revs-file',
           '--encoding=UTF-8',
           // One line more, to see whether the file goes on.
           `-L${startLine},+${last - startLine + 2}`,
