@@ -6,7 +6,7 @@ import { searchFolders } from './git.ts'
 import { oneLine, records } from './text.ts'
 
 /*
- * What a repository can configure, and why none of it runs a program. A repository is data of somebody else: its `.git/config`,
+ * What a repository can configure, and why none of it runs a program. A repository is data from a third party: its `.git/config`,
  * hooks and attributes may come from an archive. Git runs programs named there: hooks, filters (clean, smudge, process), a file
  * system monitor, external diff and text conversion, merge drivers, signature programs, pagers, transports of a lazy fetch.
  *
