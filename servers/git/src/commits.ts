@@ -19,6 +19,12 @@ export const commitShape = z.object({
 
 export type Commit = z.infer<typeof commitShape>
 
+// A commit of a hostile repository can have any number and length of these.
+const mostParents = 100
+const mostRefs = 100
+const longestSubject = 1_000
+const longestName = 200
+
 const fields = ['%H', '%P', '%an', '%ae', '%aI', '%cn', '%ce', '%cI', '%D', '%s', '%b']
 /** Options of `git log` for `parseCommits`: fields that end with NUL, as no field can contain one. */
 export const commitFormat = [
@@ -40,16 +46,20 @@ export function parseCommits(output: Buffer, bodyLength: number): Commit[] {
     const text = body.trimEnd()
     commits.push({
       id,
-      parents: words(parents, ' '),
-      author: { name: an ?? '', email: ae ?? '', date: ad ?? '' },
-      committer: { name: cn ?? '', email: ce ?? '', date: cd ?? '' },
-      refs: words(refs, ', '),
-      subject,
+      parents: words(parents, ' ').slice(0, mostParents),
+      author: person(an, ae, ad),
+      committer: person(cn, ce, cd),
+      refs: words(refs, ', ').slice(0, mostRefs),
+      subject: clip(subject, longestSubject),
       body: clip(text, bodyLength),
       ...(text.length > bodyLength ? { bodyTruncated: true } : {}),
     })
   }
   return commits
+}
+
+function person(name = '', email = '', date = ''): Commit['author'] {
+  return { name: clip(name, longestName), email: clip(email, longestName), date }
 }
 
 function words(text: string | undefined, separator: string): string[] {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Repository } from './repositories.ts'
-import { count, decode, oneLine, type Page, pageOf, records } from './text.ts'
+import { count, decode, fitting, listBytes, oneLine, type Page, pageOf, records } from './text.ts'
 
 /*
  * Differences between two states of a repository: the changed files, and a page of the patch. Used by git_diff, git_show, the
@@ -72,8 +72,9 @@ export async function changedFiles(
     [...fixedOptions, '--raw', '--numstat', '-z', ...between, '--', ...paths],
     { signal, limit: overviewBytes },
   )
-  const files = parseOverview(records(stdout))
-  return { files: files.slice(0, mostFiles), complete: !truncated && files.length <= mostFiles }
+  const all = parseOverview(records(stdout))
+  const files = fitting(all.slice(0, mostFiles), listBytes)
+  return { files, complete: !truncated && files.length === all.length }
 }
 
 /** A page of the patch. */

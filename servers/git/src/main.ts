@@ -15,7 +15,7 @@ Usage: jackfield-server-git [FOLDER...] [options]
   --confirm ask|never Whether the person is asked before a commit, and before a checkout with uncommitted
                       changes. With "ask" these are refused to clients that cannot ask. Default: ask
   --timeout SECONDS   Time limit of one git process. Default: 30
-  --max-output BYTES  Size of one page of a patch or file. Default: 65536
+  --max-output BYTES  Size of one page of a patch or file, at most 262144. Default: 65536
   --concurrency N     Git processes at the same time. Default: 4
   --git PATH          The git program, version 2.32 or later. Default: git in PATH
   --help              Show this.
@@ -51,7 +51,7 @@ function readArguments(): GitServerOptions | 'help' {
     }
   }
   const timeout = number('--timeout', values.timeout, 1, 600)
-  const maxOutputBytes = number('--max-output', values['max-output'], 1_024, 1_048_576)
+  const maxOutputBytes = number('--max-output', values['max-output'], 1_024, 262_144)
   const concurrency = number('--concurrency', values.concurrency, 1, 64)
   return {
     folders: positionals.map((folder) => resolve(folder)),

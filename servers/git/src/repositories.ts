@@ -1,4 +1,4 @@
-import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
+import { lstat, readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Context, type Root, ToolError } from '@jackfield/sdk'
@@ -47,6 +47,7 @@ const mostFoldersRead = 5_000
 const mostRepositories = 200
 const mostGitEntries = 50_000
 const deepestAlternates = 5
+const mostAlternatesBytes = 65_536
 const skippedFolders: ReadonlySet<string> = new Set(['node_modules', 'vendor', 'target', 'dist', 'build'])
 
 /** An opened repository: commands run on it with its configuration made harmless. */
@@ -373,6 +374,10 @@ async function requireWithin(directory: string, folders: readonly Folder[], name
         }
         continue
       }
+      // Git would wait for another process to write into a pipe. The socket is that of the file system monitor.
+      if (entry.isFIFO() || entry.isCharacterDevice() || entry.isBlockDevice()) {
+        throw new ToolError(`"${name}" cannot be used: ${oneLine(at)} is neither a file nor a folder.`)
+      }
       if (!entry.isDirectory()) continue
       const inObjects = basename(path) === 'objects' && depth === 1
       // Other repositories, which are checked when they are opened.
@@ -389,7 +394,15 @@ async function requireAlternatesWithin(
   name: string,
   depth: number,
 ): Promise<void> {
-  const text = await readFile(join(objects, 'info', 'alternates'), 'utf8').catch(() => '')
+  const file = join(objects, 'info', 'alternates')
+  const found = await stat(file).catch(() => undefined)
+  if (found === undefined) return
+  if (!found.isFile() || found.size > mostAlternatesBytes) {
+    throw new ToolError(
+      `"${name}" cannot be used: ${oneLine(file)} is not a file of at most ${mostAlternatesBytes} bytes.`,
+    )
+  }
+  const text = await readFile(file, 'utf8')
   for (const line of text.split('\n')) {
     if (line === '' || line.startsWith('#')) continue
     // Git also accepts paths in quotes, which no program writes.

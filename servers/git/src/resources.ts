@@ -11,7 +11,7 @@ import type { World } from './world.ts'
 /* Files at a revision as resources, with completion of repositories, revisions and paths. */
 
 /** The most bytes of a file that is read as a resource, which has no pages. */
-const mostBytes = 1_048_576
+const mostBytes = 524_288
 const mostSuggestions = 1_000
 
 const mimeTypes: Readonly<Record<string, string>> = {

@@ -23,7 +23,7 @@ export interface GitServerOptions {
   confirm?: 'ask' | 'never'
   /** Milliseconds that one git process may run. Default 30,000. */
   timeoutMs?: number
-  /** Bytes of one page of a patch or file. Default 65,536. */
+  /** Bytes of one page of a patch or file, at most 262,144. Default 65,536. */
   maxOutputBytes?: number
   /** Git processes at the same time. Default 4. */
   concurrency?: number
@@ -47,7 +47,7 @@ export function createGitServer(options: GitServerOptions = {}) {
   const { folders = [], readOnly = false, confirm = 'ask', program } = options
   const { timeoutMs = 30_000, maxOutputBytes = 65_536, concurrency = 4 } = options
   requireInteger('timeoutMs', timeoutMs, 1, 600_000)
-  requireInteger('maxOutputBytes', maxOutputBytes, 1_024, 1_048_576)
+  requireInteger('maxOutputBytes', maxOutputBytes, 1_024, 262_144)
   requireInteger('concurrency', concurrency, 1, 64)
   if (program !== undefined && !isAbsolute(program)) {
     throw new TypeError(`"program" must be an absolute path, not "${program}"`)

@@ -63,6 +63,19 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
+/** The first items whose JSON has at most `bytes`, and at least one. Names in a repository can be long. */
+export function fitting<T>(items: readonly T[], bytes: number): T[] {
+  let left = bytes
+  const end = items.findIndex((item, at) => {
+    left -= Buffer.byteLength(JSON.stringify(item))
+    return left < 0 && at > 0
+  })
+  return items.slice(0, end === -1 ? undefined : end)
+}
+
+/** Bytes of a list of names in one result: twice as many, as text and as structured content, fit into a message. */
+export const listBytes = 524_288
+
 /** A slice of a long output, cut after a line where possible. */
 export interface Page {
   text: string

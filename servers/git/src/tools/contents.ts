@@ -12,7 +12,7 @@ import {
 } from '../arguments.ts'
 import { changedFileShape, changedFiles, continuation, filesText, patch } from '../diff.ts'
 import type { Repository } from '../repositories.ts'
-import { decode, isBinary, oneLine, pageOf, records } from '../text.ts'
+import { decode, fitting, isBinary, listBytes, oneLine, pageOf, records } from '../text.ts'
 import type { World } from '../world.ts'
 import { readOnly } from './inspect.ts'
 
@@ -155,7 +155,7 @@ export const gitFile = (world: World) =>
           ({ name: entry, type, size }) =>
             `${type}\t${size ?? '-'}\t${oneLine(entry)}${type === 'folder' ? '/' : ''}`,
         )
-        if (!complete) lines.push(`[There are more than ${mostEntries} entries.]`)
+        if (!complete) lines.push(`[There are more than these ${entries.length} entries.]`)
         return reply({ content: lines.join('\n'), structured: { ...about, entries, complete } })
       }
       const size = await blobSize(repository, found.id, signal)
@@ -228,7 +228,8 @@ export async function listTree(
       ...(/^\d+$/.test(size) ? { size: Number(size) } : {}),
     }
   })
-  return { entries: entries.slice(0, mostEntries), complete: !truncated && entries.length <= mostEntries }
+  const fit = fitting(entries.slice(0, mostEntries), listBytes)
+  return { entries: fit, complete: !truncated && fit.length === entries.length }
 }
 
 function typeOf(mode: string): TreeEntry['type'] {

@@ -16,7 +16,7 @@ import {
 import { commitFormat, commitShape, commitText, parseCommits, readCommit } from '../commits.ts'
 import { changedFileShape, changedFiles, continuation, filesText, patch } from '../diff.ts'
 import type { Repository } from '../repositories.ts'
-import { clip, decode, oneLine } from '../text.ts'
+import { clip, decode, fitting, oneLine } from '../text.ts'
 import type { World } from '../world.ts'
 import { readOnly } from './inspect.ts'
 
@@ -107,16 +107,6 @@ export const gitLog = (world: World) =>
       })
     },
   })
-
-/** The first commits whose JSON fits, at least one. */
-function fitting<T>(commits: readonly T[], bytes: number): T[] {
-  let left = bytes
-  const end = commits.findIndex((commit, at) => {
-    left -= Buffer.byteLength(JSON.stringify(commit))
-    return left < 0 && at > 0
-  })
-  return commits.slice(0, end === -1 ? undefined : end)
-}
 
 /** A time for git, which would take a date without one as that day at the present time of day. */
 function timeOf(date: string, time: string): string {
@@ -276,7 +266,14 @@ function parseBlame(output: Buffer): BlameLine[] {
     if (text.startsWith('\t')) {
       const { author = '', 'author-time': time = '0', summary: subject = '' } = about ?? {}
       const date = new Date(Number(time) * 1_000).toISOString()
-      lines.push({ line, commit, author, date, subject, text: clip(text.slice(1), longestLine) })
+      lines.push({
+        line,
+        commit,
+        author: clip(author, 200),
+        date,
+        subject: clip(subject, 200),
+        text: clip(text.slice(1), longestLine),
+      })
     } else if (header !== null) {
       commit = header[1] ?? ''
       line = Number(header[2])

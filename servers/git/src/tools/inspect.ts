@@ -4,7 +4,7 @@ import { reply, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 import { repositoryArgument, resolveRevision, revisionArgument } from '../arguments.ts'
 import type { Repository } from '../repositories.ts'
-import { count, decode, oneLine, records } from '../text.ts'
+import { clip, decode, fitting, listBytes, oneLine, records } from '../text.ts'
 import type { World } from '../world.ts'
 
 /* Tools that show the state of a repository: git_repositories, git_status, git_branch, git_tag. */
@@ -125,6 +125,7 @@ export async function readStatus(
   if (operation !== undefined) status.operation = operation
   const parts = records(stdout).map(decode)
   let entries = 0
+  let bytes = 0
   for (let at = 0; at < parts.length; at++) {
     const line = parts[at] ?? ''
     if (line.startsWith('# ')) {
@@ -133,7 +134,8 @@ export async function readStatus(
     }
     status.clean = false
     const oldPath = line.startsWith('2 ') ? parts[++at] : undefined
-    if (++entries <= mostEntries) readEntry(status, line, oldPath)
+    bytes += Buffer.byteLength(JSON.stringify([line, oldPath]))
+    if (++entries <= mostEntries && bytes <= listBytes) readEntry(status, line, oldPath)
     else status.complete = false
   }
   return status
@@ -206,11 +208,7 @@ export function statusText(status: Status): string {
   section('Not staged', status.unstaged.map(entry))
   section('Untracked', status.untracked.map(oneLine))
   if (status.clean) lines.push('', 'The working tree is clean.')
-  if (!status.complete)
-    lines.push(
-      '',
-      `More than ${count(mostEntries, 'entry').replace('entrys', 'entries')}: the rest is not shown.`,
-    )
+  if (!status.complete) lines.push('', 'There are more changed files, which are not shown.')
   if (ignoredConfiguration.length > 0) {
     lines.push(
       '',
@@ -267,9 +265,8 @@ export const gitBranch = (world: World) =>
         notContains,
         limit,
       })
-      const branches = rows
-        .slice(0, limit)
-        .map(([ref = '', commit = '', date = '', subject = '', head, upstream]) => ({
+      const branches = fitting(rows.slice(0, limit), listBytes).map(
+        ([ref = '', commit = '', date = '', subject = '', head, upstream]) => ({
           name: ref.replace(/^refs\/(?:heads|remotes)\//, ''),
           commit,
           date,
@@ -277,14 +274,16 @@ export const gitBranch = (world: World) =>
           current: head === '*',
           remote: ref.startsWith('refs/remotes/'),
           ...(upstream ? { upstream } : {}),
-        }))
-      const complete = rows.length <= limit
+        }),
+      )
+      const complete = branches.length === rows.length
       const lines = branches.map(
         ({ name: branch, commit, date, subject, current }) =>
           `${current ? '*' : ' '} ${oneLine(branch)} ${commit.slice(0, 10)} ${date.slice(0, 10)} ${oneLine(subject)}`,
       )
       if (lines.length === 0) lines.push('No branches.')
-      if (!complete) lines.push(`[There are more than ${limit}. Raise "limit", or narrow with "contains".]`)
+      if (!complete)
+        lines.push(`[There are more than these ${lines.length}. Raise "limit", or narrow with "contains".]`)
       return reply({ content: lines.join('\n'), structured: { branches, complete } })
     },
   })
@@ -324,22 +323,23 @@ export const gitTag = (world: World) =>
         contains,
         limit,
       })
-      const tags = rows
-        .slice(0, limit)
-        .map(([ref = '', object = '', peeled, date = '', subject = '', type]) => ({
+      const tags = fitting(rows.slice(0, limit), listBytes).map(
+        ([ref = '', object = '', peeled, date = '', subject = '', type]) => ({
           name: ref.replace(/^refs\/tags\//, ''),
           commit: peeled || object,
           date,
           subject,
           annotated: type === 'tag',
-        }))
-      const complete = rows.length <= limit
+        }),
+      )
+      const complete = tags.length === rows.length
       const lines = tags.map(
         ({ name: tag, commit, date, subject }) =>
           `${oneLine(tag)} ${commit.slice(0, 10)} ${date.slice(0, 10)} ${oneLine(subject)}`,
       )
       if (lines.length === 0) lines.push('No tags.')
-      if (!complete) lines.push(`[There are more than ${limit}. Raise "limit", or narrow with "contains".]`)
+      if (!complete)
+        lines.push(`[There are more than these ${lines.length}. Raise "limit", or narrow with "contains".]`)
       return reply({ content: lines.join('\n'), structured: { tags, complete } })
     },
   })
@@ -372,7 +372,7 @@ export async function listRefs(
   for (let at = 0; at + fields.length <= parts.length; at += fields.length) {
     // Each line but the first begins with the line break of the one before.
     const [first = '', ...rest] = parts.slice(at, at + fields.length)
-    rows.push([first.replace(/^\n/, ''), ...rest])
+    rows.push([first.replace(/^\n/, ''), ...rest].map((field) => clip(field, 1_000)))
   }
   return rows
 }
