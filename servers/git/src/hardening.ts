@@ -189,6 +189,12 @@ export function safeConfig(listed: Buffer): SafeConfig {
   const entries = parse(listed)
   const ofRepository = entries.filter(({ scope }) => scope === 'local' || scope === 'worktree')
   const own = entries.filter(({ scope }) => scope === 'system' || scope === 'global')
+  // Its address can be any folder of the account.
+  if (ofRepository.some(({ key, value }) => key === 'extensions.refstorage' && value.includes(':'))) {
+    throw new ToolError(
+      'This repository stores its references at an address (extensions.refStorage), which this server does not use.',
+    )
+  }
   const values = new Map<string, string>()
   for (const { key } of ofRepository) {
     const [section = '', name = ''] = [key.slice(0, key.indexOf('.')), key.slice(0, key.lastIndexOf('.'))]

@@ -106,6 +106,14 @@ describe('which repositories can be used', () => {
         /is a link to something outside/,
       )
     }
+    for (const [name, why] of [
+      ['packed-refs', /is neither a file nor/],
+      ['objects/info/alternates', /is not a file/],
+    ] as const) {
+      const repo = repository()
+      execFileSync('mkfifo', [join(repo.path, '.git', name)])
+      expect(await refusal(await clientOf({ folders: [repo.path] }), 'git_status')).toMatch(why)
+    }
     const base = folder()
     const borrowing = repository(join(base, 'borrowing'))
     writeFileSync(join(borrowing.path, '.git/objects/info/alternates'), `${outside.path}/.git/objects\n`)
@@ -228,6 +236,8 @@ describe('what a repository can name outside of itself', () => {
     writeFileSync(config, odd)
     const client = await clientOf({ folders: [repo.path] })
     expect(await refusal(client, 'git_status')).toContain('not UTF-8')
+    writeFileSync(config, `${before}[extensions]\n\trefStorage = files:///tmp/elsewhere\n`)
+    expect(await refusal(client, 'git_status')).toMatch(/refStorage/i)
     const many = Array.from({ length: 200 }, (_, at) => `[filter "${at}"]\n\tclean = cat\n`).join('')
     writeFileSync(config, before + many)
     expect(await refusal(client, 'git_status')).toContain('too many filters')

@@ -62,6 +62,31 @@ const lazyFetch = (configure: (repo: TestRepository, marker: Marker) => void): T
   after: 'exit 1',
 })
 
+/** A hook that the configuration defines. */
+const configured = (event: string, ...command: string[]): Trap => ({
+  set(repo, { program }) {
+    repo.git('config', 'hook.evil.command', program)
+    repo.git('config', 'hook.evil.event', event)
+    repo.git('config', 'hook.evil.enabled', 'true')
+  },
+  fire: (repo) => repo.tryGit(...command),
+  after: 'exit 0',
+})
+
+/** Whether this git is at least of a version. */
+function isGit(major: number, minor: number): boolean {
+  const { stdout } = spawnSync('git', ['--version'], { encoding: 'utf8' })
+  const [, ...found] = (/(\d+)\.(\d+)/.exec(stdout) ?? []).map(Number)
+  return (found[0] ?? 0) > major || (found[0] === major && (found[1] ?? 0) >= minor)
+}
+
+/** What only later versions of git run. */
+const laterTraps: Readonly<Record<string, Trap>> = {
+  'hook.<name>.command at post-index-change': configured('post-index-change', 'add', '.'),
+  'hook.<name>.command at reference-transaction': configured('reference-transaction', 'branch', 'x'),
+  'hook.<name>.command at post-checkout': configured('post-checkout', 'checkout', 'other'),
+}
+
 const traps: Readonly<Record<string, Trap>> = {
   'core.fsmonitor': { ...key('core.fsmonitor', 'status'), after: 'exit 1' },
   'core.fsmonitor in a file that is included': {
@@ -283,22 +308,33 @@ describe('a repository that configures a program', () => {
     expect(await useAll(prepared())).toEqual([])
   })
 
-  test.each(Object.keys(traps))('by %s does not get it run, which git itself runs', async (name) => {
-    const trap = traps[name]
-    if (trap === undefined) throw new Error(name)
-    const setUp = (): { repo: TestRepository; marker: Marker } => {
-      const repo = prepared()
-      const marker = new Marker(folder(), trap.after)
-      trap.set(repo, marker)
-      // Setting up may run it.
-      marker.ran()
-      return { repo, marker }
-    }
-    const plain = setUp()
-    trap.fire(plain.repo)
-    expect(plain.marker.ran(), 'git itself runs it').toBe(true)
-    const ours = setUp()
-    await useAll(ours.repo)
-    expect(ours.marker.ran(), 'the server runs it').toBe(false)
+  test.each(Object.entries(traps))('by %s does not get it run, which git itself runs', async (_, trap) => {
+    await expectOnlyGitRuns(trap)
+  })
+
+  describe.runIf(isGit(2, 54))('hooks of the configuration [needs git 2.54]', () => {
+    test.each(Object.entries(laterTraps))(
+      'by %s does not get it run, which git itself runs',
+      async (_, trap) => {
+        await expectOnlyGitRuns(trap)
+      },
+    )
   })
 })
+
+async function expectOnlyGitRuns(trap: Trap): Promise<void> {
+  const setUp = (): { repo: TestRepository; marker: Marker } => {
+    const repo = prepared()
+    const marker = new Marker(folder(), trap.after)
+    trap.set(repo, marker)
+    // Setting up may run it.
+    marker.ran()
+    return { repo, marker }
+  }
+  const plain = setUp()
+  trap.fire(plain.repo)
+  expect(plain.marker.ran(), 'git itself runs it').toBe(true)
+  const ours = setUp()
+  await useAll(ours.repo)
+  expect(ours.marker.ran(), 'the server runs it').toBe(false)
+}
