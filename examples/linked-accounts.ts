@@ -306,6 +306,10 @@ export class LinkedAccounts {
   async #validTokens(principal: string): Promise<StoredTokens | undefined> {
     const stored = this.#tokens.get(principal)
     if (stored === undefined || stored.expiresAt - refreshBeforeMs > Date.now()) return stored
+    if (stored.refreshToken === undefined) {
+      if (stored.expiresAt < Date.now()) this.#tokens.delete(principal)
+      return this.#tokens.get(principal)
+    }
     const running = this.#refreshing.get(principal) ?? this.#refresh(principal, stored)
     this.#refreshing.set(principal, running)
     try {
@@ -316,21 +320,20 @@ export class LinkedAccounts {
   }
 
   async #refresh(principal: string, { refreshToken }: StoredTokens): Promise<StoredTokens | undefined> {
-    const { tokenUrl, readTokens } = this.#upstream
-    const tokens =
-      refreshToken === undefined
-        ? undefined
-        : readTokens(
-            await postForm(tokenUrl, this.#upstream, {
-              grant_type: 'refresh_token',
-              refresh_token: refreshToken,
-            }),
-          )
-    if (tokens === undefined) {
-      this.#tokens.delete(principal)
-      return undefined
-    }
-    return this.#store(principal, { refreshToken, ...tokens })
+    const { tokenUrl, name } = this.#upstream
+    const form = { grant_type: 'refresh_token', refresh_token: refreshToken ?? '' }
+    const body = await postForm(tokenUrl, this.#upstream, form).catch((error: unknown) => {
+      throw new ToolError(
+        `The connection to your account at ${name} cannot be renewed now. Try again later.`,
+        {
+          cause: error,
+        },
+      )
+    })
+    const tokens = this.#upstream.readTokens(body)
+    if (tokens !== undefined) return this.#store(principal, { refreshToken, ...tokens })
+    this.#tokens.delete(principal)
+    return undefined
   }
 
   #store(principal: string, tokens: UpstreamTokens): StoredTokens {
@@ -403,5 +406,7 @@ async function postForm(
     headers: { accept: 'application/json' },
     body: new URLSearchParams({ ...form, client_id: clientId, client_secret: clientSecret }),
   })
+  // What else it answers is a refusal, whose form differs between services.
+  if (response.status >= 500) throw new Error(`${url} answered ${response.status}`)
   return response.json()
 }

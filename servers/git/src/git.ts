@@ -86,7 +86,11 @@ export class Git {
     if (args.some((arg) => arg.includes('\0'))) {
       throw new ToolError('An argument contains NUL, which git cannot take. Leave it out.')
     }
-    this.#program ??= findProgram(this.#given)
+    this.#program ??= findProgram(this.#given).catch((error: unknown) => {
+      // It may be installed later.
+      this.#program = undefined
+      throw error
+    })
     const program = await this.#program
     await this.#enter(signal)
     try {
