@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { ToolError } from '@jackfield/sdk'
 import { searchFolders } from './git.ts'
-import { oneLine, records } from './text.ts'
+import { clip, oneLine, records } from './text.ts'
 
 /*
  * What a repository can configure, and why none of it runs a program. A repository is data from a third party: its `.git/config`,
@@ -156,6 +156,8 @@ const program =
 const harmlessPath = /^(submodule|includeif|include)\./
 
 const mostOverrides = 500
+/** Ignored keys that the status names. */
+const mostNamed = 100
 
 /** The variables of every git process. `config` are the values from `safeConfig`. */
 export function environment(
@@ -215,7 +217,8 @@ export function safeConfig(listed: Buffer): SafeConfig {
   const ignored = ofRepository
     .map(({ key }) => key)
     .filter((key) => program.test(key.slice(key.lastIndexOf('.') + 1)) && !harmlessPath.test(key))
-  return { values: [...values], ignored: [...new Set(ignored)].map(oneLine), filters: filtersIn(entries) }
+  const named = [...new Set(ignored)].slice(0, mostNamed).map((key) => oneLine(clip(key, 200)))
+  return { values: [...values], ignored: named, filters: filtersIn(entries) }
 }
 
 /** The names of filters with a program. */
