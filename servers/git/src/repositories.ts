@@ -200,7 +200,11 @@ export class Repositories {
       decode(stdout)
         .split('\n')
         .slice(0, 2)
-        .map((line) => realpath(resolve(path, line))),
+        .map((line) =>
+          realpath(resolve(path, line)).catch(() => {
+            throw new ToolError(`"${name}" cannot be used: its Git directory was not found.`)
+          }),
+        ),
     )
     if (gitDirectory === path || commonDirectory === path) {
       throw new ToolError(`"${name}" is a bare repository. This server needs one with a working tree.`)
