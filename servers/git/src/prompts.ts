@@ -5,23 +5,28 @@ import { commitFormat, parseCommits } from './commits.ts'
 import { changedFiles, continuation, filesText, patch } from './diff.ts'
 import type { Repository } from './repositories.ts'
 import { revisions, suggest } from './resources.ts'
+import type { ServerContext } from './server-context.ts'
 import { oneLine } from './text.ts'
 import { comparedStates } from './tools/contents.ts'
-import type { World } from './world.ts'
 
 /* Prompts with the differences of a repository in them: commit-message and review-changes. */
 
 const repositoryName = z.string().max(4096).optional().describe('Name or path; optional if there is only one')
 
-export const commitMessage = (world: World) =>
+export const commitMessage = (server: ServerContext) =>
   prompt({
     title: 'Commit message',
     description: 'Write a message for the staged changes, in the style of the latest commits.',
     input: z.object({ repository: repositoryName }),
-    complete: { repository: completeRepository(world) },
+    complete: { repository: completeRepository(server) },
     run: ({ repository: name }, ctx) =>
-      withRepository(world, ctx, name, async (repository) => {
-        const changes = await changesText(world, repository, { between: ['--cached'], paths: [] }, ctx.signal)
+      withRepository(server, ctx, name, async (repository) => {
+        const changes = await changesText(
+          server,
+          repository,
+          { between: ['--cached'], paths: [] },
+          ctx.signal,
+        )
         if (changes === undefined) throw new ToolError('Nothing is staged. Stage files with git_add first.')
         return [
           'Write a commit message for the staged changes below: a subject line of at most 72 characters in the imperative mood, an empty line, and a description of why, if the reason is not obvious. Follow the style of the latest subjects. Reply with the message only.',
@@ -31,7 +36,7 @@ export const commitMessage = (world: World) =>
       }),
   })
 
-export const reviewChanges = (world: World) =>
+export const reviewChanges = (server: ServerContext) =>
   prompt({
     title: 'Review changes',
     description: 'Review the uncommitted changes, or those since a revision.',
@@ -46,19 +51,19 @@ export const reviewChanges = (world: World) =>
         ),
     }),
     complete: {
-      repository: completeRepository(world),
+      repository: completeRepository(server),
       base: (typed, context) =>
-        suggest(world, context, (repository) => revisions(repository, typed, context)),
+        suggest(server, context, (repository) => revisions(repository, typed, context)),
     },
     run: ({ repository: name, base }, ctx) =>
-      withRepository(world, ctx, name, async (repository) => {
+      withRepository(server, ctx, name, async (repository) => {
         const states =
           base === undefined
             ? { staged: false, from: 'HEAD', to: undefined, mergeBase: false }
             : { staged: false, from: base, to: 'HEAD', mergeBase: true }
         const between = await comparedStates(repository, states, ctx.signal)
         const changes = await changesText(
-          world,
+          server,
           repository,
           { between, paths: await pathsIn(repository, []) },
           ctx.signal,
@@ -71,21 +76,21 @@ export const reviewChanges = (world: World) =>
       }),
   })
 
-function completeRepository(world: World) {
+function completeRepository(server: ServerContext) {
   return async (typed: string): Promise<string[]> =>
-    (await world.repositories.listForCompletion())
+    (await server.repositories.listForCompletion())
       .map(({ name }) => name)
       .filter((name) => name.startsWith(typed))
 }
 
 async function withRepository(
-  world: World,
+  server: ServerContext,
   ctx: Context,
   name: string | undefined,
   text: (repository: Repository) => Promise<string>,
 ): Promise<string> {
   try {
-    return await text(await world.repositories.open(ctx, name === '' ? undefined : name))
+    return await text(await server.repositories.open(ctx, name === '' ? undefined : name))
   } catch (error) {
     if (error instanceof ToolError) throw new RpcError(ErrorCode.InvalidParams, error.message)
     throw error
@@ -94,7 +99,7 @@ async function withRepository(
 
 /** The changed files and the first page of the patch; undefined if there are none. */
 async function changesText(
-  world: World,
+  server: ServerContext,
   repository: Repository,
   comparison: { between: string[]; paths: string[] },
   signal: AbortSignal,
@@ -104,7 +109,7 @@ async function changesText(
   const page = await patch(
     repository,
     comparison,
-    { offset: 0, limit: world.maxOutputBytes, contextLines: 3 },
+    { offset: 0, limit: server.maxOutputBytes, contextLines: 3 },
     signal,
   )
   const text = page.text + continuation(page, 0)

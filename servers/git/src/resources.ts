@@ -3,10 +3,10 @@ import { extname } from 'node:path'
 import { type CompletionContext, ErrorCode, RpcError, ToolError, template } from '@jackfield/sdk'
 import { pathIn, resolveRevision } from './arguments.ts'
 import type { Repository } from './repositories.ts'
+import type { ServerContext } from './server-context.ts'
 import { isBinary, oneLine } from './text.ts'
 import { blobSize, entryAt, listTree } from './tools/contents.ts'
 import { listRefs } from './tools/inspect.ts'
-import type { World } from './world.ts'
 
 /* Files at a revision as resources, with completion of repositories, revisions and paths. */
 
@@ -29,7 +29,7 @@ const mimeTypes: Readonly<Record<string, string>> = {
   '.webp': 'image/webp',
 }
 
-export const fileAtRevision = (world: World) =>
+export const fileAtRevision = (server: ServerContext) =>
   template({
     uriTemplate: 'git://{repository}/{revision}/{+path}',
     title: 'File at a revision',
@@ -37,17 +37,17 @@ export const fileAtRevision = (world: World) =>
       'A file of a repository as it is in a commit, branch or tag. Encode "/" in the name of a repository or branch as %2F.',
     complete: {
       repository: async (typed) =>
-        (await world.repositories.listForCompletion())
+        (await server.repositories.listForCompletion())
           .map(({ name }) => name)
           .filter((name) => name.startsWith(typed)),
       revision: (typed, context) =>
-        suggest(world, context, (repository) => revisions(repository, typed, context)),
-      path: (typed, context) => suggest(world, context, (repository) => paths(repository, typed, context)),
+        suggest(server, context, (repository) => revisions(repository, typed, context)),
+      path: (typed, context) => suggest(server, context, (repository) => paths(repository, typed, context)),
     },
     async read({ repository: name, revision, path: given }, ctx, uri) {
       const { signal } = ctx
       try {
-        const repository = await world.repositories.open(ctx, name)
+        const repository = await server.repositories.open(ctx, name)
         const commit = await resolveRevision(repository, revision, signal)
         const path = await pathIn(repository, given)
         const found = await entryAt(repository, commit, path, signal)
@@ -75,12 +75,12 @@ export const fileAtRevision = (world: World) =>
 
 /** Suggestions from the repository that was chosen before; none if it cannot be opened or read. */
 export async function suggest(
-  world: World,
+  server: ServerContext,
   { arguments: chosen, signal }: CompletionContext,
   from: (repository: Repository) => Promise<string[]>,
 ): Promise<string[]> {
   try {
-    const repository = await world.repositories.openForCompletion(chosen['repository'], signal)
+    const repository = await server.repositories.openForCompletion(chosen['repository'], signal)
     return repository === undefined ? [] : await from(repository)
   } catch (error) {
     if (error instanceof ToolError) return []

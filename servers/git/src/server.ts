@@ -4,11 +4,11 @@ import { Git } from './git.ts'
 import { commitMessage, reviewChanges } from './prompts.ts'
 import { Repositories } from './repositories.ts'
 import { fileAtRevision } from './resources.ts'
+import type { ServerContext } from './server-context.ts'
 import { changeTools } from './tools/change.ts'
 import { gitDiff, gitFile } from './tools/contents.ts'
 import { gitBlame, gitLog, gitShow } from './tools/history.ts'
 import { gitBranch, gitRepositories, gitStatus, gitTag } from './tools/inspect.ts'
-import type { World } from './world.ts'
 
 /** Options of `createGitServer`. */
 export interface GitServerOptions {
@@ -53,7 +53,7 @@ export function createGitServer(options: GitServerOptions = {}) {
     throw new TypeError(`"program" must be an absolute path, not "${program}"`)
   }
   const git = new Git({ timeoutMs, concurrency }, program)
-  const world: World = { repositories: new Repositories({ git, folders }), maxOutputBytes, confirm }
+  const server: ServerContext = { repositories: new Repositories({ git, folders }), maxOutputBytes, confirm }
   return defineServer({
     name: 'git',
     version: '0.1.0',
@@ -61,19 +61,19 @@ export function createGitServer(options: GitServerOptions = {}) {
     serverDescription: 'Status, history, differences and commits of local Git repositories',
     instructions,
     tools: {
-      git_repositories: gitRepositories(world),
-      git_status: gitStatus(world),
-      git_log: gitLog(world),
-      git_diff: gitDiff(world),
-      git_show: gitShow(world),
-      git_blame: gitBlame(world),
-      git_branch: gitBranch(world),
-      git_tag: gitTag(world),
-      git_file: gitFile(world),
-      ...(readOnly ? {} : changeTools(world)),
+      git_repositories: gitRepositories(server),
+      git_status: gitStatus(server),
+      git_log: gitLog(server),
+      git_diff: gitDiff(server),
+      git_show: gitShow(server),
+      git_blame: gitBlame(server),
+      git_branch: gitBranch(server),
+      git_tag: gitTag(server),
+      git_file: gitFile(server),
+      ...(readOnly ? {} : changeTools(server)),
     },
-    resources: { file: fileAtRevision(world) },
-    prompts: { 'commit-message': commitMessage(world), 'review-changes': reviewChanges(world) },
+    resources: { file: fileAtRevision(server) },
+    prompts: { 'commit-message': commitMessage(server), 'review-changes': reviewChanges(server) },
   })
 }
 

@@ -4,8 +4,8 @@ import { pathArgument, pathsIn, repositoryArgument, resolveRevision, revisionArg
 import { changedFileShape, changedFiles, filesText } from '../diff.ts'
 import { GitError } from '../git.ts'
 import type { Repository } from '../repositories.ts'
+import type { ServerContext } from '../server-context.ts'
 import { clip, count, decode, oneLine, records, visible } from '../text.ts'
-import type { World } from '../world.ts'
 import { emptyTree } from './history.ts'
 import { readStatus, type Status, statusShape, statusText, unfinishedOperation } from './inspect.ts'
 
@@ -39,14 +39,14 @@ class ChangeQueue {
 }
 
 /** The tools that change a repository. */
-export function changeTools(world: World) {
+export function changeTools(server: ServerContext) {
   const queue = new ChangeQueue()
   return {
-    git_add: gitAdd(world, queue),
-    git_reset: gitReset(world, queue),
-    git_create_branch: gitCreateBranch(world, queue),
-    git_checkout: gitCheckout(world, queue),
-    git_commit: gitCommit(world, queue),
+    git_add: gitAdd(server, queue),
+    git_reset: gitReset(server, queue),
+    git_create_branch: gitCreateBranch(server, queue),
+    git_checkout: gitCheckout(server, queue),
+    git_commit: gitCommit(server, queue),
   }
 }
 
@@ -56,7 +56,7 @@ const requiredPaths = z
   .max(500)
   .describe('Files and folders, relative to the top of the repository; "." for everything')
 
-const gitAdd = (world: World, queue: ChangeQueue) =>
+const gitAdd = (server: ServerContext, queue: ChangeQueue) =>
   tool({
     title: 'Stage files',
     description:
@@ -65,7 +65,7 @@ const gitAdd = (world: World, queue: ChangeQueue) =>
     output: statusShape,
     annotations: additive,
     async run({ repository: name, paths }, ctx) {
-      const repository = await world.repositories.open(ctx, name)
+      const repository = await server.repositories.open(ctx, name)
       const given = await pathsIn(repository, paths)
       const { signal } = ctx
       const status = await queue.run(repository, async () => {
@@ -125,7 +125,7 @@ async function refuseFiltered(
   )
 }
 
-const gitReset = (world: World, queue: ChangeQueue) =>
+const gitReset = (server: ServerContext, queue: ChangeQueue) =>
   tool({
     title: 'Unstage files',
     description: 'Remove files from the next commit. The working tree is not changed.',
@@ -136,7 +136,7 @@ const gitReset = (world: World, queue: ChangeQueue) =>
     output: statusShape,
     annotations: additive,
     async run({ repository: name, paths = [] }, ctx) {
-      const repository = await world.repositories.open(ctx, name)
+      const repository = await server.repositories.open(ctx, name)
       const given = await pathsIn(repository, paths.length === 0 ? ['.'] : paths)
       const { signal } = ctx
       const status = await queue.run(repository, async () => {
@@ -157,7 +157,7 @@ function statusReply(status: Status) {
 
 const branchName = z.string().min(1).max(250)
 
-const gitCreateBranch = (world: World, queue: ChangeQueue) =>
+const gitCreateBranch = (server: ServerContext, queue: ChangeQueue) =>
   tool({
     title: 'Create a branch',
     description: 'Create a branch without checking it out. An existing branch is not changed.',
@@ -169,7 +169,7 @@ const gitCreateBranch = (world: World, queue: ChangeQueue) =>
     output: z.object({ branch: z.string(), commit: z.string() }),
     annotations: { ...additive, idempotentHint: false },
     async run({ repository: given, name, from }, ctx) {
-      const repository = await world.repositories.open(ctx, given)
+      const repository = await server.repositories.open(ctx, given)
       const { signal } = ctx
       await requireBranchName(repository, name, signal)
       const commit = await resolveRevision(repository, from, signal)
@@ -200,7 +200,7 @@ const checkoutResult = z.object({
   commit: z.string().nullable(),
 })
 
-const gitCheckout = (world: World, queue: ChangeQueue) =>
+const gitCheckout = (server: ServerContext, queue: ChangeQueue) =>
   tool({
     title: 'Check out a branch',
     description:
@@ -210,7 +210,7 @@ const gitCheckout = (world: World, queue: ChangeQueue) =>
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     async run({ repository: name, branch }, ctx) {
       const { signal } = ctx
-      const repository = await world.repositories.open(ctx, name)
+      const repository = await server.repositories.open(ctx, name)
       await requireBranchName(repository, branch, signal)
       const target = await resolveRevision(repository, `refs/heads/${branch}`, signal).catch(
         (error: unknown) => {
@@ -222,7 +222,7 @@ const gitCheckout = (world: World, queue: ChangeQueue) =>
       )
       const uncommitted = await ctx.step('uncommitted', () => uncommittedChanges(repository, signal))
       if (uncommitted !== '') {
-        const refused = await confirm(world, ctx, {
+        const refused = await confirm(server, ctx, {
           key: 'checkout',
           nothing: 'Nothing was checked out: there are uncommitted changes',
           message: [
@@ -296,7 +296,7 @@ type Draft = {
   files: string
 }
 
-const gitCommit = (world: World, queue: ChangeQueue) =>
+const gitCommit = (server: ServerContext, queue: ChangeQueue) =>
   tool({
     title: 'Commit',
     description:
@@ -322,13 +322,13 @@ const gitCommit = (world: World, queue: ChangeQueue) =>
       if (message === '\n' || message.includes('\0')) {
         throw new ToolError('Nothing was committed: the message is empty, or contains NUL.')
       }
-      requireConfirmation(world, ctx, 'Nothing was committed')
-      const repository = await world.repositories.open(ctx, name)
+      requireConfirmation(server, ctx, 'Nothing was committed')
+      const repository = await server.repositories.open(ctx, name)
       const draft = await ctx.step('draft', () =>
         queue.run(repository, () => draftCommit(repository, signal)),
       )
       const branch = draft.ref === null ? null : draft.ref.replace(/^refs\/heads\//, '')
-      const refused = await confirm(world, ctx, {
+      const refused = await confirm(server, ctx, {
         key: 'commit',
         nothing: 'Nothing was committed',
         message: [
@@ -430,8 +430,8 @@ async function createCommit(
 }
 
 /** @throws ToolError if the person must be asked and the client cannot do so */
-function requireConfirmation(world: World, ctx: Context, nothing: string): void {
-  if (world.confirm === 'never' || ctx.can('elicitation')) return
+function requireConfirmation(server: ServerContext, ctx: Context, nothing: string): void {
+  if (server.confirm === 'never' || ctx.can('elicitation')) return
   throw new ToolError(
     `${nothing}. This needs the person to confirm it in a form (elicitation), which this client cannot show. Use a client that can, or start the server with --confirm never.`,
   )
@@ -439,12 +439,12 @@ function requireConfirmation(world: World, ctx: Context, nothing: string): void 
 
 /** Asks the person. Returns how they refused, or undefined if they agreed. */
 async function confirm(
-  world: World,
+  server: ServerContext,
   ctx: Context,
   question: { key: string; message: string; title: string; nothing: string },
 ): Promise<'declined' | 'cancelled' | undefined> {
-  if (world.confirm === 'never') return undefined
-  requireConfirmation(world, ctx, question.nothing)
+  if (server.confirm === 'never') return undefined
+  requireConfirmation(server, ctx, question.nothing)
   const { key, message, title } = question
   const schema = z.object({ confirm: z.boolean().meta({ title }) })
   const answer = await ctx.elicit({ key, message, schema })

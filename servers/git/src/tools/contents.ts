@@ -12,8 +12,8 @@ import {
 } from '../arguments.ts'
 import { changedFileShape, changedFiles, continuation, filesText, patch } from '../diff.ts'
 import type { Repository } from '../repositories.ts'
+import type { ServerContext } from '../server-context.ts'
 import { decode, fitting, isBinary, listBytes, oneLine, pageOf, records } from '../text.ts'
-import type { World } from '../world.ts'
 import { readOnly } from './inspect.ts'
 
 /* Tools that show contents: git_diff and git_file. */
@@ -32,7 +32,7 @@ export const comparisonInput = z.object({
   paths: pathsArgument,
 })
 
-export const gitDiff = (world: World) =>
+export const gitDiff = (server: ServerContext) =>
   tool({
     title: 'Diff',
     description:
@@ -56,7 +56,7 @@ export const gitDiff = (world: World) =>
     }),
     annotations: readOnly,
     async run({ contextLines, stat, offset, ...compared }, ctx) {
-      const repository = await world.repositories.open(ctx, compared.repository)
+      const repository = await server.repositories.open(ctx, compared.repository)
       const comparison = {
         between: await comparedStates(repository, compared, ctx.signal),
         paths: await pathsIn(repository, compared.paths ?? []),
@@ -64,7 +64,7 @@ export const gitDiff = (world: World) =>
       const { files, complete } = await changedFiles(repository, comparison, ctx.signal)
       const structured = { files, filesComplete: complete }
       if (stat) return reply({ content: filesText(files, complete), structured })
-      const limit = world.maxOutputBytes
+      const limit = server.maxOutputBytes
       const page = await patch(repository, comparison, { offset, limit, contextLines }, ctx.signal)
       const head = filesText(files, complete)
       return reply({
@@ -108,7 +108,7 @@ const treeEntryShape = z.object({
   size: z.number().optional(),
 })
 
-export const gitFile = (world: World) =>
+export const gitFile = (server: ServerContext) =>
   tool({
     title: 'Read a file at a revision',
     description: 'Read a file as it is in a commit, or list a folder of it. Binary contents are not shown.',
@@ -133,7 +133,7 @@ export const gitFile = (world: World) =>
     annotations: readOnly,
     async run({ repository: name, path: given, revision, offset }, ctx) {
       const { signal } = ctx
-      const repository = await world.repositories.open(ctx, name)
+      const repository = await server.repositories.open(ctx, name)
       const commit = await resolveRevision(repository, revision, signal)
       const path = await pathIn(repository, given)
       const found = await entryAt(repository, commit, path, signal)
@@ -159,7 +159,7 @@ export const gitFile = (world: World) =>
         return reply({ content: lines.join('\n'), structured: { ...about, entries, complete } })
       }
       const size = await blobSize(repository, found.id, signal)
-      const limit = world.maxOutputBytes
+      const limit = server.maxOutputBytes
       const { stdout, truncated } = await repository.run(['cat-file', 'blob', found.id], {
         signal,
         skip: offset,

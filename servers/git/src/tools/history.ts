@@ -16,8 +16,8 @@ import {
 import { commitFormat, commitShape, commitText, parseCommits, readCommit } from '../commits.ts'
 import { changedFileShape, changedFiles, continuation, filesText, patch } from '../diff.ts'
 import type { Repository } from '../repositories.ts'
+import type { ServerContext } from '../server-context.ts'
 import { clip, decode, fitting, oneLine } from '../text.ts'
-import type { World } from '../world.ts'
 import { readOnly } from './inspect.ts'
 
 /* Tools that show history: git_log, git_show, git_blame. */
@@ -57,7 +57,7 @@ const cursorShape = z.object({
 
 type Cursor = z.infer<typeof cursorShape>
 
-export const gitLog = (world: World) =>
+export const gitLog = (server: ServerContext) =>
   tool({
     title: 'Log',
     description:
@@ -66,7 +66,7 @@ export const gitLog = (world: World) =>
     output: z.object({ commits: z.array(commitShape), nextCursor: z.string().optional() }),
     annotations: readOnly,
     async run(args, ctx) {
-      const repository = await world.repositories.open(ctx, args.repository)
+      const repository = await server.repositories.open(ctx, args.repository)
       const { revision, paths = [], author, grep, since, until, limit } = args
       const query = hashOf([repository.path, revision, paths, author, grep, since, until])
       const cursor = args.cursor === undefined ? undefined : readCursor(args.cursor, query)
@@ -95,7 +95,7 @@ export const gitLog = (world: World) =>
         { signal: ctx.signal, limit: 8_388_608 },
       )
       const found = parseCommits(stdout, 1_000)
-      const commits = fitting(found.slice(0, limit), world.maxOutputBytes)
+      const commits = fitting(found.slice(0, limit), server.maxOutputBytes)
       const more = found.length > commits.length
       const nextCursor = more ? writeCursor({ query, from, skip: skip + commits.length }) : undefined
       const text = commits.map(commitText)
@@ -143,7 +143,7 @@ const contextArgument = z
   .default(3)
   .describe('Unchanged lines around each change')
 
-export const gitShow = (world: World) =>
+export const gitShow = (server: ServerContext) =>
   tool({
     title: 'Show a commit',
     description:
@@ -165,7 +165,7 @@ export const gitShow = (world: World) =>
     }),
     annotations: readOnly,
     async run({ repository: name, revision, paths = [], contextLines, stat, offset }, ctx) {
-      const repository = await world.repositories.open(ctx, name)
+      const repository = await server.repositories.open(ctx, name)
       const id = await resolveRevision(repository, revision, ctx.signal)
       const commit = await readCommit(repository, id, ctx.signal)
       const parent = commit.parents[0] ?? (await emptyTree(repository, ctx.signal))
@@ -174,7 +174,7 @@ export const gitShow = (world: World) =>
       const head = [commitText(commit), filesText(files, complete)]
       const structured = { commit, files, filesComplete: complete }
       if (stat) return reply({ content: head.join('\n\n'), structured })
-      const limit = world.maxOutputBytes
+      const limit = server.maxOutputBytes
       const page = await patch(repository, comparison, { offset, limit, contextLines }, ctx.signal)
       return reply({
         content: [...head, page.text + continuation(page, offset)].join('\n\n'),
@@ -206,7 +206,7 @@ const blameLineShape = z.object({
 
 type BlameLine = z.infer<typeof blameLineShape>
 
-export const gitBlame = (world: World) =>
+export const gitBlame = (server: ServerContext) =>
   tool({
     title: 'Blame',
     description: `Show which commit last changed each line of a file, at most ${mostLines} lines at once.`,
@@ -221,7 +221,7 @@ export const gitBlame = (world: World) =>
     annotations: readOnly,
     async run({ repository: name, path, revision, startLine, endLine = startLine + 199 }, ctx) {
       if (endLine < startLine) throw new ToolError('"endLine" must not be less than "startLine".')
-      const repository = await world.repositories.open(ctx, name)
+      const repository = await server.repositories.open(ctx, name)
       const id = await resolveRevision(repository, revision, ctx.signal)
       const last = Math.min(endLine, startLine + mostLines - 1)
       const { stdout, truncated } = await repository.run(
@@ -243,7 +243,7 @@ export const gitBlame = (world: World) =>
         { signal: ctx.signal },
       )
       const all = parseBlame(stdout)
-      const lines = fitting(all.slice(0, last - startLine + 1), world.maxOutputBytes)
+      const lines = fitting(all.slice(0, last - startLine + 1), server.maxOutputBytes)
       const complete = !truncated && all.length === lines.length
       const text = lines.map(
         ({ line, commit, author, date, text: content }) =>

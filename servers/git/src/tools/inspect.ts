@@ -4,8 +4,8 @@ import { reply, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 import { repositoryArgument, resolveRevision, revisionArgument } from '../arguments.ts'
 import type { Repository } from '../repositories.ts'
+import type { ServerContext } from '../server-context.ts'
 import { clip, decode, fitting, listBytes, oneLine, records } from '../text.ts'
-import type { World } from '../world.ts'
 
 /* Tools that show the state of a repository: git_repositories, git_status, git_branch, git_tag. */
 
@@ -17,7 +17,7 @@ export const readOnly = {
   openWorldHint: false,
 } as const
 
-export const gitRepositories = (world: World) =>
+export const gitRepositories = (server: ServerContext) =>
   tool({
     title: 'List repositories',
     description:
@@ -28,7 +28,7 @@ export const gitRepositories = (world: World) =>
     }),
     annotations: readOnly,
     async run(_args, ctx) {
-      const found = await world.repositories.list(ctx)
+      const found = await server.repositories.list(ctx)
       const lines = found.repositories.map(({ name, path }) => `${oneLine(name)}\t${oneLine(path)}`)
       if (lines.length === 0) lines.push('There is no Git repository in the allowed folders.')
       if (!found.complete) lines.push('There may be more: name a repository by its path to use it.')
@@ -70,7 +70,7 @@ export const statusShape = z.object({
 
 export type Status = z.infer<typeof statusShape>
 
-export const gitStatus = (world: World) =>
+export const gitStatus = (server: ServerContext) =>
   tool({
     title: 'Status',
     description:
@@ -85,7 +85,7 @@ export const gitStatus = (world: World) =>
     output: statusShape,
     annotations: readOnly,
     async run({ repository: name, untracked }, ctx) {
-      const repository = await world.repositories.open(ctx, name)
+      const repository = await server.repositories.open(ctx, name)
       const status = await readStatus(repository, untracked, ctx.signal)
       return reply({ content: statusText(status), structured: status })
     },
@@ -230,7 +230,7 @@ const branchShape = z.object({
   upstream: z.string().optional(),
 })
 
-export const gitBranch = (world: World) =>
+export const gitBranch = (server: ServerContext) =>
   tool({
     title: 'List branches',
     description: 'List branches, those with the latest commits first.',
@@ -244,7 +244,7 @@ export const gitBranch = (world: World) =>
     output: z.object({ branches: z.array(branchShape), complete: z.boolean() }),
     annotations: readOnly,
     async run({ repository: name, type, contains, notContains, limit }, ctx) {
-      const repository = await world.repositories.open(ctx, name)
+      const repository = await server.repositories.open(ctx, name)
       const roots = {
         local: ['refs/heads/'],
         remote: ['refs/remotes/'],
@@ -296,7 +296,7 @@ const tagShape = z.object({
   annotated: z.boolean(),
 })
 
-export const gitTag = (world: World) =>
+export const gitTag = (server: ServerContext) =>
   tool({
     title: 'List tags',
     description: 'List tags, the newest first.',
@@ -308,7 +308,7 @@ export const gitTag = (world: World) =>
     output: z.object({ tags: z.array(tagShape), complete: z.boolean() }),
     annotations: readOnly,
     async run({ repository: name, contains, limit }, ctx) {
-      const repository = await world.repositories.open(ctx, name)
+      const repository = await server.repositories.open(ctx, name)
       const rows = await listRefs(repository, ctx.signal, {
         fields: [
           'refname',

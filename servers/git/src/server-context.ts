@@ -1,7 +1,7 @@
 import type { Repositories } from './repositories.ts'
 
 /** What the tools, resources and prompts of one server share. */
-export interface World {
+export interface ServerContext {
   repositories: Repositories
   /** Bytes of one page of a patch or file, and of other long texts of one result. */
   maxOutputBytes: number
