@@ -2,8 +2,10 @@
  * Runs a program of the official SDK on Jackfield without a change: `node --import @jackfield/compat/register server.js`. Imports
  * of the entries that this package covers get this package; all others get the official SDK.
  */
-import { createRequire, registerHooks } from 'node:module'
+import nodeModule from 'node:module'
 
+// Older versions of Node have no such function, so it is no named import.
+const { createRequire, registerHooks } = nodeModule
 if (typeof registerHooks !== 'function') {
   throw new Error('@jackfield/compat/register needs Node 22.15 or later. On older versions change the imports.')
 }

@@ -190,6 +190,8 @@ export class Engine {
   readonly #calls = new Set<ServedCall>()
   readonly #waiting = new Set<WaitingRequest>()
   readonly #jobs = new Set<Promise<unknown>>()
+  /** Called when work that requests wait for waits itself for a request that can carry its own. */
+  readonly #onWaiting = new Set<() => void>()
   readonly #onError: (error: unknown) => void
 
   constructor(
@@ -330,6 +332,7 @@ export class Engine {
     return new Promise((resolve, reject) => {
       const waiting: WaitingRequest = { question, signal, resolve, reject }
       this.#waiting.add(waiting)
+      for (const resume of this.#onWaiting) resume()
       signal.addEventListener(
         'abort',
         () => {
@@ -539,13 +542,17 @@ export class Engine {
       }
       this.#waiting.clear()
     }
-    if (this.#jobs.size === 0) return
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, jobPatienceMs)
+    if (this.#jobs.size === 0 || this.#waiting.size > 0) return
+    await new Promise<void>((resolve) => {
+      const resume = (): void => {
+        clearTimeout(timer)
+        this.#onWaiting.delete(resume)
+        resolve()
+      }
+      const timer = setTimeout(resume, jobPatienceMs)
+      this.#onWaiting.add(resume)
+      Promise.all(this.#jobs).then(resume)
     })
-    await Promise.race([Promise.all(this.#jobs), patience])
-    clearTimeout(timer)
   }
 }
 
