@@ -5,7 +5,7 @@
 import type * as z3 from 'zod/v3'
 import { object as object3 } from 'zod/v3'
 import type * as z4 from 'zod/v4/core'
-import { safeParse as safeParse4, safeParseAsync as safeParseAsync4 } from 'zod/v4/core'
+import { safeParse as safeParse4, safeParseAsync as safeParseAsync4, toDotPath } from 'zod/v4/core'
 import { object as object4, toJSONSchema } from 'zod/v4-mini'
 import { zodToJsonSchema } from 'zod-to-json-schema'
 
@@ -92,14 +92,19 @@ export function isRawShape(value: unknown): value is ZodRawShapeCompat {
   return members.length === 0 || members.some(isSchema)
 }
 
-/** The message of a Zod error. */
+/** What is wrong with a value: each issue with its place, on a line of its own. */
 export function getParseErrorMessage(error: unknown): string {
-  if (error instanceof Error) return error.message
-  if (typeof error === 'object' && error !== null) {
-    if ('message' in error && typeof error.message === 'string') return error.message
-    if ('issues' in error) return JSON.stringify(error.issues)
+  if (typeof error !== 'object' || error === null) return String(error)
+  if ('issues' in error && Array.isArray(error.issues) && error.issues.length > 0) {
+    return error.issues.map(issueText).join('\n')
   }
-  return String(error)
+  return 'message' in error && typeof error.message === 'string' ? error.message : JSON.stringify(error)
+}
+
+function issueText(issue: { message?: unknown; path?: unknown }): string {
+  const { message, path } = issue
+  const place = Array.isArray(path) && path.length > 0 ? ` at ${toDotPath(path)}` : ''
+  return `${message}${place}`
 }
 
 export function getSchemaDescription(schema: AnySchema): string | undefined {
