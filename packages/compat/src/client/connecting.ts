@@ -1,8 +1,10 @@
 /** How a transport of this package names its target to Jackfield's client, and how transports of others are adapted. */
 import { McpError as LocalError, type JsonRpcMessage, type JsonRpcResponse, type RequestId } from '@jackfield/sdk'
-import type { ClientTransport, ClientTransportEvents, Target, TransportRequestOptions } from '@jackfield/sdk/client'
-import type { Transport } from '../shared/transport.ts'
+import type { ClientTransport, ClientTransportEvents, Target, TransportRequestOptions, HttpTransportOptions } from '@jackfield/sdk/client'
+import { createFetchWithInit, normalizeHeaders, type Transport } from '../shared/transport.ts'
 import { JSONRPCMessageSchema } from '../types.ts'
+import { NotCoveredError } from '../uncovered.ts'
+import type { StreamableHTTPClientTransportOptions } from './streamableHttp.ts'
 
 /** A transport of this package. Its messages are handled by Jackfield: `onmessage` and `send` have no use. */
 export interface ConnectingTransport extends Transport {
@@ -124,4 +126,28 @@ export class MessageTransport implements ClientTransport {
 
 function closedError(): LocalError {
   return new LocalError('CONNECTION_CLOSED', 'Connection closed')
+}
+
+/** The options of Jackfield's HTTP transports. @throws NotCoveredError for an option that is not covered */
+export function httpOptions({
+  authProvider,
+  requestInit,
+  fetch: send,
+  redirectPolicy,
+  sessionId,
+}: StreamableHTTPClientTransportOptions): HttpTransportOptions {
+  if (authProvider !== undefined) {
+    throw new NotCoveredError(
+      'authProvider',
+      'Connect with connect(http(url, { auth: oauth({ … }) })) of @jackfield/sdk/client and @jackfield/sdk/client/auth, or send a token in requestInit.headers',
+    )
+  }
+  if (sessionId !== undefined) throw new NotCoveredError('sessionId', 'Connect without it: a new session begins')
+  if (redirectPolicy === 'follow') throw new NotCoveredError("redirectPolicy: 'follow'", 'Give the final URL')
+  const { headers, ...others } = requestInit ?? {}
+  const base = createFetchWithInit(send, Object.keys(others).length === 0 ? undefined : others)
+  return {
+    ...(headers === undefined ? {} : { headers: normalizeHeaders(headers) }),
+    ...(send === undefined && requestInit === undefined ? {} : { fetch: (url, init) => base(url, init) }),
+  }
 }

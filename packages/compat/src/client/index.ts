@@ -2,8 +2,8 @@
 import { McpError as LocalError, type JsonObject, type JsonRpcMessage, RpcError, type SubscriptionFilter } from '@jackfield/sdk'
 import { type AskContext, type CallOptions, type Client as Connection, type ConnectOptions, connect, type Watch } from '@jackfield/sdk/client'
 import { isObject } from '../server/engine.ts'
-import { officialError } from '../server/index.ts'
-import { type AnyObjectSchema, type AnySchema, getParseErrorMessage, methodOf, type SchemaOutput, safeParse } from '../server/zod-compat.ts'
+import { officialError } from '../official-error.ts'
+import { type AnyObjectSchema, type AnySchema, getParseErrorMessage, methodOf, type SchemaOutput, safeParse } from '../server/schemas.ts'
 import type { ProtocolOptions, RequestHandlerExtra, RequestOptions } from '../shared/protocol.ts'
 import type { Transport } from '../shared/transport.ts'
 import {

@@ -3,8 +3,7 @@ import { type ClientTransport, type HttpTransportOptions, sse, type Target } fro
 import type { FetchLike } from '../shared/transport.ts'
 import type { JSONRPCMessage } from '../types.ts'
 import { NotCoveredError } from '../uncovered.ts'
-import type { ConnectingTransport } from './connecting.ts'
-import { httpOptions } from './streamableHttp.ts'
+import { type ConnectingTransport, httpOptions } from './connecting.ts'
 
 /** The event stream failed. */
 export class SseError extends Error {

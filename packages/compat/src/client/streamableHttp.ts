@@ -1,9 +1,9 @@
 /** The Streamable HTTP transport of a client: `http` of Jackfield behind the class of the official SDK. */
 import { http, type ClientTransport, type HttpTransportOptions, type Target } from '@jackfield/sdk/client'
-import { createFetchWithInit, type FetchLike, normalizeHeaders } from '../shared/transport.ts'
+import type { FetchLike } from '../shared/transport.ts'
 import type { JSONRPCMessage } from '../types.ts'
 import { NotCoveredError } from '../uncovered.ts'
-import type { ConnectingTransport } from './connecting.ts'
+import { type ConnectingTransport, httpOptions } from './connecting.ts'
 
 /** An HTTP response that the protocol does not define. */
 export class StreamableHTTPError extends Error {
@@ -40,30 +40,6 @@ export type StreamableHTTPClientTransportOptions = {
   reconnectionOptions?: StreamableHTTPReconnectionOptions
   /** Not covered: a value is refused. */
   sessionId?: string
-}
-
-/** The options of Jackfield's HTTP transports. @throws NotCoveredError for an option that is not covered */
-export function httpOptions({
-  authProvider,
-  requestInit,
-  fetch: send,
-  redirectPolicy,
-  sessionId,
-}: StreamableHTTPClientTransportOptions): HttpTransportOptions {
-  if (authProvider !== undefined) {
-    throw new NotCoveredError(
-      'authProvider',
-      'Connect with connect(http(url, { auth: oauth({ … }) })) of @jackfield/sdk/client and @jackfield/sdk/client/auth, or send a token in requestInit.headers',
-    )
-  }
-  if (sessionId !== undefined) throw new NotCoveredError('sessionId', 'Connect without it: a new session begins')
-  if (redirectPolicy === 'follow') throw new NotCoveredError("redirectPolicy: 'follow'", 'Give the final URL')
-  const { headers, ...others } = requestInit ?? {}
-  const base = createFetchWithInit(send, Object.keys(others).length === 0 ? undefined : others)
-  return {
-    ...(headers === undefined ? {} : { headers: normalizeHeaders(headers) }),
-    ...(send === undefined && requestInit === undefined ? {} : { fetch: (url, init) => base(url, init) }),
-  }
 }
 
 export class StreamableHTTPClientTransport implements ConnectingTransport {

@@ -1,5 +1,5 @@
 /** Schemas of prompt arguments that suggest values. The schema is the given one, marked with its completer. */
-import type { AnySchema, SchemaInput } from './zod-compat.ts'
+import type { AnySchema, SchemaInput } from './schemas.ts'
 
 export const COMPLETABLE_SYMBOL: unique symbol = Symbol.for('mcp.completable')
 

@@ -415,6 +415,24 @@ export class Engine {
     }
   }
 
+  /** Serves `subscriptions/listen`, and calls the server's own handlers for the resources that it acknowledges. */
+  async #listen(inner: Server, exchange: Exchange): Promise<Outcome> {
+    const releases: (() => void)[] = []
+    const notify = (notification: Notification): void => {
+      exchange.notify(notification)
+      if (notification.method !== 'notifications/subscriptions/acknowledged') return
+      this.#subscribe(notification.params.notifications, exchange).then(
+        ({ release }) => releases.push(release),
+        (error) => this.#onError(error),
+      )
+    }
+    try {
+      return await inner.handle({ ...exchange, notify })
+    } finally {
+      for (const release of releases) release()
+    }
+  }
+
   async #callSubscription(method: string, uri: string, { peer, session }: Subscriber): Promise<void> {
     const handler = this.handlers.get(method)
     if (handler === undefined) return
@@ -434,7 +452,7 @@ export class Engine {
 
   async #handle(inner: Server, exchange: Exchange): Promise<Outcome> {
     const { method, params, peer, inputStrategy } = exchange
-    if (method === 'subscriptions/listen') return inner.handle(exchange)
+    if (method === 'subscriptions/listen') return this.#listen(inner, exchange)
     if (method === 'server/discover') {
       this.#begin(peer)
       const outcome = await inner.handle(exchange)

@@ -1,5 +1,6 @@
 /** The HTTP request that is being served, for the handlers that run in its asynchronous context. */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { IncomingMessage } from 'node:http'
 import type { AuthInfo, IsomorphicHeaders } from '../types.ts'
 
 export interface ServedHttpRequest {
@@ -12,3 +13,6 @@ export interface ServedHttpRequest {
 }
 
 export const httpRequest: AsyncLocalStorage<ServedHttpRequest> = new AsyncLocalStorage()
+
+/** Requests whose Host was allowed by middleware. */
+export const checkedHosts: WeakSet<IncomingMessage> = new WeakSet()

@@ -1,7 +1,6 @@
 /**
  * `Server` of the official SDK 1: request handlers by schema. They are served by an engine, which is a server value of Jackfield.
  */
-import { McpError as LocalError, RpcError } from '@jackfield/sdk'
 import type {
   NotificationOptions,
   ProtocolOptions,
@@ -41,11 +40,12 @@ import {
   type ServerRequest,
   type ServerResult,
 } from '../types.ts'
+import { officialError } from '../official-error.ts'
 import { NotCoveredError } from '../uncovered.ts'
 import { Engine, isObject, type ServedCall, type WireMessage } from './engine.ts'
 import { isServing, type ServingHost, serveMessages } from './serving.ts'
 import { serveTasks, taskStoreOf } from './tasks.ts'
-import { type AnyObjectSchema, type AnySchema, getParseErrorMessage, methodOf, type SchemaOutput, safeParse } from './zod-compat.ts'
+import { type AnyObjectSchema, type AnySchema, getParseErrorMessage, methodOf, type SchemaOutput, safeParse } from './schemas.ts'
 
 export type ServerOptions = ProtocolOptions & {
   capabilities?: ServerCapabilities
@@ -397,30 +397,6 @@ function requireClient(
 
 function unsupported(what: string, method: string): Error {
   return new Error(`Client does not support ${what} (required for ${method})`)
-}
-
-/** The error of the official SDK for one of Jackfield. */
-export function officialError(error: unknown): unknown {
-  if (error instanceof McpError) return error
-  if (error instanceof RpcError) return McpError.fromError(error.code, error.message, error.data)
-  if (!(error instanceof LocalError)) return error
-  switch (error.code) {
-    case 'TIMEOUT':
-      return caused(new McpError(ErrorCode.RequestTimeout, 'Request timed out'), error)
-    case 'CONNECTION_CLOSED':
-    case 'OUTCOME_UNKNOWN':
-      return caused(new McpError(ErrorCode.ConnectionClosed, error.message), error)
-    case 'CANNOT_ASK':
-    case 'INVALID':
-      return caused(new McpError(ErrorCode.InvalidRequest, error.message), error)
-    default:
-      return error
-  }
-}
-
-function caused(error: McpError, cause: unknown): McpError {
-  error.cause = cause
-  return error
 }
 
 function withoutUndefined(info: Implementation): Engine['info'] {

@@ -55,7 +55,7 @@ import {
   type ShapeOutput,
   safeParseAsync,
   type ZodRawShapeCompat,
-} from './zod-compat.ts'
+} from './schemas.ts'
 
 export type McpServerOptions = ServerOptions & {
   /** The most array elements and object members of one call's arguments. Default: no limit of its own. */

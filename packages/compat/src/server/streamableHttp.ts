@@ -2,8 +2,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { AuthInfo, JSONRPCMessage, MessageExtraInfo, RequestId } from '../types.ts'
 import { NotCoveredError } from '../uncovered.ts'
-import { httpRequest } from './http-context.ts'
-import { isHostChecked } from './middleware/hostHeaderValidation.ts'
+import { checkedHosts, httpRequest } from './http-context.ts'
 import {
   type EventId,
   type EventStore,
@@ -57,7 +56,7 @@ export class StreamableHTTPServerTransport implements ServingTransport {
     const handler = this.#serving.handlerFor({
       path: url.pathname,
       authInfo: req.auth,
-      isHostChecked: isHostChecked(req),
+      isHostChecked: checkedHosts.has(req),
     })
     let body = parsedBody ?? ('body' in req ? req.body : undefined)
     if (body === undefined && engine?.wantsNotifications === true && req.method === 'POST' && !req.readableEnded) {

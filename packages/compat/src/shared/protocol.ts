@@ -1,6 +1,6 @@
 /** Options and types of requests that the official SDK's `Server` and `Client` share, and the options of tasks. */
 import type { CreateTaskOptions, TaskMessageQueue, TaskStore } from '../experimental/tasks/interfaces.ts'
-import type { AnySchema, SchemaOutput } from '../server/zod-compat.ts'
+import type { AnySchema, SchemaOutput } from '../server/schemas.ts'
 import type {
   AuthInfo,
   ClientCapabilities,

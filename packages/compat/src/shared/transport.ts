@@ -1,5 +1,6 @@
 /** The transport interface of the official SDK. Transports of this package serve it through Jackfield; others are adapted. */
 import type { JSONRPCMessage, MessageExtraInfo, RequestId } from '../types.ts'
+import { type Uncovered, uncovered } from '../uncovered.ts'
 
 export type FetchLike = (url: string | URL, init?: RequestInit) => Promise<Response>
 
@@ -37,3 +38,10 @@ export function createFetchWithInit(baseFetch: FetchLike = fetch, baseInit?: Req
       headers: { ...normalizeHeaders(baseInit.headers), ...normalizeHeaders(init?.headers) },
     })
 }
+
+const redirects = 'Leave it out: redirects to another origin are refused'
+export const isWithinOrigin: Uncovered = uncovered('isWithinOrigin', redirects)
+export const followWithinOrigin: Uncovered = uncovered('followWithinOrigin', redirects)
+export const fetchLeavingRedirects: Uncovered = uncovered('fetchLeavingRedirects', redirects)
+export const fetchWithinOrigin: Uncovered = uncovered('fetchWithinOrigin', redirects)
+export const unfollowedRedirect: Uncovered = uncovered('unfollowedRedirect', redirects)

@@ -1,5 +1,5 @@
 /** The tasks of revision 2025-11-25 as the official SDK has them: stores, and the handlers of tools that create tasks. */
-import type { AnySchema, ShapeOutput, ZodRawShapeCompat } from '../../server/zod-compat.ts'
+import type { AnySchema, ShapeOutput, ZodRawShapeCompat } from '../../server/schemas.ts'
 import type { RequestHandlerExtra, RequestTaskStore } from '../../shared/protocol.ts'
 import type {
   CallToolResult,

@@ -1,12 +1,6 @@
 /** Express middleware that checks the Host header. Transports do not check it again. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-
-const checked = new WeakSet<IncomingMessage>()
-
-/** Whether the middleware allowed the Host of a request. */
-export function isHostChecked(request: IncomingMessage): boolean {
-  return checked.has(request)
-}
+import { checkedHosts } from '../http-context.ts'
 
 type Middleware = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void
 
@@ -16,7 +10,7 @@ export function hostHeaderValidation(allowedHostnames: string[]): Middleware {
     const { host } = request.headers
     const name = host !== undefined && URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : undefined
     if (name !== undefined && allowedHostnames.includes(name)) {
-      checked.add(request)
+      checkedHosts.add(request)
       next()
       return
     }
