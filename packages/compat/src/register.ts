@@ -7,7 +7,9 @@ import nodeModule from 'node:module'
 // Older versions of Node have no such function, so it is no named import.
 const { createRequire, registerHooks } = nodeModule
 if (typeof registerHooks !== 'function') {
-  throw new Error('@jackfield/compat/register needs Node 22.15 or later. On older versions change the imports.')
+  throw new Error(
+    '@jackfield/compat/register needs Node 22.15 or later. On older versions change the imports.',
+  )
 }
 
 const manifest: { exports: Record<string, string | { default: string }> } = createRequire(import.meta.url)(

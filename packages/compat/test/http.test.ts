@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { Server as HttpServer } from 'node:http'
-import { type ProtocolVersion, protocolVersions } from '@jackfield/sdk'
 import { McpServer } from '@jackfield/compat/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@jackfield/compat/server/streamableHttp.js'
 import { WebStandardStreamableHTTPServerTransport } from '@jackfield/compat/server/webStandardStreamableHttp.js'
 import { isInitializeRequest } from '@jackfield/compat/types.js'
+import { type ProtocolVersion, protocolVersions } from '@jackfield/sdk'
 import { type ConnectOptions, connect, http } from '@jackfield/sdk/client'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -43,11 +43,19 @@ function createServer(started: string[] = []): McpServer {
         requestedSchema: { type: 'object', properties: { size: { type: 'string' } }, required: ['size'] },
       })
       const { roots } = await server.server.listRoots()
-      const text = [colour, asked.content?.['size'], roots[0]?.name, requestInfo?.headers['x-shop'], authInfo?.clientId]
+      const text = [
+        colour,
+        asked.content?.['size'],
+        roots[0]?.name,
+        requestInfo?.headers['x-shop'],
+        authInfo?.clientId,
+      ]
       return { content: [{ type: 'text', text: text.filter((part) => part !== undefined).join(' ') }] }
     },
   )
-  server.registerTool('ping-tool', { description: 'Says pong' }, () => ({ content: [{ type: 'text', text: 'pong' }] }))
+  server.registerTool('ping-tool', { description: 'Says pong' }, () => ({
+    content: [{ type: 'text', text: 'pong' }],
+  }))
   return server
 }
 
@@ -87,7 +95,9 @@ function withSessions(started: string[], closed: string[] = []): express.Express
       }
       await createServer(started).connect(transport)
     } else {
-      res.status(400).json({ jsonrpc: '2.0', error: { code: -32000, message: 'No valid session ID' }, id: null })
+      res
+        .status(400)
+        .json({ jsonrpc: '2.0', error: { code: -32000, message: 'No valid session ID' }, id: null })
       return
     }
     await transport.handleRequest(req, res, req.body)
@@ -120,7 +130,10 @@ function withoutSessions(started: string[]): express.Express {
 }
 
 async function order(url: string, version: ProtocolVersion): Promise<unknown> {
-  const client = await connect(http(url, { headers: { 'x-shop': 'blue' } }), { ...answers, revisions: [version] })
+  const client = await connect(http(url, { headers: { 'x-shop': 'blue' } }), {
+    ...answers,
+    revisions: [version],
+  })
   endings.push(() => client.close())
   expect(client.server.revision).toBe(version)
   return client.call('order', { colour: 'red' })
@@ -136,7 +149,9 @@ describe('a session map around StreamableHTTPServerTransport', () => {
   it.for(asking)('asks the client within one run of the handler on %s', async (version) => {
     const started: string[] = []
     const url = await listen(withSessions(started))
-    expect(await order(url, version)).toMatchObject({ content: [{ type: 'text', text: 'red large work blue' }] })
+    expect(await order(url, version)).toMatchObject({
+      content: [{ type: 'text', text: 'red large work blue' }],
+    })
     expect(started).toEqual(['red'])
   })
 
@@ -187,14 +202,20 @@ describe('the transport', () => {
   }
 
   it('passes the validated token of middleware to handlers', async () => {
-    const url = await serving({ sessionIdGenerator: () => randomUUID() }, { token: 't', clientId: 'app', scopes: [] })
+    const url = await serving(
+      { sessionIdGenerator: () => randomUUID() },
+      { token: 't', clientId: 'app', scopes: [] },
+    )
     expect(await order(url, '2025-11-25')).toMatchObject({ content: [{ text: 'red large work blue app' }] })
   })
 
   it('refuses an unknown Host unless the author turned the check off', async () => {
     const post = async (url: string): Promise<number> => {
       const { request } = await import('node:http')
-      const sent = request(url, { method: 'POST', headers: { host: 'shop.example.com', 'content-type': 'application/json' } })
+      const sent = request(url, {
+        method: 'POST',
+        headers: { host: 'shop.example.com', 'content-type': 'application/json' },
+      })
       sent.end('{}')
       const [response] = await once(sent, 'response')
       response.resume()
@@ -222,7 +243,9 @@ it('serves web requests', async () => {
   )
   endings.push(() => client.close())
   expect(transport.sessionId).toBe('one')
-  expect(await client.call('order', { colour: 'red' })).toMatchObject({ content: [{ text: 'red large work' }] })
+  expect(await client.call('order', { colour: 'red' })).toMatchObject({
+    content: [{ text: 'red large work' }],
+  })
 })
 
 it('sends sampling requests of a handler to the official client', async () => {

@@ -15,9 +15,8 @@ import {
   SubscribeRequestSchema,
   UnsubscribeRequestSchema,
 } from '@jackfield/compat/types.js'
-import { type ConnectOptions, connect, type Client as Connection } from '@jackfield/sdk/client'
-import { MessageTransport } from '../src/client/connecting.ts'
 import { type ProtocolVersion, protocolVersions } from '@jackfield/sdk'
+import { type Client as Connection, type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import {
   CallToolResultSchema,
@@ -29,6 +28,7 @@ import {
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { z as z3 } from 'zod/v3'
+import { MessageTransport } from '../src/client/connecting.ts'
 
 const endings: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -38,7 +38,11 @@ afterEach(async () => {
 type Connectable = Pick<McpServer, 'connect' | 'close'>
 
 /** The official client of version 1, connected to a server. */
-async function official(server: Connectable, capabilities: object = {}, set?: (client: Client) => void): Promise<Client> {
+async function official(
+  server: Connectable,
+  capabilities: object = {},
+  set?: (client: Client) => void,
+): Promise<Client> {
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair()
   const client = new Client({ name: 'test', version: '1' }, { capabilities })
   set?.(client)
@@ -48,7 +52,11 @@ async function official(server: Connectable, capabilities: object = {}, set?: (c
 }
 
 /** Our client on one revision. */
-async function on(version: ProtocolVersion, server: Connectable, options: ConnectOptions = {}): Promise<Connection> {
+async function on(
+  version: ProtocolVersion,
+  server: Connectable,
+  options: ConnectOptions = {},
+): Promise<Connection> {
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair()
   await server.connect(serverSide)
   const client = await connect(new MessageTransport(clientSide), {
@@ -72,13 +80,24 @@ describe('McpServer', () => {
     server.tool('shaped', { count: z3.number().int().default(1) }, ({ count }) => text(count))
     server.tool('noted', { readOnlyHint: true }, () => text('noted'))
     server.tool('all', 'Everything', { name: z.string() }, { title: 'All' }, ({ name }) => text(name))
-    server.registerTool('typed', { title: 'Typed', inputSchema: z.object({ at: z.string() }), outputSchema: { at: z.string() } }, ({ at }) => ({
-      content: [],
-      structuredContent: { at },
-    }))
+    server.registerTool(
+      'typed',
+      { title: 'Typed', inputSchema: z.object({ at: z.string() }), outputSchema: { at: z.string() } },
+      ({ at }) => ({
+        content: [],
+        structuredContent: { at },
+      }),
+    )
     const client = await official(server)
     const { tools } = await client.listTools()
-    expect(tools.map(({ name, description, annotations, inputSchema }) => [name, description, annotations, inputSchema.properties])).toMatchObject([
+    expect(
+      tools.map(({ name, description, annotations, inputSchema }) => [
+        name,
+        description,
+        annotations,
+        inputSchema.properties,
+      ]),
+    ).toMatchObject([
       ['none', undefined, undefined, {}],
       ['described', 'A description', undefined, {}],
       ['shaped', undefined, undefined, { count: { type: 'integer', default: 1 } }],
@@ -87,33 +106,50 @@ describe('McpServer', () => {
       ['typed', undefined, undefined, { at: { type: 'string' } }],
     ])
     expect(await client.callTool({ name: 'shaped', arguments: {} })).toMatchObject(text(1))
-    expect(await client.callTool({ name: 'typed', arguments: { at: 'noon' } })).toMatchObject({ structuredContent: { at: 'noon' } })
+    expect(await client.callTool({ name: 'typed', arguments: { at: 'noon' } })).toMatchObject({
+      structuredContent: { at: 'noon' },
+    })
   })
 
   it('refuses a schema that is none, and a name that is taken', () => {
     const server = shop()
-    // @ts-expect-error: no schema of Zod
-    expect(() => server.registerTool('wrong', { inputSchema: { at: { type: 'string' } } }, () => text(''))).toThrow(/Zod/)
+    const register = (): unknown =>
+      // @ts-expect-error: no schema of Zod
+      server.registerTool('wrong', { inputSchema: { at: { type: 'string' } } }, () => text(''))
+    expect(register).toThrow(/Zod/)
     server.tool('one', () => text(1))
     expect(() => server.tool('one', () => text(2))).toThrow('Tool one is already registered')
   })
 
   it('reports wrong arguments, wrong output and errors of handlers as results', async () => {
     const server = shop()
-    server.registerTool('strict', { inputSchema: { a: z.number() }, outputSchema: { b: z.string() } }, () => ({
-      content: [],
-      structuredContent: { b: 1 },
-    }))
+    server.registerTool(
+      'strict',
+      { inputSchema: { a: z.number() }, outputSchema: { b: z.string() } },
+      () => ({
+        content: [],
+        structuredContent: { b: 1 },
+      }),
+    )
     server.tool('broken', () => {
       throw new Error('it broke')
     })
     const client = await official(server)
     const call = async (name: string, args: Record<string, unknown>): Promise<unknown> =>
       client.callTool({ name, arguments: args })
-    expect(await call('strict', { a: 'x' })).toMatchObject({ isError: true, content: [{ text: /Input validation error/ }] })
-    expect(await call('strict', { a: 1 })).toMatchObject({ isError: true, content: [{ text: /Output validation error/ }] })
+    expect(await call('strict', { a: 'x' })).toMatchObject({
+      isError: true,
+      content: [{ text: /Input validation error/ }],
+    })
+    expect(await call('strict', { a: 1 })).toMatchObject({
+      isError: true,
+      content: [{ text: /Output validation error/ }],
+    })
     expect(await call('broken', {})).toMatchObject({ isError: true, content: [{ text: 'it broke' }] })
-    expect(await call('none', {})).toMatchObject({ isError: true, content: [{ text: /Tool none not found/ }] })
+    expect(await call('none', {})).toMatchObject({
+      isError: true,
+      content: [{ text: /Tool none not found/ }],
+    })
   })
 
   it('changes registered tools while clients are connected', async () => {
@@ -121,11 +157,16 @@ describe('McpServer', () => {
     const tool = server.tool('one', () => text(1))
     const other = server.tool('other', () => text(1))
     const changes = vi.fn()
-    const client = await official(server, {}, (one) => one.setNotificationHandler(ToolListChangedNotificationSchema, changes))
+    const client = await official(server, {}, (one) =>
+      one.setNotificationHandler(ToolListChangedNotificationSchema, changes),
+    )
     const names = async (): Promise<string[]> => (await client.listTools()).tools.map(({ name }) => name)
     other.disable()
     expect(await names()).toEqual(['one'])
-    expect(await client.callTool({ name: 'other' })).toMatchObject({ isError: true, content: [{ text: /disabled/ }] })
+    expect(await client.callTool({ name: 'other' })).toMatchObject({
+      isError: true,
+      content: [{ text: /disabled/ }],
+    })
     other.enable()
     tool.update({ name: 'first', description: 'Now described', callback: () => text(2) })
     expect(await client.callTool({ name: 'first' })).toMatchObject(text(2))
@@ -154,7 +195,10 @@ describe('McpServer', () => {
       'review',
       {
         title: 'Review',
-        argsSchema: { code: z.string(), language: completable(z.string(), (typed) => [`${typed}script`]).optional() },
+        argsSchema: {
+          code: z.string(),
+          language: completable(z.string(), (typed) => [`${typed}script`]).optional(),
+        },
       },
       ({ code, language }) => ({
         messages: [{ role: 'user', content: { type: 'text', text: `${language ?? 'any'}: ${code}` } }],
@@ -162,19 +206,42 @@ describe('McpServer', () => {
     )
     const client = await official(server)
     expect(await client.listResources()).toMatchObject({
-      resources: [{ uri: 'config://app', name: 'config', title: 'Config' }, { uri: 'users://1', name: 'one', description: 'A user' }],
+      resources: [
+        { uri: 'config://app', name: 'config', title: 'Config' },
+        { uri: 'users://1', name: 'one', description: 'A user' },
+      ],
     })
-    expect(await client.listResourceTemplates()).toMatchObject({ resourceTemplates: [{ name: 'user', uriTemplate: 'users://{id}' }] })
+    expect(await client.listResourceTemplates()).toMatchObject({
+      resourceTemplates: [{ name: 'user', uriTemplate: 'users://{id}' }],
+    })
     expect(await client.readResource({ uri: 'users://7' })).toMatchObject({ contents: [{ text: 'user 7' }] })
-    await expect(client.readResource({ uri: 'none://7' })).rejects.toMatchObject({ code: ErrorCode.InvalidParams })
-    expect(await client.listPrompts()).toMatchObject({
-      prompts: [{ name: 'review', title: 'Review', arguments: [{ name: 'code', required: true }, { name: 'language', required: false }] }],
+    await expect(client.readResource({ uri: 'none://7' })).rejects.toMatchObject({
+      code: ErrorCode.InvalidParams,
     })
-    expect(await client.getPrompt({ name: 'review', arguments: { code: 'x' } })).toMatchObject({ messages: [{ content: { text: 'any: x' } }] })
+    expect(await client.listPrompts()).toMatchObject({
+      prompts: [
+        {
+          name: 'review',
+          title: 'Review',
+          arguments: [
+            { name: 'code', required: true },
+            { name: 'language', required: false },
+          ],
+        },
+      ],
+    })
+    expect(await client.getPrompt({ name: 'review', arguments: { code: 'x' } })).toMatchObject({
+      messages: [{ content: { text: 'any: x' } }],
+    })
     const ref = { type: 'ref/resource', uri: 'users://{id}' } as const
-    expect(await client.complete({ ref, argument: { name: 'id', value: '1' } })).toMatchObject({ completion: { values: ['10', '11'], total: 2 } })
+    expect(await client.complete({ ref, argument: { name: 'id', value: '1' } })).toMatchObject({
+      completion: { values: ['10', '11'], total: 2 },
+    })
     expect(
-      await client.complete({ ref: { type: 'ref/prompt', name: 'review' }, argument: { name: 'language', value: 'type' } }),
+      await client.complete({
+        ref: { type: 'ref/prompt', name: 'review' },
+        argument: { name: 'language', value: 'type' },
+      }),
     ).toMatchObject({ completion: { values: ['typescript'] } })
   })
 
@@ -185,7 +252,10 @@ describe('McpServer', () => {
       seen.push([a, signal.aborted, typeof requestId, _meta?.['example.com/k']])
       const progressToken = _meta?.progressToken
       if (progressToken !== undefined) {
-        await sendNotification({ method: 'notifications/progress', params: { progressToken, progress: 1, total: 2 } })
+        await sendNotification({
+          method: 'notifications/progress',
+          params: { progressToken, progress: 1, total: 2 },
+        })
       }
       return text('looked')
     })
@@ -206,18 +276,27 @@ describe('requests to the client', () => {
     const started = vi.fn()
     server.tool('order', async (extra) => {
       started()
-      const first = await server.server.elicitInput({ message: 'Size?', requestedSchema: { ...schema, required: ['size'] } })
+      const first = await server.server.elicitInput({
+        message: 'Size?',
+        requestedSchema: { ...schema, required: ['size'] },
+      })
       const [listed, again] = await Promise.all([
         server.server.listRoots(),
         extra.sendRequest(
-          { method: 'elicitation/create', params: { mode: 'form', message: 'Sure?', requestedSchema: { ...schema, required: ['size'] } } },
+          {
+            method: 'elicitation/create',
+            params: { mode: 'form', message: 'Sure?', requestedSchema: { ...schema, required: ['size'] } },
+          },
           z.object({ action: z.string() }),
         ),
       ])
       return text([first.content?.['size'], listed.roots[0]?.name, again.action].join(' '))
     })
     const client = await on(version, server, {
-      onElicit: (question) => ({ action: 'accept', content: { size: question.message === 'Size?' ? 'L' : 'yes' } }),
+      onElicit: (question) => ({
+        action: 'accept',
+        content: { size: question.message === 'Size?' ? 'L' : 'yes' },
+      }),
       onRoots: roots,
     })
     expect(await client.call('order')).toMatchObject(text('L work accept'))
@@ -229,8 +308,12 @@ describe('requests to the client', () => {
     const failed: unknown[] = []
     server.tool('ask', async () => {
       const requestedSchema = { type: 'object' as const, properties: {} }
-      await server.server.createMessage({ messages: [], maxTokens: 1 }).catch((error) => failed.push(error.message))
-      await server.server.elicitInput({ message: 'No', requestedSchema }).catch((error) => failed.push(error.message))
+      await server.server
+        .createMessage({ messages: [], maxTokens: 1 })
+        .catch((error) => failed.push(error.message))
+      await server.server
+        .elicitInput({ message: 'No', requestedSchema })
+        .catch((error) => failed.push(error.message))
       await server.server
         .elicitInput({ message: 'Never', requestedSchema }, { timeout: 20 })
         .catch((error) => failed.push(error.code))
@@ -285,32 +368,48 @@ describe('requests to the client', () => {
       return text('never')
     })
     const client = await official(server)
-    expect(await client.callTool({ name: 'ask' })).toMatchObject({ isError: true, content: [{ text: /does not cover the request "custom\/request"/ }] })
+    expect(await client.callTool({ name: 'ask' })).toMatchObject({
+      isError: true,
+      content: [{ text: /does not cover the request "custom\/request"/ }],
+    })
   })
 })
 
 describe('Server', () => {
   const info = { name: 'low', version: '1.0.0' }
 
-  it.for(protocolVersions)('serves handlers by schema, their errors and custom methods on %s', async (version) => {
-    const server = new Server(info, { capabilities: { tools: {} }, instructions: 'Be kind' })
-    server.setRequestHandler(ListToolsRequestSchema, () => ({
-      tools: [{ name: 'one', inputSchema: { type: 'object', properties: {} } }],
-    }))
-    server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
-      if (params.name !== 'one') throw new McpError(ErrorCode.MethodNotFound, `no ${params.name}`)
-      return text('one')
-    })
-    const custom = z.object({ method: z.literal('example.com/sum'), params: z.object({ of: z.array(z.number()) }) })
-    server.setRequestHandler(custom, ({ params }) => ({ sum: params.of.reduce((sum, one) => sum + one, 0) }))
-    const client = await on(version, server)
-    expect(client.server).toMatchObject({ instructions: 'Be kind', capabilities: { tools: {} } })
-    expect((await client.tools()).map(({ name }) => name)).toEqual(['one'])
-    expect(await client.call('one')).toMatchObject(text('one'))
-    await expect(client.call('two')).rejects.toMatchObject({ code: ErrorCode.MethodNotFound, message: /no two/ })
-    expect(await client.request('example.com/sum', { of: [1, 2] })).toMatchObject({ sum: 3 })
-    await expect(client.request('example.com/sum', { of: 'x' })).rejects.toMatchObject({ code: ErrorCode.InvalidParams })
-  })
+  it.for(protocolVersions)(
+    'serves handlers by schema, their errors and custom methods on %s',
+    async (version) => {
+      const server = new Server(info, { capabilities: { tools: {} }, instructions: 'Be kind' })
+      server.setRequestHandler(ListToolsRequestSchema, () => ({
+        tools: [{ name: 'one', inputSchema: { type: 'object', properties: {} } }],
+      }))
+      server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
+        if (params.name !== 'one') throw new McpError(ErrorCode.MethodNotFound, `no ${params.name}`)
+        return text('one')
+      })
+      const custom = z.object({
+        method: z.literal('example.com/sum'),
+        params: z.object({ of: z.array(z.number()) }),
+      })
+      server.setRequestHandler(custom, ({ params }) => ({
+        sum: params.of.reduce((sum, one) => sum + one, 0),
+      }))
+      const client = await on(version, server)
+      expect(client.server).toMatchObject({ instructions: 'Be kind', capabilities: { tools: {} } })
+      expect((await client.tools()).map(({ name }) => name)).toEqual(['one'])
+      expect(await client.call('one')).toMatchObject(text('one'))
+      await expect(client.call('two')).rejects.toMatchObject({
+        code: ErrorCode.MethodNotFound,
+        message: /no two/,
+      })
+      expect(await client.request('example.com/sum', { of: [1, 2] })).toMatchObject({ sum: 3 })
+      await expect(client.request('example.com/sum', { of: 'x' })).rejects.toMatchObject({
+        code: ErrorCode.InvalidParams,
+      })
+    },
+  )
 
   it('needs the capability of a handler, and keeps the methods of the connection', () => {
     const server = new Server(info, { capabilities: {} })
@@ -318,7 +417,9 @@ describe('Server', () => {
       'Server does not support tools (required for tools/list)',
     )
     const initialize = z.object({ method: z.literal('initialize') })
-    expect(() => server.setRequestHandler(initialize, () => ({}))).toThrow(/does not cover a handler for "initialize"/)
+    expect(() => server.setRequestHandler(initialize, () => ({}))).toThrow(
+      /does not cover a handler for "initialize"/,
+    )
   })
 
   it('calls handlers of subscriptions on sessions and on 2026-07-28', async () => {
@@ -339,7 +440,12 @@ describe('Server', () => {
       await server.sendResourceUpdated({ uri: 'file:///a' })
       await vi.waitFor(() => expect(changed).toHaveBeenCalledWith({ type: 'resource', uri: 'file:///a' }))
       await watch.close()
-      await vi.waitFor(() => expect(calls).toEqual([['subscribe', 'file:///a'], ['unsubscribe', 'file:///a']]))
+      await vi.waitFor(() =>
+        expect(calls).toEqual([
+          ['subscribe', 'file:///a'],
+          ['unsubscribe', 'file:///a'],
+        ]),
+      )
     }
   })
 
@@ -357,7 +463,10 @@ describe('Server', () => {
     })
     const logs: unknown[] = []
     const client = await official(server, {}, (one) =>
-      one.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void logs.push(params.data)),
+      one.setNotificationHandler(
+        LoggingMessageNotificationSchema,
+        ({ params }) => void logs.push(params.data),
+      ),
     )
     await client.setLoggingLevel('warning')
     await client.callTool({ name: 'log' })
@@ -388,7 +497,11 @@ it('serves the messages of a transport of others, with its auth', async () => {
   mine.onmessage = (message) => void messages.push(message)
   await mine.start()
   await server.connect(theirs)
-  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
+  const params = {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'raw', version: '1' },
+  }
   await mine.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
   await mine.send(
     { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'who' } },
@@ -413,11 +526,14 @@ describe('tools that create tasks', () => {
       {
         createTask: async ({ what }, { taskStore: store }) => {
           const task = await store.createTask({ ttl: 60_000, pollInterval: 5 })
-          await store.storeTaskResult(task.taskId, 'completed', { content: [{ type: 'text', text: `${what} done` }] })
+          await store.storeTaskResult(task.taskId, 'completed', {
+            content: [{ type: 'text', text: `${what} done` }],
+          })
           return { task }
         },
-        getTask: async ({ taskId, taskStore: store }) => store.getTask(taskId),
-        getTaskResult: async ({ taskId, taskStore: store }) => CallToolResultSchema.parse(await store.getTaskResult(taskId)),
+        getTask: async (_args, { taskId, taskStore: store }) => store.getTask(taskId),
+        getTaskResult: async (_args, { taskId, taskStore: store }) =>
+          CallToolResultSchema.parse(await store.getTaskResult(taskId)),
       },
     )
     return server
@@ -426,9 +542,13 @@ describe('tools that create tasks', () => {
   it('give a task to a client of 2025-11-25 that asks for one', async () => {
     const client = await official(worker())
     const kinds: string[] = []
-    const stream = client.experimental.tasks.callToolStream({ name: 'work', arguments: { what: 'all' } }, undefined, {
-      task: { ttl: 60_000 },
-    })
+    const stream = client.experimental.tasks.callToolStream(
+      { name: 'work', arguments: { what: 'all' } },
+      undefined,
+      {
+        task: { ttl: 60_000 },
+      },
+    )
     for await (const message of stream) {
       kinds.push(message.type)
       if (message.type === 'result') expect(message.result).toMatchObject({ content: [{ text: 'all done' }] })

@@ -15,14 +15,19 @@ const lists: readonly Call[] = [
 ]
 
 /** What the official client gets from a server: the lists and the results, errors included. */
-async function seenByOfficialClient({ command, args, env, cwd }: Launch, calls: readonly Call[]): Promise<unknown> {
+async function seenByOfficialClient(
+  { command, args, env, cwd }: Launch,
+  calls: readonly Call[],
+): Promise<unknown> {
   const client = new Client({ name: 'test', version: '1' }, { capabilities: {} })
   await client.connect(new StdioClientTransport({ command, args, env, cwd, stderr: 'ignore' }))
   try {
     const results: unknown[] = []
     for (const [method, params] of [...lists, ...calls]) {
       results.push(
-        await client.request({ method, params }, ResultSchema).catch(({ code, message }) => ({ code, message })),
+        await client
+          .request({ method, params }, ResultSchema)
+          .catch(({ code, message }) => ({ code, message })),
       )
     }
     return {
@@ -37,7 +42,11 @@ async function seenByOfficialClient({ command, args, env, cwd }: Launch, calls: 
 }
 
 /** The content of each result, which is the same on every revision. */
-async function contentsOn(version: ProtocolVersion, { command, args, env, cwd }: Launch, calls: readonly Call[]): Promise<unknown[]> {
+async function contentsOn(
+  version: ProtocolVersion,
+  { command, args, env, cwd }: Launch,
+  calls: readonly Call[],
+): Promise<unknown[]> {
   const client = await connect(stdio({ command, args, env, cwd, onStderr: () => {} }), {
     revisions: [version],
     onWarning: () => {},
@@ -56,7 +65,8 @@ async function contentsOn(version: ProtocolVersion, { command, args, env, cwd }:
 }
 
 function textsOf(result: object): unknown {
-  if ('content' in result && Array.isArray(result.content)) return result.content.map(({ type, text }) => [type, text])
+  if ('content' in result && Array.isArray(result.content))
+    return result.content.map(({ type, text }) => [type, text])
   if ('messages' in result) return result.messages
   if ('contents' in result) return result.contents
   if ('completion' in result) return result.completion
@@ -82,8 +92,10 @@ describe.for(officialServers)('$name, unchanged', (server) => {
     const [newest = []] = [...seen.values()].reverse()
     expect(newest[0]).toHaveLength(server.tools)
     const wholeContent = [...seen].filter(([version]) => version >= '2025-06-18')
-    for (const [version, contents] of wholeContent) expect({ version, contents }).toEqual({ version, contents: newest })
+    for (const [version, contents] of wholeContent)
+      expect({ version, contents }).toEqual({ version, contents: newest })
     // Older revisions have fewer kinds of content; tools and plain texts are the same.
-    for (const [version, contents] of seen) expect({ version, tools: contents[0] }).toEqual({ version, tools: newest[0] })
+    for (const [version, contents] of seen)
+      expect({ version, tools: contents[0] }).toEqual({ version, tools: newest[0] })
   })
 })

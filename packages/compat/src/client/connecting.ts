@@ -1,6 +1,17 @@
 /** How a transport of this package names its target to Jackfield's client, and how transports of others are adapted. */
-import { McpError as LocalError, type JsonRpcMessage, type JsonRpcResponse, type RequestId } from '@jackfield/sdk'
-import type { ClientTransport, ClientTransportEvents, Target, TransportRequestOptions, HttpTransportOptions } from '@jackfield/sdk/client'
+import {
+  type JsonRpcMessage,
+  type JsonRpcResponse,
+  McpError as LocalError,
+  type RequestId,
+} from '@jackfield/sdk'
+import type {
+  ClientTransport,
+  ClientTransportEvents,
+  HttpTransportOptions,
+  Target,
+  TransportRequestOptions,
+} from '@jackfield/sdk/client'
 import { createFetchWithInit, normalizeHeaders, type Transport } from '../shared/transport.ts'
 import { JSONRPCMessageSchema } from '../types.ts'
 import { NotCoveredError } from '../uncovered.ts'
@@ -22,7 +33,10 @@ export class MessageTransport implements ClientTransport {
   readonly hasHeaders = false
   readonly closed: Promise<Error | undefined>
   readonly #transport: Transport
-  readonly #pending = new Map<RequestId, { resolve(response: JsonRpcResponse): void; reject(error: unknown): void }>()
+  readonly #pending = new Map<
+    RequestId,
+    { resolve(response: JsonRpcResponse): void; reject(error: unknown): void }
+  >()
   #events: ClientTransportEvents | undefined
   #settle: (reason: Error | undefined) => void = () => {}
   #isClosed = false
@@ -60,11 +74,15 @@ export class MessageTransport implements ClientTransport {
   ): Promise<JsonRpcResponse> {
     signal?.throwIfAborted()
     const { id } = message
-    const response = new Promise<JsonRpcResponse>((resolve, reject) => this.#pending.set(id, { resolve, reject }))
+    const response = new Promise<JsonRpcResponse>((resolve, reject) =>
+      this.#pending.set(id, { resolve, reject }),
+    )
     const cancel = (): void => {
       this.#pending.get(id)?.reject(signal?.reason)
       if (message.method === 'initialize') return
-      this.notify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } }).catch(() => {})
+      this.notify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } }).catch(
+        () => {},
+      )
     }
     signal?.addEventListener('abort', cancel, { once: true })
     try {
@@ -142,7 +160,8 @@ export function httpOptions({
       'Connect with connect(http(url, { auth: oauth({ … }) })) of @jackfield/sdk/client and @jackfield/sdk/client/auth, or send a token in requestInit.headers',
     )
   }
-  if (sessionId !== undefined) throw new NotCoveredError('sessionId', 'Connect without it: a new session begins')
+  if (sessionId !== undefined)
+    throw new NotCoveredError('sessionId', 'Connect without it: a new session begins')
   if (redirectPolicy === 'follow') throw new NotCoveredError("redirectPolicy: 'follow'", 'Give the final URL')
   const { headers, ...others } = requestInit ?? {}
   const base = createFetchWithInit(send, Object.keys(others).length === 0 ? undefined : others)

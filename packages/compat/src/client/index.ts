@@ -1,9 +1,29 @@
 /** `Client` of the official SDK 1 over Jackfield's client, which negotiates the newest revision that both sides have. */
-import { McpError as LocalError, type JsonObject, type JsonRpcMessage, RpcError, type SubscriptionFilter } from '@jackfield/sdk'
-import { type AskContext, type CallOptions, type Client as Connection, type ConnectOptions, connect, type Watch } from '@jackfield/sdk/client'
-import { isObject } from '../server/engine.ts'
+import {
+  type JsonObject,
+  type JsonRpcMessage,
+  McpError as LocalError,
+  RpcError,
+  type SubscriptionFilter,
+} from '@jackfield/sdk'
+import {
+  type AskContext,
+  type CallOptions,
+  type Client as Connection,
+  type ConnectOptions,
+  connect,
+  type Watch,
+} from '@jackfield/sdk/client'
 import { officialError } from '../official-error.ts'
-import { type AnyObjectSchema, type AnySchema, getParseErrorMessage, methodOf, type SchemaOutput, safeParse } from '../server/schemas.ts'
+import { isObject } from '../server/engine.ts'
+import {
+  type AnyObjectSchema,
+  type AnySchema,
+  getParseErrorMessage,
+  methodOf,
+  type SchemaOutput,
+  safeParse,
+} from '../server/schemas.ts'
 import type { ProtocolOptions, RequestHandlerExtra, RequestOptions } from '../shared/protocol.ts'
 import type { Transport } from '../shared/transport.ts'
 import {
@@ -69,7 +89,11 @@ export type ClientOptions = ProtocolOptions & {
 type Handler = (request: { method: string; params: JsonObject }, context: AskContext) => unknown
 
 /** Requests that a server can send. */
-const serverRequests: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
+const serverRequests: ReadonlySet<string> = new Set([
+  'elicitation/create',
+  'sampling/createMessage',
+  'roots/list',
+])
 const listNotifications: ReadonlyMap<string, SubscriptionFilter> = new Map([
   ['notifications/tools/list_changed', { toolsListChanged: true }],
   ['notifications/prompts/list_changed', { promptsListChanged: true }],
@@ -117,7 +141,10 @@ export class Client<
   }
 
   get experimental(): { tasks: object } {
-    throw new NotCoveredError('client.experimental', 'Use client/tasks of @jackfield/sdk for tasks, on 2025-11-25 and 2026-07-28')
+    throw new NotCoveredError(
+      'client.experimental',
+      'Use client/tasks of @jackfield/sdk for tasks, on 2025-11-25 and 2026-07-28',
+    )
   }
 
   get transport(): Transport | undefined {
@@ -125,7 +152,8 @@ export class Client<
   }
 
   registerCapabilities(capabilities: ClientCapabilities): void {
-    if (this.#transport !== undefined) throw new Error('Cannot register capabilities after connecting to transport')
+    if (this.#transport !== undefined)
+      throw new Error('Cannot register capabilities after connecting to transport')
     this.#capabilities = { ...this.#capabilities, ...capabilities }
   }
 
@@ -245,7 +273,10 @@ export class Client<
       if (parsed.success) return parsed.data
       throw parsed.error
     } catch (error) {
-      throw officialError(error)
+      const { signal } = options
+      throw signal?.aborted === true
+        ? new McpError(ErrorCode.RequestTimeout, String(signal.reason))
+        : officialError(error)
     }
   }
 
@@ -277,7 +308,10 @@ export class Client<
     return this.request({ method: 'prompts/list', params }, ListPromptsResultSchema, options)
   }
 
-  listResources(params?: ListResourcesRequest['params'], options?: RequestOptions): Promise<ListResourcesResult> {
+  listResources(
+    params?: ListResourcesRequest['params'],
+    options?: RequestOptions,
+  ): Promise<ListResourcesResult> {
     return this.request({ method: 'resources/list', params }, ListResourcesResultSchema, options)
   }
 
@@ -285,7 +319,11 @@ export class Client<
     params?: ListResourceTemplatesRequest['params'],
     options?: RequestOptions,
   ): Promise<ListResourceTemplatesResult> {
-    return this.request({ method: 'resources/templates/list', params }, ListResourceTemplatesResultSchema, options)
+    return this.request(
+      { method: 'resources/templates/list', params },
+      ListResourceTemplatesResultSchema,
+      options,
+    )
   }
 
   readResource(params: ReadResourceRequest['params'], options?: RequestOptions): Promise<ReadResourceResult> {
@@ -302,7 +340,10 @@ export class Client<
     return {}
   }
 
-  async unsubscribeResource({ uri }: UnsubscribeRequest['params'], options?: RequestOptions): Promise<Result> {
+  async unsubscribeResource(
+    { uri }: UnsubscribeRequest['params'],
+    options?: RequestOptions,
+  ): Promise<Result> {
     const { server } = this.#requireConnection()
     if (server.era === 'session') {
       return this.request({ method: 'resources/unsubscribe', params: { uri } }, EmptyResultSchema, options)
@@ -341,7 +382,10 @@ export class Client<
   }
 
   /** The handlers for Jackfield's client: those of declared capabilities, which may be set later. */
-  #answers(): Pick<ConnectOptions, 'onElicit' | 'onSample' | 'onRoots' | 'elicitation' | 'sampling' | 'experimental'> {
+  #answers(): Pick<
+    ConnectOptions,
+    'onElicit' | 'onSample' | 'onRoots' | 'elicitation' | 'sampling' | 'experimental'
+  > {
     const { elicitation, sampling, roots, experimental } = this.#capabilities
     const modes = getSupportedElicitationModes(elicitation)
     return {
@@ -357,11 +401,17 @@ export class Client<
         : {
             onSample: async (params, context) =>
               this.#answer('sampling/createMessage', params, context, isSamplingResult),
-            sampling: { tools: sampling.tools !== undefined, context: sampling.context !== undefined, unrelated: true },
+            sampling: {
+              tools: sampling.tools !== undefined,
+              context: sampling.context !== undefined,
+              unrelated: true,
+            },
           }),
       ...(roots === undefined
         ? {}
-        : { onRoots: async (context) => (await this.#answer('roots/list', {}, context, isRootsResult)).roots }),
+        : {
+            onRoots: async (context) => (await this.#answer('roots/list', {}, context, isRootsResult)).roots,
+          }),
       ...(experimental === undefined ? {} : { experimental: { ...experimental } }),
     }
   }
@@ -438,13 +488,25 @@ export class Client<
     const { listChanged = {} } = this.#options
     const { tools, prompts, resources } = this.#connection?.server.capabilities ?? {}
     if (tools?.listChanged === true) {
-      this.#onList('notifications/tools/list_changed', listChanged.tools, async () => (await this.listTools()).tools)
+      this.#onList(
+        'notifications/tools/list_changed',
+        listChanged.tools,
+        async () => (await this.listTools()).tools,
+      )
     }
     if (prompts?.listChanged === true) {
-      this.#onList('notifications/prompts/list_changed', listChanged.prompts, async () => (await this.listPrompts()).prompts)
+      this.#onList(
+        'notifications/prompts/list_changed',
+        listChanged.prompts,
+        async () => (await this.listPrompts()).prompts,
+      )
     }
     if (resources?.listChanged === true) {
-      this.#onList('notifications/resources/list_changed', listChanged.resources, async () => (await this.listResources()).resources)
+      this.#onList(
+        'notifications/resources/list_changed',
+        listChanged.resources,
+        async () => (await this.listResources()).resources,
+      )
     }
   }
 

@@ -37,7 +37,10 @@ export class SSEClientTransport implements ConnectingTransport {
 
   constructor(url: URL, { eventSourceInit, ...opts }: SSEClientTransportOptions = {}) {
     if (eventSourceInit !== undefined) {
-      throw new NotCoveredError('eventSourceInit', 'Give headers in requestInit, and a fetch function as "fetch"')
+      throw new NotCoveredError(
+        'eventSourceInit',
+        'Give headers in requestInit, and a fetch function as "fetch"',
+      )
     }
     this.#url = url
     this.#options = httpOptions(opts)
@@ -58,7 +61,10 @@ export class SSEClientTransport implements ConnectingTransport {
   }
 
   async start(): Promise<void> {
-    throw new NotCoveredError('an SSEClientTransport without a client', 'Give it to client.connect(transport)')
+    throw new NotCoveredError(
+      'an SSEClientTransport without a client',
+      'Give it to client.connect(transport)',
+    )
   }
 
   async send(): Promise<void> {

@@ -37,8 +37,15 @@ export class StdioClientTransport implements ConnectingTransport {
 
   constructor(server: StdioServerParameters) {
     const { stderr = 'inherit' } = server
-    if (typeof stderr === 'number' || typeof stderr === 'object' || !['inherit', 'pipe', 'overlapped', 'ignore'].includes(stderr)) {
-      throw new NotCoveredError('this value of "stderr"', "Use 'inherit', 'pipe' or 'ignore', and read transport.stderr")
+    if (
+      typeof stderr === 'number' ||
+      typeof stderr === 'object' ||
+      !['inherit', 'pipe', 'overlapped', 'ignore'].includes(stderr)
+    ) {
+      throw new NotCoveredError(
+        'this value of "stderr"',
+        "Use 'inherit', 'pipe' or 'ignore', and read transport.stderr",
+      )
     }
     this.#server = server
     this.#stderr = stderr === 'pipe' || stderr === 'overlapped' ? new PassThrough() : undefined
@@ -75,7 +82,10 @@ export class StdioClientTransport implements ConnectingTransport {
   }
 
   async start(): Promise<void> {
-    throw new NotCoveredError('a StdioClientTransport without a client', 'Give it to client.connect(transport)')
+    throw new NotCoveredError(
+      'a StdioClientTransport without a client',
+      'Give it to client.connect(transport)',
+    )
   }
 
   async send(): Promise<void> {

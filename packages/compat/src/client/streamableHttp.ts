@@ -1,5 +1,5 @@
 /** The Streamable HTTP transport of a client: `http` of Jackfield behind the class of the official SDK. */
-import { http, type ClientTransport, type HttpTransportOptions, type Target } from '@jackfield/sdk/client'
+import { type ClientTransport, type HttpTransportOptions, http, type Target } from '@jackfield/sdk/client'
 import type { FetchLike } from '../shared/transport.ts'
 import type { JSONRPCMessage } from '../types.ts'
 import { NotCoveredError } from '../uncovered.ts'
@@ -87,7 +87,10 @@ export class StreamableHTTPClientTransport implements ConnectingTransport {
   }
 
   async start(): Promise<void> {
-    throw new NotCoveredError('a StreamableHTTPClientTransport without a client', 'Give it to client.connect(transport)')
+    throw new NotCoveredError(
+      'a StreamableHTTPClientTransport without a client',
+      'Give it to client.connect(transport)',
+    )
   }
 
   async send(): Promise<void> {

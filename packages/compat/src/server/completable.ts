@@ -12,7 +12,10 @@ export type CompletableMeta<T extends AnySchema = AnySchema> = { complete: Compl
 export type CompletableSchema<T extends AnySchema> = T & { [COMPLETABLE_SYMBOL]: CompletableMeta<T> }
 
 /** Suggests values for a schema, in place. */
-export function completable<T extends AnySchema>(schema: T, complete: CompleteCallback<T>): CompletableSchema<T> {
+export function completable<T extends AnySchema>(
+  schema: T,
+  complete: CompleteCallback<T>,
+): CompletableSchema<T> {
   return Object.assign(schema, { [COMPLETABLE_SYMBOL]: { complete } })
 }
 

@@ -13,19 +13,19 @@ import {
   type Implementation,
   inputRequired,
   type JsonObject,
-  type Caller,
-  loggingLevels,
   McpError as LocalError,
+  type LoggingLevel,
+  loggingLevels,
   type Outcome,
   type Peer,
   type ProtocolVersion,
   protocolVersions,
   type Question,
+  type RequestId,
   RpcError,
   type Server,
   type ServerCapabilities,
   type Subscriber,
-  type RequestId,
 } from '@jackfield/sdk'
 import type { SuspendedCall, SuspendedCalls } from '@jackfield/sdk/compose'
 import {
@@ -69,7 +69,10 @@ interface WaitingRequest {
 }
 
 /** The parts of an exchange that a handler uses. */
-type Carrier = Pick<Exchange, 'id' | 'method' | 'params' | 'peer' | 'signal' | 'session' | 'detach' | 'notify'> & {
+type Carrier = Pick<
+  Exchange,
+  'id' | 'method' | 'params' | 'peer' | 'signal' | 'session' | 'detach' | 'notify'
+> & {
   readonly inputStrategy: Pick<Exchange['inputStrategy'], 'relay'>
 }
 
@@ -152,7 +155,9 @@ export class ServedCall {
       const token = tokenOf(exchange)
       if (token === undefined) return
       const own = notification.params.progressToken === tokenOf(this.#first)
-      exchange.notify(own ? { ...notification, params: { ...notification.params, progressToken: token } } : notification)
+      exchange.notify(
+        own ? { ...notification, params: { ...notification.params, progressToken: token } } : notification,
+      )
     } else exchange.notify(notification)
   }
 }
@@ -163,9 +168,8 @@ function tokenOf({ params }: Carrier): string | number | undefined {
   return typeof token === 'string' || typeof token === 'number' ? token : undefined
 }
 
-function isAtLeast(level: string, minimum: string | undefined): boolean {
-  const at = (one: string): number => loggingLevels.findIndex((known) => known === one)
-  return minimum !== undefined && at(level) >= at(minimum)
+function isAtLeast(level: LoggingLevel, minimum: LoggingLevel | undefined): boolean {
+  return minimum !== undefined && loggingLevels.indexOf(level) >= loggingLevels.indexOf(minimum)
 }
 
 /** The handlers of one official server, and its connection to a client. */
@@ -196,7 +200,11 @@ export class Engine {
 
   constructor(
     info: Implementation,
-    options: { capabilities?: object | undefined; instructions?: string | undefined; onError(error: unknown): void },
+    options: {
+      capabilities?: object | undefined
+      instructions?: string | undefined
+      onError(error: unknown): void
+    },
   ) {
     this.info = info
     this.instructions = options.instructions
@@ -303,7 +311,10 @@ export class Engine {
    */
   async request(
     request: WireMessage,
-    { signal, timeoutMs = defaultTimeoutMs }: { signal?: AbortSignal | undefined; timeoutMs?: number | undefined },
+    {
+      signal,
+      timeoutMs = defaultTimeoutMs,
+    }: { signal?: AbortSignal | undefined; timeoutMs?: number | undefined },
     call: ServedCall | undefined = runningCall(),
   ): Promise<unknown> {
     const question = { method: request.method, params: request.params ?? {} }
@@ -356,31 +367,46 @@ export class Engine {
       )
     }
     const own = call !== undefined && this.#calls.has(call) ? call : undefined
-    if (known.method === 'notifications/progress') {
-      const { progressToken } = known.params
-      const reported = own ?? [...this.#calls].find(({ meta }) => meta?.['progressToken'] === progressToken)
-      return reported?.notify(known)
+    switch (known.method) {
+      case 'notifications/progress': {
+        const { progressToken } = known.params
+        const reported = own ?? [...this.#calls].find(({ meta }) => meta?.['progressToken'] === progressToken)
+        reported?.notify(known)
+        break
+      }
+      case 'notifications/tasks/status':
+        own?.notify(known)
+        break
+      default:
+        if (known.method === 'notifications/message' && own !== undefined) own.notify(known)
+        else this.#publish(known)
     }
-    if (known.method === 'notifications/message' && own !== undefined) return own.notify(known)
+  }
+
+  /** Notifies the clients that subscribed to a change, and sends a log message outside of a request. */
+  #publish(notification: Notification): void {
     const inner = this.#inner
     if (inner === undefined) throw new LocalError('CONNECTION_CLOSED', 'Not connected')
-    switch (known.method) {
+    switch (notification.method) {
       case 'notifications/tools/list_changed':
-        return inner.changes.publish({ type: 'tools' })
+        inner.changes.publish({ type: 'tools' })
+        break
       case 'notifications/prompts/list_changed':
-        return inner.changes.publish({ type: 'prompts' })
+        inner.changes.publish({ type: 'prompts' })
+        break
       case 'notifications/resources/list_changed':
-        return inner.changes.publish({ type: 'resources' })
+        inner.changes.publish({ type: 'resources' })
+        break
       case 'notifications/resources/updated':
-        return inner.resourceUpdated(known.params.uri)
+        inner.resourceUpdated(notification.params.uri)
+        break
       case 'notifications/elicitation/complete':
-        return inner.elicitationComplete(known.params.elicitationId)
+        inner.elicitationComplete(notification.params.elicitationId)
+        break
       case 'notifications/message': {
-        const { level, data, logger } = known.params
-        return inner.log(level, data, logger)
+        const { level, data, logger } = notification.params
+        inner.log(level, data, logger)
       }
-      default:
-        own?.notify(known)
     }
   }
 
@@ -409,7 +435,9 @@ export class Engine {
       acknowledged: filter,
       release: () => {
         for (const uri of uris) {
-          this.#callSubscription('resources/unsubscribe', uri, subscriber).catch((error) => this.#onError(error))
+          this.#callSubscription('resources/unsubscribe', uri, subscriber).catch((error) =>
+            this.#onError(error),
+          )
         }
       },
     }
@@ -457,7 +485,10 @@ export class Engine {
       this.#begin(peer)
       const outcome = await inner.handle(exchange)
       if (outcome.type !== 'complete') return outcome
-      return { ...outcome, result: { ...outcome.result, capabilities: this.#capabilitiesOn(peer.revision.version) } }
+      return {
+        ...outcome,
+        result: { ...outcome.result, capabilities: this.#capabilitiesOn(peer.revision.version) },
+      }
     }
     const handler = this.handlers.get(method) ?? this.fallback
     if (handler === undefined) throw new RpcError(-32601, 'Method not found')
@@ -466,7 +497,10 @@ export class Engine {
     const { elicitation, sampling, roots } = peer.capabilities
     const mayAsk = isRetry || elicitation !== undefined || sampling !== undefined || roots !== undefined
     if (asks && mayAsk && inputStrategy.relay === undefined) return this.#suspendable(handler, exchange)
-    return outcomeOf(exchange, await this.#run(handler, new ServedCall(exchange, undefined, this.extras.get(exchange.id))))
+    return outcomeOf(
+      exchange,
+      await this.#run(handler, new ServedCall(exchange, undefined, this.extras.get(exchange.id))),
+    )
   }
 
   /** Keeps the handler running while its client, asked by an `input_required` result, is away. */
@@ -591,7 +625,9 @@ function callLost(): RpcError {
 /** The error of a handler as its client gets it: with its code, if it has one, and its message. */
 function wireError(error: unknown): RpcError {
   if (error instanceof RpcError) return error
-  const { code, message, data }: { code?: unknown; message?: unknown; data?: unknown } = isObject(error) ? error : {}
+  const { code, message, data }: { code?: unknown; message?: unknown; data?: unknown } = isObject(error)
+    ? error
+    : {}
   const text = typeof message === 'string' && message !== '' ? message : 'Internal error'
   return new RpcError(typeof code === 'number' && Number.isSafeInteger(code) ? code : -32603, text, data)
 }
@@ -622,7 +658,10 @@ const notifications: ReadonlySet<string> = new Set([
   'notifications/tasks/status',
 ])
 
-function isServerNotification(notification: { method: string; params: object }): notification is Notification {
+function isServerNotification(notification: {
+  method: string
+  params: object
+}): notification is Notification {
   return notifications.has(notification.method)
 }
 

@@ -3,5 +3,5 @@ import { type Uncovered, uncovered } from '../uncovered.ts'
 
 export const createMcpExpressApp: Uncovered = uncovered(
   'createMcpExpressApp',
-  "Write const app = express(); app.use(express.json()); app.use(localhostHostValidation()), from server/middleware/hostHeaderValidation.js",
+  'Write const app = express(); app.use(express.json()); app.use(localhostHostValidation()), from server/middleware/hostHeaderValidation.js',
 )

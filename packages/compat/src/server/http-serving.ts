@@ -90,7 +90,8 @@ export class HttpServing {
   /** The handler for a request. @throws Error if no server is connected */
   handlerFor({ path, authInfo, isHostChecked }: EndpointRequest): HttpHandler {
     const host = this.#host
-    if (host === undefined) throw new Error('Connect a server before requests are handled: await server.connect(transport)')
+    if (host === undefined)
+      throw new Error('Connect a server before requests are handled: await server.connect(transport)')
     if (this.#handler !== undefined) return this.#handler
     const { sessionIdGenerator, allowedHosts, allowedOrigins, maxRequestBodySize } = this.#options
     const isUnchecked = this.#options.enableDnsRebindingProtection === false
@@ -106,7 +107,9 @@ export class HttpServing {
       ...(allowedHosts === undefined ? {} : { allowedHosts: allowedHosts.filter((entry) => entry !== '') }),
       ...(allowedOrigins === undefined ? {} : { allowedOrigins }),
       ...(maxRequestBodySize === undefined ? {} : { limits: { messageBytes: maxRequestBodySize } }),
-      ...(this.#isAuthenticated ? { authenticate: async () => authenticatedCaller(httpRequest.getStore()?.authInfo) } : {}),
+      ...(this.#isAuthenticated
+        ? { authenticate: async () => authenticatedCaller(httpRequest.getStore()?.authInfo) }
+        : {}),
     })
     return this.#handler
   }
@@ -152,7 +155,10 @@ export class HttpServing {
 /** The caller of a validated token: tokens of one client and one subject are the same principal. */
 function authenticatedCaller(authInfo: AuthInfo | undefined): AuthenticatedCaller | HttpRefusal {
   if (authInfo === undefined) {
-    return { status: 401, because: new Error('An earlier request of this transport had auth, and this one has none') }
+    return {
+      status: 401,
+      because: new Error('An earlier request of this transport had auth, and this one has none'),
+    }
   }
   const { clientId, scopes, expiresAt, extra = {} } = authInfo
   const subject = [extra['sub'], extra['userId']].find((one) => typeof one === 'string') ?? ''

@@ -1,6 +1,8 @@
 /**
  * `Server` of the official SDK 1: request handlers by schema. They are served by an engine, which is a server value of Jackfield.
  */
+
+import { officialError } from '../official-error.ts'
 import type {
   NotificationOptions,
   ProtocolOptions,
@@ -40,12 +42,18 @@ import {
   type ServerRequest,
   type ServerResult,
 } from '../types.ts'
-import { officialError } from '../official-error.ts'
 import { NotCoveredError } from '../uncovered.ts'
 import { Engine, isObject, type ServedCall, type WireMessage } from './engine.ts'
+import {
+  type AnyObjectSchema,
+  type AnySchema,
+  getParseErrorMessage,
+  methodOf,
+  type SchemaOutput,
+  safeParse,
+} from './schemas.ts'
 import { isServing, type ServingHost, serveMessages } from './serving.ts'
 import { serveTasks, taskStoreOf } from './tasks.ts'
-import { type AnyObjectSchema, type AnySchema, getParseErrorMessage, methodOf, type SchemaOutput, safeParse } from './schemas.ts'
 
 export type ServerOptions = ProtocolOptions & {
   capabilities?: ServerCapabilities
@@ -142,7 +150,10 @@ export class Server<
   ): void {
     const method = methodOf(requestSchema)
     if (ownMethods.has(method)) {
-      throw new NotCoveredError(`a handler for "${method}"`, 'Jackfield serves it on every revision: remove the handler')
+      throw new NotCoveredError(
+        `a handler for "${method}"`,
+        'Jackfield serves it on every revision: remove the handler',
+      )
     }
     this.#requireCapability(method)
     this.#engine.handlers.set(method, (request, call) => {
@@ -228,7 +239,10 @@ export class Server<
     throw new NotCoveredError('ping from a server', 'Remove it: a closed connection is reported by onclose')
   }
 
-  createMessage(params: CreateMessageRequestParamsBase, options?: RequestOptions): Promise<CreateMessageResult>
+  createMessage(
+    params: CreateMessageRequestParamsBase,
+    options?: RequestOptions,
+  ): Promise<CreateMessageResult>
   createMessage(
     params: CreateMessageRequestParamsWithTools,
     options?: RequestOptions,
@@ -259,11 +273,16 @@ export class Server<
 
   /** A function that notifies the client of the completion of a URL elicitation (2025-11-25). */
   createElicitationCompletionNotifier(elicitationId: string): () => Promise<void> {
-    return () => this.notification({ method: 'notifications/elicitation/complete', params: { elicitationId } })
+    return () =>
+      this.notification({ method: 'notifications/elicitation/complete', params: { elicitationId } })
   }
 
   listRoots(params?: ListRootsRequest['params'], options?: RequestOptions): Promise<ListRootsResult> {
-    return this.#send({ method: 'roots/list', ...(params === undefined ? {} : { params }) }, ListRootsResultSchema, options)
+    return this.#send(
+      { method: 'roots/list', ...(params === undefined ? {} : { params }) },
+      ListRootsResultSchema,
+      options,
+    )
   }
 
   /** Sends a request to the client: elicitation, sampling or roots. */
@@ -325,7 +344,10 @@ export class Server<
     requireClient(this.#engine.client?.capabilities, method, params)
     const request: WireMessage = { method, ...(params === undefined ? {} : { params: { ...params } }) }
     try {
-      const parsed = safeParse(resultSchema, await this.#engine.request(request, { signal, timeoutMs: timeout }, call))
+      const parsed = safeParse(
+        resultSchema,
+        await this.#engine.request(request, { signal, timeoutMs: timeout }, call),
+      )
       if (parsed.success) return parsed.data
       throw parsed.error
     } catch (error) {
@@ -333,7 +355,9 @@ export class Server<
     }
   }
 
-  #extra(call: ServedCall): RequestHandlerExtra<ServerRequest | RequestT, ServerNotification | NotificationT> {
+  #extra(
+    call: ServedCall,
+  ): RequestHandlerExtra<ServerRequest | RequestT, ServerNotification | NotificationT> {
     const { http, meta, detach } = call
     const sessionId = this.#transport?.sessionId ?? call.sessionId
     const { taskStore } = this.#options

@@ -38,7 +38,6 @@ import {
 import { getCompleter, isCompletable } from './completable.ts'
 import { runningCall } from './engine.ts'
 import { Server, type ServerOptions } from './index.ts'
-import { pause } from './tasks.ts'
 import {
   type AnyObjectSchema,
   type AnySchema,
@@ -56,6 +55,7 @@ import {
   safeParseAsync,
   type ZodRawShapeCompat,
 } from './schemas.ts'
+import { pause } from './tasks.ts'
 
 export type McpServerOptions = ServerOptions & {
   /** The most array elements and object members of one call's arguments. Default: no limit of its own. */
@@ -76,11 +76,8 @@ export type BaseToolCallback<
     : (extra: ExtraT) => Awaitable<SendResultT>
 
 /** Serves calls of a tool. */
-export type ToolCallback<Args extends undefined | ZodRawShapeCompat | AnySchema = undefined> = BaseToolCallback<
-  CallToolResult,
-  Extra,
-  Args
->
+export type ToolCallback<Args extends undefined | ZodRawShapeCompat | AnySchema = undefined> =
+  BaseToolCallback<CallToolResult, Extra, Args>
 export type AnyToolHandler<Args extends undefined | ZodRawShapeCompat | AnySchema = undefined> =
   | ToolCallback<Args>
   | ToolTaskHandler<Args>
@@ -433,7 +430,8 @@ export class McpServer {
   ): RegisteredPrompt
   prompt(name: string, ...given: unknown[]): RegisteredPrompt {
     const callback = given.pop()
-    if (!isPromptCallback(callback)) throw new TypeError(`Prompt ${name} needs a function as its last argument`)
+    if (!isPromptCallback(callback))
+      throw new TypeError(`Prompt ${name} needs a function as its last argument`)
     const [first] = given
     const description = typeof first === 'string' ? first : undefined
     const argsSchema = given[description === undefined ? 0 : 1]
@@ -462,7 +460,9 @@ export class McpServer {
   #registerToolTask(...[name, config, handler]: ToolTask): RegisteredTool {
     const execution: ToolExecution = { taskSupport: 'required', ...config.execution }
     if (execution.taskSupport === 'forbidden') {
-      throw new Error(`Cannot register task-based tool '${name}' with taskSupport 'forbidden'. Use registerTool() instead.`)
+      throw new Error(
+        `Cannot register task-based tool '${name}' with taskSupport 'forbidden'. Use registerTool() instead.`,
+      )
     }
     return this.#addTool(name, { ...config, execution }, handler)
   }
@@ -592,7 +592,8 @@ export class McpServer {
       },
     }
     this.#prompts.set(name, entry)
-    if (Object.values(argsSchema ?? {}).some((field) => completerOf(field) !== undefined)) this.#serveCompletions()
+    if (Object.values(argsSchema ?? {}).some((field) => completerOf(field) !== undefined))
+      this.#serveCompletions()
     this.#servePrompts()
     this.sendPromptListChanged()
     return entry
@@ -602,7 +603,9 @@ export class McpServer {
     if (this.#isServed('tools')) return
     this.server.registerCapabilities({ tools: { listChanged: true } })
     this.server.setRequestHandler(ListToolsRequestSchema, () => ({
-      tools: [...this.#tools].filter(([, { enabled }]) => enabled).map(([name, tool]) => listedTool(name, tool)),
+      tools: [...this.#tools]
+        .filter(([, { enabled }]) => enabled)
+        .map(([name, tool]) => listedTool(name, tool)),
     }))
     this.server.setRequestHandler(CallToolRequestSchema, (request, extra) => this.#call(request, extra))
   }
@@ -615,7 +618,8 @@ export class McpServer {
       if (!tool.enabled) throw new McpError(ErrorCode.InvalidParams, `Tool ${name} disabled`)
       const args = await this.#parseArguments(name, tool, request.params.arguments)
       const { handler } = tool
-      if (typeof handler !== 'function') return await this.#createTask(name, tool, handler, args, task !== undefined, extra)
+      if (typeof handler !== 'function')
+        return await this.#createTask(name, tool, handler, args, task !== undefined, extra)
       const result: CallToolResult = await invoke(handler, args, extra)
       await checkOutput(name, tool, result)
       return result
@@ -697,7 +701,9 @@ export class McpServer {
           ...metadata,
         })),
     }))
-    this.server.setRequestHandler(ReadResourceRequestSchema, ({ params }, extra) => this.#read(params.uri, extra))
+    this.server.setRequestHandler(ReadResourceRequestSchema, ({ params }, extra) =>
+      this.#read(params.uri, extra),
+    )
   }
 
   #read(text: string, extra: Extra): Awaitable<ReadResourceResult> {
@@ -751,7 +757,9 @@ export class McpServer {
     const others = context?.arguments === undefined ? undefined : { arguments: context.arguments }
     const values = await this.#completerOf(ref, argument.name)?.(argument.value, others)
     if (values === undefined) return { completion: { values: [], hasMore: false } }
-    return { completion: { values: values.slice(0, 100), total: values.length, hasMore: values.length > 100 } }
+    return {
+      completion: { values: values.slice(0, 100), total: values.length, hasMore: values.length > 100 },
+    }
   }
 
   #completerOf(
@@ -835,7 +843,11 @@ function listedTool(name: string, tool: RegisteredTool): Tool {
   }
 }
 
-async function checkOutput(name: string, { outputSchema }: RegisteredTool, result: CallToolResult): Promise<void> {
+async function checkOutput(
+  name: string,
+  { outputSchema }: RegisteredTool,
+  result: CallToolResult,
+): Promise<void> {
   if (outputSchema === undefined || result.isError === true || !('content' in result)) return
   if (!result.structuredContent) {
     throw new McpError(
@@ -862,7 +874,9 @@ function zodSchema(schema: ZodRawShapeCompat | AnySchema | undefined): AnySchema
   throw new Error('inputSchema must be a Zod schema or raw shape, received an unrecognized object')
 }
 
-function promptArguments(schema: AnyObjectSchema): { name: string; description?: string; required: boolean }[] {
+function promptArguments(
+  schema: AnyObjectSchema,
+): { name: string; description?: string; required: boolean }[] {
   return Object.entries(getObjectShape(schema) ?? {}).map(([name, field]) => {
     const description = getSchemaDescription(field)
     return { name, ...(description === undefined ? {} : { description }), required: !isSchemaOptional(field) }
@@ -873,7 +887,9 @@ function promptArguments(schema: AnyObjectSchema): { name: string; description?:
 function completerOf(field: AnySchema): CompleteResourceTemplateCallback | undefined {
   const inner = isCompletable(field) ? field : innerOf(field)
   const complete = inner === undefined ? undefined : getCompleter(inner)
-  return complete === undefined ? undefined : async (value, context) => (await complete(value, context)).map(String)
+  return complete === undefined
+    ? undefined
+    : async (value, context) => (await complete(value, context)).map(String)
 }
 
 function innerOf(field: AnySchema): AnySchema | undefined {
@@ -893,7 +909,8 @@ function rename<E>(entries: Map<string, E>, entry: E, to: string | null | undefi
 }
 
 function assignDefined<T extends object>(target: T, changes: Partial<T>): void {
-  for (const [name, value] of Object.entries(changes)) if (value !== undefined) Reflect.set(target, name, value)
+  for (const [name, value] of Object.entries(changes))
+    if (value !== undefined) Reflect.set(target, name, value)
 }
 
 function isHandler(value: unknown): value is (...args: never[]) => Awaitable<CallToolResult> {
@@ -909,13 +926,17 @@ function readsResource(read: ReadResourceCallback | ReadResourceTemplateCallback
   return (uri, extra) => Reflect.apply(read, undefined, [uri, extra])
 }
 
-function readsTemplate(read: ReadResourceCallback | ReadResourceTemplateCallback): ReadResourceTemplateCallback {
+function readsTemplate(
+  read: ReadResourceCallback | ReadResourceTemplateCallback,
+): ReadResourceTemplateCallback {
   return (uri, variables, extra) => Reflect.apply(read, undefined, [uri, variables, extra])
 }
 
 function isAnnotations(value: unknown): value is ToolAnnotations {
   return (
-    typeof value === 'object' && value !== null && Object.values(value).every((member) => typeof member !== 'object')
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).every((member) => typeof member !== 'object')
   )
 }
 

@@ -12,8 +12,16 @@ import { zodToJsonSchema } from 'zod-to-json-schema'
 export type AnySchema = z3.ZodTypeAny | z4.$ZodType
 export type AnyObjectSchema = z3.AnyZodObject | z4.$ZodObject | AnySchema
 export type ZodRawShapeCompat = Record<string, AnySchema>
-export type SchemaOutput<S> = S extends z3.ZodTypeAny ? z3.infer<S> : S extends z4.$ZodType ? z4.output<S> : never
-export type SchemaInput<S> = S extends z3.ZodTypeAny ? z3.input<S> : S extends z4.$ZodType ? z4.input<S> : never
+export type SchemaOutput<S> = S extends z3.ZodTypeAny
+  ? z3.infer<S>
+  : S extends z4.$ZodType
+    ? z4.output<S>
+    : never
+export type SchemaInput<S> = S extends z3.ZodTypeAny
+  ? z3.input<S>
+  : S extends z4.$ZodType
+    ? z4.input<S>
+    : never
 export type ShapeOutput<Shape extends ZodRawShapeCompat> = { [K in keyof Shape]: SchemaOutput<Shape[K]> }
 
 /** The result of parsing a value. */
@@ -48,7 +56,10 @@ export function safeParse(schema: AnySchema, data: unknown): Parsed<unknown> {
   return isZ4Schema(schema) ? safeParse4(schema, data) : schema.safeParse(data)
 }
 
-export function safeParseAsync<S extends AnySchema>(schema: S, data: unknown): Promise<Parsed<SchemaOutput<S>>>
+export function safeParseAsync<S extends AnySchema>(
+  schema: S,
+  data: unknown,
+): Promise<Parsed<SchemaOutput<S>>>
 export function safeParseAsync(schema: AnySchema, data: unknown): Promise<Parsed<unknown>> {
   return isZ4Schema(schema) ? safeParseAsync4(schema, data) : schema.safeParseAsync(data)
 }

@@ -29,7 +29,9 @@ export async function serveMessages(transport: Transport, host: ServingHost): Pr
   const output = new Writable({
     decodeStrings: false,
     write(chunk: string | Uint8Array, _encoding, done) {
-      const lines = (rest + (typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8'))).split('\n')
+      const lines = (rest + (typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8'))).split(
+        '\n',
+      )
       rest = lines.pop() ?? ''
       const sent = lines.map((line) => transport.send(JSONRPCMessageSchema.parse(JSON.parse(line))))
       Promise.all(sent).then(
@@ -75,7 +77,8 @@ export class NotificationLines {
 
   push(chunk: Uint8Array | string): void {
     if (!this.#engine.wantsNotifications) return
-    const text = this.#rest + (typeof chunk === 'string' ? chunk : this.#decoder.decode(chunk, { stream: true }))
+    const text =
+      this.#rest + (typeof chunk === 'string' ? chunk : this.#decoder.decode(chunk, { stream: true }))
     const lines = text.split('\n')
     this.#rest = lines.pop() ?? ''
     // Longer lines are no notifications that handlers wait for, and the connection limits them itself.

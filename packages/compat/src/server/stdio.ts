@@ -44,7 +44,10 @@ export class StdioServerTransport implements ServingTransport {
   }
 
   async start(): Promise<void> {
-    throw new NotCoveredError('a StdioServerTransport without a server', 'Give it to server.connect(transport)')
+    throw new NotCoveredError(
+      'a StdioServerTransport without a server',
+      'Give it to server.connect(transport)',
+    )
   }
 
   async send(): Promise<void> {

@@ -59,11 +59,17 @@ export class StreamableHTTPServerTransport implements ServingTransport {
       isHostChecked: checkedHosts.has(req),
     })
     let body = parsedBody ?? ('body' in req ? req.body : undefined)
-    if (body === undefined && engine?.wantsNotifications === true && req.method === 'POST' && !req.readableEnded) {
+    if (
+      body === undefined &&
+      engine?.wantsNotifications === true &&
+      req.method === 'POST' &&
+      !req.readableEnded
+    ) {
       body = await readJson(req, this.#options.maxRequestBodySize ?? maxBodyBytes)
     }
     if (body !== undefined) Object.assign(req, { body })
-    if (engine !== undefined) for (const one of Array.isArray(body) ? body : [body]) receiveNotification(engine, one)
+    if (engine !== undefined)
+      for (const one of Array.isArray(body) ? body : [body]) receiveNotification(engine, one)
     const { headers, auth: authInfo } = req
     const shown = { ...headers }
     const sent = headers['mcp-session-id']
@@ -79,7 +85,10 @@ export class StreamableHTTPServerTransport implements ServingTransport {
   }
 
   async start(): Promise<void> {
-    throw new NotCoveredError('a StreamableHTTPServerTransport without a server', 'Give it to server.connect(transport)')
+    throw new NotCoveredError(
+      'a StreamableHTTPServerTransport without a server',
+      'Give it to server.connect(transport)',
+    )
   }
 
   async send(): Promise<void> {

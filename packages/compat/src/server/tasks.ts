@@ -2,9 +2,10 @@
  * The methods of tasks of revision 2025-11-25, served from the task store of an official server. A request that a task sends to
  * the client travels with the client's `tasks/result`.
  */
-import type { RequestTaskStore } from '../shared/protocol.ts'
+
 import type { TaskStore } from '../experimental/tasks/interfaces.ts'
 import { isTerminal } from '../experimental/tasks/interfaces.ts'
+import type { RequestTaskStore } from '../shared/protocol.ts'
 import { ErrorCode, McpError, RELATED_TASK_META_KEY, type Task } from '../types.ts'
 import { type Engine, isObject, type ServedCall } from './engine.ts'
 
@@ -66,7 +67,11 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** The task store of one request. */
-export function taskStoreOf(store: TaskStore, call: ServedCall, sessionId: string | undefined): RequestTaskStore {
+export function taskStoreOf(
+  store: TaskStore,
+  call: ServedCall,
+  sessionId: string | undefined,
+): RequestTaskStore {
   return {
     createTask: (params) =>
       store.createTask(params, call.id, { method: call.method, params: requestParams(call) }, sessionId),

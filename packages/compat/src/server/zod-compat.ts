@@ -1,5 +1,12 @@
 /** `server/zod-compat.js` of the official SDK 1, whose types frameworks use for schemas of Zod 3 and Zod 4. */
-export type { AnyObjectSchema, AnySchema, SchemaInput, SchemaOutput, ShapeOutput, ZodRawShapeCompat } from './schemas.ts'
+export type {
+  AnyObjectSchema,
+  AnySchema,
+  SchemaInput,
+  SchemaOutput,
+  ShapeOutput,
+  ZodRawShapeCompat,
+} from './schemas.ts'
 export {
   getLiteralValue,
   getObjectShape,

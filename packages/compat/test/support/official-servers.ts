@@ -46,8 +46,20 @@ export const officialServers: readonly OfficialServer[] = [
       ['prompts/get', { name: 'no-such-prompt' }],
       ['resources/read', { uri: 'demo://resource/static/document/features.md' }],
       ['resources/read', { uri: 'demo://resource/none' }],
-      ['completion/complete', { ref: { type: 'ref/prompt', name: 'completable-prompt' }, argument: { name: 'department', value: 'E' } }],
-      ['completion/complete', { ref: { type: 'ref/resource', uri: 'demo://resource/dynamic/text/{resourceId}' }, argument: { name: 'resourceId', value: '1' } }],
+      [
+        'completion/complete',
+        {
+          ref: { type: 'ref/prompt', name: 'completable-prompt' },
+          argument: { name: 'department', value: 'E' },
+        },
+      ],
+      [
+        'completion/complete',
+        {
+          ref: { type: 'ref/resource', uri: 'demo://resource/dynamic/text/{resourceId}' },
+          argument: { name: 'resourceId', value: '1' },
+        },
+      ],
     ],
   },
   {
@@ -75,7 +87,9 @@ export const officialServers: readonly OfficialServer[] = [
     prepare: () => {},
     tools: 9,
     calls: () => [
-      tool('create_entities', { entities: [{ name: 'Ada', entityType: 'person', observations: ['wrote programs'] }] }),
+      tool('create_entities', {
+        entities: [{ name: 'Ada', entityType: 'person', observations: ['wrote programs'] }],
+      }),
       tool('add_observations', { observations: [{ entityName: 'Ada', contents: ['lived in London'] }] }),
       tool('search_nodes', { query: 'London' }),
       tool('read_graph', {}),
@@ -90,8 +104,18 @@ export const officialServers: readonly OfficialServer[] = [
     prepare: () => {},
     tools: 1,
     calls: () => [
-      tool('sequentialthinking', { thought: 'first', thoughtNumber: 1, totalThoughts: 2, nextThoughtNeeded: true }),
-      tool('sequentialthinking', { thought: 'second', thoughtNumber: 2, totalThoughts: 2, nextThoughtNeeded: false }),
+      tool('sequentialthinking', {
+        thought: 'first',
+        thoughtNumber: 1,
+        totalThoughts: 2,
+        nextThoughtNeeded: true,
+      }),
+      tool('sequentialthinking', {
+        thought: 'second',
+        thoughtNumber: 2,
+        totalThoughts: 2,
+        nextThoughtNeeded: false,
+      }),
       tool('sequentialthinking', { thought: 'wrong' }),
     ],
   },
@@ -134,7 +158,10 @@ export const officialServers: readonly OfficialServer[] = [
     prepare: () => {},
     tools: 10,
     calls: () => [
-      tool('request_planning', { originalRequest: 'Sail', tasks: [{ title: 'Pack', description: 'Pack all' }] }),
+      tool('request_planning', {
+        originalRequest: 'Sail',
+        tasks: [{ title: 'Pack', description: 'Pack all' }],
+      }),
       tool('get_next_task', { requestId: 'req-1' }),
       tool('list_requests', {}),
       tool('get_next_task', {}),

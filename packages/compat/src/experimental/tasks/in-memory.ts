@@ -75,12 +75,17 @@ export class InMemoryTaskStore implements TaskStore {
   }
 
   async listTasks(cursor?: string, sessionId?: string): Promise<{ tasks: Task[]; nextCursor?: string }> {
-    const own = [...this.#tasks.values()].filter((stored) => this.#isOf(stored, sessionId)).map(({ task }) => task)
+    const own = [...this.#tasks.values()]
+      .filter((stored) => this.#isOf(stored, sessionId))
+      .map(({ task }) => task)
     const after = cursor === undefined ? -1 : own.findIndex(({ taskId }) => taskId === cursor)
-    if (cursor !== undefined && after === -1) throw new McpError(ErrorCode.InvalidParams, `Invalid cursor: ${cursor}`)
+    if (cursor !== undefined && after === -1)
+      throw new McpError(ErrorCode.InvalidParams, `Invalid cursor: ${cursor}`)
     const tasks = own.slice(after + 1, after + 1 + pageSize)
     const last = tasks.at(-1)
-    return after + 1 + pageSize < own.length && last !== undefined ? { tasks, nextCursor: last.taskId } : { tasks }
+    return after + 1 + pageSize < own.length && last !== undefined
+      ? { tasks, nextCursor: last.taskId }
+      : { tasks }
   }
 
   /** Removes all tasks and their timers. */
@@ -141,7 +146,8 @@ export class InMemoryTaskMessageQueue implements TaskMessageQueue {
 
   async enqueue(taskId: string, message: QueuedMessage, _sessionId?: string, maxSize = 1_000): Promise<void> {
     const queue = this.#messages.get(taskId) ?? []
-    if (queue.length >= maxSize) throw new RangeError(`The queue of task ${taskId} has ${maxSize} messages already`)
+    if (queue.length >= maxSize)
+      throw new RangeError(`The queue of task ${taskId} has ${maxSize} messages already`)
     this.#messages.set(taskId, [...queue, message])
   }
 

@@ -30,7 +30,10 @@ export const ExperimentalMcpServerTasks: Uncovered = uncovered(
 )
 export const ExperimentalClientTasks: Uncovered = uncovered('ExperimentalClientTasks', useExtension)
 export const ExperimentalServerTasks: Uncovered = uncovered('ExperimentalServerTasks', useExtension)
-export const assertToolsCallTaskCapability: Uncovered = uncovered('assertToolsCallTaskCapability', useExtension)
+export const assertToolsCallTaskCapability: Uncovered = uncovered(
+  'assertToolsCallTaskCapability',
+  useExtension,
+)
 export const assertClientRequestTaskCapability: Uncovered = uncovered(
   'assertClientRequestTaskCapability',
   useExtension,

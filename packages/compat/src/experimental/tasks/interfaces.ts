@@ -23,7 +23,12 @@ export interface CreateTaskOptions {
 
 /** Stores tasks and their results. */
 export interface TaskStore {
-  createTask(taskParams: CreateTaskOptions, requestId: RequestId, request: Request, sessionId?: string): Promise<Task>
+  createTask(
+    taskParams: CreateTaskOptions,
+    requestId: RequestId,
+    request: Request,
+    sessionId?: string,
+  ): Promise<Task>
   getTask(taskId: string, sessionId?: string): Promise<Task | null>
   storeTaskResult(
     taskId: string,
@@ -49,7 +54,8 @@ export interface TaskMessageQueue {
   dequeueAll(taskId: string, sessionId?: string): Promise<QueuedMessage[]>
 }
 
-export interface CreateTaskRequestHandlerExtra extends RequestHandlerExtra<ServerRequest, ServerNotification> {
+export interface CreateTaskRequestHandlerExtra
+  extends RequestHandlerExtra<ServerRequest, ServerNotification> {
   taskStore: RequestTaskStore
 }
 export interface TaskRequestHandlerExtra extends RequestHandlerExtra<ServerRequest, ServerNotification> {
@@ -83,7 +89,10 @@ export interface ToolTaskHandler<Args extends undefined | ZodRawShapeCompat | An
   getTaskResult: TaskRequestHandler<CallToolResult, Args>
 }
 
-export type TaskToolExecution<TaskSupport = ToolExecution['taskSupport']> = Omit<ToolExecution, 'taskSupport'> & {
+export type TaskToolExecution<TaskSupport = ToolExecution['taskSupport']> = Omit<
+  ToolExecution,
+  'taskSupport'
+> & {
   taskSupport: TaskSupport extends 'forbidden' | undefined ? never : TaskSupport
 }
 

@@ -2,13 +2,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { checkedHosts } from '../http-context.ts'
 
-type Middleware = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void
+type Middleware = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: (error?: unknown) => void,
+) => void
 
 /** Allows requests for these host names, on any port. Others get 403. IPv6 addresses have brackets: `[::1]`. */
 export function hostHeaderValidation(allowedHostnames: string[]): Middleware {
   return (request, response, next) => {
     const { host } = request.headers
-    const name = host !== undefined && URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : undefined
+    const name =
+      host !== undefined && URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : undefined
     if (name !== undefined && allowedHostnames.includes(name)) {
       checkedHosts.add(request)
       next()
