@@ -2,6 +2,8 @@
  * Zod 3 and Zod 4 schemas behind one set of functions: object schemas of raw shapes, parsing, and JSON Schema. JSON Schema is
  * written by the same libraries, with the same options, as in the official SDK 1, so that tools are listed equally.
  */
+
+import type { DescribedSchema } from '@jackfield/sdk'
 import type * as z3 from 'zod/v3'
 import { object as object3 } from 'zod/v3'
 import type * as z4 from 'zod/v4/core'
@@ -23,6 +25,25 @@ export type SchemaInput<S> = S extends z3.ZodTypeAny
     ? z4.input<S>
     : never
 export type ShapeOutput<Shape extends ZodRawShapeCompat> = { [K in keyof Shape]: SchemaOutput<Shape[K]> }
+
+/**
+ * A Standard Schema that describes itself as JSON Schema (zod 4.2, arktype, valibot with an adapter), for version 2 of the official
+ * SDK. Zod schemas are wrapped too, because version 2 describes them by a newer dialect of JSON Schema.
+ */
+export class StandardSchema {
+  readonly '~standard': DescribedSchema['~standard']
+  /** The members of an object schema of Zod, whose completers are theirs. */
+  readonly shape: Record<string, unknown> | undefined
+
+  constructor(schema: DescribedSchema) {
+    this['~standard'] = schema['~standard']
+    const shape: unknown = 'shape' in schema ? schema.shape : undefined
+    this.shape = isRecord(shape) ? shape : undefined
+  }
+}
+
+/** The schema of a tool or prompt, in either version. */
+export type ToolSchema = AnySchema | StandardSchema
 
 /** The result of parsing a value. */
 export type Parsed<T> = { success: true; data: T } | { success: false; error: unknown }
@@ -69,6 +90,10 @@ export function getObjectShape(schema: AnyObjectSchema | undefined): Record<stri
   const shape: unknown = schema === undefined ? undefined : shapeOf(schema)
   const members: unknown = typeof shape === 'function' ? shape() : shape
   return isShape(members) ? members : undefined
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
 }
 
 function shapeOf(schema: AnySchema): unknown {
@@ -150,5 +175,36 @@ export function methodOf(schema: AnyObjectSchema): string {
   if (typeof value === 'string') return value
   throw new TypeError(
     'The schema of a handler needs a literal "method", as CallToolRequestSchema has: z.object({ method: z.literal("…") })',
+  )
+}
+
+/** Parses a value by a schema of either version. */
+export async function parseWith(schema: ToolSchema, value: unknown): Promise<Parsed<unknown>> {
+  if (!(schema instanceof StandardSchema)) return safeParseAsync(schema, value)
+  const result = await schema['~standard'].validate(value)
+  if (result.issues === undefined) return { success: true, data: result.value }
+  const issues = result.issues.map(({ message, path = [] }) => {
+    const place = path.map((part) => String(isRecord(part) ? part['key'] : part)).join('.')
+    return place === '' ? message : `${place}: ${message}`
+  })
+  return { success: false, error: new Error(issues.join(', ')) }
+}
+
+/** The JSON Schema of an object schema of either version; undefined for any other schema. */
+export function describe(
+  schema: ToolSchema | undefined,
+  side: 'input' | 'output',
+): Record<string, unknown> | undefined {
+  if (schema instanceof StandardSchema)
+    return schema['~standard'].jsonSchema[side]({ target: 'draft-2020-12' })
+  const object = normalizeObjectSchema(schema)
+  return object === undefined ? undefined : jsonSchemaOf(object, side)
+}
+
+/** The members of an object schema of either version, as far as they are schemas of Zod. */
+export function membersOf(schema: ToolSchema | undefined): Record<string, AnySchema> {
+  const members = schema instanceof StandardSchema ? (schema.shape ?? {}) : (getObjectShape(schema) ?? {})
+  return Object.fromEntries(
+    Object.entries(members).flatMap(([name, member]) => (isSchema(member) ? [[name, member]] : [])),
   )
 }
