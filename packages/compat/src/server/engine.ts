@@ -178,6 +178,8 @@ export class Engine {
   readonly notificationHandlers: Map<string, (notification: WireMessage) => unknown> = new Map()
   fallback: MethodHandler | undefined
   fallbackNotification: ((notification: WireMessage) => unknown) | undefined
+  /** Called when a subscription of 2026-07-28 begins and ends. */
+  onListen: ((isOpen: boolean) => void) | undefined
   /** Called once a client is known: at `notifications/initialized`, or at the first request of 2026-07-28. */
   onInitialized: (() => unknown) | undefined
   /** The arguments of a tool that are mirrored into HTTP headers. */
@@ -454,9 +456,11 @@ export class Engine {
         (error) => this.#onError(error),
       )
     }
+    this.onListen?.(true)
     try {
       return await inner.handle({ ...exchange, notify })
     } finally {
+      this.onListen?.(false)
       for (const release of releases) release()
     }
   }

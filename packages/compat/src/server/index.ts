@@ -163,6 +163,11 @@ export class Server<
     })
   }
 
+  /** Called when a subscription of 2026-07-28 begins and ends; for handlers that create a server for each request. */
+  set onlisten(handler: (isOpen: boolean) => void) {
+    this.#engine.onListen = handler
+  }
+
   removeRequestHandler(method: string): void {
     this.#engine.handlers.delete(method)
   }

@@ -6,6 +6,7 @@ import type {
   CallToolResult,
   CreateTaskResult,
   GetPromptResult,
+  Icon,
   ListResourcesResult,
   ReadResourceResult,
   Resource,
@@ -44,6 +45,7 @@ export type RegisteredTool = {
   outputSchema?: ToolSchema | undefined
   annotations?: ToolAnnotations | undefined
   execution?: ToolExecution | undefined
+  icons?: Icon[] | undefined
   _meta?: Record<string, unknown> | undefined
   handler: AnyHandler
   enabled: boolean
@@ -128,6 +130,8 @@ export type RegisteredPrompt = {
   title?: string | undefined
   description?: string | undefined
   argsSchema?: ToolSchema | undefined
+  icons?: Icon[] | undefined
+  _meta?: Record<string, unknown> | undefined
   callback: (...args: never[]) => Awaitable<GetPromptResult>
   enabled: boolean
   enable(): void
@@ -184,6 +188,7 @@ export class ResourceTemplate {
 }
 
 export interface ToolConfig {
+  icons?: Icon[] | undefined
   title?: string | undefined
   description?: string | undefined
   inputSchema?: ZodRawShapeCompat | ToolSchema | undefined

@@ -108,7 +108,7 @@ export class Registrations {
   addTool(name: string, config: ToolConfig, handler: AnyHandler): RegisteredTool {
     if (this.#tools.has(name)) throw new Error(`Tool ${name} is already registered`)
     warnOfToolName(name)
-    const { title, description, annotations, execution, _meta } = config
+    const { title, description, annotations, execution, icons, _meta } = config
     const entry: RegisteredTool = {
       title,
       description,
@@ -116,6 +116,7 @@ export class Registrations {
       outputSchema: zodSchema(config.outputSchema),
       annotations,
       execution: execution ?? this.#dialect.execution,
+      icons,
       _meta,
       handler,
       enabled: true,
@@ -207,15 +208,19 @@ export class Registrations {
       title?: string | undefined
       description?: string | undefined
       argsSchema?: PromptArgsRawShape | StandardSchema | undefined
+      icons?: RegisteredPrompt['icons']
+      _meta?: RegisteredPrompt['_meta']
     },
     callback: RegisteredPrompt['callback'],
   ): RegisteredPrompt {
     if (this.#prompts.has(name)) throw new Error(`Prompt ${name} is already registered`)
-    const { title, description, argsSchema } = config
+    const { title, description, argsSchema, icons, _meta } = config
     const entry: RegisteredPrompt = {
       title,
       description,
       argsSchema: zodSchema(argsSchema),
+      icons,
+      _meta,
       callback,
       enabled: true,
       enable: () => entry.update({ enabled: true }),
@@ -385,11 +390,13 @@ export class Registrations {
     this.#server.setRequestHandler(ListPromptsRequestSchema, () => ({
       prompts: [...this.#prompts]
         .filter(([, { enabled }]) => enabled)
-        .map(([name, { title, description, argsSchema }]) => ({
+        .map(([name, { title, description, argsSchema, icons, _meta }]) => ({
           name,
           ...titled(title),
           ...(description === undefined ? {} : { description }),
           ...(argsSchema === undefined ? {} : { arguments: promptArguments(argsSchema) }),
+          ...(icons === undefined ? {} : { icons }),
+          ...(_meta === undefined ? {} : { _meta }),
         })),
     }))
     this.#server.setRequestHandler(GetPromptRequestSchema, async ({ params }, extra) => {
@@ -454,7 +461,7 @@ export class Registrations {
 const noArguments: Tool['inputSchema'] = { type: 'object', properties: {} }
 
 function listedTool(name: string, tool: RegisteredTool): Tool {
-  const { title, description, inputSchema, outputSchema, annotations, execution, _meta } = tool
+  const { title, description, inputSchema, outputSchema, annotations, execution, icons, _meta } = tool
   const input = describe(inputSchema, 'input')
   const output = describe(outputSchema, 'output')
   return {
@@ -464,6 +471,7 @@ function listedTool(name: string, tool: RegisteredTool): Tool {
     inputSchema: input === undefined ? noArguments : { ...input, type: 'object' },
     ...(annotations === undefined ? {} : { annotations }),
     ...(execution === undefined ? {} : { execution }),
+    ...(icons === undefined ? {} : { icons }),
     ...(_meta === undefined ? {} : { _meta }),
     ...(output === undefined ? {} : { outputSchema: { ...output, type: 'object' } }),
   }
