@@ -15,7 +15,6 @@ import {
   type Watch,
 } from '@jackfield/sdk/client'
 import { officialError } from '../official-error.ts'
-import { isObject } from '../server/engine.ts'
 import {
   type AnyObjectSchema,
   type AnySchema,
@@ -24,6 +23,7 @@ import {
   type SchemaOutput,
   safeParse,
 } from '../server/schemas.ts'
+import { isObject } from '../server/served-call.ts'
 import type { ProtocolOptions, RequestHandlerExtra, RequestOptions } from '../shared/protocol.ts'
 import type { Transport } from '../shared/transport.ts'
 import {

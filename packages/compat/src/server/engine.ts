@@ -6,7 +6,6 @@
  * this process, and the retry of the client continues it. A request to the client needs a request of the client to travel with.
  * Outside of one, it waits for the client's next request.
  */
-import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   defineServer,
   type Exchange,
@@ -14,8 +13,6 @@ import {
   inputRequired,
   type JsonObject,
   McpError as LocalError,
-  type LoggingLevel,
-  loggingLevels,
   type Outcome,
   type Peer,
   type ProtocolVersion,
@@ -27,14 +24,23 @@ import {
   type ServerCapabilities,
   type Subscriber,
 } from '@jackfield/sdk'
-import type { SuspendedCall, SuspendedCalls } from '@jackfield/sdk/compose'
+import type { SuspendedCalls } from '@jackfield/sdk/compose'
 import {
   CreateMessageRequestSchema,
   ElicitRequestSchema,
   ListRootsRequestSchema,
 } from '@modelcontextprotocol/core'
 import { NotCoveredError } from '../uncovered.ts'
-import { httpRequest, type ServedHttpRequest } from './http-context.ts'
+import type { ServedHttpRequest } from './http-context.ts'
+import {
+  type Carrier,
+  currentCall,
+  isObject,
+  type Notification,
+  runningCall,
+  ServedCall,
+  type Suspended,
+} from './served-call.ts'
 
 /** A request or notification without its envelope. */
 export interface WireMessage {
@@ -46,19 +52,11 @@ export interface WireMessage {
 export type MethodHandler = (request: WireMessage, call: ServedCall) => unknown
 
 type Row = NonNullable<ReturnType<Server['method']>>
-type Notification = Parameters<Exchange['notify']>[0]
 
 /** Milliseconds that a request waits for work of `oninitialized` and of notification handlers. */
 const jobPatienceMs = 5_000
 /** The default timeout of a request to the client, in milliseconds. */
 export const defaultTimeoutMs = 60_000
-
-const currentCall = new AsyncLocalStorage<ServedCall>()
-
-/** The call whose handler runs now, in this asynchronous context. */
-export function runningCall(): ServedCall | undefined {
-  return currentCall.getStore()
-}
 
 /** A request to the client that waits for a request of the client. */
 interface WaitingRequest {
@@ -68,109 +66,9 @@ interface WaitingRequest {
   reject(error: unknown): void
 }
 
-/** The parts of an exchange that a handler uses. */
-type Carrier = Pick<
-  Exchange,
-  'id' | 'method' | 'params' | 'peer' | 'signal' | 'session' | 'detach' | 'notify'
-> & {
-  readonly inputStrategy: Pick<Exchange['inputStrategy'], 'relay'>
-}
-
-type Suspended = SuspendedCall<JsonObject, Carrier>
-
 /** The suspended calls of this process: a retry may reach another server value, as where each request creates one. */
 let suspendedCalls: SuspendedCalls<{ readonly id: string } & Suspended> | undefined
 const suspendedBounds = { suspended: 256, suspendedPerPrincipal: 256, suspendedMs: 600_000 }
-
-/** One request of a client, while its handler runs. */
-export class ServedCall {
-  readonly id: RequestId
-  readonly method: string
-  /** The params without the members by which 2026-07-28 retries a request. */
-  readonly params: JsonObject
-  readonly http: ServedHttpRequest | undefined
-  readonly #first: Carrier
-  readonly #suspended: Suspended | undefined
-  #over = false
-
-  constructor(exchange: Carrier, suspended?: Suspended, http?: ServedHttpRequest) {
-    const { requestState: _state, inputResponses: _responses, ...params } = exchange.params
-    this.id = exchange.id
-    this.method = exchange.method
-    this.params = params
-    this.http = http ?? httpRequest.getStore()
-    this.#first = exchange
-    this.#suspended = suspended
-  }
-
-  get peer(): Peer {
-    return this.#first.peer
-  }
-
-  get signal(): AbortSignal {
-    return this.#suspended?.signal ?? this.#first.signal
-  }
-
-  get sessionId(): string | undefined {
-    return this.#first.session?.id
-  }
-
-  /** The request's `_meta`. */
-  get meta(): JsonObject | undefined {
-    const { _meta } = this.params
-    return isObject(_meta) ? _meta : undefined
-  }
-
-  /** Whether requests to the client can travel with it now. */
-  get canAsk(): boolean {
-    return !this.#over && (this.#suspended !== undefined || this.#first.inputStrategy.relay !== undefined)
-  }
-
-  /** Whether its stream can be closed for the client to reconnect. */
-  get detach(): (() => void) | undefined {
-    return this.#first.detach
-  }
-
-  end(): void {
-    this.#over = true
-  }
-
-  /** Sends a request to the client. */
-  ask(question: Question, signal: AbortSignal): Promise<unknown> {
-    const { inputStrategy, peer } = this.#first
-    if (this.#suspended !== undefined) return this.#suspended.ask(question, signal)
-    if (inputStrategy.relay === undefined) return Promise.reject(new TypeError('This request cannot ask'))
-    return inputStrategy.relay(question.method, peer.revision.question(question), { signal })
-  }
-
-  /** Sends a notification about this request; ignored when it is over. */
-  notify(notification: Notification): void {
-    const exchange = this.#suspended === undefined ? this.#first : this.#suspended.listener
-    if (this.#over || exchange === undefined) return
-    if (notification.method === 'notifications/message') {
-      const { level } = notification.params
-      if (isAtLeast(level, exchange.peer.logLevel)) exchange.notify(notification)
-    } else if (notification.method === 'notifications/progress') {
-      // A retry of 2026-07-28 has a progress token of its own.
-      const token = tokenOf(exchange)
-      if (token === undefined) return
-      const own = notification.params.progressToken === tokenOf(this.#first)
-      exchange.notify(
-        own ? { ...notification, params: { ...notification.params, progressToken: token } } : notification,
-      )
-    } else exchange.notify(notification)
-  }
-}
-
-function tokenOf({ params }: Carrier): string | number | undefined {
-  const meta = params['_meta']
-  const token = isObject(meta) ? meta['progressToken'] : undefined
-  return typeof token === 'string' || typeof token === 'number' ? token : undefined
-}
-
-function isAtLeast(level: LoggingLevel, minimum: LoggingLevel | undefined): boolean {
-  return minimum !== undefined && loggingLevels.indexOf(level) >= loggingLevels.indexOf(minimum)
-}
 
 /** The handlers of one official server, and its connection to a client. */
 export class Engine {
@@ -634,10 +532,6 @@ function wireError(error: unknown): RpcError {
     : {}
   const text = typeof message === 'string' && message !== '' ? message : 'Internal error'
   return new RpcError(typeof code === 'number' && Number.isSafeInteger(code) ? code : -32603, text, data)
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const questionSchemas = {

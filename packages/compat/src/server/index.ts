@@ -43,7 +43,7 @@ import {
   type ServerResult,
 } from '../types.ts'
 import { NotCoveredError } from '../uncovered.ts'
-import { Engine, isObject, type ServedCall, type WireMessage } from './engine.ts'
+import { Engine, type WireMessage } from './engine.ts'
 import {
   type AnyObjectSchema,
   type AnySchema,
@@ -52,6 +52,7 @@ import {
   type SchemaOutput,
   safeParse,
 } from './schemas.ts'
+import { isObject, type ServedCall } from './served-call.ts'
 import { isServing, type ServingHost, serveMessages } from './serving.ts'
 import { serveTasks, taskStoreOf } from './tasks.ts'
 

@@ -21,7 +21,6 @@ import {
   type ToolExecution,
 } from '../types.ts'
 import { getCompleter, isCompletable } from './completable.ts'
-import { isObject, runningCall } from './engine.ts'
 import type { Server } from './index.ts'
 import type { McpServerOptions } from './mcp.ts'
 import type {
@@ -56,6 +55,7 @@ import {
   type ToolSchema,
   type ZodRawShapeCompat,
 } from './schemas.ts'
+import { isObject, runningCall } from './served-call.ts'
 import { pause } from './tasks.ts'
 
 /** What the versions of the official SDK do differently. */

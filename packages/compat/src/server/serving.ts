@@ -3,7 +3,8 @@ import { PassThrough, Writable } from 'node:stream'
 import { serveStdio } from '@jackfield/sdk/stdio'
 import type { Transport } from '../shared/transport.ts'
 import { JSONRPCMessageSchema } from '../types.ts'
-import { type Engine, isObject } from './engine.ts'
+import type { Engine } from './engine.ts'
+import { isObject } from './served-call.ts'
 
 /** The server that a transport is connected to. */
 export interface ServingHost {

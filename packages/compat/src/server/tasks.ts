@@ -7,7 +7,8 @@ import type { TaskStore } from '../experimental/tasks/interfaces.ts'
 import { isTerminal } from '../experimental/tasks/interfaces.ts'
 import type { RequestTaskStore } from '../shared/protocol.ts'
 import { ErrorCode, McpError, RELATED_TASK_META_KEY, type Task } from '../types.ts'
-import { type Engine, isObject, type ServedCall } from './engine.ts'
+import type { Engine } from './engine.ts'
+import { isObject, type ServedCall } from './served-call.ts'
 
 const defaultPollMs = 1_000
 

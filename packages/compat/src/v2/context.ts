@@ -3,9 +3,9 @@
  * responses, on all revisions; one that awaits `ctx.mcpReq.elicitInput` runs once.
  */
 import type { DescribedSchema } from '@jackfield/sdk'
-import { isObject, runningCall } from '../server/engine.ts'
 import type { Extra } from '../server/registered.ts'
 import { parseWith, StandardSchema } from '../server/schemas.ts'
+import { isObject, runningCall } from '../server/served-call.ts'
 import type { RequestOptions } from '../shared/protocol.ts'
 import {
   type AuthInfo,
