@@ -1,10 +1,14 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { type ProtocolVersion, protocolVersions } from '@jackfield/sdk'
-import { connect } from '@jackfield/sdk/client'
+import { connect, sse } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
+import { freePort } from '../../../test/setup/ports.ts'
 import { type Call, emptyFolder, type Launch, launch, officialServers } from './support/official-servers.ts'
 
 const lists: readonly Call[] = [
@@ -97,5 +101,60 @@ describe.for(officialServers)('$name, unchanged', (server) => {
     // Older revisions have fewer kinds of content; tools and plain texts are the same.
     for (const [version, contents] of seen)
       expect({ version, tools: contents[0] }).toEqual({ version, tools: newest[0] })
+  })
+})
+
+describe('server-everything over HTTP, unchanged', () => {
+  const [everything] = officialServers
+  const endings: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const end of endings.splice(0)) await end()
+  })
+
+  /** Starts the server in one of its modes, and resolves with its origin once it listens. */
+  async function start(mode: 'streamableHttp' | 'sse'): Promise<string> {
+    if (everything === undefined) throw new Error('no server')
+    const { command, args, env, cwd } = launch(everything, 'compat', emptyFolder())
+    const port = await freePort()
+    const local = ['--import', new URL('support/listen-locally.mjs', import.meta.url).href]
+    const child = spawn(command, [...local, ...args.slice(0, -1), mode], {
+      cwd,
+      env: { ...env, PORT: String(port) },
+    })
+    endings.push(async () => {
+      child.kill()
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    })
+    for await (const line of createInterface({ input: child.stderr })) {
+      if (line.includes(String(port))) break
+    }
+    child.stdout.resume()
+    return `http://127.0.0.1:${port}`
+  }
+
+  it('serves every revision of Streamable HTTP, with requests to the client', async () => {
+    const origin = await start('streamableHttp')
+    for (const version of protocolVersions.slice(1)) {
+      const client = await connect(`${origin}/mcp`, {
+        revisions: [version],
+        onSample: () => ({ model: 'm', role: 'assistant', content: { type: 'text', text: 'sampled' } }),
+        onWarning: () => {},
+      })
+      expect(client.server.revision).toBe(version)
+      const tools = (await client.tools()).map(({ name }) => name)
+      expect(tools).toContain('trigger-sampling-request')
+      const asked = await client.call('trigger-sampling-request', { prompt: 'p' })
+      expect(JSON.stringify(asked.content)).toContain('sampled')
+      await client.close()
+    }
+  })
+
+  it('serves HTTP+SSE with the transport of the official SDK', async () => {
+    const origin = await start('sse')
+    const client = await connect(sse(`${origin}/sse`), { revisions: ['2024-11-05'], onWarning: () => {} })
+    expect(await client.call('echo', { message: 'hello' })).toMatchObject({
+      content: [{ text: 'Echo: hello' }],
+    })
+    await client.close()
   })
 })
