@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { Server as HttpServer } from 'node:http'
+import { InMemoryTaskStore } from '@jackfield/compat/experimental/tasks'
 import { McpServer } from '@jackfield/compat/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@jackfield/compat/server/streamableHttp.js'
 import { WebStandardStreamableHTTPServerTransport } from '@jackfield/compat/server/webStandardStreamableHttp.js'
@@ -9,7 +10,11 @@ import { type ProtocolVersion, protocolVersions } from '@jackfield/sdk'
 import { type ConnectOptions, connect, http } from '@jackfield/sdk/client'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import {
+  CallToolResultSchema,
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js'
 import express from 'express'
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -168,6 +173,45 @@ describe('a session map around StreamableHTTPServerTransport', () => {
     expect(closed).toEqual([expect.stringMatching(/^shop-/)])
     await client.close()
   })
+})
+
+it('keeps the tasks of a session whose id is that of the generator', async () => {
+  const taskStore = new InMemoryTaskStore()
+  const server = new McpServer(
+    { name: 'worker', version: '1.0.0' },
+    { taskStore, capabilities: { tasks: { requests: { tools: { call: {} } } } } },
+  )
+  server.experimental.tasks.registerToolTask(
+    'work',
+    {},
+    {
+      createTask: async ({ taskStore: store }) => {
+        const task = await store.createTask({ ttl: 60_000, pollInterval: 5 })
+        await store.storeTaskResult(task.taskId, 'completed', { content: [{ type: 'text', text: 'done' }] })
+        return { task }
+      },
+      getTask: async ({ taskId, taskStore: store }) => store.getTask(taskId),
+      getTaskResult: async ({ taskId, taskStore: store }) =>
+        CallToolResultSchema.parse(await store.getTaskResult(taskId)),
+    },
+  )
+  const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => 'mine' })
+  await server.connect(transport)
+  endings.push(async () => {
+    await server.close()
+    taskStore.cleanup()
+  })
+  const app = express()
+  app.all('/mcp', (req, res) => transport.handleRequest(req, res))
+  const client = new Client({ name: 'test', version: '1' }, { capabilities: {} })
+  await client.connect(new StreamableHTTPClientTransport(new URL(await listen(app))))
+  const results: unknown[] = []
+  const stream = client.experimental.tasks.callToolStream({ name: 'work' }, undefined, {
+    task: { ttl: 60_000 },
+  })
+  for await (const message of stream) if (message.type === 'result') results.push(message.result)
+  expect(results).toMatchObject([{ content: [{ text: 'done' }] }])
+  await client.close()
 })
 
 describe('a transport for each request', () => {

@@ -482,7 +482,10 @@ describe('Server', () => {
     await expect(server.connect(InMemoryTransport.createLinkedPair()[0])).rejects.toThrow(/Already connected/)
     await first.close()
     await vi.waitFor(() => expect(closed).toHaveBeenCalledOnce())
+    const initialized = vi.fn()
+    server.oninitialized = initialized
     const second = await official(server)
+    await vi.waitFor(() => expect(initialized).toHaveBeenCalledOnce())
     expect(await second.ping()).toEqual({})
     await server.close()
     expect(closed).toHaveBeenCalledTimes(2)

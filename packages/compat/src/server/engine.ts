@@ -155,6 +155,8 @@ export class Engine {
       onError: (error) => this.#onError(error),
     })
     this.#inner = inner
+    this.#isInitialized = false
+    this.#logLevel = undefined
     const { changes } = inner
     return {
       info: inner.info,

@@ -102,7 +102,8 @@ export class Server<
       instructions: options.instructions,
       onError: (error) => this.#report(error),
     })
-    if (options.taskStore !== undefined) serveTasks(this.#engine, options.taskStore)
+    if (options.taskStore !== undefined)
+      serveTasks(this.#engine, options.taskStore, (call) => this.#sessionIdOf(call))
   }
 
   /** Called once a client is known: after `initialize`, or at the first request of 2026-07-28. */
@@ -365,7 +366,7 @@ export class Server<
     call: ServedCall,
   ): RequestHandlerExtra<ServerRequest | RequestT, ServerNotification | NotificationT> {
     const { http, meta, detach } = call
-    const sessionId = this.#transport?.sessionId ?? call.sessionId
+    const sessionId = this.#sessionIdOf(call)
     const { taskStore } = this.#options
     const task = call.params['task']
     const ttl = isObject(task) ? task['ttl'] : undefined
@@ -386,6 +387,11 @@ export class Server<
       sendNotification: async (notification) => this.#notify(notification, call),
       sendRequest: (request, resultSchema, options) => this.#send(request, resultSchema, options, call),
     }
+  }
+
+  /** The session id as the client has it: that of the author's generator. */
+  #sessionIdOf(call: ServedCall): string | undefined {
+    return this.#transport?.sessionId ?? call.sessionId
   }
 
   #requireCapability(method: string): void {

@@ -34,7 +34,11 @@ export async function serveMessages(transport: Transport, host: ServingHost): Pr
         '\n',
       )
       rest = lines.pop() ?? ''
-      const sent = lines.map((line) => transport.send(JSONRPCMessageSchema.parse(JSON.parse(line))))
+      const sent = lines.map((line) => {
+        const message = JSONRPCMessageSchema.parse(JSON.parse(line))
+        if (!('method' in message) && message.id !== undefined) host.engine.extras.delete(message.id)
+        return transport.send(message)
+      })
       Promise.all(sent).then(
         () => done(),
         (error) => {

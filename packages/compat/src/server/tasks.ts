@@ -13,39 +13,50 @@ import { isObject, type ServedCall } from './served-call.ts'
 const defaultPollMs = 1_000
 
 /** Adds the task methods to an engine. */
-export function serveTasks(engine: Engine, store: TaskStore): void {
+export function serveTasks(
+  engine: Engine,
+  store: TaskStore,
+  sessionIdOf: (call: ServedCall) => string | undefined,
+): void {
   const { handlers } = engine
-  handlers.set('tasks/get', async (_request, call) => ({ ...(await requireTask(store, call)) }))
+  handlers.set('tasks/get', async (_request, call) => ({
+    ...(await requireTask(store, call, sessionIdOf(call))),
+  }))
   handlers.set('tasks/list', async ({ params }, call) => {
     const cursor = params?.['cursor']
-    return { ...(await store.listTasks(typeof cursor === 'string' ? cursor : undefined, call.sessionId)) }
+    return { ...(await store.listTasks(typeof cursor === 'string' ? cursor : undefined, sessionIdOf(call))) }
   })
   handlers.set('tasks/cancel', async (_request, call) => {
-    const task = await requireTask(store, call)
+    const task = await requireTask(store, call, sessionIdOf(call))
     if (isTerminal(task.status)) {
       throw new McpError(ErrorCode.InvalidParams, `Cannot cancel task in terminal status: ${task.status}`)
     }
-    await store.updateTaskStatus(task.taskId, 'cancelled', 'Client cancelled task execution.', call.sessionId)
-    return { ...(await requireTask(store, call)) }
+    await store.updateTaskStatus(
+      task.taskId,
+      'cancelled',
+      'Client cancelled task execution.',
+      sessionIdOf(call),
+    )
+    return { ...(await requireTask(store, call, sessionIdOf(call))) }
   })
   handlers.set('tasks/result', async (_request, call) => {
-    const { taskId } = await waitForTask(store, call)
-    const { _meta, ...result } = await store.getTaskResult(taskId, call.sessionId)
+    const { taskId } = await waitForTask(store, call, sessionIdOf(call))
+    const { _meta, ...result } = await store.getTaskResult(taskId, sessionIdOf(call))
     return { ...result, _meta: { ..._meta, [RELATED_TASK_META_KEY]: { taskId } } }
   })
 }
 
-async function requireTask(store: TaskStore, call: ServedCall): Promise<Task> {
+async function requireTask(store: TaskStore, call: ServedCall, sessionId: string | undefined): Promise<Task> {
   const { taskId } = call.params
-  const task = typeof taskId === 'string' ? await store.getTask(taskId, call.sessionId) : null
+  const task = typeof taskId === 'string' ? await store.getTask(taskId, sessionId) : null
   if (task !== null) return task
   throw new McpError(ErrorCode.InvalidParams, 'Failed to retrieve task: Task not found')
 }
 
 /** Waits until a task has ended. */
-async function waitForTask(store: TaskStore, call: ServedCall): Promise<Task> {
+async function waitForTask(store: TaskStore, call: ServedCall, sessionId: string | undefined): Promise<Task> {
   for (;;) {
-    const task = await requireTask(store, call)
+    const task = await requireTask(store, call, sessionId)
     if (isTerminal(task.status)) return task
     await pause(task.pollInterval ?? defaultPollMs, call.signal)
   }
