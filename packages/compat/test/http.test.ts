@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import type { Server as HttpServer } from 'node:http'
+import { type Server as HttpServer, request } from 'node:http'
 import { InMemoryTaskStore } from '@jackfield/compat/experimental/tasks'
 import { McpServer } from '@jackfield/compat/server/mcp.js'
+import { hostHeaderValidation } from '@jackfield/compat/server/middleware/hostHeaderValidation.js'
 import { StreamableHTTPServerTransport } from '@jackfield/compat/server/streamableHttp.js'
 import { WebStandardStreamableHTTPServerTransport } from '@jackfield/compat/server/webStandardStreamableHttp.js'
 import { isInitializeRequest } from '@jackfield/compat/types.js'
@@ -229,6 +230,15 @@ describe('a transport for each request', () => {
   })
 })
 
+/** Posts with a Host, and resolves with the status of the response. */
+async function post(url: string, host = 'shop.example.com'): Promise<number> {
+  const sent = request(url, { method: 'POST', headers: { host, 'content-type': 'application/json' } })
+  sent.end('{}')
+  const [response] = await once(sent, 'response')
+  response.resume()
+  return response.statusCode
+}
+
 describe('the transport', () => {
   async function serving(
     options: ConstructorParameters<typeof StreamableHTTPServerTransport>[0],
@@ -254,20 +264,22 @@ describe('the transport', () => {
   })
 
   it('refuses an unknown Host unless the author turned the check off', async () => {
-    const post = async (url: string): Promise<number> => {
-      const { request } = await import('node:http')
-      const sent = request(url, {
-        method: 'POST',
-        headers: { host: 'shop.example.com', 'content-type': 'application/json' },
-      })
-      sent.end('{}')
-      const [response] = await once(sent, 'response')
-      response.resume()
-      return response.statusCode
-    }
     expect(await post(await serving({}))).toBe(403)
     expect(await post(await serving({ allowedHosts: ['shop.example.com'] }))).not.toBe(403)
     expect(await post(await serving({ enableDnsRebindingProtection: false }))).not.toBe(403)
+  })
+
+  it('leaves the Host to middleware that checked it', async () => {
+    const app = express()
+    const transport = new StreamableHTTPServerTransport({})
+    const server = createServer()
+    await server.connect(transport)
+    endings.push(() => server.close())
+    app.use(hostHeaderValidation(['shop.example.com', '127.0.0.1']))
+    app.all('/mcp', (req, res) => transport.handleRequest(req, res))
+    const url = await listen(app)
+    expect(await post(url)).not.toBe(403)
+    expect(await post(url, 'other.example.com')).toBe(403)
   })
 
   it('needs a server before it handles requests', async () => {

@@ -449,7 +449,7 @@ describe('Server', () => {
     }
   })
 
-  it('sends log messages by the level of the client, and tells its own handler the level', async () => {
+  it('sends log messages by the level of the client, and calls its own handler with the level', async () => {
     const server = new Server(info, { capabilities: { logging: {}, tools: {} } })
     const levels: string[] = []
     server.setRequestHandler(SetLevelRequestSchema, ({ params }) => {

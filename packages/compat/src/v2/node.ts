@@ -1,7 +1,7 @@
 /** `@modelcontextprotocol/node`: the endpoint of version 2 for `node:http` and Express. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { checkedHosts } from '../server/http-context.ts'
+import { allowsHost, loopbackNames } from '../server/http-context.ts'
 import {
   StreamableHTTPServerTransport,
   type StreamableHTTPServerTransportOptions,
@@ -70,29 +70,12 @@ type HostCheck = (req: IncomingMessage, res: ServerResponse) => boolean
 
 /** Whether a request is for one of these host names; otherwise it was answered with 403. */
 export function hostHeaderValidation(allowedHostnames: string[]): HostCheck {
-  return (req, res) => {
-    const { host } = req.headers
-    const name =
-      host !== undefined && URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : undefined
-    if (name !== undefined && allowedHostnames.includes(name)) {
-      checkedHosts.add(req)
-      return true
-    }
-    res.writeHead(403, { 'Content-Type': 'application/json' })
-    res.end(
-      JSON.stringify({
-        jsonrpc: '2.0',
-        error: { code: -32000, message: `Invalid Host: ${name ?? 'none'}` },
-        id: null,
-      }),
-    )
-    return false
-  }
+  return (req, res) => allowsHost(req, res, allowedHostnames)
 }
 
 /** As `hostHeaderValidation`, for the names of this machine. */
 export function localhostHostValidation(): HostCheck {
-  return hostHeaderValidation(['localhost', '127.0.0.1', '[::1]'])
+  return hostHeaderValidation([...loopbackNames])
 }
 
 const checksOrigins = 'Leave it out, and give the transport "allowedOrigins": it checks them'
