@@ -13,7 +13,7 @@ export class ReadBuffer {
   }
 
   /** @throws RangeError if the unread bytes exceed the maximum; they are discarded */
-  append(chunk: Buffer): void {
+  append(chunk: Uint8Array): void {
     if (this.#chunks.length + chunk.length > this.#maxBytes) {
       this.clear()
       throw new RangeError(`A message is longer than ${this.#maxBytes} bytes (see maxBufferSize)`)
