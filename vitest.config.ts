@@ -41,7 +41,7 @@ export default defineConfig({
     setupFiles: ['wire', 'endings', 'properties'].map((name) => source(`test/setup/${name}.ts`)),
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    maxWorkers: 2,
+    maxWorkers: 4,
     projects: [
       {
         extends: true,

@@ -3,7 +3,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { openTerminal, type Terminal, terminalMissing } from '../../../../scripts/terminal/terminal.ts'
-import { type Ended, run, tempFolder } from '../cli/jackfield.ts'
+import { type Ended, runProcess, tempFolder } from '../cli/jackfield.ts'
 
 const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
 
@@ -69,8 +69,8 @@ export function person(): Person {
       onTestFinished(() => terminal.close())
       return terminal
     },
-    quietly: (...words) => run(words, { cwd: home, env }),
-    piped: (lines, ...words) => run(words, { cwd: home, env, stdin: `${lines.join('\n')}\n` }),
+    quietly: (...words) => runProcess(words, { cwd: home, env }),
+    piped: (lines, ...words) => runProcess(words, { cwd: home, env, stdin: `${lines.join('\n')}\n` }),
   }
   return self
 }
