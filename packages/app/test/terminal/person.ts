@@ -3,7 +3,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { openTerminal, type Terminal, terminalMissing } from '../../../../scripts/terminal/terminal.ts'
-import { type Ended, runProcess, tempFolder } from '../cli/jackfield.ts'
+import { type Ended, run, tempFolder } from '../cli/jackfield.ts'
 
 const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
 
@@ -69,10 +69,19 @@ export function person(): Person {
       onTestFinished(() => terminal.close())
       return terminal
     },
-    quietly: (...words) => runProcess(words, { cwd: home, env }),
-    piped: (lines, ...words) => runProcess(words, { cwd: home, env, stdin: `${lines.join('\n')}\n` }),
+    quietly: (...words) => run(words, { cwd: home, env }),
+    piped: (lines, ...words) => run(words, { cwd: home, env, stdin: `${lines.join('\n')}\n` }),
   }
   return self
+}
+
+/** The prompt of a conversation, with nothing typed in it. */
+export const prompt = /you › *$/m
+
+/** Types a line in a conversation once its prompt is shown: before, the terminal itself would echo what is typed. */
+export async function say(terminal: Terminal, words: string): Promise<void> {
+  await terminal.until(prompt)
+  terminal.type(`${words}\r`)
 }
 
 /** Words as a shell takes them, each for itself. */
