@@ -350,7 +350,7 @@ async function checkCommand(): Promise<void> {
     [['start'], 0, 'holds the booking'],
   ]
   for (const [words, expected, says] of tries) {
-    const env = { HOME: project.folder, XDG_DATA_HOME: '', XDG_CONFIG_HOME: '' }
+    const env = { HOME: project.folder, XDG_DATA_HOME: '', XDG_CONFIG_HOME: '', JACKFIELD_DAEMON: 'off' }
     const { code, output } = await run(['node', jackfield, ...words], { limitMs, cwd: project.folder, env })
     const shown = `jackfield ${words.join(' ')}`
     if (code !== expected)

@@ -15,7 +15,13 @@ import { createLibrary, ResourceTexts } from './library/index.ts'
 import { LoginRoom } from './login/index.ts'
 import { authNetworkIn, fetchIn } from './network/index.ts'
 import { ParkedSecrets, Parking } from './parked/index.ts'
-import { createPolicyRoom, type ServerDefinitions, saysReadOnly, toolDefinition } from './policy/index.ts'
+import {
+  createPolicyRoom,
+  type ServerDefinitions,
+  saysReadOnly,
+  serverOrigin,
+  toolDefinition,
+} from './policy/index.ts'
 import { createResults } from './results/index.ts'
 import { checkRoots, Roots } from './roots/index.ts'
 import { createSampling, type Sampling } from './sampling/index.ts'
@@ -28,6 +34,8 @@ import { Trust } from './trust/index.ts'
 import type { ConnectionState, Host, HostOptions, Reconfigured } from './types/index.ts'
 
 const closeWaitMs = 2_000
+/** Milliseconds between two looks whether another program wrote to the store. */
+const storeLookMs = 50
 
 /**
  * Makes a host. Nothing is started before `start`. Throws a StoreError where the store cannot be opened, and an
@@ -158,6 +166,7 @@ class LiveHost implements Host {
     this.conversations = createConversationDesk({
       store: this.#store,
       redact: (v) => this.#discretion.value(v),
+      added: (id, from, entries) => this.#events.emit({ type: 'conversation', id, from, entries }),
     })
     this.logins = new LoginRoom({
       store: options.credentials,
@@ -284,10 +293,19 @@ class LiveHost implements Host {
     return detach
   }
 
-  async start(): Promise<void> {
+  askAgain(): void {
+    this.trust.askAgain()
+  }
+
+  origin(server: string): string {
+    return serverOrigin(this.#catalog.server(server).config)
+  }
+
+  async start(names?: readonly string[]): Promise<void> {
     this.#running.refuseWhenClosed()
+    const servers = names?.map((name) => this.#catalog.server(name)) ?? [...this.#servers.values()]
     await this.#launch.learn()
-    await Promise.all([...this.#servers.values()].map((server) => server.start()))
+    await Promise.all(servers.map((server) => server.start()))
   }
 
   async reconnect(server: string): Promise<void> {
@@ -391,6 +409,17 @@ class LiveHost implements Host {
 
   on(listener: Parameters<Host['on']>[0]): () => void {
     return this.#events.on(listener)
+  }
+
+  onStored(listener: () => void): () => void {
+    let seen = this.#store.inbox.version()
+    const timer = setInterval(() => {
+      const version = this.#store.inbox.version()
+      if (version === seen) return
+      seen = version
+      listener()
+    }, storeLookMs)
+    return () => clearInterval(timer)
   }
 
   activity: Host['activity'] = (filter) => this.#store.activity.list(filter)

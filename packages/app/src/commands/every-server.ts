@@ -37,7 +37,8 @@ export async function everyServer(context: CommandContext, shown: ServerLists): 
   )
   for (const server of open.ready) {
     try {
-      if (shown.isEmpty(open.host, server)) refuseEmptyList({ host: open.host, server }, shown.kinds)
+      if (shown.isEmpty(open.host, server))
+        refuseEmptyList({ trust: open.host.trust.server(server), server }, shown.kinds)
     } catch (error) {
       if (!(error instanceof CliError)) throw error
       output.note(`! ${error.message}`)

@@ -30,7 +30,7 @@ export async function tools(context: CommandContext<ToolsOptions>): Promise<Exit
   const { session, rest } = await connectTo(context, ['tools'])
   await using _ = session
   const { output } = context
-  const all = session.host.tools().map(({ tool }) => tool)
+  const all = session.catalog.tools.map(({ tool }) => tool)
   const name = onlyWord(rest, 'tools [target] [name]')
   if (name === undefined) {
     if (all.length === 0) refuseEmptyList(session, ['tool'])
@@ -52,8 +52,8 @@ export async function resources(context: CommandContext<ResourcesOptions>): Prom
   await using _ = session
   const { output } = context
   onlyNothing(rest, 'resources [target]')
-  const direct = session.host.resources().map(({ resource }) => resource)
-  const templates = session.host.templates().map(({ template }) => template)
+  const direct = session.catalog.resources.map(({ resource }) => resource)
+  const templates = session.catalog.templates.map(({ template }) => template)
   if (direct.length + templates.length === 0) refuseEmptyList(session, ['resource', 'template'])
   output.result({ resources: direct, resourceTemplates: templates }, () =>
     resourceTables(direct, templates, output),
@@ -69,7 +69,7 @@ export async function prompts(context: CommandContext): Promise<ExitCode> {
   await using _ = session
   const { output } = context
   onlyNothing(rest, 'prompts [target]')
-  const all = session.host.prompts().map(({ prompt }) => prompt)
+  const all = session.catalog.prompts.map(({ prompt }) => prompt)
   if (all.length === 0) refuseEmptyList(session, ['prompt'])
   output.result({ prompts: all }, () => promptTable(all, output))
   noteOutOfUse(session, promptLists.kinds, output)
@@ -77,12 +77,8 @@ export async function prompts(context: CommandContext): Promise<ExitCode> {
 }
 
 /** Names what of a list is out of use, with the reason. */
-function noteOutOfUse(
-  { host, server }: Pick<Session, 'host' | 'server'>,
-  kinds: ServerLists['kinds'],
-  output: Output,
-): void {
-  for (const line of outOfUseLines(host.trust.server(server), kinds)) output.note(line)
+function noteOutOfUse({ trust }: Pick<Session, 'trust'>, kinds: ServerLists['kinds'], output: Output): void {
+  for (const line of outOfUseLines(trust, kinds)) output.note(line)
 }
 
 const toolLists: ServerLists = {

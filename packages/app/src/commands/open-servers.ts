@@ -1,12 +1,13 @@
 import { createHost, type Host, type HostConnectOptions } from '@jackfield/host'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
-import { modelsFor, onlookerAt, startQuestions } from '../cli/session.ts'
+import { modelsFor, onlookerAt, ownHost, startQuestions } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
 import { readConfig, waysToServers } from '../cli/target.ts'
 import { version } from '../cli/version.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
+import type { TerminalSurface } from '../surface/terminal.ts'
 import { type CommandContext, connectTo } from './context.ts'
 
 /** Servers that a command looks at side by side. */
@@ -28,9 +29,13 @@ export async function openServers(
 ): Promise<OpenServers> {
   const { options, io, output } = context
   if (context.command !== undefined) {
-    const { session } = await connectTo({ ...context, words: [] }, lists, who(io))
-    const { host, server } = session
-    return { host, ready: [server], [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() }
+    const { session } = await connectTo({ ...context, words: [] }, lists, ownWith(who(io)))
+    const { server } = session
+    return {
+      host: ownHost(session),
+      ready: [server],
+      [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+    }
   }
   const { file, config } = await readConfig(options, io, (text) => output.note(text))
   if (Object.keys(config.servers).length === 0)
@@ -83,4 +88,8 @@ function chosen<T>(
     )
   }
   return Object.fromEntries(Object.entries(servers).filter(([name]) => only.includes(name)))
+}
+
+function ownWith(surface: TerminalSurface | undefined): { own: true; surface?: TerminalSurface } {
+  return { own: true, ...(surface !== undefined && { surface }) }
 }

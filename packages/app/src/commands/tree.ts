@@ -11,7 +11,7 @@ export async function tree(context: CommandContext): Promise<ExitCode> {
     ? await openServers(context, ['resources'])
     : (await connectTo(context, ['resources'])).session
   await using _ = open
-  const servers = open.host.library.tree()
+  const servers = 'client' in open ? await open.client.call('library.tree', {}) : open.host.library.tree()
   output.result({ servers }, () =>
     servers.length === 0 ? 'No server offers anything to read.' : libraryTree(servers, output.palette),
   )

@@ -101,6 +101,7 @@ function surroundings({ cwd, env }: RunOptions): { cwd: string; env: NodeJS.Proc
       TMPDIR,
       NODE_COMPILE_CACHE,
       XDG_DATA_HOME: store,
+      JACKFIELD_DAEMON: 'off',
       JACKFIELD_KEY_FILE: join(store, 'key'),
       ...env,
     },

@@ -23,6 +23,7 @@ function home(launcher = 'npx') {
   const env = {
     PATH: [bin, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter),
     XDG_DATA_HOME: join(cwd, 'data'),
+    JACKFIELD_DAEMON: 'off',
     JACKFIELD_KEY_FILE: join(cwd, 'key'),
   }
   const config = join(cwd, '.config', 'jackfield', 'config.json')

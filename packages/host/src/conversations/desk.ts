@@ -10,6 +10,8 @@ export interface ConversationDeps {
   store: Pick<Store, 'conversations' | 'labels'>
   /** Takes secrets out of what is kept. */
   redact<T>(value: T): T
+  /** Called with what was added to a conversation. */
+  added?: (id: string, from: number, entries: readonly ConversationEntry[]) => void
   /** Milliseconds since 1970. Default the clock. */
   now?: () => number
 }
@@ -18,6 +20,7 @@ export interface ConversationDeps {
 export function createConversationDesk({
   store,
   redact,
+  added: onAdded,
   now = Date.now,
 }: ConversationDeps): ConversationDesk {
   const table = store.conversations
@@ -42,7 +45,13 @@ export function createConversationDesk({
   return {
     list: ({ limit = 50 } = {}) => table.list(limit).map(factsOf),
     find: (id) => factsOf(find(id)),
-    entries: (id) => entries(find(id), Number.MAX_SAFE_INTEGER),
+    entries: (id, from = 0) => {
+      const row = find(id)
+      // Entries of its own begin after those that it shares.
+      if (from >= row.shared) return table.entries(row.id, Number.MAX_SAFE_INTEGER, from).map(entryFrom)
+      return entries(row, Number.MAX_SAFE_INTEGER).slice(from)
+    },
+    count: (id) => table.count(id) ?? 0,
     append(id, known, added) {
       const at = new Date(now()).toISOString()
       const begun: ConversationRow = {
@@ -60,6 +69,7 @@ export function createConversationDesk({
         )
       }
       if (known === 0) table.prune()
+      onAdded?.(id, known, given)
     },
     fork(id, wanted) {
       const row = find(id)

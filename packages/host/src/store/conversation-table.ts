@@ -31,8 +31,8 @@ export interface ConversationTable {
   get(id: string): ConversationRow | undefined
   /** Up to three rows whose ids begin so. */
   beginningWith(start: string): ConversationRow[]
-  /** Entries of its own from `shared` on, as JSON, with their places. */
-  entries(id: string, before: number): string[]
+  /** Entries of its own, as JSON: those from the place `from` on (default all) and before the place `before`. */
+  entries(id: string, before: number, from?: number): string[]
   /** How many entries there are, with the shared ones. */
   count(id: string): number | undefined
   hasForks(id: string): boolean
@@ -87,7 +87,7 @@ export function createConversationTable(
   const get = database.prepare('SELECT * FROM conversation WHERE id = ?')
   const like = database.prepare('SELECT * FROM conversation WHERE substr(id, 1, length(?1)) = ?1 LIMIT 3')
   const entries = database.prepare(
-    'SELECT entry FROM conversation_entry WHERE conversation = ? AND place < ? ORDER BY place',
+    'SELECT entry FROM conversation_entry WHERE conversation = ? AND place < ? AND place >= ? ORDER BY place',
   )
   const last = database.prepare('SELECT MAX(place) AS place FROM conversation_entry WHERE conversation = ?')
   const forks = database.prepare('SELECT 1 FROM conversation WHERE parent = ? LIMIT 1')
@@ -140,7 +140,7 @@ export function createConversationTable(
       return row === undefined ? undefined : rowOf(row)
     },
     beginningWith: (start) => like.all(start).map(rowOf),
-    entries: (id, before) => entries.all(id, before).map((row) => String(row['entry'])),
+    entries: (id, before, from = 0) => entries.all(id, before, from).map((row) => String(row['entry'])),
     count,
     hasForks: (id) => forks.get(id) !== undefined,
     create: insert,

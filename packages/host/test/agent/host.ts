@@ -98,6 +98,9 @@ export function fakeHost(runs: Runs): FakeHost {
     results: createResults(kept()),
     conversations: createConversationDesk({ store: openStore(':memory:'), redact: (value) => value }),
     leave: () => {},
+    askAgain: () => {},
+    onStored: () => () => {},
+    origin: (server) => server,
     sampling: {
       usage: () => [],
       grants: () => [],
