@@ -1,4 +1,6 @@
-import type { HostClient } from '@jackfield/host/client'
+import type { Host } from '@jackfield/host'
+import { channelPair, createHostClient, type HostClient } from '@jackfield/host/client'
+import type { HostService } from '@jackfield/host/service'
 import type { HostChoice } from '../daemon/address.ts'
 import { differing } from '../daemon/environment.ts'
 import { errorOfFault } from '../daemon/faults.ts'
@@ -48,14 +50,19 @@ export async function openHost(choice: HostChoice, name: string, io: Io): Promis
       },
     }
   }
-  const [{ createService }, { channelPair, createHostClient }, { PeerServer }] = await Promise.all([
-    import('../daemon/service.ts'),
-    import('@jackfield/host/client'),
-    import('@jackfield/host/service'),
-    import('../daemon/attach.ts'),
-  ])
+  const { createService } = await import('../daemon/service.ts')
   const made = await createService(choice, io)
-  const peers = new PeerServer(made.service)
+  return await hostHere(made.service, name, () => made[Symbol.asyncDispose]())
+}
+
+/** A host of this process. It is closed with what is returned. */
+export async function hostHere(
+  service: HostService,
+  name: string,
+  close: () => PromiseLike<void> = () => service.close(),
+): Promise<OpenHost & { readonly host: Host }> {
+  const { PeerServer } = await import('@jackfield/host/service')
+  const peers = new PeerServer(service)
   const client = createHostClient({
     name,
     errorOf: errorOfFault,
@@ -68,10 +75,11 @@ export async function openHost(choice: HostChoice, name: string, io: Io): Promis
   await client.ready()
   return {
     client,
+    host: service.host,
     isShared: false,
     async [Symbol.asyncDispose]() {
+      await close()
       client.close()
-      await made[Symbol.asyncDispose]()
     },
   }
 }

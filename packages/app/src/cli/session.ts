@@ -12,16 +12,7 @@ import {
   type ServerTrust,
   type Surface,
 } from '@jackfield/host'
-import {
-  channelPair,
-  createHostClient,
-  type HostClient,
-  type InboxRow,
-  type Notice,
-  type RunRequest,
-  type RunResults,
-  type RunRow,
-} from '@jackfield/host/client'
+import type { HostClient, InboxRow, Notice, RunRequest, RunResults, RunRow } from '@jackfield/host/client'
 import { McpError, RpcError } from '@jackfield/sdk'
 import { defaultEnvironment } from '@jackfield/sdk/client/stdio'
 import { errorOfFault } from '../daemon/faults.ts'
@@ -34,7 +25,7 @@ import { answerQuestions } from '../surface/remote.ts'
 import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
 import { CliError, ExitCode } from './exit.ts'
 import { inSeconds, isAboutKey } from './failure.ts'
-import { type OpenHost, openHost, usesDaemon } from './host.ts'
+import { hostHere, type OpenHost, openHost, usesDaemon } from './host.ts'
 import { type Io, isInteractive, type Output } from './io.ts'
 import { modelsInUse } from './models.ts'
 import { revisionsFor } from './revisions.ts'
@@ -96,12 +87,20 @@ export async function openSession(
   io.signal.throwIfAborted()
   if (!isShared(target, options, io)) return await ownSession(target, lists, options, io, output)
   const open = await openHost(options, 'jackfield', io)
-  return await connected(target, { ...open, host: undefined }, lists, options, io, output)
+  return await connected(
+    target,
+    { ...open, host: undefined },
+    personAt(io, options),
+    lists,
+    options,
+    io,
+    output,
+  )
 }
 
 /** The host of a session that was opened with `own`. */
-export function ownHost({ host }: Session): Host {
-  if (host === undefined) throw new Error('The session is on a shared host.')
+export function ownHost({ host }: Pick<Session, 'host'>): Host {
+  if (host === undefined) throw new Error('The host is shared.')
   return host
 }
 
@@ -135,7 +134,7 @@ async function ownSession(
       ? (options.surface ?? person)
       : answersSurface(options.answers, (message) => output.note(message))
   const timeoutMs = options.timeout === undefined ? undefined : options.timeout * 1000
-  const { HostService, PeerServer } = await import('@jackfield/host/service')
+  const { HostService } = await import('@jackfield/host/service')
   const service = new HostService({
     // Whoever names a server wants it, even where conversations do without.
     servers: {
@@ -167,33 +166,15 @@ async function ownSession(
       }),
     },
   })
-  const peers = new PeerServer(service)
-  const client = createHostClient({
-    name: 'jackfield',
-    errorOf: errorOfFault,
-    connect() {
-      const [here, there] = channelPair()
-      peers.serve(there)
-      return here
-    },
-  })
-  await client.ready()
-  const open: OpenHost & { host: Host } = {
-    client,
-    host: service.host,
-    isShared: false,
-    async [Symbol.asyncDispose]() {
-      await service.close()
-      client.close()
-    },
-  }
-  return await connected(target, open, lists, options, io, output)
+  const open = await hostHere(service, 'jackfield')
+  return await connected(target, open, person, lists, options, io, output)
 }
 
 /** Connects the server and reads its lists; the host is closed where that fails. */
 async function connected(
   target: Target,
   open: OpenHost & { host: Host | undefined },
+  person: TerminalSurface | undefined,
   lists: NonNullable<HostConnectOptions['lists']>,
   options: SessionOptions,
   io: Io,
@@ -211,13 +192,14 @@ async function connected(
   }
   const stop = (): void => void close()
   io.signal.addEventListener('abort', stop, { once: true })
-  const person =
-    options.answers === undefined && options.surface === undefined ? personAt(io, options) : undefined
   try {
-    if (open.isShared && person !== undefined)
-      ends.push(await answerQuestions(client, person, { isMine: ofServer(client, name), note: output.note }))
+    const isRemote = open.host === undefined && person !== undefined
+    const answering = isRemote
+      ? await answerQuestions(client, person, { isMine: ofServer(client, name), note: output.note })
+      : undefined
+    if (answering !== undefined) ends.push(() => answering.stop())
     await client.call('servers.start', { servers: [name] }, { signal: io.signal })
-    await questionsAnswered(client, person, io.signal)
+    await questionsAnswered(client, answering ?? asSettled(person), io.signal)
     io.signal.throwIfAborted()
     const rows = await client.call('servers.list', {})
     const state = rows.find((row) => row.name === name)?.connection
@@ -229,7 +211,16 @@ async function connected(
       catalogOf(client, name, lists),
       client.call('trust.get', { server: name }),
     ])
-    return { client, server: name, catalog, trust, person, host: open.host, [Symbol.asyncDispose]: close }
+    const asked = options.answers === undefined && options.surface === undefined ? person : undefined
+    return {
+      client,
+      server: name,
+      catalog,
+      trust,
+      person: asked,
+      host: open.host,
+      [Symbol.asyncDispose]: close,
+    }
   } catch (error) {
     await close()
     throw error
@@ -238,7 +229,8 @@ async function connected(
   }
 }
 
-async function catalogOf(
+/** What one server lists. */
+export async function catalogOf(
   client: HostClient,
   server: string,
   lists: NonNullable<HostConnectOptions['lists']>,
@@ -406,16 +398,29 @@ export async function startQuestions(
   }
 }
 
-/** The same at a client: until no question is on this terminal and no login that was agreed to is under way. */
-async function questionsAnswered(
+/** The same at a client: until no question is at this terminal, and no login is under way that was agreed to. */
+export async function questionsAnswered(
   client: HostClient,
-  person: TerminalSurface | undefined,
+  asked: { settled(): Promise<boolean> } | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
+    // The answer of the host comes after the questions that it put before.
+    const waited = await client.call('logins.wait', {}, { signal })
     await new Promise(setImmediate)
-    await person?.idle()
-    if (!(await client.call('logins.wait', {}, { signal }))) return
+    const had = (await asked?.settled()) === true
+    if (!waited && !had) return
+  }
+}
+
+/** The questions of a host in this process, which puts them to the person itself. */
+export function asSettled(person: TerminalSurface | undefined): { settled(): Promise<boolean> } | undefined {
+  if (person === undefined) return undefined
+  return {
+    async settled() {
+      await person.idle()
+      return false
+    },
   }
 }
 

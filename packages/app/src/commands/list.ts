@@ -84,10 +84,10 @@ function noteOutOfUse({ trust }: Pick<Session, 'trust'>, kinds: ServerLists['kin
 const toolLists: ServerLists = {
   lists: ['tools'],
   kinds: ['tool'],
-  isEmpty: (host, server) => !host.tools().some((entry) => entry.server === server),
-  of: (host, server, look) => {
-    const own = host.tools().flatMap((entry) => (entry.server === server ? [entry.tool] : []))
-    const held = outOfUseLines(host.trust.server(server), toolLists.kinds)
+  isEmpty: ({ tools }) => tools.length === 0,
+  of: (catalog, trust, look) => {
+    const own = catalog.tools.map(({ tool }) => tool)
+    const held = outOfUseLines(trust, toolLists.kinds)
     return { result: { tools: own }, text: [toolTable(own, look), ...held].join('\n') }
   },
 }
@@ -95,17 +95,13 @@ const toolLists: ServerLists = {
 const resourceLists: ServerLists = {
   lists: ['resources'],
   kinds: ['resource', 'template'],
-  isEmpty: (host, server) =>
-    ![...host.resources(), ...host.templates()].some((entry) => entry.server === server),
-  of: (host, server, look) => {
-    const own = host.resources().flatMap((entry) => (entry.server === server ? [entry.resource] : []))
-    const templates = host.templates().flatMap((entry) => (entry.server === server ? [entry.template] : []))
+  isEmpty: ({ resources, templates }) => resources.length + templates.length === 0,
+  of: (catalog, trust, look) => {
+    const own = catalog.resources.map(({ resource }) => resource)
+    const templates = catalog.templates.map(({ template }) => template)
     return {
       result: { resources: own, resourceTemplates: templates },
-      text: [
-        resourceTables(own, templates, look),
-        ...outOfUseLines(host.trust.server(server), resourceLists.kinds),
-      ].join('\n'),
+      text: [resourceTables(own, templates, look), ...outOfUseLines(trust, resourceLists.kinds)].join('\n'),
     }
   },
 }
@@ -113,10 +109,10 @@ const resourceLists: ServerLists = {
 const promptLists: ServerLists = {
   lists: ['prompts'],
   kinds: ['prompt'],
-  isEmpty: (host, server) => !host.prompts().some((entry) => entry.server === server),
-  of: (host, server, look) => {
-    const own = host.prompts().flatMap((entry) => (entry.server === server ? [entry.prompt] : []))
-    const held = outOfUseLines(host.trust.server(server), promptLists.kinds)
+  isEmpty: ({ prompts }) => prompts.length === 0,
+  of: (catalog, trust, look) => {
+    const own = catalog.prompts.map(({ prompt }) => prompt)
+    const held = outOfUseLines(trust, promptLists.kinds)
     return { result: { prompts: own }, text: [promptTable(own, look), ...held].join('\n') }
   },
 }

@@ -13,8 +13,8 @@ const dearest = 3
 export async function meter(context: CommandContext): Promise<ExitCode> {
   const { output } = context
   if (namesNoServer(context)) {
-    await using open = await openServers(context, ['tools'])
-    const all = open.host.scale.meter()
+    await using open = await openServers(context, ['tools'], { own: true })
+    const all = ownHost(open).scale.meter()
     output.result(all, () => meterText(all, output))
     return ExitCode.done
   }

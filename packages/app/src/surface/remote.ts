@@ -10,14 +10,26 @@ export interface AnswerOptions {
   note: (text: string) => void
 }
 
-/** The questions of a host at a terminal, until the returned function is called. */
+/** The questions of a host at a terminal. */
+export interface Answering {
+  /** Resolves when no question is on the screen and every answer was taken by the host; true where there were some. */
+  settled(): Promise<boolean>
+  stop(): void
+}
+
+/** Shows the questions of a host at a terminal and sends the answers. */
 export async function answerQuestions(
   client: HostClient,
   person: TerminalSurface,
   { isMine = () => true, note }: AnswerOptions,
-): Promise<() => void> {
+): Promise<Answering> {
   const shown = new Map<string, AbortController>()
   const asked = new Set<string>()
+  const under = new Set<Promise<void>>()
+  const track = (work: Promise<void>): void => {
+    const tracked = work.finally(() => under.delete(tracked))
+    under.add(tracked)
+  }
 
   async function show({ id, question, digest }: InboxRow): Promise<void> {
     const over = new AbortController()
@@ -52,7 +64,7 @@ export async function answerQuestions(
         if (row.state !== 'open' || asked.has(row.id) || !canShow(person, row.question) || !isMine(row))
           continue
         asked.add(row.id)
-        show(row)
+        track(show(row))
       }
     },
   })
@@ -61,7 +73,7 @@ export async function answerQuestions(
       for (const row of view.values()) {
         if (asked.has(row.id)) continue
         asked.add(row.id)
-        askFor(row)
+        track(askFor(row))
       }
     },
   })
@@ -71,10 +83,18 @@ export async function answerQuestions(
     urlElicitation: person.urlElicitation === true,
     inputs: true,
   })
-  return () => {
-    offInbox()
-    offInputs()
-    for (const over of shown.values()) over.abort(new McpError('CANCELLED', 'The command ended'))
+  return {
+    async settled() {
+      const had = under.size > 0
+      while (under.size > 0) await Promise.all(under)
+      await person.idle()
+      return had
+    },
+    stop() {
+      offInbox()
+      offInputs()
+      for (const over of shown.values()) over.abort(new McpError('CANCELLED', 'The command ended'))
+    },
   }
 }
 

@@ -56,6 +56,7 @@ const commands: Readonly<Record<string, readonly string[] | string>> = {
   uninstall: 'writes files',
   gateway: 'runs until it is interrupted',
   store: 'renames a file',
+  daemon: 'shows or ends the host process',
   options: 'prints help',
 }
 

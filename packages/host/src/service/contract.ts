@@ -3,7 +3,7 @@
  * a test use the same.
  */
 import type { CompleteParams, CreateMessageParams, Root, SamplingMessage } from '@jackfield/sdk'
-import type { Turn } from '../agent/index.ts'
+import type { Turn } from '../models/agent/index.ts'
 import type {
   Activity,
   ActivityVerification,

@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { McpError, type SamplingMessage } from '@jackfield/sdk'
-import { type Conversation, createConversation, type ToolCallEvent, type Turn } from '../agent/index.ts'
+import {
+  type Conversation,
+  createConversation,
+  type ToolCallEvent,
+  type Turn,
+} from '../models/agent/index.ts'
 import type {
   AttachedCopy,
   ConversationEntry,

@@ -1,6 +1,6 @@
-import { ModelError } from '../models/index.ts'
-import { asStoreError } from '../store/index.ts'
-import { failureFrom, oneLine, reasonOf } from '../text.ts'
+import { asStoreError } from '../log/store/store-error.ts'
+import { ModelError } from '../models/model-error.ts'
+import { failureFrom, oneLine, reasonOf } from '../shared/text.ts'
 import type { Fault } from './frames.ts'
 
 /** An error as a frame carries it: its code, message and data, and nothing of this program beside. */

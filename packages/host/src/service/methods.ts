@@ -1,6 +1,6 @@
 import { McpError, type SamplingMessage } from '@jackfield/sdk'
 import * as z from 'zod'
-import { isRecord } from '../json.ts'
+import { isRecord } from '../shared/json.ts'
 import type { HostAnswers, PolicyRule, QuestionKind, ReplayRequest } from '../types/index.ts'
 import type { MethodName, Methods } from './contract.ts'
 import type { HostService } from './service.ts'

@@ -1,6 +1,6 @@
 import { McpError } from '@jackfield/sdk'
 import { createHost } from '../host.ts'
-import { fingerprint } from '../json.ts'
+import { fingerprint } from '../shared/json.ts'
 import type {
   ConnectionState,
   Host,

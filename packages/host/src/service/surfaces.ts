@@ -1,4 +1,4 @@
-import { Nobody } from '../inbox/index.ts'
+import { Nobody } from '../core/inbox/asker.ts'
 import type { HostAnswers, Question, QuestionKind, Show, Surface } from '../types/index.ts'
 import type { SurfaceInfo, SurfaceRow } from './contract.ts'
 
