@@ -6,7 +6,7 @@ import type { Activity } from '@jackfield/host'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { bundle } from '../../../host/test/bundle/zips.ts'
 import { registry, weather } from '../../../host/test/registry/stand-in.ts'
-import { run, tempFolder, travel } from '../cli/jackfield.ts'
+import { runProcess, tempFolder, travel } from '../cli/jackfield.ts'
 
 /** A person's home, with a launcher of packages that starts the travel server and notes what it was asked to start. */
 function home(launcher = 'npx') {
@@ -30,7 +30,7 @@ function home(launcher = 'npx') {
   return {
     cwd,
     config,
-    jackfield: (args: string[], stdin = '') => run(args, { cwd, env, stdin }),
+    jackfield: (args: string[], stdin = '') => runProcess(args, { cwd, env, stdin }),
     written: () => JSON.parse(readFileSync(config, 'utf8')),
     noted: () => readFileSync(noted, 'utf8').trim(),
   }
