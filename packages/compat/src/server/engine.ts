@@ -24,7 +24,7 @@ import {
   type ServerCapabilities,
   type Subscriber,
 } from '@jackfield/sdk'
-import type { SuspendedCalls } from '@jackfield/sdk/compose'
+import type { SuspendedCalls } from '@jackfield/sdk/internal'
 import {
   CreateMessageRequestSchema,
   ElicitRequestSchema,
@@ -409,7 +409,7 @@ export class Engine {
 
   /** Keeps the handler running while its client, asked by an `input_required` result, is away. */
   async #suspendable(handler: MethodHandler, exchange: Exchange): Promise<Outcome> {
-    const compose = await import('@jackfield/sdk/compose')
+    const compose = await import('@jackfield/sdk/internal')
     suspendedCalls ??= new compose.SuspendedCalls(suspendedBounds)
     const { requestState, inputResponses } = exchange.params
     const { inputStrategy, peer } = exchange

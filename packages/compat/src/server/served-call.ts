@@ -9,7 +9,7 @@ import {
   type Question,
   type RequestId,
 } from '@jackfield/sdk'
-import type { SuspendedCall } from '@jackfield/sdk/compose'
+import type { SuspendedCall } from '@jackfield/sdk/internal'
 import { httpRequest, type ServedHttpRequest } from './http-context.ts'
 
 export type Notification = Parameters<Exchange['notify']>[0]
