@@ -47,6 +47,8 @@ export interface SessionOptions extends ConfigChoice {
   answers: Answers | undefined
   /** Takes the place of the person at the terminal. */
   surface?: Surface
+  /** Called before a question is drawn at the terminal, and after it is answered. */
+  onAsking?: (begins: boolean) => void
   /** On a host of this process, which `ownHost` gives. */
   own?: true
 }
@@ -90,7 +92,7 @@ export async function openSession(
   return await connected(
     target,
     { ...open, host: undefined },
-    personAt(io, options),
+    personAt(io, options, options.onAsking),
     lists,
     options,
     io,
@@ -128,7 +130,7 @@ async function ownSession(
   output: Output,
 ): Promise<Session> {
   const revisions = revisionsFor(options)
-  const person = personAt(io, options)
+  const person = personAt(io, options, options.onAsking)
   const surface =
     options.answers === undefined
       ? (options.surface ?? person)
@@ -356,14 +358,22 @@ function tellOne(
   }
 }
 
-/** The person at the terminal, where there is one. `store`: where that is not the usual one. */
-export function personAt(io: Io, { store }: { store?: string } = {}): TerminalSurface | undefined {
+/**
+ * The person at the terminal, where there is one. `store`: where that is not the usual one. `onAsking` is called before a
+ * question is drawn and after it is answered.
+ */
+export function personAt(
+  io: Io,
+  { store }: { store?: string } = {},
+  onAsking?: (begins: boolean) => void,
+): TerminalSurface | undefined {
   if (!isInteractive(io)) return undefined
   return terminalSurface({
     input: io.stdin,
     output: io.stderr,
     env: io.env,
     onInterrupt: () => io.interrupt(),
+    ...(onAsking !== undefined && { onAsking }),
     ...(store !== undefined && { store }),
   })
 }

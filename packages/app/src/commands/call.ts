@@ -31,11 +31,17 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   if (options.park === true && options.answers !== undefined) {
     throw usageError('--answers answers questions, --park leaves them to be answered. Give one of them.')
   }
+  const line = progressLine(io.stderr)
+  let isAsking = false
+  const onAsking = (begins: boolean): void => {
+    isAsking = begins
+    line.clear()
+  }
   const park = options.park === true ? parkedSurface(output, options) : undefined
   const { session, rest } = await connectTo(
     context,
     ['tools'],
-    park === undefined ? {} : { own: true, surface: park },
+    park === undefined ? { onAsking } : { own: true, surface: park },
   )
   await using _ = session
   const { client, catalog } = session
@@ -52,13 +58,10 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
     for (const key of unnamedArguments(args, entry.tool.inputSchema))
       output.note(`! ${oneLine(name)} names no argument "${oneLine(key)}". It is sent all the same.`)
   }
-  const line = progressLine(io.stderr)
   let asked = false
   const off = client.subscribe('inbox', {
     rows(view) {
-      if (![...view.values()].some(({ state }) => state === 'open')) return
-      asked = true
-      line.clear()
+      asked ||= [...view.values()].some(({ state }) => state === 'open')
     },
   })
   const never = new AbortController().signal
@@ -74,7 +77,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
     {
       asks: park !== undefined || session.person !== undefined || options.answers !== undefined,
       onRow: ({ progress }) => {
-        if (progress !== undefined && !asked) line.report(progress)
+        if (progress !== undefined && !isAsking) line.report(progress)
       },
     },
   )
