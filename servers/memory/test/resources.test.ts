@@ -1,5 +1,17 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { acme, alice, clientOf, fill, memoryServer, readJson, revisions, temporaryFile, textOf, until, worksAt } from './fixture.ts'
+import {
+  acme,
+  alice,
+  clientOf,
+  fill,
+  memoryServer,
+  readJson,
+  revisions,
+  temporaryFile,
+  textOf,
+  until,
+  worksAt,
+} from './fixture.ts'
 
 const template = { type: 'ref/resource' as const, uri: 'memory://entities/{name}{?conversation}' }
 
@@ -60,7 +72,10 @@ describe.each(revisions)('memory resources on %s', (revision) => {
     await until(() => changes.includes('memory://entities/Alice'), 'a change of another process')
     expect(changes).not.toContain('resources')
     await other.call('create_entities', { entities: [{ name: 'New', entityType: 'x', observations: [] }] })
-    await until(() => changes.some((change) => change.startsWith('resources')), 'a new entity of another process')
+    await until(
+      () => changes.some((change) => change.startsWith('resources')),
+      'a new entity of another process',
+    )
   })
 })
 

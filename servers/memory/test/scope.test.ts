@@ -1,8 +1,18 @@
-import { type Client, connect } from '@jackfield/sdk/client'
+import { type Client, connect, http } from '@jackfield/sdk/client'
 import { serveHttp } from '@jackfield/sdk/http'
 import { conversationMetaKey, type MemoryServer } from '@jackfield/server-memory'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { alice, clientOf, fill, memoryServer, readJson, revisions, temporaryFile, textOf, until } from './fixture.ts'
+import {
+  alice,
+  clientOf,
+  fill,
+  memoryServer,
+  readJson,
+  revisions,
+  temporaryFile,
+  textOf,
+  until,
+} from './fixture.ts'
 
 const thing = (name: string) => ({ name, entityType: 'thing', observations: [] })
 
@@ -55,7 +65,11 @@ describe('the scope "conversation"', () => {
     const { DatabaseSync } = await import('node:sqlite')
     const database = new DatabaseSync(file)
     onTestFinished(() => database.close())
-    const left = (): unknown[] => database.prepare('SELECT name FROM entities').all().map(({ name }) => name)
+    const left = (): unknown[] =>
+      database
+        .prepare('SELECT name FROM entities')
+        .all()
+        .map(({ name }) => name)
     await until(() => left().length === 1, 'the graph of the session is deleted')
     expect(left()).toEqual(['Kept'])
   })
@@ -74,15 +88,17 @@ describe('the scope "conversation"', () => {
 describe.each(revisions)('principals over HTTP on %s', (revision) => {
   test('have memories of their own, and are notified of no other', async () => {
     const server = memoryServer()
-    const http = await serveHttp(server, {
-      authenticate: async (request) => ({ principal: request.header('authorization') ?? 'none' }),
+    const served = await serveHttp(server, {
+      authenticate: async (request) => ({ principal: request.header('x-principal') ?? 'none' }),
     }).listen({ port: 0 })
-    onTestFinished(() => http.close())
+    onTestFinished(() => served.close())
     const as = async (principal: string): Promise<Client<MemoryServer>> => {
-      const client = await connect<MemoryServer>(http.url, {
-        revisions: [revision],
-        headers: { authorization: principal },
-      })
+      const client = await connect<MemoryServer>(
+        http(served.url, { headers: { 'x-principal': principal } }),
+        {
+          revisions: [revision],
+        },
+      )
       onTestFinished(() => client.close())
       return client
     }

@@ -4,7 +4,10 @@ import { acme, alice, clientOf, fill, revisions, textOf, worksAt } from './fixtu
 describe.each(revisions)('the memory tools on %s', (revision) => {
   test('have the names and required arguments of the MCP reference server', async () => {
     const client = await clientOf(revision)
-    const required = (await client.tools()).map(({ name, inputSchema }) => [name, inputSchema['required'] ?? []])
+    const required = (await client.tools()).map(({ name, inputSchema }) => [
+      name,
+      inputSchema['required'] ?? [],
+    ])
     expect(Object.fromEntries(required)).toEqual({
       create_entities: ['entities'],
       create_relations: ['relations'],
@@ -22,7 +25,10 @@ describe.each(revisions)('the memory tools on %s', (revision) => {
     const client = await clientOf(revision)
     await fill(client)
     const again = await client.call('create_entities', {
-      entities: [{ ...alice, observations: ['Something else'] }, { name: 'Bob', entityType: 'person', observations: [] }],
+      entities: [
+        { ...alice, observations: ['Something else'] },
+        { name: 'Bob', entityType: 'person', observations: [] },
+      ],
     })
     expect(again.structuredContent).toMatchObject({ entities: [{ name: 'Bob' }], existing: ['Alice'] })
     expect(textOf(again)).toContain('Not changed, since they exist: "Alice"')
@@ -56,7 +62,9 @@ describe.each(revisions)('the memory tools on %s', (revision) => {
       ],
     })
     expect(related.isError).toBe(true)
-    expect(textOf(related)).toContain('No entity has the name "Carol". Create them first with create_entities')
+    expect(textOf(related)).toContain(
+      'No entity has the name "Carol". Create them first with create_entities',
+    )
     const observed = await client.call('add_observations', {
       observations: [
         { entityName: 'Alice', contents: ['One'] },
@@ -93,7 +101,9 @@ describe.each(revisions)('the memory tools on %s', (revision) => {
     await fill(client)
     const unrelated = await client.call('delete_relations', { relations: [worksAt] })
     expect(unrelated.structuredContent).toMatchObject({ message: 'Deleted 1 relation.' })
-    expect((await client.call('search_nodes', { query: 'tea' })).structuredContent).toMatchObject({ total: 0 })
+    expect((await client.call('search_nodes', { query: 'tea' })).structuredContent).toMatchObject({
+      total: 0,
+    })
   })
 
   test('open entities with the relations that start or end at them', async () => {
@@ -216,7 +226,11 @@ describe.each(revisions)('search_nodes on %s', (revision) => {
 
   test.each([
     ['a word of a name before a word of an observation', 'tea', ['Green tea', 'Alice']],
-    ['one of several words, those with more of them first', 'rockets tea person', ['Green tea', 'Alice', 'Acme']],
+    [
+      'one of several words, those with more of them first',
+      'rockets tea person',
+      ['Green tea', 'Alice', 'Acme'],
+    ],
     ['the beginning of a word, in any case', 'ROCK', ['Acme']],
     ['a word without its accents', 'zurich', ['Alice']],
     ['a type', 'company', ['Acme']],
@@ -235,7 +249,11 @@ describe.each(revisions)('search_nodes on %s', (revision) => {
   test('returns at most the limit, and how many match', async () => {
     const client = await clientOf(revision)
     await client.call('create_entities', {
-      entities: Array.from({ length: 60 }, (_, at) => ({ name: `Note ${at}`, entityType: 'note', observations: [] })),
+      entities: Array.from({ length: 60 }, (_, at) => ({
+        name: `Note ${at}`,
+        entityType: 'note',
+        observations: [],
+      })),
     })
     const { structuredContent } = await client.call('search_nodes', { query: 'note', limit: 7 })
     expect(structuredContent?.entities).toHaveLength(7)
