@@ -60,11 +60,18 @@ const ranges: readonly (readonly [Exclude<Zone, 'public'>, readonly Range[]])[] 
   ],
 ]
 
-const lists = ranges.map(([zone, entries]) => {
-  const list = new BlockList()
-  for (const [network, bits] of entries) list.addSubnet(network, bits, isIP(network) === 6 ? 'ipv6' : 'ipv4')
-  return { zone, list }
-})
+type Family = 'ipv4' | 'ipv6'
+
+/** A list for each family: a list of both matches IPv4 addresses with IPv6 ranges that contain their mapped form. */
+const lists = ranges.flatMap(([zone, entries]) =>
+  (['ipv4', 'ipv6'] as const).map((family) => {
+    const list = new BlockList()
+    for (const [network, bits] of entries) {
+      if (familyOf(network) === family) list.addSubnet(network, bits, family)
+    }
+    return { zone, family, list }
+  }),
+)
 
 /** The zone of an IP address; undefined for any other text. */
 export function zoneOf(address: string): Zone | undefined {
@@ -89,8 +96,13 @@ export function zoneOfName(name: string): Zone | undefined {
   return isPrivate ? 'private' : undefined
 }
 
-function zoneIn(address: string, family: 'ipv4' | 'ipv6'): Zone {
-  return lists.find(({ list }) => list.check(address, family))?.zone ?? 'public'
+function zoneIn(address: string, family: Family): Zone {
+  const found = lists.find((one) => one.family === family && one.list.check(address, family))
+  return found?.zone ?? 'public'
+}
+
+function familyOf(address: string): Family {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4'
 }
 
 /** The IPv4 address in an IPv6 address: mapped, or translated by NAT64 or 6to4. */

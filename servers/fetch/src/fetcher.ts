@@ -145,7 +145,7 @@ async function resultOf(fetched: Fetched, format: Format, signal: AbortSignal): 
 /** The media type, which is guessed if the response names none. */
 function typeOf({ contentType, body }: Fetched): string {
   if (!untyped.has(contentType)) return contentType
-  const start = new TextDecoder('latin1').decode(body.subarray(0, 512))
+  const start = Buffer.from(body.subarray(0, 512)).toString('latin1')
   const picture = Object.entries(pictures).find(([, signature]) => signature.test(start))
   if (picture !== undefined) return picture[0]
   if (!looksLikeText(body)) return contentType === '' ? 'application/octet-stream' : contentType
@@ -161,7 +161,7 @@ function pictureOf({ body, isCut, url, announcedBytes }: Fetched, signature: Reg
       `${url.href} is an image of more than ${limits.imageBytes / 1_048_576} MiB${size}, which is not returned.`,
     )
   }
-  if (!signature.test(new TextDecoder('latin1').decode(body.subarray(0, 16)))) {
+  if (!signature.test(Buffer.from(body.subarray(0, 16)).toString('latin1'))) {
     throw new ToolError(`${url.href} is not the kind of image that the server says it is.`)
   }
   return body

@@ -46,28 +46,20 @@ export class Guard {
       throw new ToolError('URLs with a user name or password are not fetched. Remove it from the URL.')
     }
     const isAllowed = this.#allowed.has(`${host}:${port}`)
+    const literal = zoneOf(host)
+    const known = literal ?? zoneOfName(host)
+    if (known !== undefined) requireZone(url, known, isAllowed)
     if (!isAllowed && !this.#ports.includes(port)) {
       throw new ToolError(
         `Port ${port} is not fetched; allowed are ${this.#ports.join(', ')}. The operator of this server can allow it with --port.`,
       )
     }
-    const literal = zoneOf(host)
-    if (literal !== undefined) {
-      requireZone(url, literal, isAllowed)
-      return this.#routeTo(url, literal, [host])
-    }
-    const named = zoneOfName(host)
-    if (named !== undefined) requireZone(url, named, isAllowed)
     const proxy = this.#proxyFor(url)
-    if (proxy !== undefined && !isAllowed) return { via: 'proxy', proxy }
+    if (proxy !== undefined) return { via: 'proxy', proxy }
+    if (literal !== undefined) return { via: 'direct', addresses: [host] }
     const addresses = await this.#resolve(host, signal)
     for (const address of addresses) requireZone(url, zoneOf(address) ?? 'forbidden', isAllowed)
     return { via: 'direct', addresses }
-  }
-
-  #routeTo(url: URL, zone: Zone, addresses: readonly string[]): Route {
-    const proxy = zone === 'public' ? this.#proxyFor(url) : undefined
-    return proxy === undefined ? { via: 'direct', addresses } : { via: 'proxy', proxy }
   }
 
   async #resolve(host: string, signal: AbortSignal): Promise<readonly string[]> {

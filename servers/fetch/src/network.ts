@@ -196,6 +196,8 @@ async function read(url: URL, response: IncomingMessage, options: GetOptions): P
       bytes += part.length
       if (part.length < chunk.length) return { ...about, body: Buffer.concat(chunks), isCut: true }
     }
+    // A body that ends with its connection ends when the request is aborted, too.
+    options.signal.throwIfAborted()
   } catch (error) {
     throw options.signal.aborted ? options.signal.reason : failure(url, error)
   }

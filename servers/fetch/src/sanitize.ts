@@ -170,11 +170,14 @@ function openTag(
   for (const key of hints) add(key, attributes[key]?.slice(0, hintChars))
   if (name === 'a') add('href', linkTarget(attributes['href'], base))
   if (name === 'img') {
-    const source = [attributes['src'], attributes['data-src'], attributes['data-original']].find(
-      (value) => value !== undefined && absolute(value, base) !== undefined,
+    const [source] = [attributes['src'], attributes['data-src'], attributes['data-original']].flatMap(
+      (value) => (value === undefined ? [] : (absolute(value, base)?.href ?? [])),
     )
-    add('src', source === undefined ? undefined : absolute(source, base)?.href)
-    add('alt', clean(attributes['alt'] ?? '').slice(0, limits.attributeChars))
+    const alternative = clean(attributes['alt'] ?? '').slice(0, limits.attributeChars)
+    // Images without a URL are removed with the rest of what has no content.
+    if (source === undefined) return escapeHtml(alternative)
+    add('src', source)
+    add('alt', alternative)
   }
   return `<${/^[a-z][a-z0-9-]*$/.test(name) ? name : 'span'}${kept.join('')}>`
 }

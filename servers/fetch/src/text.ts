@@ -23,7 +23,7 @@ function bomOf(body: Uint8Array): string | undefined {
 
 /** The charset in `<meta charset>`, `<meta http-equiv>` or an XML declaration, in the first 1024 bytes as browsers read it. */
 function declaredIn(body: Uint8Array): string | undefined {
-  const start = new TextDecoder('latin1').decode(body.subarray(0, 1_024))
+  const start = Buffer.from(body.subarray(0, 1_024)).toString('latin1')
   const found =
     /<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w:.-]{1,40})/i.exec(start) ??
     /^<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w:.-]{1,40})["']/i.exec(start)
@@ -67,9 +67,14 @@ export function visibleText(text: string): { text: string; removed: number } {
     .replaceAll('\r', '\n')
     .replace(/[\u2028\u2029]/g, '\n')
     .toWellFormed()
+  let removed = 0
+  const remove = (match: string): string => {
+    removed += [...match].length
+    return ''
+  }
   const visible = [controls, invisible, joiners, selectors].reduce(
-    (rest, kind) => rest.replace(kind, ''),
+    (rest, kind) => rest.replace(kind, remove),
     cleaned,
   )
-  return { text: visible, removed: cleaned.length - visible.length }
+  return { text: visible, removed }
 }
