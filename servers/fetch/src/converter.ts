@@ -89,10 +89,9 @@ function runThread(job: ConversionJob, signal: AbortSignal): Promise<Converted> 
         clearTimeout(timer)
         timer = setTimeout(finish, limits.extractionMs)
       } else if (conversion.type === 'main') {
-        const notes = [
-          ...(whole?.notes ?? []),
-          'Only the main content is shown; "format": "html" returns everything.',
-        ]
+        const isPart = conversion.content.length < (whole?.content.length ?? 0)
+        const part = isPart ? ['Only the main content is shown; "format": "html" returns everything.'] : []
+        const notes = [...(whole?.notes ?? []), ...part]
         finish({ title: conversion.title, content: conversion.content, notes })
       } else finish()
     })

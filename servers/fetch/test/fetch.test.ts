@@ -53,11 +53,12 @@ describe.each(revisions)('fetch on %s', (revision) => {
     const parts: string[] = []
     let start: number | undefined = 0
     while (start !== undefined) {
-      const { structuredContent, content } = await client.call('fetch', {
+      const result: Awaited<ReturnType<typeof client.call<'fetch'>>> = await client.call('fetch', {
         url,
         start_index: start,
         max_length: 4_999,
       })
+      const { structuredContent, content } = result
       parts.push(structuredContent?.content ?? '')
       start = structuredContent?.nextStartIndex
       const last = content.at(-1)

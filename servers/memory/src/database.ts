@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
+import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { limits } from './types.ts'
 
 /** The SQLite file: its tables, how it is opened by several processes at once, and its transactions. */
@@ -66,7 +66,11 @@ export type Row = Record<string, SQLOutputValue>
  * @throws Error if the file is no database of this server, or of a newer one
  */
 export function openDatabase(file: string): DatabaseSync {
-  if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  if (file !== ':memory:') {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    // Readable for its owner only; SQLite gives the files next to it the same mode.
+    closeSync(openSync(file, 'a', 0o600))
+  }
   const database = new DatabaseSync(file, { timeout: 5_000 })
   try {
     database.exec('PRAGMA journal_mode = WAL')
@@ -95,6 +99,23 @@ export function openDatabase(file: string): DatabaseSync {
     throw error
   }
   return database
+}
+
+/** The statements of a database, each prepared once. */
+export class Statements {
+  readonly #database: DatabaseSync
+  readonly #prepared = new Map<string, StatementSync>()
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+  }
+
+  /** @param sql one of a fixed set of texts */
+  prepare(sql: string): StatementSync {
+    const statement = this.#prepared.get(sql) ?? this.#database.prepare(sql)
+    this.#prepared.set(sql, statement)
+    return statement
+  }
 }
 
 /** Runs `work` as one transaction: all of it is stored, or nothing. */

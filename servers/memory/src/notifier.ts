@@ -44,6 +44,11 @@ export class Notifier {
     for (const change of changes) this.#publishOne(change)
   }
 
+  /** Stops looking for changes of other processes. */
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
   #publishOne({ key, name, listed }: EntityChange): void {
     const changes: Change[] = [{ type: 'resource', uri: uris.entity(key, name) }]
     // The graph as a whole and the list of resources are those of requests that name no conversation.
@@ -77,7 +82,7 @@ export class Notifier {
     signal.addEventListener(
       'abort',
       () => {
-        if (--this.#watchers === 0) clearInterval(this.#timer)
+        if (--this.#watchers === 0) this.stop()
       },
       { once: true },
     )

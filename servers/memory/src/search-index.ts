@@ -1,5 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite'
-import { integer, text } from './database.ts'
+import { integer, type Statements, text } from './database.ts'
 import type { Entity } from './types.ts'
 
 /**
@@ -22,16 +21,16 @@ const weights = { name: 10, type: 4, observation: 1 }
 
 /** Finds the entities of a graph by their words. */
 export class SearchIndex {
-  readonly #database: DatabaseSync
+  readonly #statements: Statements
 
-  constructor(database: DatabaseSync) {
-    this.#database = database
+  constructor(statements: Statements) {
+    this.#statements = statements
   }
 
   /** Replaces the words of an entity. */
   update(graph: number, id: number, entity: Entity): void {
-    this.#database.prepare('DELETE FROM terms WHERE entity = ?').run(id)
-    const insert = this.#database.prepare(
+    this.#statements.prepare('DELETE FROM terms WHERE entity = ?').run(id)
+    const insert = this.#statements.prepare(
       'INSERT INTO terms (graph, term, entity, weight) VALUES (?, ?, ?, ?)',
     )
     for (const [term, weight] of weightedTerms(entity)) insert.run(graph, term, id, weight)
@@ -43,7 +42,7 @@ export class SearchIndex {
    */
   rank(graph: number | undefined, query: string, total: number): number[] {
     const scores = new Map<number, number>()
-    const matching = this.#database.prepare(
+    const matching = this.#statements.prepare(
       `SELECT entity, max(weight * CASE term WHEN ? THEN 1 ELSE 0.5 END) AS weight FROM terms
        WHERE graph = ? AND term >= ? AND term < ? GROUP BY entity`,
     )
@@ -63,7 +62,7 @@ export class SearchIndex {
   /** Ids of entities whose text contains the query, among the most recently changed ones. */
   containing(graph: number | undefined, query: string): number[] {
     const wanted = fold(query)
-    const rows = this.#database
+    const rows = this.#statements
       .prepare(
         `SELECT e.id, e.name || ' ' || e.type || ' ' ||
            coalesce((SELECT group_concat(o.text, ' ') FROM observations o WHERE o.entity = e.id), '') AS text

@@ -58,7 +58,13 @@ export function createMemoryServer({ file, scope = 'shared', signal }: MemoryOpt
   signal?.throwIfAborted()
   const store = new MemoryStore(file)
   const scopes = new Scopes(scope, (key) => {
-    if (signal?.aborted !== true) store.deleteGraph(key)
+    if (signal?.aborted === true) return
+    try {
+      store.deleteGraph(key)
+    } catch (error) {
+      // It is deleted with other abandoned graphs when the file is opened after 30 days.
+      server.report(error, { method: 'the end of a session' })
+    }
   })
   const memory: Memory = {
     store,
@@ -88,7 +94,11 @@ export function createMemoryServer({ file, scope = 'shared', signal }: MemoryOpt
     prompts: { remember: remember(memory) },
   })
   const notifier = new Notifier(server, store, (key, subscriber) => scopes.mayNotify(key, subscriber))
-  signal?.addEventListener('abort', () => store.close(), { once: true })
+  const close = (): void => {
+    notifier.stop()
+    store.close()
+  }
+  signal?.addEventListener('abort', close, { once: true })
   return server
 }
 

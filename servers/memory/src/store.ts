@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { ToolError } from '@jackfield/sdk'
-import { integer, openDatabase, type Row, text, transaction } from './database.ts'
+import { integer, openDatabase, type Row, Statements, text, transaction } from './database.ts'
 import { SearchIndex } from './search-index.ts'
 import {
   type Entity,
@@ -17,6 +17,7 @@ import {
  */
 export class MemoryStore {
   readonly #database: DatabaseSync
+  readonly #statements: Statements
   readonly #now: () => number
   readonly #index: SearchIndex
   /** A transaction is open. */
@@ -30,8 +31,9 @@ export class MemoryStore {
    */
   constructor(file: string, now: () => number = Date.now) {
     this.#database = openDatabase(file)
+    this.#statements = new Statements(this.#database)
     this.#now = now
-    this.#index = new SearchIndex(this.#database)
+    this.#index = new SearchIndex(this.#statements)
     this.#seen = this.#lastChange()
     this.#removeAbandoned()
   }
@@ -72,7 +74,7 @@ export class MemoryStore {
         relations.flatMap(({ from, to }) => [from, to]),
         'Create them first with create_entities; no relation was stored.',
       )
-      const insert = this.#database.prepare(
+      const insert = this.#statements.prepare(
         'INSERT INTO relations (graph, source, target, type) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
       )
       const created = relations.filter(({ from, to, relationType }) => {
@@ -149,7 +151,7 @@ export class MemoryStore {
       const graph = this.#graphId(key)
       const before = this.#count('relations', graph)
       const wanted = [...new Set(names)]
-      const remove = this.#database.prepare('DELETE FROM entities WHERE graph = ? AND name = ?')
+      const remove = this.#statements.prepare('DELETE FROM entities WHERE graph = ? AND name = ?')
       const touched = new Set<string>()
       const deleted = wanted.filter((name) => {
         for (const { from, to } of this.#relationsOf(graph, [name]).relations) touched.add(from).add(to)
@@ -176,7 +178,7 @@ export class MemoryStore {
         graph,
         deletions.map(({ entityName }) => entityName),
       )
-      const remove = this.#database.prepare('DELETE FROM observations WHERE entity = ? AND text = ?')
+      const remove = this.#statements.prepare('DELETE FROM observations WHERE entity = ? AND text = ?')
       const results = deletions.map(({ entityName, observations }) => ({
         entityName,
         removed: observations.filter(
@@ -200,7 +202,7 @@ export class MemoryStore {
         graph,
         relations.flatMap(({ from, to }) => [from, to]),
       )
-      const remove = this.#database.prepare(
+      const remove = this.#statements.prepare(
         'DELETE FROM relations WHERE source = ? AND target = ? AND type = ?',
       )
       const deleted = relations.filter(
@@ -219,7 +221,7 @@ export class MemoryStore {
   page(key: GraphKey, after: number, most: number): Excerpt & { next: number | undefined; total: number } {
     return this.#read(() => {
       const graph = this.#graphId(key)
-      const rows = this.#database
+      const rows = this.#statements
         .prepare('SELECT id, name, type FROM entities WHERE graph = ? AND id > ? ORDER BY id LIMIT ?')
         .all(graph ?? 0, after, most + 1)
       const { entities, ids } = this.#load(rows, most)
@@ -260,7 +262,7 @@ export class MemoryStore {
       const graph = this.#graphId(key)
       const ranked = this.#index.rank(graph, query, this.#count('entities', graph))
       const ids = ranked.length > 0 ? ranked : this.#index.containing(graph, query)
-      const byId = this.#database.prepare('SELECT id, name, type FROM entities WHERE id = ?')
+      const byId = this.#statements.prepare('SELECT id, name, type FROM entities WHERE id = ?')
       const rows = ids
         .slice(0, most)
         .map((id) => byId.get(id))
@@ -276,7 +278,7 @@ export class MemoryStore {
 
   /** Every entity, in the order of creation. */
   *allEntities(key: GraphKey): Generator<Entity> {
-    const rows = this.#database
+    const rows = this.#statements
       .prepare('SELECT id, name, type FROM entities WHERE graph = ? ORDER BY id')
       .iterate(this.#graphId(key) ?? 0)
     for (const row of rows) yield this.#entityOf(row)
@@ -284,7 +286,7 @@ export class MemoryStore {
 
   /** Every relation, in the order of creation. */
   *allRelations(key: GraphKey): Generator<Relation> {
-    const rows = this.#database
+    const rows = this.#statements
       .prepare(`${selectRelations} WHERE r.graph = ? ORDER BY r.id`)
       .iterate(this.#graphId(key) ?? 0)
     for (const row of rows) yield relationOf(row)
@@ -293,7 +295,7 @@ export class MemoryStore {
   /** Names that contain a text, those that begin with it first. */
   names(key: GraphKey, part: string, most: number): string[] {
     const like = `%${escapeLike(part)}%`
-    return this.#database
+    return this.#statements
       .prepare(
         `SELECT name FROM entities WHERE graph = ? AND name LIKE ? ESCAPE '\\'
          ORDER BY name LIKE ? ESCAPE '\\' DESC, name LIMIT ?`,
@@ -304,7 +306,7 @@ export class MemoryStore {
 
   /** The most recently changed entities. */
   recent(key: GraphKey, most: number): { name: string; entityType: string; changedAt: number }[] {
-    return this.#database
+    return this.#statements
       .prepare(
         'SELECT name, type, changed_at FROM entities WHERE graph = ? ORDER BY changed_at DESC, id DESC LIMIT ?',
       )
@@ -324,7 +326,7 @@ export class MemoryStore {
   /** Deletes a graph. */
   deleteGraph({ owner, conversation }: GraphKey): void {
     this.#write(() => {
-      this.#database
+      this.#statements
         .prepare('DELETE FROM graphs WHERE owner = ? AND conversation = ?')
         .run(owner, conversation)
     })
@@ -334,7 +336,7 @@ export class MemoryStore {
    * The changes since the last call, of this and of other processes; `lost` if there were more than the log contains.
    */
   changes(): { changes: EntityChange[]; lost: boolean } {
-    const rows = this.#database.prepare('SELECT * FROM changes WHERE id > ? ORDER BY id').all(this.#seen)
+    const rows = this.#statements.prepare('SELECT * FROM changes WHERE id > ? ORDER BY id').all(this.#seen)
     const first = integer(rows[0], 'id')
     const lost = rows.length > 0 && first > this.#seen + 1
     this.#seen = rows.length > 0 ? integer(rows.at(-1), 'id') : this.#seen
@@ -387,7 +389,7 @@ export class MemoryStore {
   }
 
   #graphId({ owner, conversation }: GraphKey): number | undefined {
-    const row = this.#database
+    const row = this.#statements
       .prepare('SELECT id FROM graphs WHERE owner = ? AND conversation = ?')
       .get(owner, conversation)
     return row === undefined ? undefined : integer(row, 'id')
@@ -398,10 +400,10 @@ export class MemoryStore {
     const { owner, conversation } = key
     const kind = conversation.slice(0, 2)
     if (found !== undefined) {
-      this.#database.prepare('UPDATE graphs SET used_at = ? WHERE id = ?').run(this.#now(), found)
+      this.#statements.prepare('UPDATE graphs SET used_at = ? WHERE id = ?').run(this.#now(), found)
       return found
     }
-    const row = this.#database
+    const row = this.#statements
       .prepare('SELECT count(*) AS n FROM graphs WHERE owner = ? AND substr(conversation, 1, 2) = ?')
       .get(owner, kind)
     if (integer(row, 'n') >= limits.graphsPerOwner) {
@@ -409,14 +411,14 @@ export class MemoryStore {
         `There is memory for ${limits.graphsPerOwner} conversations already. Use an existing conversation, or delete the entities of one.`,
       )
     }
-    const { lastInsertRowid } = this.#database
+    const { lastInsertRowid } = this.#statements
       .prepare('INSERT INTO graphs (owner, conversation, used_at) VALUES (?, ?, ?)')
       .run(owner, conversation, this.#now())
     return Number(lastInsertRowid)
   }
 
   #entityRow(graph: number | undefined, name: string): Row | undefined {
-    return this.#database
+    return this.#statements
       .prepare('SELECT id, name, type FROM entities WHERE graph = ? AND name = ?')
       .get(graph ?? 0, name)
   }
@@ -443,7 +445,7 @@ export class MemoryStore {
   }
 
   #insertEntity(graph: number, { name, entityType, observations }: Entity): number {
-    const { lastInsertRowid } = this.#database
+    const { lastInsertRowid } = this.#statements
       .prepare('INSERT INTO entities (graph, name, type, changed_at) VALUES (?, ?, ?, ?)')
       .run(graph, name, entityType, this.#now())
     const id = Number(lastInsertRowid)
@@ -453,7 +455,7 @@ export class MemoryStore {
 
   /** Stores an observation, and returns whether it is new. */
   #observe(entity: number, observation: string): boolean {
-    const { changes } = this.#database
+    const { changes } = this.#statements
       .prepare('INSERT INTO observations (entity, text) VALUES (?, ?) ON CONFLICT DO NOTHING')
       .run(entity, observation)
     return Number(changes) > 0
@@ -461,7 +463,7 @@ export class MemoryStore {
 
   /** The entity of a row with its id, name and type. */
   #entityOf(row: Row): Entity {
-    const observations = this.#database
+    const observations = this.#statements
       .prepare('SELECT text FROM observations WHERE entity = ? ORDER BY id')
       .all(integer(row, 'id'))
       .map((one) => text(one, 'text'))
@@ -483,7 +485,7 @@ export class MemoryStore {
 
   /** Records that entities changed. */
   #touch(key: GraphKey, graph: number, names: ReadonlySet<string>): void {
-    const update = this.#database.prepare('UPDATE entities SET changed_at = ? WHERE graph = ? AND name = ?')
+    const update = this.#statements.prepare('UPDATE entities SET changed_at = ? WHERE graph = ? AND name = ?')
     for (const name of names) {
       update.run(this.#now(), graph, name)
       this.#log(key, name, false)
@@ -491,25 +493,25 @@ export class MemoryStore {
   }
 
   #log({ owner, conversation }: GraphKey, name: string, listed: boolean): void {
-    const { lastInsertRowid } = this.#database
+    const { lastInsertRowid } = this.#statements
       .prepare('INSERT INTO changes (owner, conversation, name, listed) VALUES (?, ?, ?, ?)')
       .run(owner, conversation, name, listed ? 1 : 0)
-    this.#database.prepare('DELETE FROM changes WHERE id <= ?').run(Number(lastInsertRowid) - loggedChanges)
+    this.#statements.prepare('DELETE FROM changes WHERE id <= ?').run(Number(lastInsertRowid) - loggedChanges)
   }
 
   #lastChange(): number {
-    return integer(this.#database.prepare('SELECT max(id) AS n FROM changes').get(), 'n')
+    return integer(this.#statements.prepare('SELECT max(id) AS n FROM changes').get(), 'n')
   }
 
   #count(table: 'entities' | 'relations', graph: number | undefined): number {
     return integer(
-      this.#database.prepare(`SELECT count(*) AS n FROM ${table} WHERE graph = ?`).get(graph ?? 0),
+      this.#statements.prepare(`SELECT count(*) AS n FROM ${table} WHERE graph = ?`).get(graph ?? 0),
       'n',
     )
   }
 
   #sizes(graph: number | undefined): { entities: number; observations: number; relations: number } {
-    const row = this.#database
+    const row = this.#statements
       .prepare(
         'SELECT count(*) AS n FROM observations o JOIN entities e ON e.id = o.entity WHERE e.graph = ?',
       )
@@ -564,7 +566,7 @@ export class MemoryStore {
     const found = new Map<number, Relation>()
     let omitted = 0
     for (const [id, where] of conditions) {
-      const rows = this.#database.prepare(`${selectRelations} WHERE ${where} ORDER BY r.id`).iterate(id)
+      const rows = this.#statements.prepare(`${selectRelations} WHERE ${where} ORDER BY r.id`).iterate(id)
       for (const row of rows) {
         const relation = integer(row, 'id')
         if (found.has(relation)) continue
@@ -578,7 +580,7 @@ export class MemoryStore {
   /** Deletes graphs of sessions that a process could not delete at their end. */
   #removeAbandoned(): void {
     this.#write(() => {
-      this.#database
+      this.#statements
         .prepare("DELETE FROM graphs WHERE conversation LIKE 's:%' AND used_at < ?")
         .run(this.#now() - abandonedMs)
     })

@@ -44,7 +44,9 @@ describe.each(revisions)('the memory server as a process on %s', (revision) => {
     const second = await open(file)
     expect(second.server.revision).toBe(revision)
     expect(await readJson(second, 'memory://entities/Alice')).toEqual({ ...alice, relations: [worksAt] })
-    if (process.platform !== 'win32') expect(statSync(`${file}.key`).mode & 0o077).toBe(0)
+    for (const one of process.platform === 'win32' ? [] : [file, `${file}-wal`, `${file}.key`]) {
+      expect(statSync(one).mode & 0o077).toBe(0)
+    }
   })
 
   test('shares its file with other processes that start and write at the same time', async () => {
