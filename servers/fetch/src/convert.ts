@@ -42,7 +42,9 @@ export function* convert({ html, url, format }: ConversionJob): Generator<Conver
     sanitized.isCut
       ? 'The page has too many elements, or too many within each other; the rest is left out.'
       : '',
-    hiddenElements > 0 ? `${hiddenElements} hidden elements with text are left out.` : '',
+    hiddenElements > 0
+      ? `${hiddenElements} hidden elements with text are left out; "format": "html" returns them.`
+      : '',
     invisibleCharacters > 0 ? `${invisibleCharacters} invisible characters are left out.` : '',
   ].filter((note) => note !== '')
   yield { type: 'whole', title, content: whole, notes }

@@ -86,6 +86,7 @@ export class Network {
 
   /** Waits until the host has a free place, and returns the function that frees it. */
   async #enter(host: string, signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted()
     if (!this.#isFree(host)) {
       if (this.#waiting.length >= limits.waiting) {
         throw new ToolError('Too many pages are being fetched. Try again when others are finished.')

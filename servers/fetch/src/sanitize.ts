@@ -51,7 +51,10 @@ const hintChars = 200
 
 /** Declarations that make an element invisible, in an inline style without white space. */
 const hiddenStyle =
-  /(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|content-visibility:hidden|opacity:0?\.?0*(?:%|;|!|$)|font-size:0(?:\.0+)?(?:px|em|rem|pt|%)?(?:;|!|$)|color:(?:transparent|rgba\([^)]*,0(?:\.0+)?\))|(?:left|top|right|bottom|text-indent|margin-left|margin-top):-\d{3,}|clip:rect\((?:0|1px|1)|clip-path:inset\((?:50|100)%|transform:scale\(0\)|(?:max-)?(?:height|width):0(?:px)?(?:;|!|$))/
+  /(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|content-visibility:hidden|opacity:0?\.?0*(?:%|;|!|$)|font-size:0(?:\.0+)?(?:px|em|rem|pt|%)?(?:;|!|$)|color:(?:transparent|rgba\([^)]*,0(?:\.0+)?\))|(?:left|top|right|bottom|text-indent|margin-left|margin-top):-(?:\d{4,}|999)|clip:rect\((?:0|1px|1)|clip-path:inset\((?:50|100)%|transform:scale\(0\))/
+/** Declarations that leave no room for an element, which hide it if what exceeds the room is not shown. */
+const noRoom = /(?:^|;)(?:max-)?(?:height|width):0(?:px)?(?:;|!|$)/
+const noOverflow = /(?:^|;)overflow(?:-[xy])?:(?:hidden|clip)/
 
 /** Sanitizes a page. @param base the URL of the page */
 export function sanitize(source: string, base: URL): Sanitized {
@@ -146,15 +149,12 @@ function isHidden(name: string, attributes: Readonly<Record<string, string>>): b
   if (attributes['hidden'] !== undefined || attributes['aria-hidden']?.toLowerCase() === 'true') return true
   if (name === 'dialog' && attributes['open'] === undefined) return true
   const style = attributes['style']
-  return (
-    style !== undefined &&
-    hiddenStyle.test(
-      style
-        .slice(0, limits.attributeChars)
-        .replace(/\s|\/\*.*?\*\//g, '')
-        .toLowerCase(),
-    )
-  )
+  if (style === undefined) return false
+  const declarations = style
+    .slice(0, limits.attributeChars)
+    .replace(/\s|\/\*.*?\*\//g, '')
+    .toLowerCase()
+  return hiddenStyle.test(declarations) || (noRoom.test(declarations) && noOverflow.test(declarations))
 }
 
 function openTag(

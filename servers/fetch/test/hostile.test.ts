@@ -48,13 +48,17 @@ describe('text that a person does not see', () => {
     expect(content).toContain('Visible text')
     expect(content.match(/IGNORE \d+/g) ?? []).toEqual([])
     const elements = hidden.filter((html) => /style=| hidden|aria-hidden|<dialog/.test(html)).length
-    expect(notes).toContain(`${elements} hidden elements with text are left out.`)
+    expect(notes).toContain(
+      `${elements} hidden elements with text are left out; "format": "html" returns them.`,
+    )
   })
 
   test.each([
     ['half visible', '<span style="opacity:0.5">shown</span>'],
     ['small', '<span style="font-size:0.8em">shown</span>'],
     ['of some width', '<span style="max-width:0.5em;left:-9px">shown</span>'],
+    ['moved a little', '<span style="margin-top:-120px">shown</span>'],
+    ['wider than its room', '<span style="width:0;min-width:100%">shown</span>'],
     ['in an open dialog', '<dialog open>shown</dialog>'],
     ['in a closed disclosure', '<details><summary>more</summary>shown</details>'],
   ])('does not include text that is %s', async (_title, html) => {

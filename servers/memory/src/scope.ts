@@ -50,12 +50,12 @@ export class Scopes {
         `_meta["${conversationMetaKey}"] must be a text of 1 to ${limits.conversationChars} characters.`,
       )
     }
-    if (fromHost !== undefined && named !== undefined && fromHost !== named) {
+    const conversation = nameOf(named ?? fromHost)
+    if (fromHost !== undefined && nameOf(fromHost) !== conversation) {
       throw new ToolError(
         'This client works on another conversation than "conversation" names. Leave "conversation" out.',
       )
     }
-    const conversation = named ?? fromHost
     if (conversation !== undefined) return { owner, conversation: `n:${conversation}` }
     if (this.#scope === 'shared') return { owner, conversation: '' }
     const session = this.#current.getStore()
@@ -96,10 +96,15 @@ export class Scopes {
 function isConversation(value: unknown): value is string {
   return (
     typeof value === 'string' &&
-    value !== '' &&
+    value.trim() !== '' &&
     value.length <= limits.conversationChars &&
     value.isWellFormed()
   )
+}
+
+/** The name of a conversation in the form in which arguments are validated. */
+function nameOf(text: string | undefined): string | undefined {
+  return text?.trim().normalize()
 }
 
 function ownerOf({ principal }: Caller): string {
