@@ -28,19 +28,13 @@ export interface CommandContext<O = ServerOptions> extends CommandWords {
 export async function connectTo(
   context: CommandContext,
   lists: NonNullable<HostConnectOptions['lists']> = [],
-  surface?: Surface,
+  more: { surface?: Surface; own?: true } = {},
 ): Promise<{ session: Session; rest: string[]; target: Target }> {
   const { options, io, output } = context
   const { target, rest } = await takeTarget(context, options, io)
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
   return {
-    session: await openSession(
-      target,
-      lists,
-      { ...options, answers, ...(surface !== undefined && { surface }) },
-      io,
-      output,
-    ),
+    session: await openSession(target, lists, { ...options, answers, ...more }, io, output),
     rest,
     target,
   }
