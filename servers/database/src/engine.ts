@@ -38,7 +38,7 @@ export interface PageLimits {
   bytes: number
 }
 
-/** The rows of a query, read page by page from one state of the database. It uses a connection until `close`. */
+/** The rows of a query, read page by page from one state of the database. It uses a connection until its last page or `close`. */
 export interface OpenResult {
   readonly columns: readonly Column[]
   /** @throws EngineError, after which the result is closed */

@@ -90,7 +90,9 @@ export function openSqlite({ file, maxConnections, onExhausted }: SqliteOptions)
           async read(limits, readSignal) {
             if (!isOpen) throw new EngineError('The result is no longer open. Run the query again.')
             try {
-              return await connection.run('read', limits, readSignal)
+              const page = await connection.run('read', limits, readSignal)
+              if (page.isLast) close()
+              return page
             } catch (error) {
               close()
               throw error

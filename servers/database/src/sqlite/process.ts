@@ -50,11 +50,11 @@ function openDatabase(): DatabaseSync {
   return opened
 }
 
-/** Pragmas that only read the schema or check the file. SQLite itself runs some of them for ALTER TABLE. */
+/** Pragmas that only read. SQLite itself runs some of them, as for ALTER TABLE and full-text search. */
 const harmlessPragmas: ReadonlySet<string> = new Set(
   `table_list table_info table_xinfo index_list index_info index_xinfo foreign_key_list foreign_key_check quick_check
   integrity_check function_list collation_list compile_options page_count page_size freelist_count encoding
-  schema_version user_version application_id`.split(/\s+/),
+  schema_version data_version user_version application_id`.split(/\s+/),
 )
 
 /**
