@@ -55,15 +55,15 @@ export function limitsOf(changed: Partial<Limits> = {}): Limits {
 const databaseName = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
 /**
- * Databases by name from arguments of the form `name=target`; a SQLite file alone is named after itself.
+ * Databases by name from arguments of the form `name=target`; the path of a SQLite file alone is named after the file.
  * @throws TypeError naming the argument
  */
 export function parseDatabases(args: readonly string[]): Record<string, string> {
   const databases = new Map<string, string>()
   for (const arg of args) {
-    const named = /^([A-Za-z0-9][\w-]*)=(.*)$/s.exec(arg)
+    const named = /^([^=/\\]+)=(.*)$/s.exec(arg)
     const [name = '', target = ''] = named?.slice(1) ?? [basename(arg, extname(arg)), arg]
-    if (named === null && /^(postgres(ql)?|env):/.test(arg)) {
+    if (/^(postgres(ql)?|env):/.test(arg)) {
       throw new TypeError(
         'A database that is not a file needs a name: write name=postgres://… or name=env:VARIABLE',
       )
