@@ -81,7 +81,7 @@ export const executeTool = (databases: Databases) =>
         })
 
       for (let round = 1; round <= maxRounds; round++) {
-        if (effectsAsLines(effects).length === 0 || isNothing(effects)) {
+        if (isNothing(effects)) {
           return without('unchanged', `The statement changes nothing in ${name}, so nothing was committed.`)
         }
         const answer = await ctx.elicit({

@@ -54,7 +54,14 @@ export function createDatabaseServer(options: DatabaseServerOptions): DatabaseSe
     const engine =
       target.kind === 'SQLite'
         ? openSqlite({ ...common, file: target.file })
-        : openPostgres({ ...common, url: target.url, timeoutMs: limits.timeoutMs, allowSuperuser })
+        : openPostgres({
+            ...common,
+            url: target.url,
+            timeoutMs: limits.timeoutMs,
+            // This server closes its results itself; PostgreSQL does if this process cannot.
+            idleMs: limits.cursorMs + 10_000,
+            allowSuperuser,
+          })
     return { name, target, engine }
   })
   if (all.length === 0) throw new TypeError('Give at least one database')

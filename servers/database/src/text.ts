@@ -72,7 +72,7 @@ export function tableAsText(table: TableDescription): string {
           column.default === null ? '' : `default ${visible(clipped(column.default))}`,
         ].filter((fact) => fact !== '')
         const comment = column.comment === null ? '' : `: ${visible(clipped(column.comment))}`
-        return `- ${visible(column.name)} ${facts.join(', ')}${comment}`
+        return `- ${[visible(column.name), facts.join(', ')].join(' ').trimEnd()}${comment}`
       })
       .join('\n'),
     ...table.foreignKeys.map(

@@ -21,6 +21,8 @@ export interface RawResult {
 /** Bytes of one response of the database, above which its connection is closed. */
 const maxResponseBytes = 33_554_432
 const connectMs = 10_000
+/** Milliseconds that a statement waits for a lock. */
+const maxLockMs = 5_000
 /** Milliseconds until a connection is closed whose statement did not end after it was cancelled. */
 const cancelMs = 2_000
 
@@ -123,8 +125,12 @@ export class PostgresConnection implements Connection {
     return this.run({ sql, parameters }, signal)
   }
 
-  /** Begins a transaction with limits of its own. */
-  async begin(access: 'READ ONLY' | 'READ WRITE', milliseconds: number, signal: AbortSignal): Promise<void> {
+  /** Begins a transaction whose statements, and whose pauses, PostgreSQL limits. */
+  async begin(
+    access: 'READ ONLY' | 'READ WRITE',
+    { timeoutMs, idleMs }: { timeoutMs: number; idleMs: number },
+    signal: AbortSignal,
+  ): Promise<void> {
     await this.own(`BEGIN ${access}`, signal)
     // A query sets the snapshot, after which the transaction cannot be made READ WRITE.
     const { rows } = await this.own(
@@ -132,9 +138,9 @@ export class PostgresConnection implements Connection {
          set_config('idle_in_transaction_session_timeout', $3, true), set_config('bytea_output', 'hex', true),
          set_config('datestyle', 'ISO', true)`,
       signal,
-      String(milliseconds),
-      String(Math.min(milliseconds, 5_000)),
-      String(idleTransactionMs),
+      String(timeoutMs),
+      String(Math.min(timeoutMs, maxLockMs)),
+      String(idleMs),
     )
     this.#processId = Number(rows[0]?.[0])
   }
@@ -186,9 +192,6 @@ export class PostgresConnection implements Connection {
     )
   }
 }
-
-/** Milliseconds after which PostgreSQL ends a transaction whose client no longer uses it. */
-const idleTransactionMs = 120_000
 
 async function connect(
   { url }: PostgresAccess,

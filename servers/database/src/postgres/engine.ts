@@ -22,6 +22,8 @@ export interface PostgresOptions extends PostgresAccess {
   maxConnections: number
   /** The time limit of one statement, which PostgreSQL enforces besides the signal. */
   timeoutMs: number
+  /** The time after which PostgreSQL ends a transaction that is not used, such as that of a result between pages. */
+  idleMs: number
   /** Closes a result that is kept open for its next page, if there is one. */
   onExhausted(): void
 }
@@ -45,7 +47,7 @@ const explain = 'EXPLAIN (FORMAT TEXT) '
 
 /** Opens a PostgreSQL database; it connects with the first request. */
 export function openPostgres(options: PostgresOptions): Engine {
-  const { timeoutMs, maxConnections, onExhausted } = options
+  const { maxConnections, onExhausted } = options
   const pool = new Pool({
     connect: (signal) => PostgresConnection.open(options, signal),
     max: maxConnections,
@@ -61,7 +63,7 @@ export function openPostgres(options: PostgresOptions): Engine {
   ): Promise<T> => {
     const connection = await pool.lease(signal)
     try {
-      await connection.begin(access, timeoutMs, signal)
+      await connection.begin(access, options, signal)
       return await work(connection)
     } finally {
       pool.release(connection)
@@ -82,7 +84,7 @@ export function openPostgres(options: PostgresOptions): Engine {
     async open(statement, signal) {
       const connection = await pool.lease(signal)
       try {
-        await connection.begin('READ ONLY', timeoutMs, signal)
+        await connection.begin('READ ONLY', options, signal)
         await connection.run(statement, signal, declare)
         const cursor = new Cursor(connection, () => pool.release(connection))
         await cursor.start(types, signal)
