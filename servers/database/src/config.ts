@@ -78,7 +78,11 @@ export function parseDatabases(args: readonly string[]): Record<string, string> 
  * Reads the target of a database: a path, a `postgres://` URL, or `env:` with the name of a variable that contains either.
  * @throws TypeError without the target, which may contain a password
  */
-export function parseTarget(name: string, target: string, env: NodeJS.ProcessEnv = process.env): Target {
+export function parseTarget(
+  name: string,
+  target: string,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Target {
   if (!databaseName.test(name)) {
     throw new TypeError(
       `"${name}" cannot be the name of a database: use up to 64 letters, digits, "_" and "-"`,

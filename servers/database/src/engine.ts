@@ -138,12 +138,12 @@ export function haveSameEffects(one: Effects, other: Effects): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
+const statement = 'The statement'
+
 /** The error for a call whose signal was aborted: by its time limit, or by its client. */
-export function stopped(signal: AbortSignal, during: string): EngineError {
+export function stopped(signal: AbortSignal, during: string = statement): EngineError {
   const timedOut = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
-  return new EngineError(
-    timedOut
-      ? `${during} was stopped by the time limit. Read less: add a condition or an index, or aggregate fewer rows.`
-      : `${during} was cancelled.`,
-  )
+  if (!timedOut) return new EngineError(`${during} was cancelled.`)
+  const hint = during === statement ? ' Read less: add a condition or an index, or aggregate fewer rows.' : ''
+  return new EngineError(`${during} was stopped by the time limit.${hint}`)
 }

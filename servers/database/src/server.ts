@@ -26,7 +26,7 @@ export interface DatabaseServerOptions {
 export interface DatabaseServer {
   /** Serve it with `serveStdio`, `serveHttp`, `serveSocket`, or connect to it in this process. */
   readonly server: Server
-  /** Closes all connections; requests in flight end with an error. */
+  /** Closes idle connections at once, and each of the others when its request ends. */
   close(): Promise<void>
 }
 

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { ConnectOptions } from '@jackfield/sdk/client'
 import { describe, expect, test } from 'vitest'
 import {
@@ -5,6 +7,7 @@ import {
   clientOf,
   eras,
   errorOf,
+  folder,
   rowIn,
   shop,
   sqliteFile,
@@ -181,6 +184,21 @@ describe.each(eras)('execute on %s', (era) => {
 })
 
 describe('a change', () => {
+  test('creates no file, and says that the database does not exist', async () => {
+    const file = join(folder(), 'missing.db')
+    const { onElicit } = person('yes')
+    const client = await clientOf(
+      '2026-07-28',
+      { databases: { sales: file }, allowWrites: true },
+      { onElicit },
+    )
+    for (const tool of ['query', 'execute']) {
+      const sql = tool === 'query' ? 'SELECT 1' : 'CREATE TABLE t (a)'
+      expect(errorOf(await client.call(tool, { sql }))).toContain('does not exist')
+    }
+    expect(existsSync(file)).toBe(false)
+  })
+
   test('is refused if it does not end with its own transaction, or reads', async () => {
     const file = sqliteFile(shop)
     const { seen, onElicit } = person()

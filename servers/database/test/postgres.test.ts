@@ -234,7 +234,7 @@ describe.skipIf(!isInstalled)(`PostgreSQL${note}`, () => {
     expect(await postgres.run('shop', 'SELECT pg_try_advisory_lock(7)')).toEqual([[true]])
     expect(
       errorOf(await client.call('query', { sql: "SELECT set_config('transaction_read_only', 'off', true)" })),
-    ).toContain('cannot set transaction read-write mode')
+    ).toContain('must be set before any query')
   })
 
   test('refuses a role that can use files of the database server, unless it is allowed', async () => {

@@ -111,10 +111,25 @@ describe.each(eras)('a SQLite database on %s', (era) => {
     )
     expect(sizes(first['rows'])).toEqual([400, 400])
     const second = structuredOf(await client.call('next_page', { cursor: first['nextCursor'] }))
-    expect(sizes(second['rows'])).toEqual([5000])
+    // Longer than a page: the value is cut.
+    expect(second['rows']).toEqual([[{ text: 'x'.repeat(512), characters: 5000, cut: true }]])
     const third = structuredOf(await client.call('next_page', { cursor: second['nextCursor'] }))
     expect(sizes(third['rows'])).toEqual([1])
     expect(third['nextCursor']).toBeUndefined()
+  })
+
+  test('cuts the values of a row that is larger than a page', async () => {
+    const client = await clientOf(era, { databases: { sales: sqliteFile(shop) } })
+    const columns = Array.from({ length: 1500 }, (_, at) =>
+      at % 2 === 0 ? `printf('%.*c', 9000, 'x')` : 'zeroblob(9000)',
+    )
+    const rows = await rowsOf(client, { sql: `SELECT ${columns.join(', ')}` })
+    expect(JSON.stringify(rows).length).toBeLessThan(110_000)
+    expect(Object(rows)[0]).toHaveLength(1500)
+    expect(Object(rows)[0].slice(0, 2)).toMatchObject([
+      { text: expect.stringMatching(/^x+$/), characters: 9000, cut: true },
+      { base64: expect.stringMatching(/^A+$/), bytes: 9000, cut: true },
+    ])
   })
 
   test('explains queries and changes without running them', async () => {

@@ -72,7 +72,7 @@ export class PostgresConnection implements Connection {
    * @param prefix text of this package before the statement, for the positions in errors
    */
   async run({ sql, parameters }: Statement, signal: AbortSignal, prefix = ''): Promise<RawResult> {
-    if (signal.aborted) throw stopped(signal, 'The statement')
+    if (signal.aborted) throw stopped(signal)
     if (this.#isBroken) throw new EngineError('The connection to the database was lost. Try again.')
     if (sql.includes('\0')) throw new EngineError('The SQL contains a NUL character.')
     const query: ExtendedQuery = {
@@ -106,7 +106,7 @@ export class PostgresConnection implements Connection {
         rows,
       }
     } catch (error) {
-      if (signal.aborted) throw stopped(signal, 'The statement')
+      if (signal.aborted) throw stopped(signal)
       if (isTooLarge) {
         throw new EngineError(
           `The rows have more than ${maxResponseBytes / 1_048_576} MiB together. Select fewer columns, or a part of long values with left().`,

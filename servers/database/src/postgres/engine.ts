@@ -14,7 +14,7 @@ import {
 } from '../engine.ts'
 import { Pool } from '../pool.ts'
 import { count, firstKeyword } from '../sql.ts'
-import { bytesCell, integerCell, realCell, sizeOf, textCell } from '../values.ts'
+import { bytesCell, fitRow, integerCell, realCell, sizeOf, textCell } from '../values.ts'
 import { describeRelation, findRelation, listRelations } from './catalog.ts'
 import { type PostgresAccess, PostgresConnection, type RawResult } from './connection.ts'
 
@@ -123,7 +123,7 @@ export function openPostgres(options: PostgresOptions): Engine {
 }
 
 async function commit(connection: PostgresConnection, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) throw stopped(signal, 'The statement')
+  if (signal.aborted) throw stopped(signal)
   try {
     await connection.own('COMMIT', signal)
   } catch (error) {
@@ -200,14 +200,15 @@ class Cursor implements OpenResult {
 }
 
 /** The rows at the beginning that fit on one page, and whether another row follows that does not. */
-function pageOf(rows: readonly Cell[][], limits: PageLimits): { rows: Cell[][]; isFull: boolean } {
+function pageOf(all: readonly Cell[][], limits: PageLimits): { rows: Cell[][]; isFull: boolean } {
+  const rows: Cell[][] = []
   let bytes = 0
-  for (const [at, row] of rows.entries()) {
+  for (const row of all) {
     bytes += sizeOf(row) + 1
-    if (at >= limits.rows || (at > 0 && bytes > limits.bytes))
-      return { rows: rows.slice(0, at), isFull: true }
+    if (rows.length >= limits.rows || (rows.length > 0 && bytes > limits.bytes)) return { rows, isFull: true }
+    rows.push(fitRow(row, limits.bytes))
   }
-  return { rows: [...rows], isFull: false }
+  return { rows, isFull: false }
 }
 
 /** Object identifiers of the types whose values are not text. */

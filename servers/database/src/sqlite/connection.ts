@@ -49,7 +49,7 @@ export class SqliteConnection implements Connection {
     signal?: AbortSignal,
   ): Promise<Commands[N]['output']> {
     const child = this.#child
-    if (signal?.aborted) return Promise.reject(stopped(signal, 'The statement'))
+    if (signal?.aborted) return Promise.reject(stopped(signal))
     if (this.isBroken)
       return Promise.reject(new EngineError('The connection was closed. Run the query again.'))
     return new Promise((resolve, reject) => {
@@ -68,7 +68,7 @@ export class SqliteConnection implements Connection {
         })
       const ended = (code: number | null, kill: string | null): void =>
         finish(() => {
-          if (signal?.aborted) reject(stopped(signal, 'The statement'))
+          if (signal?.aborted) reject(stopped(signal))
           else {
             reject(
               new EngineError(

@@ -15,14 +15,20 @@ export interface SqliteOptions {
 
 /** Opens a SQLite database; its processes start with the first request. */
 export function openSqlite({ file, maxConnections, onExhausted }: SqliteOptions): Engine {
-  const pool = new Pool({
+  const readers = new Pool({
     connect: async () => new SqliteConnection(file, false),
     max: maxConnections,
     onExhausted,
   })
+  // SQLite has one writer at a time.
+  const writers = new Pool({
+    connect: async () => new SqliteConnection(file, true),
+    max: 1,
+    onExhausted() {},
+  })
 
-  /** Uses a connection of the pool for some commands. */
-  const reading = async <T>(
+  const using = async <T>(
+    pool: Pool<SqliteConnection>,
     signal: AbortSignal,
     work: (connection: SqliteConnection) => Promise<T>,
   ): Promise<T> => {
@@ -34,25 +40,24 @@ export function openSqlite({ file, maxConnections, onExhausted }: SqliteOptions)
     }
   }
 
-  /** Runs a command on a connection of its own that may write. */
-  const writing = async <N extends 'preview' | 'commit'>(
+  /** Runs a command that writes. */
+  const writing = <N extends 'preview' | 'commit'>(
     name: N,
     input: Commands[N]['input'],
     signal: AbortSignal,
-  ): Promise<Commands[N]['output']> => {
-    const connection = new SqliteConnection(file, true)
-    try {
-      return await connection.run(name, input, signal)
-    } catch (error) {
-      if (signal.aborted) await recover()
-      if (!signal.aborted || name === 'preview') throw error
-      throw new EngineError(
-        `${stopped(signal, 'The statement').message} It may have been committed in that moment: read the data before you repeat it.`,
-      )
-    } finally {
-      connection.close()
-    }
-  }
+  ): Promise<Commands[N]['output']> =>
+    using(writers, signal, async (connection) => {
+      try {
+        return await connection.run(name, input, signal)
+      } catch (error) {
+        if (!signal.aborted) throw error
+        await recover()
+        if (name === 'preview') throw error
+        throw new EngineError(
+          `${stopped(signal).message} It may have been committed in that moment: read the data before you repeat it.`,
+        )
+      }
+    })
 
   /** Rolls back what a killed writer left, which a read-only connection cannot do. */
   const recover = async (): Promise<void> => {
@@ -65,9 +70,9 @@ export function openSqlite({ file, maxConnections, onExhausted }: SqliteOptions)
 
   return {
     kind: 'SQLite',
-    tables: (signal) => reading(signal, (connection) => listTables(connection, signal)),
+    tables: (signal) => using(readers, signal, (connection) => listTables(connection, signal)),
     async describe(table, signal) {
-      return reading(signal, async (connection) => {
+      return using(readers, signal, async (connection) => {
         const tables = await listTables(connection, signal)
         const wanted = storedName(table).toLowerCase()
         const found =
@@ -77,10 +82,10 @@ export function openSqlite({ file, maxConnections, onExhausted }: SqliteOptions)
       })
     },
     async open(statement, signal): Promise<OpenResult> {
-      const connection = await pool.lease(signal)
+      const connection = await readers.lease(signal)
       let isOpen = true
       const close = (): void => {
-        if (isOpen) pool.release(connection)
+        if (isOpen) readers.release(connection)
         isOpen = false
       }
       try {
@@ -106,12 +111,13 @@ export function openSqlite({ file, maxConnections, onExhausted }: SqliteOptions)
       }
     },
     explain: (statement, signal) =>
-      reading(signal, (connection) => connection.run('explain', statement, signal)),
+      using(readers, signal, (connection) => connection.run('explain', statement, signal)),
     preview: (statement, signal) => writing('preview', statement, signal),
     commit: (statement, confirmed, limits, signal) =>
       writing('commit', { statement, confirmed, limits }, signal),
     async close() {
-      pool.close()
+      readers.close()
+      writers.close()
     },
   }
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import {
   constants,
   DatabaseSync,
@@ -19,7 +20,7 @@ import {
   type Written,
 } from '../engine.ts'
 import { bindParameters, count, firstKeyword, identifier, isBlank } from '../sql.ts'
-import { bytesCell, integerCell, realCell, sizeOf, textCell } from '../values.ts'
+import { bytesCell, fitRow, integerCell, realCell, sizeOf, textCell } from '../values.ts'
 import type { Answer, CatalogRow, Command, Commands } from './messages.ts'
 
 // The process that runs SQLite for one connection. A statement cannot be interrupted from JavaScript: node:sqlite has no
@@ -39,6 +40,8 @@ let open: OpenRows | undefined
 
 function openDatabase(): DatabaseSync {
   if (database !== undefined) return database
+  // SQLite would create it.
+  if (!existsSync(file)) throw new EngineError('The file of the database does not exist.')
   const opened = new DatabaseSync(file, { readOnly: !isWriter, allowExtension: false, timeout: busyMs })
   opened.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON')
   if (!isWriter) opened.exec('PRAGMA query_only = ON')
@@ -166,7 +169,7 @@ class OpenRows {
     for (let row = this.#next; row !== undefined && rows.length < limits.rows; row = this.#next) {
       bytes += sizeOf(row) + 1
       if (rows.length > 0 && bytes > limits.bytes) break
-      rows.push(row)
+      rows.push(fitRow(row, limits.bytes))
       this.#next = this.#step()
     }
     this.#delivered += rows.length
