@@ -41,7 +41,8 @@ export default defineConfig({
     setupFiles: ['wire', 'endings', 'properties'].map((name) => source(`test/setup/${name}.ts`)),
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    maxWorkers: 2,
+    // Most files wait for processes and sockets, so two cores have work for four workers.
+    maxWorkers: 4,
     projects: [
       {
         extends: true,
@@ -54,6 +55,8 @@ export default defineConfig({
           include: tests,
           exclude: [...configDefaults.exclude, ...alone],
           isolate: false,
+          // Files that share a process leave much to collect: a larger young generation takes an eighth of the CPU less.
+          execArgv: ['--max-semi-space-size=64'],
         },
       },
     ],

@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createActivityLog } from '../packages/host/src/store/activity-log.ts'
-import { openDatabase } from '../packages/host/src/store/database.ts'
-import { createTraceTable, type NewTraceRow } from '../packages/host/src/store/trace-table.ts'
-import { Events } from '../packages/host/src/trace/events.ts'
+import { createActivityLog } from '../packages/host/src/log/store/activity-log.ts'
+import { openDatabase } from '../packages/host/src/log/store/database.ts'
+import { createTraceTable, type NewTraceRow } from '../packages/host/src/log/store/trace-table.ts'
+import { Events } from '../packages/host/src/log/trace/events.ts'
 
 const count = Number(process.argv[2] ?? 100_000)
 const runs = 9

@@ -8,7 +8,7 @@ const port = Number(values.port ?? process.env['PORT'] ?? 3000)
 const http = serveHttp(createConformanceServer(), {
   keys: [crypto.getRandomValues(new Uint8Array(32))],
   // Some scenarios send an answer together with the request whose question it is meant for.
-  acceptUnaskedAnswers: true,
+  dangerouslyAcceptUnsentQuestions: true,
 })
 const { url } = await http.listen({ port })
 console.log(`Conformance server at ${url}`)

@@ -12,12 +12,12 @@ const handlers = '(?:backplane|handler-run|input-responses|live-run|replay|state
 const groups = [
   group('base', `jsonrpc/(?!line-source)|protocol/|request/(?!${handlers})|json-schema/places`),
   group('edges', 'request/|transports/server/(?!line-)|server/visibility'),
-  group('lines', 'jsonrpc/line-source|transports/server/line-'),
+  group('lines', 'jsonrpc/line-source|transports/(?:client|server)/line-'),
   group('server', 'server/|json-schema/(?!schema\\.ts|linear-)'),
   group('schema', 'json-schema/'),
   // What imports modules of Node stays out of what runs in browsers.
   group('processes', 'transports/client/(?:inherited-|process-)'),
-  group('client', 'client/(?!lists)|transports/client/(?!memory)'),
+  group('client', 'client/(?!lists)|transports/client/(?!memory|line-)'),
   group('tasks', 'extensions/tasks/'),
   group('skills', 'extensions/skills/'),
   group('shared', '(?!links/memory)'),

@@ -75,6 +75,7 @@ export function openTerminal(
         HOME: process.env['HOME'],
         LANG: 'C.UTF-8',
         SHELL: '/bin/sh',
+        JACKFIELD_DAEMON: 'off',
         TERM: 'xterm-256color',
         ...env,
       },

@@ -1,8 +1,7 @@
 import { expect } from 'vitest'
 import { isObject } from '../../packages/sdk/src/jsonrpc/parse.ts'
 import { MetaKey } from '../../packages/sdk/src/protocol/meta.ts'
-import { methods, type ProtocolVersion } from '../../packages/sdk/src/protocol/methods.ts'
-import { isProtocolVersion } from '../../packages/sdk/src/protocol/revision.ts'
+import { methods, type ProtocolVersion, protocolVersions } from '../../packages/sdk/src/protocol/methods.ts'
 import { checkWire, type Sender } from '../../packages/sdk/test/schema/wire.ts'
 import { faultsDeclared } from './faulty-peer.ts'
 
@@ -106,5 +105,5 @@ export function versionIn(params: unknown): ProtocolVersion | undefined {
 
 /** A version that was published, else undefined. */
 export function published(value: unknown): ProtocolVersion | undefined {
-  return typeof value === 'string' && isProtocolVersion(value) ? value : undefined
+  return protocolVersions.find((version) => version === value)
 }

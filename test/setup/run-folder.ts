@@ -14,6 +14,8 @@ export default function runFolder(): () => void {
   process.env['TMPDIR'] = folder
   process.env['NODE_COMPILE_CACHE'] = join(folder, 'compiled')
   process.env['XDG_DATA_HOME'] = join(folder, 'data')
+  // A host process would outlive the command of a test; tests about it switch it on.
+  process.env['JACKFIELD_DAEMON'] = 'off'
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   process.once('exit', remove)
   return remove

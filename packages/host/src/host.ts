@@ -1,33 +1,46 @@
-import { Origins } from './asking/index.ts'
-import { Broker } from './broker/index.ts'
-import { createCatalog, createShownCatalog } from './catalog/index.ts'
-import { createCode } from './code/index.ts'
-import type { ServerConnection } from './connections/index.ts'
-import { createConversationDesk } from './conversations/index.ts'
-import { examineServer } from './doctor/index.ts'
-import { createPromptValues } from './forms/index.ts'
-import { GatewayRoom } from './gateway/index.ts'
-import { Connecting, createQuestions, defaults, Events, Requests, Running } from './host/index.ts'
-import type { LiveInbox } from './inbox/index.ts'
-import { fingerprint } from './json.ts'
-import { Discretion, Launch, reconfigure } from './launch/index.ts'
-import { createLibrary, ResourceTexts } from './library/index.ts'
-import { LoginRoom } from './login/index.ts'
-import { authNetworkIn, fetchIn } from './network/index.ts'
-import { ParkedSecrets, Parking } from './parked/index.ts'
-import { createPolicyRoom, type ServerDefinitions, saysReadOnly, toolDefinition } from './policy/index.ts'
-import { createResults } from './results/index.ts'
-import { checkRoots, Roots } from './roots/index.ts'
-import { createSampling, type Sampling } from './sampling/index.ts'
-import { createScale } from './scale/index.ts'
-import { withoutKeptSecrets } from './secrets/index.ts'
-import { advice, asStoreError, createRecorder, openStore } from './store/index.ts'
-import { reasonOf } from './text.ts'
-import { createTrace, type Trace } from './trace/index.ts'
-import { Trust } from './trust/index.ts'
+import { withoutKeptSecrets } from './config/secrets/without-secrets.ts'
+import { Origins } from './core/active-requests.ts'
+import { Broker } from './core/broker.ts'
+import { createPromptValues } from './core/forms/remembered.ts'
+import type { LiveInbox } from './core/inbox/inbox.ts'
+import { serverOrigin, toolDefinition } from './core/policy/identity.ts'
+import { type ServerDefinitions, saysReadOnly } from './core/policy/policy.ts'
+import { createPolicyRoom } from './core/policy/policy-service.ts'
+import { Parking } from './core/suspended-calls.ts'
+import { ParkedSecrets } from './core/suspended-secrets.ts'
+import { Trust } from './core/trust/trust.ts'
+import { GatewayRoom } from './gateway/gateway.ts'
+import { Connecting } from './host/connecting.ts'
+import { createQuestions } from './host/questions.ts'
+import { Requests } from './host/requests.ts'
+import { defaults, Events, Running } from './host/running.ts'
+import { createRecorder } from './log/store/activity-log.ts'
+import { openStore } from './log/store/store.ts'
+import { advice, asStoreError } from './log/store/store-error.ts'
+import { createTrace, type Trace } from './log/trace/trace.ts'
+import { createCode } from './models/code/code.ts'
+import { createConversationDesk } from './models/conversation-store.ts'
+import { createResults } from './models/results.ts'
+import type { Sampling } from './models/sampling/deps.ts'
+import { createSampling } from './models/sampling/sampling.ts'
+import { createScale } from './models/tool-search/tool-index.ts'
+import { createLibrary } from './resources/library.ts'
+import { ResourceTexts } from './resources/texts.ts'
+import { createCatalog, createShownCatalog } from './servers/catalog.ts'
+import type { ServerConnection } from './servers/connections/connection.ts'
+import { examineServer } from './servers/doctor/doctor.ts'
+import { Discretion, Launch, reconfigure } from './servers/launch/launch.ts'
+import { LoginRoom } from './servers/login/logins.ts'
+import { authNetworkIn, fetchIn } from './servers/network/fetch.ts'
+import { checkRoots } from './servers/roots/folders.ts'
+import { Roots } from './servers/roots/roots.ts'
+import { fingerprint } from './shared/json.ts'
+import { reasonOf } from './shared/text.ts'
 import type { ConnectionState, Host, HostOptions, Reconfigured } from './types/index.ts'
 
 const closeWaitMs = 2_000
+/** Milliseconds between two looks whether another program wrote to the store. */
+const storeLookMs = 50
 
 /**
  * Makes a host. Nothing is started before `start`. Throws a StoreError where the store cannot be opened, and an
@@ -158,6 +171,7 @@ class LiveHost implements Host {
     this.conversations = createConversationDesk({
       store: this.#store,
       redact: (v) => this.#discretion.value(v),
+      added: (id, from, entries) => this.#events.emit({ type: 'conversation', id, from, entries }),
     })
     this.logins = new LoginRoom({
       store: options.credentials,
@@ -284,10 +298,19 @@ class LiveHost implements Host {
     return detach
   }
 
-  async start(): Promise<void> {
+  askAgain(): void {
+    this.trust.askAgain()
+  }
+
+  origin(server: string): string {
+    return serverOrigin(this.#catalog.server(server).config)
+  }
+
+  async start(names?: readonly string[]): Promise<void> {
     this.#running.refuseWhenClosed()
+    const servers = names?.map((name) => this.#catalog.server(name)) ?? [...this.#servers.values()]
     await this.#launch.learn()
-    await Promise.all([...this.#servers.values()].map((server) => server.start()))
+    await Promise.all(servers.map((server) => server.start()))
   }
 
   async reconnect(server: string): Promise<void> {
@@ -391,6 +414,17 @@ class LiveHost implements Host {
 
   on(listener: Parameters<Host['on']>[0]): () => void {
     return this.#events.on(listener)
+  }
+
+  onStored(listener: () => void): () => void {
+    let seen = this.#store.inbox.version()
+    const timer = setInterval(() => {
+      const version = this.#store.inbox.version()
+      if (version === seen) return
+      seen = version
+      listener()
+    }, storeLookMs)
+    return () => clearInterval(timer)
   }
 
   activity: Host['activity'] = (filter) => this.#store.activity.list(filter)

@@ -1,72 +1,65 @@
-export * from './agent/index.ts'
-export { type Bundle, type BundleOptions, readBundle, removeBundle } from './bundle/index.ts'
-export { commentText, memberName, quoted, schemaType } from './code/index.ts'
+export type { Profile } from './config/config.ts'
+export { type ConfigOptions, type HostConfig, loadConfig, parseConfig } from './config/config.ts'
 export {
   appFiles,
-  ConfigError,
   type ConfigFile,
-  type ConfigOptions,
   configFiles,
-  type HostConfig,
   type LayeredConfig,
   type LayerOptions,
-  loadConfig,
   loadLayers,
-  type Profile,
-  parseConfig,
-  type ServerAddition,
   userConfigFile,
-  withServers,
-} from './config/index.ts'
+} from './config/layers.ts'
+export { addServer, ownServers, removeServer, withServers } from './config/own-file.ts'
+export { ConfigError } from './config/reader.ts'
+export { memorySecrets, type SecretKey, sealedCredentials, sealedSecrets } from './config/secrets/store.ts'
+export { SystemKey, type SystemKeyOptions } from './config/secrets/system-key.ts'
+export { withoutSecrets } from './config/secrets/without-secrets.ts'
+export type { ServerAddition } from './config/server-entry.ts'
 export {
   type FormValues,
   finishForm,
-  type InspectOptions,
-  inspectUrl,
   planForm,
   problemWithField,
   readTyped,
   reviewForm,
   shownValue,
-} from './forms/index.ts'
-export { serveGateways } from './gateway/index.ts'
+} from './core/forms/form.ts'
+export { type InspectOptions, inspectUrl } from './core/forms/inspect-url.ts'
+export { showQuestion } from './core/inbox/show.ts'
+export { serveGateways } from './gateway/front.ts'
 export { createHost } from './host.ts'
-export { showQuestion } from './inbox/index.ts'
-export { fingerprint } from './json.ts'
-export { type MachineVariable, machineVariables } from './launch/index.ts'
-export * from './models/index.ts'
+export { setAsideStore } from './log/store/database.ts'
+export { asStoreError, StoreError, type StoreFault } from './log/store/store-error.ts'
+export { TraceFilterError } from './log/trace/filter.ts'
+export { type PlaybackOptions, playBack } from './log/trace/playback.ts'
+export { parseRecording, type RecordingChange, recordingChanges } from './log/trace/recording.ts'
+export * from './models/agent/index.ts'
+export { type AiLanguageModel, type AiModelOptions, aiModel } from './models/ai-model.ts'
+export { commentText, memberName, quoted, schemaType } from './models/code/schema-type.ts'
 export {
-  addServer,
+  type FoundOllama,
+  findOllama,
+  type ModelEnvironment,
+  modelsFromEnvironment,
+} from './models/environment.ts'
+export { nearNames } from './models/listed-models.ts'
+export type { MediaKind, MediaSupport } from './models/media.ts'
+export { ModelError, type ModelErrorKind, type ModelSettings } from './models/model-error.ts'
+export { offlineModel } from './models/offline/model.ts'
+export { scriptModel } from './models/script.ts'
+export { type Bundle, type BundleOptions, readBundle, removeBundle } from './servers/install/bundle.ts'
+export { planForServer, planFrom } from './servers/install/plan.ts'
+export {
   bundleIn,
   createRegistry,
   type FetchBundleOptions,
   fetchBundle,
-  ownServers,
   type PublishedBundle,
-  planForServer,
-  planFrom,
   type RegistryOptions,
-  removeServer,
-} from './registry/index.ts'
-export { type SandboxReadiness, sandboxReady } from './sandbox/index.ts'
-export {
-  memorySecrets,
-  type SecretKey,
-  SystemKey,
-  type SystemKeyOptions,
-  sealedCredentials,
-  sealedSecrets,
-  withoutSecrets,
-} from './secrets/index.ts'
-export { asStoreError, StoreError, type StoreFault, setAsideStore } from './store/index.ts'
-export {
-  type PlaybackOptions,
-  parseRecording,
-  playBack,
-  type RecordingChange,
-  recordingChanges,
-  TraceFilterError,
-} from './trace/index.ts'
-export { type DiffPiece, wordDiff } from './trust/index.ts'
+} from './servers/install/registry.ts'
+export { type MachineVariable, machineVariables } from './servers/launch/machine-variables.ts'
+export { type SandboxReadiness, sandboxReady } from './servers/sandbox/ready.ts'
+export { fingerprint } from './shared/json.ts'
+export { makeVisible } from './shared/visible.ts'
+export { type DiffPiece, wordDiff } from './shared/word-diff.ts'
 export type * from './types/index.ts'
-export { makeVisible } from './visible.ts'

@@ -1,17 +1,5 @@
 export { ErrorCode, McpError, type McpErrorCode, RpcError } from './jsonrpc/error.ts'
-export { readJson } from './jsonrpc/exact-json.ts'
-export type {
-  JsonObject,
-  JsonRpcErrorObject,
-  JsonRpcFailure,
-  JsonRpcMessage,
-  JsonRpcNotification,
-  JsonRpcRequest,
-  JsonRpcResponse,
-  JsonRpcResult,
-  JsonValue,
-  RequestId,
-} from './jsonrpc/message.ts'
+export type * from './jsonrpc/message.ts'
 export type {
   Annotations,
   AudioContent,
@@ -29,69 +17,10 @@ export type {
   ToolResultContent,
   ToolUseContent,
 } from './protocol/content.ts'
-export type {
-  CacheHints,
-  CallToolResult,
-  ClientCapabilities,
-  CompleteParams,
-  CompleteResult,
-  GetPromptResult,
-  Implementation,
-  JsonSchema,
-  ListPromptsResult,
-  ListResourcesResult,
-  ListResourceTemplatesResult,
-  ListToolsResult,
-  LoggingLevel,
-  Prompt,
-  PromptArgument,
-  PromptMessage,
-  ReadResourceResult,
-  Resource,
-  ResourceTemplate,
-  Result,
-  ServerCapabilities,
-  SubscriptionFilter,
-  Tool,
-  ToolAnnotations,
-} from './protocol/definitions.ts'
-export {
-  checkElicitContent,
-  checkElicitSchema,
-  checkElicitValue,
-  checkSampling,
-  choicesOf,
-  fillDefaults,
-} from './protocol/elicitation.ts'
+export type * from './protocol/definitions.ts'
 export { loggingLevels, MetaKey, type ProgressToken } from './protocol/meta.ts'
 export { type ProtocolVersion, protocolVersions } from './protocol/methods.ts'
-export type {
-  BooleanField,
-  CreateMessageParams,
-  CreateMessageResult,
-  ElicitField,
-  ElicitFormParams,
-  ElicitParams,
-  ElicitResult,
-  ElicitSchema,
-  ElicitUrlParams,
-  ElicitValue,
-  EnumField,
-  InputRequests,
-  InputResponses,
-  ListRootsResult,
-  ModelPreferences,
-  MultiEnumField,
-  NumberField,
-  Question,
-  QuestionMethod,
-  Questions,
-  Root,
-  SamplingMessage,
-  StringField,
-  TitledEnumField,
-  ToolChoice,
-} from './protocol/server-requests.ts'
+export type * from './protocol/server-requests.ts'
 export type { Backplane } from './request/backplane.ts'
 export type { Change, ChangeSubscription, Changes, Subscriber } from './request/changes.ts'
 export type { Caller, Exchange, InputRequired, InputStrategy, Outcome, Peer } from './request/exchange.ts'
@@ -144,5 +73,5 @@ export type {
   TemplateValue,
   ToolValue,
 } from './server/server.ts'
-export { parseTemplate, type TemplateVariables, type UriTemplate } from './server/uri-template.ts'
+export type { TemplateVariables } from './server/uri-template.ts'
 export { type Visible, visibility } from './server/visibility.ts'

@@ -3,6 +3,8 @@ import { type Class, read, reported } from '../advisory.ts'
 const stdio = 'packages/sdk/test/links/stdio.test.ts'
 const launch = 'packages/host/test/launch/launch.test.ts'
 const registry = 'packages/host/test/registry/registry.test.ts'
+const gitHostile = 'servers/git/test/hostile.test.ts'
+const gitBounds = 'servers/git/test/boundaries.test.ts'
 const save = 'servers/travel/test/tools/save-itinerary.test.ts'
 
 /** Commands that somebody else wrote a part of. */
@@ -139,8 +141,10 @@ export const commands: Class = {
           'CVE-2025-68144',
         ),
       ],
-      here: 'Not applicable: we ship no server that starts programs. A server of others can be confined: in the sandbox it sees the folders it was given, and reaches the hosts that are listed.',
+      here: 'The one server of ours that starts a program, the git server, uses no shell: a revision is resolved to an object id before a command receives it, paths are literal, and nothing that a repository configures is run. A server of others can be confined: in the sandbox it sees the folders it was given, and reaches the hosts that are listed.',
       proof: [
+        `${gitBounds} > of git cannot be slipped in as a revision, a path or a branch`,
+        `${gitHostile} > by %s does not get it run, which git itself runs`,
         'packages/host/test/sandbox/sandbox.test.ts > cannot read keys or anything else of the person',
         'packages/host/test/sandbox/sandbox.test.ts > reaches no network, not even this machine',
       ],
@@ -215,8 +219,14 @@ export const files: Class = {
           'GHSA-vjqx-cfc4-9h6v',
         ),
       ],
-      here: 'Not applicable: we ship no server for repositories.',
-      proof: [],
+      here: 'The git server creates no repository. It uses one only if its working tree, Git directory and object stores lie in an allowed folder, links resolved, and takes no path outside of it.',
+      proof: [
+        `${gitBounds} > not %j`,
+        `${gitBounds} > not a repository around the folder`,
+        `${gitBounds} > not with links in the Git directory that lead outside, nor with borrowed objects from there`,
+        `${gitBounds} > that are paths stay in the repository`,
+        `${gitBounds} > core.worktree has no effect: no other folder is shown or staged`,
+      ],
     },
     {
       title: 'Rules about paths that a link goes around',

@@ -1,4 +1,5 @@
-import { ModelError, modelsFromEnvironment } from '../../../packages/host/src/models/index.ts'
+import { modelsFromEnvironment } from '../../../packages/host/src/models/environment.ts'
+import { ModelError } from '../../../packages/host/src/models/model-error.ts'
 import type { Model, ModelReply, ModelRequest } from '../../../packages/host/src/types/index.ts'
 import { isObject } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import type { Random } from '../random.ts'

@@ -1,7 +1,12 @@
-import { inspectUrl } from '../../../packages/host/src/forms/inspect-url.ts'
-import { imageSize, looksLike } from '../../../packages/host/src/library/looks.ts'
-import { fetchBundle } from '../../../packages/host/src/registry/download.ts'
-import { listedAs, mayLeadTo, readHosts, readWanted } from '../../../packages/host/src/sandbox/hosts.ts'
+import { inspectUrl } from '../../../packages/host/src/core/forms/inspect-url.ts'
+import { imageSize, looksLike } from '../../../packages/host/src/resources/contents.ts'
+import { fetchBundle } from '../../../packages/host/src/servers/install/registry.ts'
+import {
+  listedAs,
+  mayLeadTo,
+  readHosts,
+  readWanted,
+} from '../../../packages/host/src/servers/sandbox/hosts.ts'
 import { isHosts } from './fuzz-host.ts'
 import { mustHold, never, type Target } from './fuzz-target.ts'
 

@@ -1,6 +1,6 @@
 import { PassThrough, Writable } from 'node:stream'
-import { playBack } from '../../../packages/host/src/trace/playback.ts'
-import { parseRecording } from '../../../packages/host/src/trace/recording.ts'
+import { playBack } from '../../../packages/host/src/log/trace/playback.ts'
+import { parseRecording } from '../../../packages/host/src/log/trace/recording.ts'
 import type { Recording } from '../../../packages/host/src/types/index.ts'
 import { classify, isObject, parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import type { Random } from '../random.ts'

@@ -24,7 +24,8 @@ campaign(
       'No input crashes a parser, keeps it for a second, leaves a rejection to nobody, shows a secret of somebody else, or is taken for what it is not',
     trial:
       'mutant of a message, stream, header, URI, schema, form, result, login document, token, configuration, filter, bundle, recording, address, skill, task or reply of a model',
-    trials: { change: 2_000_000, long: 100_000_000, test: 250_000 },
+    // With the same seed in every run of the tests, more trials find nothing new: those are for `npm run torture`.
+    trials: { change: 2_000_000, long: 100_000_000, test: 80_000 },
     changeMinutes: 15,
     longMinutes: 360,
   },

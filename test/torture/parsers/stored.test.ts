@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { expect, it, onTestFinished } from 'vitest'
-import { frozenCopy, isRecord, type JsonRecord } from '../../../packages/host/src/json.ts'
-import { openStore } from '../../../packages/host/src/store/index.ts'
+import { openStore } from '../../../packages/host/src/log/store/store.ts'
+import { frozenCopy, isRecord, type JsonRecord } from '../../../packages/host/src/shared/json.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
-import { jsonFile, run, tempFolder } from '../../../packages/app/test/cli/jackfield.ts'
+import { jsonFile, runProcess, tempFolder } from '../../../packages/app/test/cli/jackfield.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 
@@ -65,7 +65,9 @@ campaign(
       const config = jsonFile({ mcpServers: { hostile: { command: process.execPath, args } } })
       const env = { XDG_DATA_HOME: tempFolder() }
       for (const { words, code, isStored } of long ? [...commands, ...moreCommands] : commands) {
-        const ended = await run([...words, ...(isStored === true ? [] : ['--config', config])], { env })
+        const ended = await runProcess([...words, ...(isStored === true ? [] : ['--config', config])], {
+          env,
+        })
         expect({ words, own, code: ended.code }).toEqual({ words, own, code })
         for (const text of [ended.stdout, ended.stderr]) {
           printed += text.length

@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { ConversationEntry, ConversationFacts, Host } from '@jackfield/host'
 import { McpError, type SamplingMessage, type ToolUseContent } from '@jackfield/sdk'
 import { usageError } from '../cli/exit.ts'
@@ -116,7 +117,7 @@ export async function save([file]: readonly string[], state: ChatState, face: Ch
     ? `${JSON.stringify({ id: state.talk.id, title: state.talk.title, entries }, null, 2)}\n`
     : markdown(state.talk.title, entries, face)
   try {
-    await writeFile(file, text, { flag: 'wx', mode: 0o600 })
+    await writeFile(resolve(state.cwd, file), text, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw usageError(`It was not saved: ${why}. Name a file that is not there yet.`)

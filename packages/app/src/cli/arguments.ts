@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { type JsonObject, type JsonSchema, readJson } from '@jackfield/sdk'
+import type { JsonObject, JsonSchema } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { usageError } from './exit.ts'
 import { whyUnreadable } from './unreadable.ts'
 

@@ -1,5 +1,6 @@
 import { asStoreError, ModelError } from '@jackfield/host'
 import { McpError, RpcError } from '@jackfield/sdk'
+import { storeFailure } from '../daemon/faults.ts'
 import { plain } from '../output/sanitize.ts'
 import { CliError, ExitCode } from './exit.ts'
 import { whyUnwritable } from './unreadable.ts'
@@ -63,11 +64,7 @@ export function failureOf(error: unknown, interrupted?: ExitCode, hasTimeout = f
   }
   const unusable = asStoreError(error)
   if (unusable !== undefined) {
-    const setAside =
-      unusable.fault === 'damaged'
-        ? ' To keep it under another name and begin a new store: jackfield store set-aside.'
-        : ''
-    const message = `${unusable.message}${setAside} To run without a store, where a command offers it: --no-store.`
+    const message = storeFailure(unusable.message, unusable.fault === 'damaged')
     return { exitCode: ExitCode.usage, message: plain(message), code: 'STORE' }
   }
   if (error instanceof ModelError)

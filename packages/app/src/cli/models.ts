@@ -49,7 +49,8 @@ export async function modelsToTalkTo(
   return modelsInUse({ ...env, OLLAMA_HOST: found.host, OLLAMA_MODEL: found.models[0] }, option, configured)
 }
 
-function modelNamed(env: NodeJS.ProcessEnv, id: string): Model[] {
+/** The model of this id, where there is one. */
+export function modelNamed(env: NodeJS.ProcessEnv, id: string): Model[] {
   try {
     return modelsFromEnvironment({ ...env, JACKFIELD_MODEL: id }).slice(0, 1)
   } catch {

@@ -15,6 +15,7 @@ export function withConfigOptions(command: Command): Command {
       '--start-what-this-folder-names',
       'start servers configured by files of this folder without asking',
     )
+    .option('--no-daemon', 'start servers for this command alone, and end them with it')
 }
 
 /** Where the activity log and remembered decisions are stored. */

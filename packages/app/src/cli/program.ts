@@ -7,6 +7,7 @@ import { exactJson } from '../output/exact.ts'
 import type { ContentOptions } from '../output/formats.ts'
 import type { StartOptions } from '../start/command.ts'
 import { addConfigCommands } from './config-commands.ts'
+import { addDaemonCommands } from './daemon-commands.ts'
 import { ExitCode, interruptedBy, usageError } from './exit.ts'
 import { addGatewayCommands } from './gateway-commands.ts'
 import { answersHelp, completeHelp, groupCommands, modelHelp } from './help.ts'
@@ -226,6 +227,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     addLoginCommands,
     addRootsCommands,
     addGatewayCommands,
+    addDaemonCommands,
     (...given: Parameters<typeof addGatewayCommands>) => addInstallCommands(...given, command),
     addLogCommands,
   ])

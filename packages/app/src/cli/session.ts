@@ -1,23 +1,31 @@
 import {
+  type CatalogPrompt,
+  type CatalogResource,
+  type CatalogTemplate,
+  type CatalogTool,
   type ConnectionState,
-  createHost,
   type Failure,
   type Host,
   type HostConnectOptions,
   type Model,
   machineVariables,
+  type ServerTrust,
   type Surface,
 } from '@jackfield/host'
+import type { HostClient, InboxRow, Notice, RunRequest, RunResults, RunRow } from '@jackfield/host/client'
 import { McpError, RpcError } from '@jackfield/sdk'
 import { defaultEnvironment } from '@jackfield/sdk/client/stdio'
+import { errorOfFault } from '../daemon/faults.ts'
 import { changeLines } from '../output/definitions.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { createWarnings, type Warnings } from '../output/warnings.ts'
 import { type Answers, answersSurface, modelsNamed } from '../surface/answers-file.ts'
+import { answerQuestions } from '../surface/remote.ts'
 import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
 import { CliError, ExitCode } from './exit.ts'
 import { inSeconds, isAboutKey } from './failure.ts'
+import { hostHere, type OpenHost, openHost, usesDaemon } from './host.ts'
 import { type Io, isInteractive, type Output } from './io.ts'
 import { modelsInUse } from './models.ts'
 import { revisionsFor } from './revisions.ts'
@@ -39,19 +47,36 @@ export interface SessionOptions extends ConfigChoice {
   answers: Answers | undefined
   /** Takes the place of the person at the terminal. */
   surface?: Surface
+  /** Called before a question is drawn at the terminal, and after it is answered. */
+  onAsking?: (begins: boolean) => void
+  /** On a host of this process, which `ownHost` gives. */
+  own?: true
 }
 
-/** A host with the one server a command is about, connected. */
+/** What the server lists, of the lists that the command asked for. */
+export interface Catalog {
+  readonly tools: readonly CatalogTool[]
+  readonly prompts: readonly CatalogPrompt[]
+  readonly resources: readonly CatalogResource[]
+  readonly templates: readonly CatalogTemplate[]
+}
+
+/** The one server a command is about, connected, with its host. */
 export interface Session extends AsyncDisposable {
-  readonly host: Host
+  readonly client: HostClient
   /** What the host calls the server. */
   readonly server: string
+  readonly catalog: Catalog
+  readonly trust: ServerTrust
   /** The person at the terminal, where questions are put to one. */
   readonly person: TerminalSurface | undefined
+  /** The host itself, where it is in this process; see `ownHost`. */
+  readonly host: Host | undefined
 }
 
 /**
- * Connects and fetches `lists`. What the person can be asked is what this terminal, or the answers file, can answer.
+ * Connects and fetches `lists`. A configured server runs in the host process of this folder, where the options say nothing
+ * that holds for this command alone. What the person can be asked is what this terminal, or the answers file, can answer.
  * Throws where the server cannot be reached or a list cannot be fetched.
  */
 export async function openSession(
@@ -61,15 +86,58 @@ export async function openSession(
   io: Io,
   output: Output,
 ): Promise<Session> {
+  io.signal.throwIfAborted()
+  if (!isShared(target, options, io)) return await ownSession(target, lists, options, io, output)
+  const open = await openHost(options, 'jackfield', io)
+  return await connected(
+    target,
+    { ...open, host: undefined },
+    personAt(io, options, options.onAsking),
+    lists,
+    options,
+    io,
+    output,
+  )
+}
+
+/** The host of a session that was opened with `own`. */
+export function ownHost({ host }: Pick<Session, 'host'>): Host {
+  if (host === undefined) throw new Error('The host is shared.')
+  return host
+}
+
+/** Whether the host process of this folder has the server as this command wants it. */
+function isShared({ server, config }: Target, options: SessionOptions, io: Io): boolean {
+  const { answers, surface, era, revision, verbose, timeout, own } = options
+  const isOwn = [answers, surface, era, revision, verbose, timeout, own].some(
+    (option) => option !== undefined,
+  )
+  return (
+    config !== undefined &&
+    !isOwn &&
+    server.disabled !== true &&
+    server.lazy !== true &&
+    usesDaemon(options, io)
+  )
+}
+
+/** A session on a host of this process that has no other server. */
+async function ownSession(
+  target: Target,
+  lists: NonNullable<HostConnectOptions['lists']>,
+  options: SessionOptions,
+  io: Io,
+  output: Output,
+): Promise<Session> {
   const revisions = revisionsFor(options)
-  const person = personAt(io, options)
+  const person = personAt(io, options, options.onAsking)
   const surface =
     options.answers === undefined
       ? (options.surface ?? person)
       : answersSurface(options.answers, (message) => output.note(message))
   const timeoutMs = options.timeout === undefined ? undefined : options.timeout * 1000
-  io.signal.throwIfAborted()
-  const host = createHost({
+  const { HostService } = await import('@jackfield/host/service')
+  const service = new HostService({
     // Whoever names a server wants it, even where conversations do without.
     servers: {
       [target.name]: {
@@ -79,15 +147,17 @@ export async function openSession(
         ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
       },
     },
-    ...(surface !== undefined && { surface }),
     models:
       surface === undefined && !approves(target) ? [] : [...modelsFor(options.answers, target.config, io)],
     store: storeFile(options.store, io),
     connectTimeoutMs,
     ...(target.isTyped === true && { unpinned: [target.name] }),
-    ...hostSettings(target.config, options, io, person?.askInput),
+    ...hostSettings(target.config, options, io),
     ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
     info: { name: 'jackfield', title: 'Jackfield', version },
+    version,
+    surface: surface ?? { name: 'nobody', show: {} },
+    ...(person !== undefined && { askInput: person.askInput }),
     connect: {
       lists,
       follow: false,
@@ -98,33 +168,127 @@ export async function openSession(
       }),
     },
   })
+  const open = await hostHere(service, 'jackfield')
+  return await connected(target, open, person, lists, options, io, output)
+}
+
+/** Connects the server and reads its lists; the host is closed where that fails. */
+async function connected(
+  target: Target,
+  open: OpenHost & { host: Host | undefined },
+  person: TerminalSurface | undefined,
+  lists: NonNullable<HostConnectOptions['lists']>,
+  options: SessionOptions,
+  io: Io,
+  output: Output,
+): Promise<Session> {
+  const { client } = open
+  const { name } = target
   const said: string[] = []
   const warnings = createWarnings((line) => output.note(line))
-  tell(host, target, options.verbose === true, said, warnings, io, output)
+  const ends: (() => void)[] = [tell(client, target, options.verbose === true, said, warnings, io, output)]
   const close = async (): Promise<void> => {
-    await host.close()
+    for (const end of ends.splice(0)) end()
+    await open[Symbol.asyncDispose]()
     warnings.end()
   }
-  const stop = (): void => {
-    host.close()
-  }
+  const stop = (): void => void close()
   io.signal.addEventListener('abort', stop, { once: true })
   try {
-    await host.start()
-    await startQuestions(host, person, io.signal)
+    const isRemote = open.host === undefined && person !== undefined
+    const answering = isRemote
+      ? await answerQuestions(client, person, { isMine: ofServer(client, name), note: output.note })
+      : undefined
+    if (answering !== undefined) ends.push(() => answering.stop())
+    await client.call('servers.start', { servers: [name] }, { signal: io.signal })
+    await questionsAnswered(client, answering ?? asSettled(person), io.signal)
     io.signal.throwIfAborted()
-    const state = host.connections.get(target.name)
+    const rows = await client.call('servers.list', {})
+    const state = rows.find((row) => row.name === name)?.connection
     if (state !== undefined && 'fix' in state) throw cannotConnect(target, state, options, said, io)
     if (state?.state === 'degraded') {
       throw state.error === undefined ? new McpError('PROTOCOL', state.reason) : errorOf(state.error)
     }
-    const asked = surface === person ? person : undefined
-    return { host, server: target.name, person: asked, [Symbol.asyncDispose]: close }
+    const [catalog, trust] = await Promise.all([
+      catalogOf(client, name, lists),
+      client.call('trust.get', { server: name }),
+    ])
+    const asked = options.answers === undefined && options.surface === undefined ? person : undefined
+    return {
+      client,
+      server: name,
+      catalog,
+      trust,
+      person: asked,
+      host: open.host,
+      [Symbol.asyncDispose]: close,
+    }
   } catch (error) {
     await close()
     throw error
   } finally {
     io.signal.removeEventListener('abort', stop)
+  }
+}
+
+/** What one server lists. */
+export async function catalogOf(
+  client: HostClient,
+  server: string,
+  lists: NonNullable<HostConnectOptions['lists']>,
+): Promise<Catalog> {
+  const of = { server }
+  const [tools, prompts, resources, templates] = await Promise.all([
+    lists.includes('tools') ? client.call('catalog.tools', of) : [],
+    lists.includes('prompts') ? client.call('catalog.prompts', of) : [],
+    lists.includes('resources') ? client.call('catalog.resources', of) : [],
+    lists.includes('resources') ? client.call('catalog.templates', of) : [],
+  ])
+  return { tools, prompts, resources, templates }
+}
+
+/** Questions that one server raises: by this client's runs, or about the server itself. */
+function ofServer(client: HostClient, server: string): (row: InboxRow) => boolean {
+  const own = new Set<number>()
+  client.subscribe('runs', {
+    rows(view) {
+      for (const { activity } of view.values()) if (activity !== undefined) own.add(activity)
+    },
+  })
+  return ({ question, rows }) =>
+    question.cause.server === server &&
+    (question.cause.conversation === undefined || rows.some((row) => own.has(row)))
+}
+
+/**
+ * Runs something at the server and gives its result; `signal` stops it. `onRow` gets the row of the run whenever it changed.
+ * @throws what the run failed with
+ */
+export async function finished<K extends RunRequest['kind']>(
+  { client, person }: Pick<Session, 'client' | 'person'>,
+  request: Extract<RunRequest, { kind: K }>,
+  signal: AbortSignal,
+  { onRow, asks = person !== undefined }: { onRow?: (row: RunRow) => void; asks?: boolean } = {},
+): Promise<RunResults[K]> {
+  const id = await client.call('runs.start', { request, attached: true, asks })
+  const off = client.subscribe('runs', {
+    rows(view) {
+      const row = view.get(id)
+      if (row !== undefined) onRow?.(row)
+    },
+  })
+  const stop = (): void => void client.call('runs.stop', { id }).catch(() => {})
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  try {
+    const run = await client.call('runs.wait', { id })
+    const kind: K = request.kind
+    const result = run.result?.[kind]
+    if (result !== undefined) return result
+    throw run.fault === undefined ? new Error('The run has no result.') : errorOfFault(run.fault)
+  } finally {
+    off()
+    signal.removeEventListener('abort', stop)
   }
 }
 
@@ -135,52 +299,81 @@ export function errorOf({ code, message, data }: Failure): Error {
   return new McpError(code, message, details)
 }
 
-/** Shows what the server says beside its answers; the end of its stderr is kept in `said`. */
+/** Shows what the server says beside its answers, until the returned function is called; the end of its stderr is kept in `said`. */
 function tell(
-  host: Host,
+  client: HostClient,
   target: Target,
   verbose: boolean,
   said: string[],
   warnings: Warnings,
   io: Io,
   output: Output,
-): void {
-  host.on((event) => {
-    if (event.type === 'log') {
-      const { level, logger, data } = event
-      const from = logger === undefined ? '' : ` ${oneLine(logger)}`
-      const line = `[${level}]${from}: ${plain(typeof data === 'string' ? data : JSON.stringify(data))}`
-      if (level === 'warning') warnings.show(event.server, line)
-      else output.note(line)
-    }
-    if (event.type === 'trust' && event.accepted !== undefined) {
-      const head = `! ${oneLine(event.server)} changed what it says about itself since it was last started so:`
-      output.note([head, ...changeLines(event.accepted, paletteFor(io.stderr, io.env))].join('\n'))
-    }
-    if (event.type === 'warning') warnings.show(event.server, `! ${oneLine(event.message)}`)
-    if (event.type === 'sampling') {
-      const { server, model } = event
-      output.note(
-        `${oneLine(server)} asked for a model's answer: the built-in planner (${oneLine(model)}) gave it, without network or cost.`,
-      )
-    }
-    if (event.type === 'login') output.note(`Sign in at the page that opens, or here:\n  ${plain(event.url)}`)
-    if (event.type === 'stderr') {
-      if (verbose) output.note(`${oneLine(target.name)}: ${plain(event.text).trimEnd()}`)
-      else said.push(event.text)
-      if (said.length > keptLines) said.shift()
-    }
+): () => void {
+  let seen: number | undefined
+  return client.subscribe('notices', {
+    rows(view) {
+      const keys = [...view.keys()].map(Number)
+      // What was said before this command began is not its.
+      const before = seen ?? Math.max(-1, ...keys)
+      seen = Math.max(before, ...keys)
+      for (const [key, notice] of view) {
+        if (Number(key) > before && 'server' in notice && notice.server === target.name)
+          tellOne(notice, verbose, said, warnings, io, output)
+      }
+    },
   })
 }
 
-/** The person at the terminal, where there is one. `store`: where that is not the usual one. */
-export function personAt(io: Io, { store }: { store?: string } = {}): TerminalSurface | undefined {
+function tellOne(
+  event: Notice,
+  verbose: boolean,
+  said: string[],
+  warnings: Warnings,
+  io: Io,
+  output: Output,
+): void {
+  if (event.type === 'log') {
+    const { level, logger, data } = event
+    const from = logger === undefined ? '' : ` ${oneLine(logger)}`
+    const line = `[${level}]${from}: ${plain(typeof data === 'string' ? data : JSON.stringify(data))}`
+    if (level === 'warning') warnings.show(event.server, line)
+    else output.note(line)
+  }
+  if (event.type === 'trust' && event.accepted !== undefined) {
+    const head = `! ${oneLine(event.server)} changed what it says about itself since it was last started so:`
+    output.note([head, ...changeLines(event.accepted, paletteFor(io.stderr, io.env))].join('\n'))
+  }
+  if (event.type === 'warning') warnings.show(event.server, `! ${oneLine(event.message)}`)
+  if (event.type === 'sampling') {
+    const { server, model } = event
+    output.note(
+      `${oneLine(server)} asked for a model's answer: the built-in planner (${oneLine(model)}) gave it, without network or cost.`,
+    )
+  }
+  if (event.type === 'login') output.note(`Sign in at the page that opens, or here:\n  ${plain(event.url)}`)
+  if (event.type === 'stderr') {
+    if (verbose) output.note(`${oneLine(event.server)}: ${plain(event.text).trimEnd()}`)
+    else said.push(event.text)
+    if (said.length > keptLines) said.shift()
+  }
+}
+
+/**
+ * The person at the terminal, where there is one. `store`: where that is not the usual one. `onAsking` is called before a
+ * question is drawn and after it is answered.
+ */
+export function personAt(
+  io: Io,
+  { store }: { store?: string } = {},
+  onAsking?: (begins: boolean) => void,
+): TerminalSurface | undefined {
   if (!isInteractive(io)) return undefined
   return terminalSurface({
     input: io.stdin,
     output: io.stderr,
     env: io.env,
     onInterrupt: () => io.interrupt(),
+    ...(onAsking !== undefined && { onAsking }),
     ...(store !== undefined && { store }),
   })
 }
@@ -212,6 +405,32 @@ export async function startQuestions(
     const logins = [...host.connections.keys()].flatMap((server) => host.logins.pending(server) ?? [])
     if (logins.length === 0) return
     await Promise.race([Promise.all(logins), aborted])
+  }
+}
+
+/** The same at a client: until no question is at this terminal, and no login is under way that was agreed to. */
+export async function questionsAnswered(
+  client: HostClient,
+  asked: { settled(): Promise<boolean> } | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    // The answer of the host comes after the questions that it put before.
+    const waited = await client.call('logins.wait', {}, { signal })
+    await new Promise(setImmediate)
+    const had = (await asked?.settled()) === true
+    if (!waited && !had) return
+  }
+}
+
+/** The questions of a host in this process, which puts them to the person itself. */
+export function asSettled(person: TerminalSurface | undefined): { settled(): Promise<boolean> } | undefined {
+  if (person === undefined) return undefined
+  return {
+    async settled() {
+      await person.idle()
+      return false
+    },
   }
 }
 

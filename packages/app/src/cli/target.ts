@@ -37,6 +37,8 @@ export interface ConfigChoice {
   discover?: boolean
   /** Starts what files of the working folder name without asking. */
   startWhatThisFolderNames?: boolean
+  /** Uses the host process that runs for this folder, or starts one; false with `--no-daemon`. Default true. */
+  daemon?: boolean
 }
 
 export interface TargetOptions extends ConfigChoice {

@@ -10,7 +10,7 @@ import {
 import { namedWords, splitCall } from '../cli/call-words.ts'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { progressLine } from '../cli/progress.ts'
-import { errorOf, type Session } from '../cli/session.ts'
+import { errorOf, finished, type Session } from '../cli/session.ts'
 import { toolResult } from '../output/content.ts'
 import { type ContentOptions, markdownResult, printRaw, rawResult } from '../output/formats.ts'
 import { mediaOf, saveMedia } from '../output/media.ts'
@@ -31,39 +31,60 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   if (options.park === true && options.answers !== undefined) {
     throw usageError('--answers answers questions, --park leaves them to be answered. Give one of them.')
   }
+  const line = progressLine(io.stderr)
+  let isAsking = false
+  const onAsking = (begins: boolean): void => {
+    isAsking = begins
+    line.clear()
+  }
   const park = options.park === true ? parkedSurface(output, options) : undefined
-  const { session, rest } = await connectTo(context, ['tools'], park)
+  const { session, rest } = await connectTo(
+    context,
+    ['tools'],
+    park === undefined ? { onAsking } : { own: true, surface: park },
+  )
   await using _ = session
-  const { host } = session
+  const { client, catalog } = session
   const [word, ...words] = rest
   if (word === undefined)
     throw usageError('Which tool? Usage: jackfield call <target> <tool> [value or key=value …]')
-  const offers = (tool: string): boolean => host.tools().some((entry) => entry.tool.name === tool)
+  const offers = (tool: string): boolean => catalog.tools.some((entry) => entry.tool.name === tool)
   const { name, inside } = (offers(word) ? undefined : splitCall(word)) ?? { name: word, inside: '' }
   if (!offers(name)) refuseHeldBack(session, { what: 'tool', name })
-  const entry = found(host.tools(), ({ tool }) => tool.name, name, 'tool')
+  const entry = found(catalog.tools, ({ tool }) => tool.name, name, 'tool')
   const named = namedWords(words, entry.tool.inputSchema, inside)
   const args = await completed(argumentsOf(entry.tool, named, options), entry.tool, session, context)
   if (options.args === undefined) {
     for (const key of unnamedArguments(args, entry.tool.inputSchema))
       output.note(`! ${oneLine(name)} names no argument "${oneLine(key)}". It is sent all the same.`)
   }
-  const line = progressLine(io.stderr)
   let asked = false
-  host.on((event) => {
-    if (event.type === 'progress') line.report(event)
-    else if (event.type === 'question') {
-      asked = true
-      line.clear()
-    }
+  const off = client.subscribe('inbox', {
+    rows(view) {
+      asked ||= [...view.values()].some(({ state }) => state === 'open')
+    },
   })
-  // A parked call that is interrupted leaves its question in the inbox; aborting the call would withdraw it.
-  const leave = (): void => void host.close()
+  const never = new AbortController().signal
+  // A parked call that is interrupted leaves its question in the inbox; stopping the call would withdraw it.
+  const leave = (): void => void session.host?.close()
   if (park !== undefined) io.signal.addEventListener('abort', leave, { once: true })
   if (park !== undefined && io.signal.aborted) leave()
-  const { result, denied, decision, error, parked } = await host
-    .call(entry.name, args, { caller: 'cli', typed: true, ...(park === undefined && { signal: io.signal }) })
-    .finally(() => line.clear())
+  const request = { kind: 'call', tool: entry.name, arguments: args, caller: 'cli' } as const
+  const { result, denied, decision, error, parked } = await finished(
+    session,
+    request,
+    park === undefined ? io.signal : never,
+    {
+      asks: park !== undefined || session.person !== undefined || options.answers !== undefined,
+      onRow: ({ progress }) => {
+        if (progress !== undefined && !isAsking) line.report(progress)
+      },
+    },
+  )
+    .finally(() => {
+      off()
+      line.clear()
+    })
     .finally(() => io.signal.removeEventListener('abort', leave))
   if (parked === true)
     throw new CliError(ExitCode.interrupted, 'Interrupted. The question stays in the inbox.')

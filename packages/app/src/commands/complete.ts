@@ -24,7 +24,11 @@ export async function complete(context: CommandContext): Promise<ExitCode> {
     argument: { name: argument, value },
     ...(words.length > 0 && { context: { arguments: chosen } }),
   }
-  const completion = await session.host.complete(session.server, params, { signal: io.signal })
+  const completion = await session.client.call(
+    'catalog.complete',
+    { server: session.server, params },
+    { signal: io.signal },
+  )
   output.result({ completion }, () => completion.values.map((entry) => plain(entry)).join('\n'))
   const more = (completion.total ?? completion.values.length) - completion.values.length
   if (more > 0) output.note(`and ${more} more`)

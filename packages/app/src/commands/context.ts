@@ -1,6 +1,6 @@
-import type { HostConnectOptions, Surface } from '@jackfield/host'
+import type { HostConnectOptions } from '@jackfield/host'
 import type { Io, Output } from '../cli/io.ts'
-import { openSession, type Session } from '../cli/session.ts'
+import { openSession, type Session, type SessionOptions } from '../cli/session.ts'
 import { type CommandWords, type ConfigChoice, type Target, takeTarget } from '../cli/target.ts'
 import { readAnswers } from '../surface/answers-file.ts'
 
@@ -28,19 +28,13 @@ export interface CommandContext<O = ServerOptions> extends CommandWords {
 export async function connectTo(
   context: CommandContext,
   lists: NonNullable<HostConnectOptions['lists']> = [],
-  surface?: Surface,
+  more: Pick<SessionOptions, 'surface' | 'own' | 'onAsking'> = {},
 ): Promise<{ session: Session; rest: string[]; target: Target }> {
   const { options, io, output } = context
   const { target, rest } = await takeTarget(context, options, io)
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
   return {
-    session: await openSession(
-      target,
-      lists,
-      { ...options, answers, ...(surface !== undefined && { surface }) },
-      io,
-      output,
-    ),
+    session: await openSession(target, lists, { ...options, answers, ...more }, io, output),
     rest,
     target,
   }

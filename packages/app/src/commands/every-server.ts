@@ -1,5 +1,6 @@
-import type { Host, HostConnectOptions, TrustItem } from '@jackfield/host'
+import type { HostConnectOptions, ServerTrust, TrustItem } from '@jackfield/host'
 import { CliError, ExitCode } from '../cli/exit.ts'
+import { type Catalog, catalogOf } from '../cli/session.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import type { CommandContext } from './context.ts'
@@ -17,8 +18,8 @@ export interface ServerLists {
   lists: NonNullable<HostConnectOptions['lists']>
   /** What the list holds, by the words of the trust store. */
   kinds: readonly TrustItem['what'][]
-  isEmpty(host: Host, server: string): boolean
-  of(host: Host, server: string, look: Look): { result: object; text: string }
+  isEmpty(catalog: Catalog): boolean
+  of(catalog: Catalog, trust: ServerTrust, look: Look): { result: object; text: string }
 }
 
 /** Whether a command line names neither a server nor a command that starts one. */
@@ -31,13 +32,22 @@ export async function everyServer(context: CommandContext, shown: ServerLists): 
   const { output } = context
   await using open = await openServers(context, shown.lists)
   let code: ExitCode = ExitCode.done
-  const found = open.ready.map((server) => [server, shown.of(open.host, server, output)] as const)
+  const servers = await Promise.all(
+    open.ready.map(async (server) => ({
+      server,
+      catalog: await catalogOf(open.client, server, shown.lists),
+      trust: await open.client.call('trust.get', { server }),
+    })),
+  )
+  const found = servers.map(
+    ({ server, catalog, trust }) => [server, shown.of(catalog, trust, output)] as const,
+  )
   output.result(Object.fromEntries(found.map(([server, { result }]) => [server, result])), () =>
     found.map(([server, { text }]) => `${output.palette.bold(oneLine(server))}\n${text}`).join('\n\n'),
   )
-  for (const server of open.ready) {
+  for (const { server, catalog, trust } of servers) {
     try {
-      if (shown.isEmpty(open.host, server)) refuseEmptyList({ host: open.host, server }, shown.kinds)
+      if (shown.isEmpty(catalog)) refuseEmptyList({ trust, server }, shown.kinds)
     } catch (error) {
       if (!(error instanceof CliError)) throw error
       output.note(`! ${error.message}`)

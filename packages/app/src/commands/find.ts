@@ -1,5 +1,6 @@
 import type { ContentMatch } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
+import { ownHost } from '../cli/session.ts'
 import { ago } from '../output/ago.ts'
 import { entryTexts } from '../output/library.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -17,8 +18,12 @@ export async function find(context: CommandContext<FindOptions>): Promise<ExitCo
   const { words, options, output } = context
   const query = words.join(' ')
   if (query.trim() === '') throw usageError('What for? Usage: jackfield find <words...>')
-  await using open = await openServers(context, ['resources', 'prompts'], options.server)
-  const { host, ready } = open
+  await using open = await openServers(context, ['resources', 'prompts'], {
+    own: true,
+    ...(options.server !== undefined && { only: options.server }),
+  })
+  const { ready } = open
+  const host = ownHost(open)
   const found = host.library.search(query, { limit: options.limit, content: true })
   const { matches, total, contentUnavailable } = found
   if (contentUnavailable !== undefined)

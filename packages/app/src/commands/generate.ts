@@ -86,8 +86,8 @@ async function sourceOf(kind: GeneratedKind, context: CommandContext<GenerateOpt
   const { session, rest, target } = await connectTo(context, lists)
   await using _ = session
   if (rest.length > 0) throw usageError(`Too many words: ${rest.join(' ')}. Usage: ${usage}`)
-  for (const line of outOfUseLines(session.host.trust.server(session.server))) output.note(line)
-  const definitions = { ...offered(session, output.note), isConfigured: target.config !== undefined }
+  for (const line of outOfUseLines(session.trust)) output.note(line)
+  const definitions = { ...(await offered(session, output.note)), isConfigured: target.config !== undefined }
   if (kind === 'client') {
     const { tools, prompts, templates } = definitions
     if (tools.length + prompts.length + templates.length === 0) {
@@ -111,20 +111,24 @@ function nothing(what: string): CliError {
 }
 
 /** What a server offers of what code is generated for, without known secrets. */
-function offered({ host, server }: Session, note: (text: string) => void): Omit<Definitions, 'isConfigured'> {
-  const templates = host.templates().flatMap(({ template }) => {
+async function offered(
+  { client, catalog, server }: Session,
+  note: (text: string) => void,
+): Promise<Omit<Definitions, 'isConfigured'>> {
+  const templates: Definitions['templates'][number][] = []
+  for (const { template } of catalog.templates) {
     try {
-      return [{ template, variables: host.library.fields(template.uriTemplate) }]
+      const variables = await client.call('library.fields', { uriTemplate: template.uriTemplate })
+      templates.push({ template, variables })
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
       note(`! The template ${oneLine(template.uriTemplate, 120)} is left out: ${oneLine(why)}`)
-      return []
     }
-  })
+  }
   return {
     server,
-    tools: host.tools().map(({ tool }) => tool),
-    prompts: host.prompts().map(({ prompt }) => prompt),
+    tools: catalog.tools.map(({ tool }) => tool),
+    prompts: catalog.prompts.map(({ prompt }) => prompt),
     templates,
   }
 }

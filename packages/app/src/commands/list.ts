@@ -30,7 +30,7 @@ export async function tools(context: CommandContext<ToolsOptions>): Promise<Exit
   const { session, rest } = await connectTo(context, ['tools'])
   await using _ = session
   const { output } = context
-  const all = session.host.tools().map(({ tool }) => tool)
+  const all = session.catalog.tools.map(({ tool }) => tool)
   const name = onlyWord(rest, 'tools [target] [name]')
   if (name === undefined) {
     if (all.length === 0) refuseEmptyList(session, ['tool'])
@@ -52,8 +52,8 @@ export async function resources(context: CommandContext<ResourcesOptions>): Prom
   await using _ = session
   const { output } = context
   onlyNothing(rest, 'resources [target]')
-  const direct = session.host.resources().map(({ resource }) => resource)
-  const templates = session.host.templates().map(({ template }) => template)
+  const direct = session.catalog.resources.map(({ resource }) => resource)
+  const templates = session.catalog.templates.map(({ template }) => template)
   if (direct.length + templates.length === 0) refuseEmptyList(session, ['resource', 'template'])
   output.result({ resources: direct, resourceTemplates: templates }, () =>
     resourceTables(direct, templates, output),
@@ -69,7 +69,7 @@ export async function prompts(context: CommandContext): Promise<ExitCode> {
   await using _ = session
   const { output } = context
   onlyNothing(rest, 'prompts [target]')
-  const all = session.host.prompts().map(({ prompt }) => prompt)
+  const all = session.catalog.prompts.map(({ prompt }) => prompt)
   if (all.length === 0) refuseEmptyList(session, ['prompt'])
   output.result({ prompts: all }, () => promptTable(all, output))
   noteOutOfUse(session, promptLists.kinds, output)
@@ -77,21 +77,17 @@ export async function prompts(context: CommandContext): Promise<ExitCode> {
 }
 
 /** Names what of a list is out of use, with the reason. */
-function noteOutOfUse(
-  { host, server }: Pick<Session, 'host' | 'server'>,
-  kinds: ServerLists['kinds'],
-  output: Output,
-): void {
-  for (const line of outOfUseLines(host.trust.server(server), kinds)) output.note(line)
+function noteOutOfUse({ trust }: Pick<Session, 'trust'>, kinds: ServerLists['kinds'], output: Output): void {
+  for (const line of outOfUseLines(trust, kinds)) output.note(line)
 }
 
 const toolLists: ServerLists = {
   lists: ['tools'],
   kinds: ['tool'],
-  isEmpty: (host, server) => !host.tools().some((entry) => entry.server === server),
-  of: (host, server, look) => {
-    const own = host.tools().flatMap((entry) => (entry.server === server ? [entry.tool] : []))
-    const held = outOfUseLines(host.trust.server(server), toolLists.kinds)
+  isEmpty: ({ tools }) => tools.length === 0,
+  of: (catalog, trust, look) => {
+    const own = catalog.tools.map(({ tool }) => tool)
+    const held = outOfUseLines(trust, toolLists.kinds)
     return { result: { tools: own }, text: [toolTable(own, look), ...held].join('\n') }
   },
 }
@@ -99,17 +95,13 @@ const toolLists: ServerLists = {
 const resourceLists: ServerLists = {
   lists: ['resources'],
   kinds: ['resource', 'template'],
-  isEmpty: (host, server) =>
-    ![...host.resources(), ...host.templates()].some((entry) => entry.server === server),
-  of: (host, server, look) => {
-    const own = host.resources().flatMap((entry) => (entry.server === server ? [entry.resource] : []))
-    const templates = host.templates().flatMap((entry) => (entry.server === server ? [entry.template] : []))
+  isEmpty: ({ resources, templates }) => resources.length + templates.length === 0,
+  of: (catalog, trust, look) => {
+    const own = catalog.resources.map(({ resource }) => resource)
+    const templates = catalog.templates.map(({ template }) => template)
     return {
       result: { resources: own, resourceTemplates: templates },
-      text: [
-        resourceTables(own, templates, look),
-        ...outOfUseLines(host.trust.server(server), resourceLists.kinds),
-      ].join('\n'),
+      text: [resourceTables(own, templates, look), ...outOfUseLines(trust, resourceLists.kinds)].join('\n'),
     }
   },
 }
@@ -117,10 +109,10 @@ const resourceLists: ServerLists = {
 const promptLists: ServerLists = {
   lists: ['prompts'],
   kinds: ['prompt'],
-  isEmpty: (host, server) => !host.prompts().some((entry) => entry.server === server),
-  of: (host, server, look) => {
-    const own = host.prompts().flatMap((entry) => (entry.server === server ? [entry.prompt] : []))
-    const held = outOfUseLines(host.trust.server(server), promptLists.kinds)
+  isEmpty: ({ prompts }) => prompts.length === 0,
+  of: (catalog, trust, look) => {
+    const own = catalog.prompts.map(({ prompt }) => prompt)
+    const held = outOfUseLines(trust, promptLists.kinds)
     return { result: { prompts: own }, text: [promptTable(own, look), ...held].join('\n') }
   },
 }

@@ -1,5 +1,6 @@
 import type { ToolMeter } from '@jackfield/host'
 import { ExitCode } from '../cli/exit.ts'
+import { ownHost } from '../cli/session.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { type TableOptions, table } from '../output/table.ts'
 import { type CommandContext, connectTo } from './context.ts'
@@ -12,14 +13,14 @@ const dearest = 3
 export async function meter(context: CommandContext): Promise<ExitCode> {
   const { output } = context
   if (namesNoServer(context)) {
-    await using open = await openServers(context, ['tools'])
-    const all = open.host.scale.meter()
+    await using open = await openServers(context, ['tools'], { own: true })
+    const all = ownHost(open).scale.meter()
     output.result(all, () => meterText(all, output))
     return ExitCode.done
   }
-  const { session } = await connectTo(context, ['tools'])
+  const { session } = await connectTo(context, ['tools'], { own: true })
   await using _ = session
-  const one = session.host.scale.meter()
+  const one = ownHost(session).scale.meter()
   output.result(one, () => meterText(one, output))
   return ExitCode.done
 }

@@ -9,7 +9,7 @@ import {
   type PolicyRule,
   parseConfig,
 } from '@jackfield/host'
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { argumentsFrom } from '../cli/arguments.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
@@ -59,15 +59,17 @@ export async function explain(context: CommandContext<ExplainOptions>): Promise<
   const { options, output } = context
   const { session, rest } = await connectTo(context, ['tools'])
   await using _ = session
-  const { host } = session
+  const { client, catalog } = session
   const [name, ...words] = rest
   if (name === undefined) {
     throw usageError('Which tool? Usage: jackfield policy explain <target> <tool> [key=value …]')
   }
-  const entry = found(host.tools(), ({ tool }) => tool.name, name, 'tool')
+  const entry = found(catalog.tools, ({ tool }) => tool.name, name, 'tool')
   const args = argumentsFrom(words, entry.tool.inputSchema)
   const { caller = 'chat', conversation } = options
-  const told = host.policy.explain(entry.name, args, {
+  const told = await client.call('policy.explain', {
+    tool: entry.name,
+    arguments: args,
     caller,
     ...(conversation !== undefined && { conversation }),
   })

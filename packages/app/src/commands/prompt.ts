@@ -1,5 +1,6 @@
 import { textArguments } from '../cli/arguments.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
+import { finished } from '../cli/session.ts'
 import { promptResult } from '../output/content.ts'
 import { type ContentOptions, markdownPrompt, printRaw, rawBlocks } from '../output/formats.ts'
 import { mediaOf, saveMedia } from '../output/media.ts'
@@ -22,9 +23,9 @@ export async function prompt(context: CommandContext<PromptOptions>): Promise<Ex
   if (name === undefined)
     throw usageError('Which prompt? Usage: jackfield prompt <target> <name> [key=value …]')
   const args = textArguments(words)
-  if (!session.host.prompts().some(({ prompt }) => prompt.name === name))
+  if (!session.catalog.prompts.some(({ prompt }) => prompt.name === name))
     refuseHeldBack(session, { what: 'prompt', name })
-  const entry = found(session.host.prompts(), ({ prompt }) => prompt.name, name, 'prompt')
+  const entry = found(session.catalog.prompts, ({ prompt }) => prompt.name, name, 'prompt')
   const missing = (entry.prompt.arguments ?? []).filter(
     (argument) => argument.required === true && !Object.hasOwn(args, argument.name),
   )
@@ -38,11 +39,15 @@ export async function prompt(context: CommandContext<PromptOptions>): Promise<Ex
   if (options.preview === true) {
     if (options.saveMedia !== undefined || (options.output !== undefined && options.output !== 'json'))
       throw usageError('--preview prints no content. Leave out --preview, or --output and --save-media.')
-    const preview = await session.host.library.prompt(entry.name, args, { signal: io.signal })
+    const preview = await session.client.call(
+      'library.prompt',
+      { prompt: entry.name, arguments: args },
+      { signal: io.signal },
+    )
     output.result(preview, () => promptPreview(preview, output.palette))
     return ExitCode.done
   }
-  const result = await session.host.prompt(entry.name, args, { signal: io.signal })
+  const result = await finished(session, { kind: 'prompt', prompt: entry.name, arguments: args }, io.signal)
   const blocks = result.messages.map(({ content }) => content)
   if (options.output === 'raw') printRaw(rawBlocks(blocks), io, output)
   else

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { ExitCode, usageError } from '../cli/exit.ts'
+import { finished } from '../cli/session.ts'
 import { readResult, size } from '../output/content.ts'
 import { type ContentOptions, markdownResources, printRaw, rawResources } from '../output/formats.ts'
 import { mediaOfResources, saveMedia } from '../output/media.ts'
@@ -29,12 +30,16 @@ export async function read(context: CommandContext<ReadCommandOptions>): Promise
     options.json !== true
   ) {
     const characters = Number.MAX_SAFE_INTEGER
-    const preview = await session.host.library.preview(session.server, uri, { characters, signal: io.signal })
+    const preview = await session.client.call(
+      'library.preview',
+      { server: session.server, uri, characters },
+      { signal: io.signal },
+    )
     output.result(preview, () => resourcePreview(preview, output.palette))
     if (preview.withheld !== undefined) output.note(`No model is given it: ${preview.withheld}.`)
     return ExitCode.done
   }
-  const result = await session.host.read(session.server, uri, { signal: io.signal })
+  const result = await finished(session, { kind: 'read', server: session.server, uri }, io.signal)
   if (outputFile === undefined) {
     if (options.output === 'raw') printRaw(rawResources(result.contents), io, output)
     else

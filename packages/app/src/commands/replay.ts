@@ -1,11 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Host, Replay, ReplayRequest } from '@jackfield/host'
-import { McpError, readJson } from '@jackfield/sdk'
+import { McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import { argumentsFrom, textArguments } from '../cli/arguments.ts'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { type Io, isInteractive } from '../cli/io.ts'
 import { writePrivateFile } from '../cli/private-file.ts'
+import { ownHost } from '../cli/session.ts'
 import { storeFile } from '../cli/store.ts'
 import { cancelled } from '../forms/prompter.ts'
 import { changeLines } from '../output/changes.ts'
@@ -37,11 +39,14 @@ export async function replay(context: CommandContext<ReplayOptions>): Promise<Ex
       'Which request? Give the number of an event (jackfield log lists them), or a saved test.',
     )
   const kept = await requestOf(what, options, io)
-  const { session } = await connectTo({ ...context, words: command === undefined ? [kept.server] : [] }, [
-    lists[kept.method],
-  ])
+  const { session } = await connectTo(
+    { ...context, words: command === undefined ? [kept.server] : [] },
+    [lists[kept.method]],
+    { own: true },
+  )
   await using _ = session
-  const { host, server } = session
+  const { server } = session
+  const host = ownHost(session)
   const request = await changed({ ...kept, server }, given, host, context)
   const done = await host.trace.replay(request, { signal: io.signal })
   if (options.save !== undefined && !done.denied) save(options.save, done, io)

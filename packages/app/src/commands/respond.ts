@@ -11,7 +11,7 @@ import {
 } from '@jackfield/host'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Output } from '../cli/io.ts'
-import { errorOf, openSession, personAt } from '../cli/session.ts'
+import { errorOf, openSession, ownHost, personAt } from '../cli/session.ts'
 import { storeFile } from '../cli/store.ts'
 import { type Target, takeTarget } from '../cli/target.ts'
 import { answerWith, shellWord } from '../forms/later.ts'
@@ -88,11 +88,11 @@ async function goOn(
   await using session = await openSession(
     target,
     ['tools'],
-    { ...options, answers: undefined, surface },
+    { ...options, answers: undefined, surface, own: true },
     io,
     output,
   )
-  const { host } = session
+  const host = ownHost(session)
   const leave = (): void => void host.close()
   io.signal.addEventListener('abort', leave, { once: true })
   try {

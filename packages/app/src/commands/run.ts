@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import type { CodeRun } from '@jackfield/host'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { personAt } from '../cli/session.ts'
+import { ownHost, personAt } from '../cli/session.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
 import { block, pretty } from '../output/content.ts'
 import { plain } from '../output/sanitize.ts'
@@ -28,8 +28,12 @@ export async function run(context: CommandContext<RunOptions>): Promise<ExitCode
     )
   }
   const program = file === undefined ? undefined : await programIn(file, io)
-  await using open = await openServers(context, ['tools'], options.server, personAt)
-  const { code } = open.host
+  await using open = await openServers(context, ['tools'], {
+    who: personAt,
+    own: true,
+    ...(options.server !== undefined && { only: options.server }),
+  })
+  const { code } = ownHost(open)
   if (options.types === true || program === undefined) {
     const types = code.types()
     output.result({ types }, () => plain(types).trimEnd())

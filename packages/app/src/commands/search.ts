@@ -1,4 +1,5 @@
 import { ExitCode, usageError } from '../cli/exit.ts'
+import { ownHost } from '../cli/session.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import type { CommandContext, ServerOptions } from './context.ts'
@@ -14,8 +15,12 @@ export async function search(context: CommandContext<SearchOptions>): Promise<Ex
   const { words, options, output } = context
   const query = words.join(' ')
   if (query.trim() === '') throw usageError('What for? Usage: jackfield search <words...>')
-  await using open = await openServers(context, ['tools'], options.server)
-  const { host, ready } = open
+  await using open = await openServers(context, ['tools'], {
+    own: true,
+    ...(options.server !== undefined && { only: options.server }),
+  })
+  const { ready } = open
+  const host = ownHost(open)
   const { matches, total } = host.scale.search(query, { limit: options.limit })
   const found = matches.map(({ tool: { server, tool }, score }) => ({ server, tool, score }))
   output.result({ total, matches: found }, () => {

@@ -1,15 +1,20 @@
-import { createHost, type Host } from '@jackfield/host'
+import type { Host, LayeredConfig } from '@jackfield/host'
+import { HostService } from '@jackfield/host/service'
 import { ExitCode } from '../cli/exit.ts'
 import { followConfig } from '../cli/follow.ts'
+import { hostHere, openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { onlookerAt, startQuestions } from '../cli/session.ts'
+import { asSettled, onlookerAt, questionsAnswered } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig, waysToServers } from '../cli/target.ts'
+import { version } from '../cli/version.ts'
 import { standing, whyStanding } from '../output/connection.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { wrap } from '../output/width.ts'
+import { answerQuestions } from '../surface/remote.ts'
+import type { TerminalSurface } from '../surface/terminal.ts'
 import { outOfUse, outOfUseLines } from './trust.ts'
 
 /** Columns of a terminal that has room for reasons beside the rest. Below, they stand under the table. */
@@ -26,34 +31,43 @@ export interface ServersOptions extends ConfigChoice {
 export async function servers(options: ServersOptions, io: Io, output: Output): Promise<ExitCode> {
   const { file, config } = await readConfig(options, io, (text) => output.note(text))
   const person = onlookerAt(io)
-  await using host = createHost({
-    ...hostSettings(config, options, io, person?.askInput),
-    servers: config.servers,
-    models: [],
-    store: storeFile(options.store, io),
-    ...(person !== undefined && { surface: person }),
-  })
-  const close = (): void => void host.close()
+  // While it watches, it follows the files itself.
+  const open =
+    options.watch === true
+      ? await hostHere(watchedService(config, options, io, person), 'jackfield servers')
+      : { ...(await openHost(options, 'jackfield servers', io)), host: undefined }
+  await using _ = open
+  const { client, host } = open
+  const close = (): void => client.close()
   io.signal.addEventListener('abort', close, { once: true })
-  await host.start()
-  await startQuestions(host, person, io.signal)
+  const answering =
+    person !== undefined && host === undefined
+      ? await answerQuestions(client, person, {
+          isMine: ({ question }) => question.cause.conversation === undefined,
+          note: output.note,
+        })
+      : undefined
+  await client.call('servers.start', {}, { signal: io.signal })
+  await questionsAnswered(client, answering ?? asSettled(person), io.signal)
   io.signal.removeEventListener('abort', close)
   io.signal.throwIfAborted()
-  const list = [...host.connections].map(([name, connection]) => ({
-    name,
-    ...connection,
-    tools: host.tools().filter((tool) => tool.server === name).length,
-    resources: host.resources().filter((entry) => entry.server === name).length,
-    templates: host.templates().filter((entry) => entry.server === name).length,
-    prompts: host.prompts().filter((entry) => entry.server === name).length,
-    outOfUse: outOfUse(host.trust.server(name)),
-  }))
+  const rows = await client.call('servers.list', {})
+  const trust = await Promise.all(rows.map(({ name }) => client.call('trust.get', { server: name })))
+  const list = rows.map(({ name, connection, tools, resources, templates, prompts }, n) => {
+    const server = trust[n]
+    return {
+      name,
+      ...connection,
+      ...{ tools, resources, templates, prompts },
+      outOfUse: server === undefined ? [] : outOfUse(server),
+    }
+  })
   const failed = list.some((entry) => 'fix' in entry)
   // Begins before the first word, so that nothing that changes after it is missed.
-  const stop = options.watch === true ? follow(host, options, io, output) : undefined
+  const stop = host === undefined ? undefined : follow(host, options, io, output)
   output.result({ config: file, servers: list }, () => {
     const { palette } = output
-    const rows = list.map((entry) => [
+    const cells = list.map((entry) => [
       oneLine(entry.name),
       standing(entry, palette),
       'revision' in entry ? entry.revision : '',
@@ -64,25 +78,39 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
     const reasons = list.map(whyStanding)
     const headings = ['SERVER', 'STATE', 'REVISION', 'TOOLS', 'RESOURCES', 'PROMPTS']
     const heading = palette.dim(file)
-    if (rows.length === 0) return `${heading}\nIt names no servers.\n${waysToServers}`
-    if (reasons.every((reason) => reason === '')) return `${heading}\n${table(headings, rows, output)}`
+    if (cells.length === 0) return `${heading}\nIt names no servers.\n${waysToServers}`
+    if (reasons.every((reason) => reason === '')) return `${heading}\n${table(headings, cells, output)}`
     if ((output.columns ?? roomForReasons) >= roomForReasons) {
-      const whole = rows.map((row, n) => [...row, reasons[n] ?? ''])
+      const whole = cells.map((row, n) => [...row, reasons[n] ?? ''])
       return `${heading}\n${table([...headings, 'REASON'], whole, output)}`
     }
     const below = list.flatMap(({ name }, n) => {
       const lines = wrap(reasons[n] ?? '', (output.columns ?? roomForReasons) - indent.length)
       return reasons[n] === '' ? [] : ['', palette.bold(oneLine(name)), ...lines.map((line) => indent + line)]
     })
-    return [heading, table(headings, rows, output), ...below].join('\n')
+    return [heading, table(headings, cells, output), ...below].join('\n')
   })
-  for (const { name } of list) {
-    for (const line of outOfUseLines(host.trust.server(name))) output.note(line)
-  }
+  for (const server of trust) for (const line of outOfUseLines(server)) output.note(line)
   if (stop === undefined) return failed ? ExitCode.cannotConnect : ExitCode.done
   await new Promise<void>((resolve) => io.signal.addEventListener('abort', () => resolve(), { once: true }))
   stop()
   return ExitCode.done
+}
+
+function watchedService(
+  config: LayeredConfig,
+  options: ServersOptions,
+  io: Io,
+  person: TerminalSurface | undefined,
+): HostService {
+  return new HostService({
+    ...hostSettings(config, options, io, person?.askInput),
+    servers: config.servers,
+    models: [],
+    store: storeFile(options.store, io),
+    surface: person ?? { name: 'nobody', show: {} },
+    version,
+  })
 }
 
 /** Tells of every change of the files and of the connections until the function it gives is called. */

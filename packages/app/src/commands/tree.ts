@@ -9,9 +9,9 @@ export async function tree(context: CommandContext): Promise<ExitCode> {
   const { output } = context
   const open = namesNoServer(context)
     ? await openServers(context, ['resources'])
-    : (await connectTo(context, ['resources'])).session
+    : (await connectTo(context, ['resources'], { own: true })).session
   await using _ = open
-  const servers = open.host.library.tree()
+  const servers = await open.client.call('library.tree', {})
   output.result({ servers }, () =>
     servers.length === 0 ? 'No server offers anything to read.' : libraryTree(servers, output.palette),
   )

@@ -112,10 +112,10 @@ export function outOfUseLines(server: ServerTrust, kinds?: readonly TrustItem['w
 
 /** Throws an error that says why, where a server offers a thing that is out of use until the person accepts it. */
 export function refuseHeldBack(
-  { host, server }: Pick<Session, 'host' | 'server'>,
+  { trust, server }: Pick<Session, 'trust' | 'server'>,
   { what, name }: TrustItem,
 ): void {
-  const item = host.trust.server(server).items.find((one) => one.what === what && one.name === name)
+  const item = trust.items.find((one) => one.what === what && one.name === name)
   if (item === undefined || item.state === 'pinned' || !item.listed) return
   const why = item.state === 'blocked' ? 'you blocked it' : 'it has not been accepted as it is now'
   const shown = oneLine(server)
@@ -127,16 +127,16 @@ export function refuseHeldBack(
 
 /** Throws where a list of a server is empty because all of it is out of use until the person accepts it. */
 export function refuseEmptyList(
-  { host, server }: Pick<Session, 'host' | 'server'>,
+  { trust, server }: Pick<Session, 'trust' | 'server'>,
   whats: readonly TrustItem['what'][],
 ): void {
-  const held = host.trust
-    .server(server)
-    .items.filter(({ what, state, listed }) => whats.includes(what) && listed && state !== 'pinned')
+  const held = trust.items.filter(
+    ({ what, state, listed }) => whats.includes(what) && listed && state !== 'pinned',
+  )
   if (held.length === 0) return
   const shown = oneLine(server)
   if (held.every(({ changes }) => changes.every(({ kind }) => kind === 'added'))) {
-    const reasons = outOfUseLines(host.trust.server(server))
+    const reasons = outOfUseLines(trust)
     throw new CliError(ExitCode.outOfUse, `Nothing of ${shown} is listed.\n${reasons.join('\n')}`)
   }
   throw new CliError(

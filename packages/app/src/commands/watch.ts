@@ -1,14 +1,15 @@
 import { McpError } from '@jackfield/sdk'
 import { ExitCode } from '../cli/exit.ts'
+import { ownHost } from '../cli/session.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { type CommandContext, connectTo } from './context.ts'
 
 /** `jackfield watch <target> [uri …]`: tells of changes until Ctrl+C. */
 export async function watch(context: CommandContext): Promise<ExitCode> {
   const { io, output } = context
-  const { session, rest } = await connectTo(context)
+  const { session, rest } = await connectTo(context, [], { own: true })
   await using _ = session
-  const watching = await session.host.watch(session.server, rest, (change) => {
+  const watching = await ownHost(session).watch(session.server, rest, (change) => {
     const at = new Date().toISOString()
     const text =
       change.type === 'resource' ? `changed: ${oneLine(change.uri)}` : `list of ${change.type} changed`

@@ -1,12 +1,6 @@
 import { type FormField, finishForm, planForm } from '@jackfield/host'
-import {
-  checkElicitSchema,
-  type ElicitSchema,
-  type ElicitValue,
-  type JsonObject,
-  type JsonSchema,
-  type Tool,
-} from '@jackfield/sdk'
+import type { ElicitSchema, ElicitValue, JsonObject, JsonSchema, Tool } from '@jackfield/sdk'
+import { checkElicitSchema } from '@jackfield/sdk/internal'
 import { argumentsFrom, dereferenced } from '../cli/arguments.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'

@@ -1,12 +1,12 @@
-import {
-  type CallToolResult,
-  type ContentBlock,
-  type GetPromptResult,
-  type ReadResourceResult,
-  type ResourceContents,
-  readJson,
-  type SamplingContent,
+import type {
+  CallToolResult,
+  ContentBlock,
+  GetPromptResult,
+  ReadResourceResult,
+  ResourceContents,
+  SamplingContent,
 } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 import type { Palette } from './palette.ts'
 import { oneLine, plain } from './sanitize.ts'
 

@@ -1,7 +1,7 @@
 import { readFile, realpath } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Host } from '@jackfield/host'
-import { readJson } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
 
 /** One claim of the conversation, looked up where it should be true. */
 export interface Check {

@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Surface } from '@jackfield/host'
-import {
-  checkElicitContent,
-  type ElicitResult,
-  type ElicitValue,
-  readJson,
-  type SamplingMessage,
-} from '@jackfield/sdk'
+import type { ElicitResult, ElicitValue, SamplingMessage } from '@jackfield/sdk'
+import { checkElicitContent, readJson } from '@jackfield/sdk/internal'
 import { usageError } from '../cli/exit.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
 import { oneLine } from '../output/sanitize.ts'

@@ -1,11 +1,6 @@
 import { type HostAnswers, type HostQuestion, planForm, type QuestionKind } from '@jackfield/host'
-import {
-  checkElicitContent,
-  type ElicitResult,
-  type ElicitSchema,
-  type ElicitValue,
-  fillDefaults,
-} from '@jackfield/sdk'
+import type { ElicitResult, ElicitSchema, ElicitValue } from '@jackfield/sdk'
+import { checkElicitContent, fillDefaults } from '@jackfield/sdk/internal'
 import { argumentsFrom, jsonArguments } from '../cli/arguments.ts'
 import { usageError } from '../cli/exit.ts'
 import { oneLine } from '../output/sanitize.ts'

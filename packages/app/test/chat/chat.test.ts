@@ -4,13 +4,14 @@ import { createHost } from '@jackfield/host'
 import { describe, expect, test } from 'vitest'
 import { begin, everything, jsonFile, run, tempFolder, travel } from '../cli/jackfield.ts'
 
-function config(more: Record<string, unknown> = {}): string {
-  const [command, ...args] = travel()
-  const [program, ...words] = everything
-  return jsonFile({
-    mcpServers: { travel: { command, args }, demo: { command: program, args: words } },
-    ...more,
-  })
+/** A configuration of these servers, or of both. */
+function config(more: Record<string, unknown> = {}, only?: 'travel' | 'demo'): string {
+  const server = ([command, ...args]: string[]): object => ({ command, args })
+  const mcpServers = {
+    ...(only !== 'demo' && { travel: server(travel()) }),
+    ...(only !== 'travel' && { demo: server(everything) }),
+  }
+  return jsonFile({ mcpServers, ...more })
 }
 
 function say(...lines: string[]): { stdin: string } {
@@ -45,7 +46,7 @@ describe('a conversation from a pipe', () => {
 
   test('denies what the policy asks about when nobody is there, and the planner says so', async () => {
     const { stdout, stderr } = await run(
-      ['chat', '--config', config()],
+      ['chat', '--config', config({}, 'travel')],
       say('Plan a trip from New York to Barcelona on 2027-06-15 for 7 days'),
     )
     expect(stderr).toContain('✗ denied searchFlights of travel was not called: nobody can be asked here')
@@ -82,7 +83,7 @@ describe('a conversation from a pipe', () => {
 
   test('lets the person call a tool and use a prompt, asking for what is missing', async () => {
     const { stdout, stderr } = await run(
-      ['chat', '--config', config({ jackfield: { defaultVerdict: 'allow' } })],
+      ['chat', '--config', config({ jackfield: { defaultVerdict: 'allow' } }, 'demo')],
       say(
         '/call demo__get-sum a=2 b=3',
         '/call demo__get-sum a=x',
@@ -107,7 +108,13 @@ describe('one message', () => {
   test('on the command line is answered, with the answer alone on stdout', async () => {
     const turns = model({ say: 'I look.', call: [echo] }, { say: 'Hi there.' })
     for (const words of [['say hi'], ['say', 'hi'], ['-p', 'say hi'], ['--print', 'say hi']]) {
-      const { code, stdout, stderr } = await run(['chat', ...words, '--config', config(allow), ...turns])
+      const { code, stdout, stderr } = await run([
+        'chat',
+        ...words,
+        '--config',
+        config(allow, 'demo'),
+        ...turns,
+      ])
       expect({ code, stdout }).toEqual({ code: 0, stdout: 'Hi there.\n' })
       expect(stderr).toMatch(/I look\.[\s\S]*→ \[1\] demo__echo[\s\S]*✓ Echo: x/)
       expect(stderr).not.toContain('servers are connected')
@@ -116,7 +123,7 @@ describe('one message', () => {
 
   test('can run without reading stdin, and with --print takes what stdin has along', async () => {
     const store = join(tempFolder(), 'log.db')
-    const args = ['--config', config(), '--store', store, ...model({ say: 'Short.' })]
+    const args = ['--config', config({}, 'travel'), '--store', store, ...model({ say: 'Short.' })]
     const open = begin(['chat', 'Summarize', ...args], { stdinStaysOpen: true })
     expect((await open.ended).stdout).toBe('Short.\n')
     const words = '/quit\n@travel:calendar://events/2027\n'
@@ -149,7 +156,7 @@ describe('one message', () => {
       'say hi',
       '--json',
       '--config',
-      config(),
+      config({}, 'demo'),
       ...model({ say: 'Hi.' }),
     ])
     const events = stdout
@@ -162,7 +169,14 @@ describe('one message', () => {
 
   test('whose call needs approval is answered without it, and stderr says how to allow it', async () => {
     const turns = model({ call: [echo] }, { say: 'I may not.' })
-    const { code, stdout, stderr } = await run(['chat', '-p', 'echo', '--config', config(), ...turns])
+    const { code, stdout, stderr } = await run([
+      'chat',
+      '-p',
+      'echo',
+      '--config',
+      config({}, 'demo'),
+      ...turns,
+    ])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'I may not.\n' })
     expect(stderr).toContain('To allow it, add a rule with the verdict "allow"')
     expect(stderr).toContain('--answers <file>')
@@ -170,9 +184,9 @@ describe('one message', () => {
 
   test('ends with exit code 1 where the turn is cut short, and 2 where there is none', async () => {
     const cut = model({ call: [echo, echo] })
-    const args = ['--config', config(allow), '--max-calls', '1']
+    const args = ['--config', config(allow, 'demo'), '--max-calls', '1']
     expect((await run(['chat', 'echo', ...args, ...cut])).code).toBe(1)
-    const none = await run(['chat', '-p', '--config', config(), ...model({ say: 'Hi.' })])
+    const none = await run(['chat', '-p', '--config', config({}, 'demo'), ...model({ say: 'Hi.' })])
     expect(none.code).toBe(2)
     expect(none.stderr).toContain('There is no message. Give it as in: jackfield chat --print "say hi"')
   })
@@ -199,7 +213,7 @@ describe('a model that wants too many calls', () => {
 
   test('is stopped, which the output says, and ends a pipe with exit code 1', async () => {
     const { code, stderr } = await run(
-      ['chat', '--config', config(rules), '--model', script(calls(60))],
+      ['chat', '--config', config(rules, 'demo'), '--model', script(calls(60))],
       say('Echo all'),
     )
     expect(stderr.match(/→ \[\d+\] demo__echo/g)).toHaveLength(50)
@@ -209,7 +223,13 @@ describe('a model that wants too many calls', () => {
 
   test('can be told to go on, with exit code 0 where the work ends', async () => {
     const { code, stdout, stderr } = await run(
-      ['chat', '--config', config(rules), '--model', script(calls(60), calls(10), { say: 'All done.' })],
+      [
+        'chat',
+        '--config',
+        config(rules, 'demo'),
+        '--model',
+        script(calls(60), calls(10), { say: 'All done.' }),
+      ],
       say('Echo all', 'go on'),
     )
     expect(stderr.match(/→ \[\d+\] demo__echo/g)).toHaveLength(60)
@@ -219,7 +239,7 @@ describe('a model that wants too many calls', () => {
 
   test('is stopped at --max-calls, and programs are told so', async () => {
     const { code, stdout } = await run(
-      ['chat', '--json', '--max-calls', '3', '--config', config(rules), '--model', script(calls(4))],
+      ['chat', '--json', '--max-calls', '3', '--config', config(rules, 'demo'), '--model', script(calls(4))],
       say('Echo all'),
     )
     const events = stdout
@@ -240,7 +260,7 @@ describe('a kept conversation', () => {
     const cwd = tempFolder()
     const store = join(cwd, 'log.db')
     const args = (model: string, ...more: string[]): string[] => [
-      ...['chat', '--config', config(), '--store', store, '--model', model, ...more],
+      ...['chat', '--config', config({}, 'demo'), '--store', store, '--model', model, ...more],
     ]
     const first = await run(
       args(script({ say: 'To Oslo, then.' }, { say: 'By ship.' })),
@@ -263,7 +283,7 @@ describe('a kept conversation', () => {
     const store = join(tempFolder(), 'log.db')
     const echo = { name: 'demo__echo', arguments: { message: 'x' } }
     const args = (...turns: object[]): string[] => [
-      ...['chat', '--config', config(), '--store', store, '--model', script(...turns)],
+      ...['chat', '--config', config({}, 'demo'), '--store', store, '--model', script(...turns)],
     ]
     await run(args({ say: 'Yes.' }, { say: 'No.' }), say('Sail to Oslo', '/new', 'Fly to Rome'))
     await run(args({ say: 'I echo.', call: [echo] }, { say: 'Done.' }), say('Echo to Oslo'))
@@ -279,7 +299,10 @@ describe('a kept conversation', () => {
   test('that is not there is said', async () => {
     const store = join(tempFolder(), 'log.db')
     for (const id of [['--resume'], ['--resume', 'nope']]) {
-      const { code, stderr } = await run(['chat', '--config', config(), '--store', store, ...id], say('hi'))
+      const { code, stderr } = await run(
+        ['chat', '--config', config({}, 'demo'), '--store', store, ...id],
+        say('hi'),
+      )
       expect(code).toBe(2)
       expect(stderr).toMatch(/No conversation is kept yet|no conversation "nope"/)
     }
@@ -288,7 +311,7 @@ describe('a kept conversation', () => {
 
 test('resources that words mention go along', async () => {
   const { stderr } = await run(
-    ['chat', '--config', config(), '--model', script({ say: 'I see.' })],
+    ['chat', '--config', config({}, 'travel'), '--model', script({ say: 'I see.' })],
     say('What is in @travel:calendar://events/2027, please?', 'and @travel:calendar://nowhere?'),
   )
   expect(stderr).toMatch(/\+ Calendar 2027 +calendar:\/\/events\/2027 +about \d+ tokens/)
@@ -300,7 +323,7 @@ test('a program can hold a conversation, with events as lines of JSON', async ()
   const usage = { inputTokens: 7, outputTokens: 3 }
   const { code, stdout, stderr } = await run(
     [
-      ...['chat', '--json', '--config', config({ jackfield: { defaultVerdict: 'allow' } })],
+      ...['chat', '--json', '--config', config({ jackfield: { defaultVerdict: 'allow' } }, 'demo')],
       ...['--model', script({ say: 'I add.', call: [add], usage }, { say: 'Five.', usage })],
     ],
     say('What is 2 and 3?', '/nonsense'),
@@ -349,7 +372,7 @@ test('an answer that is remembered for good can be looked up and forgotten in a 
   await host.call('travel__searchFlights', flight, { caller: 'chat' })
   const id = host.policy.grants()[0]?.id ?? ''
   const { stdout } = await run(
-    ['chat', '--config', config(), '--store', store],
+    ['chat', '--config', config({}, 'travel'), '--store', store],
     say('/remembered', `/remembered forget ${id}`, '/remembered'),
   )
   expect(stdout).toMatch(new RegExp(`${id} +allow +always +\\d{4}-\\d\\d-\\d\\d +searchFlights of travel`))
@@ -359,7 +382,10 @@ test('an answer that is remembered for good can be looked up and forgotten in a 
 })
 
 test('a model that cannot be had is a usage error that names what is missing', async () => {
-  const { code, stderr } = await run(['chat', '--config', config(), '--model', 'openai/x'], say('hi'))
+  const { code, stderr } = await run(
+    ['chat', '--config', config({}, 'demo'), '--model', 'openai/x'],
+    say('hi'),
+  )
   expect(code).toBe(2)
   expect(stderr).toContain('needs OPENAI_API_KEY')
 })

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { jsonFile, run, tempFolder } from './jackfield.ts'
+import { jsonFile, runProcess, tempFolder } from './jackfield.ts'
 
 const canary = 'CANARY-terminal-5d0e1f7a'
 
@@ -47,7 +47,7 @@ test('a secret that a server says everywhere is in nothing that any command prin
   const keys = tempFolder()
   const env = { XDG_DATA_HOME: data, JACKFIELD_KEY_FILE: join(keys, 'key') }
   const out = tempFolder()
-  const kept = await run(['secret', 'set', 'talk'], { env, stdin: canary })
+  const kept = await runProcess(['secret', 'set', 'talk'], { env, stdin: canary })
   expect(kept.code).toBe(0)
   const named = ['--config', config]
   const commands: { words: string[]; code: number; says?: string }[] = [
@@ -66,7 +66,7 @@ test('a secret that a server says everywhere is in nothing that any command prin
     { words: ['record', join(out, 'recording.json')], code: 0 },
   ]
   for (const { words, code, says } of commands) {
-    const { code: ended, stdout, stderr } = await run(words, { env })
+    const { code: ended, stdout, stderr } = await runProcess(words, { env })
     const shown = words.filter((word) => !word.includes('/')).join(' ')
     expect([shown, ended, leaksIn(stdout + stderr)]).toEqual([shown, code, []])
     if (says !== undefined) expect(stdout + stderr).toContain(says)

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { run, tempFolder } from './jackfield.ts'
+import { run, runProcess, tempFolder } from './jackfield.ts'
 
 /** A server whose one tool gives its environment back. */
 const reporter = [
@@ -141,7 +141,7 @@ it('install writes a variable of --env down as a reference, unless its value is 
 
 it('doctor names what a server gets of the environment, and what it does not', async () => {
   const env = { HTTPS_PROXY: 'http://proxy.example:1', BRAVE_API_KEY: 'hunter2' }
-  const { stdout } = await run(['doctor', '--', ...reporter], { env })
+  const { stdout } = await runProcess(['doctor', '--', ...reporter], { env })
   expect(stdout).toMatch(/environment .*given: .*HTTPS_PROXY.*PATH.*; withheld: .*BRAVE_API_KEY/)
   expect(stdout).not.toContain('hunter2')
 })

@@ -3,22 +3,32 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { everything, onEverything, run, tempFolder } from './jackfield.ts'
+import { json, listen } from '../../../sdk/test/client-auth/support/server.ts'
+import { everything, onEverything, run, runProcess, tempFolder } from './jackfield.ts'
 
 const saying = fileURLToPath(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
 const asking = fileURLToPath(new URL('./asking-server.ts', import.meta.url))
-const silent = [
-  process.execPath,
-  '-e',
-  `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
-    const { id, method } = JSON.parse(line)
-    const answers = {
-      initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {}, prompts: {} }, serverInfo: { name: 's', version: '1' } },
-      'tools/list': { tools: [{ name: 'wait', inputSchema: { type: 'object' } }] },
+
+/** The URL of a server that lists a tool, and answers neither its calls nor requests for prompts. */
+async function silent(): Promise<string> {
+  const server = await listen(({ res, body }) => {
+    const { id, method } = JSON.parse(body === '' ? '{}' : body)
+    const initialize = {
+      protocolVersion: '2025-11-25',
+      capabilities: { tools: {}, prompts: {} },
+      serverInfo: { name: 's', version: '1' },
     }
-    if (answers[method]) console.log(JSON.stringify({ jsonrpc: '2.0', id, result: answers[method] }))
-  })`,
-]
+    const tools = [{ name: 'wait', inputSchema: { type: 'object' } }]
+    const results: Record<string, object> = { initialize, 'tools/list': { tools } }
+    const result = results[method]
+    if (result !== undefined) json(res, { jsonrpc: '2.0', id, result })
+    else if (id === undefined) res.writeHead(method === undefined ? 405 : 202).end()
+    else if (method === 'server/discover')
+      json(res, { jsonrpc: '2.0', id, error: { code: -32601, message: 'unknown' } })
+  })
+  onTestFinished(() => server.close())
+  return server.origin
+}
 
 function folder(files: Record<string, unknown>): string {
   const cwd = tempFolder()
@@ -85,17 +95,18 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
   })
 
   test('a timeout is 124, and names the seconds that were given and the option that changes them', async () => {
-    const called = await run(['call', 'wait', '--timeout', '1.2', '--', ...silent])
+    const url = await silent()
+    const called = await run(['call', url, 'wait', '--timeout', '1.2'])
     expect(called).toEqual({
       ...{ code: 124, stdout: '' },
       stderr: 'No response to tools/call "wait" for 1.2 s. --timeout <seconds> changes this limit.\n',
     })
-    const inJson = await run(['call', 'wait', '--json', '--timeout', '1', '--', ...silent])
+    const inJson = await run(['call', url, 'wait', '--json', '--timeout', '1'])
     expect([inJson.code, JSON.parse(inJson.stderr)]).toMatchObject([124, { error: { code: 'TIMEOUT' } }])
-    const listed = await run(['prompts', '--timeout', '3', '--', ...silent])
+    const listed = await run(['prompts', url, '--timeout', '1.4'])
     expect(listed).toMatchObject({
       code: 124,
-      stderr: 'No response to prompts/list within 3 s. --timeout <seconds> changes this limit.\n',
+      stderr: 'No response to prompts/list within 1.4 s. --timeout <seconds> changes this limit.\n',
     })
     const started = await run(['tools', '--timeout', '1', '--', 'sleep', '30'])
     expect(started).toMatchObject({ code: 3, stderr: expect.stringContaining('within 1 s') })
@@ -201,9 +212,11 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
   })
 
   test('arguments are read from stdin', async () => {
-    const piped = await run(onEverything('call', 'echo', 'message=@-'), { stdin: 'from a pipe' })
+    const piped = await runProcess(onEverything('call', 'echo', 'message=@-'), { stdin: 'from a pipe' })
     expect(piped.stdout).toContain('Echo: from a pipe')
-    const whole = await run(onEverything('call', 'echo', '--args', '-'), { stdin: '{"message":"as JSON"}' })
+    const whole = await runProcess(onEverything('call', 'echo', '--args', '-'), {
+      stdin: '{"message":"as JSON"}',
+    })
     expect(whole.stdout).toContain('Echo: as JSON')
   })
 

@@ -75,7 +75,8 @@ const listing = (lists: { tools?: object[]; prompts?: object[]; templates?: obje
       'tools/call': { content: [{ type: 'text', text: JSON.stringify(params) }], structuredContent: {} },
       'resources/read': { contents: [{ uri: params?.uri, text: 'read' }] },
     }
-    console.log(JSON.stringify({ jsonrpc: '2.0', id, result: results[method] ?? {} }))
+    const answer = results[method] ? { result: results[method] } : { error: { code: -32601, message: 'unknown' } }
+    console.log(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
   })`,
   jsonFile(lists),
 ]

@@ -6,14 +6,18 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { json, listen } from '../../../sdk/test/client-auth/support/server.ts'
 import { world } from '../../../sdk/test/client-auth/support/world.ts'
-import { everything, jsonFile, run, tempFolder } from './jackfield.ts'
+import { everything, jsonFile, runProcess, tempFolder } from './jackfield.ts'
 
 const timeout = 120_000
 const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
 const bubblewrap = ['/usr/bin/bwrap', '/usr/local/bin/bwrap'].find((file) => existsSync(file))
 const keptInFile = 'the key that seals credentials is kept in'
 /** No D-Bus session, so no Secret Service: what a server machine or a container has. */
-const without = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent', XDG_RUNTIME_DIR: '/nonexistent' }
+const without = {
+  DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent',
+  XDG_RUNTIME_DIR: '/nonexistent',
+  JACKFIELD_KEY_FILE: '',
+}
 const onLinux = test.runIf(process.platform === 'linux')
 
 /** A D-Bus session that accepts connections and never answers. */
@@ -22,7 +26,7 @@ async function silentBus(): Promise<Record<string, string>> {
   const server = createServer(() => {})
   await new Promise<void>((resolve) => server.listen(path, resolve))
   onTestFinished(() => void server.close())
-  return { DBUS_SESSION_BUS_ADDRESS: `unix:path=${path}` }
+  return { DBUS_SESSION_BUS_ADDRESS: `unix:path=${path}`, JACKFIELD_KEY_FILE: '' }
 }
 
 /** An HTTP server that answers every request with 401 and names no authorization server. */
@@ -64,13 +68,13 @@ onLinux('without a keychain a server that answers 401 leaves the others reachabl
   ]
   const env = { ...without, XDG_DATA_HOME: tempFolder() }
   for (const said of [1, 0]) {
-    const { stdout, stderr } = await run(['servers', ...config], { env })
+    const { stdout, stderr } = await runProcess(['servers', ...config], { env })
     expect(stdout).toMatch(/shop +▲ needs sign-in/)
     expect(stdout).toMatch(/open +● ready/)
     expect(stdout).not.toMatch(/keychain|keyring/i)
     expect(stderr.split(keptInFile)).toHaveLength(said + 1)
   }
-  const called = await run(['tools', 'open', ...config], { env })
+  const called = await runProcess(['tools', 'open', ...config], { env })
   expect(called).toMatchObject({ code: 0 })
 })
 
@@ -80,9 +84,9 @@ onLinux(
   async () => {
     const data = tempFolder()
     const env = { ...without, XDG_DATA_HOME: data }
-    const empty = await run(['secret', 'list'], { env })
+    const empty = await runProcess(['secret', 'list'], { env })
     expect(empty).toMatchObject({ code: 0, stderr: '' })
-    const first = await run(['secret', 'set', 'a'], { env, stdin: 'canary-a-123' })
+    const first = await runProcess(['secret', 'set', 'a'], { env, stdin: 'canary-a-123' })
     const file = join(data, 'jackfield', 'sealing.key')
     expect(first).toMatchObject({
       code: 0,
@@ -90,23 +94,23 @@ onLinux(
       stderr: `no keychain on this system: ${keptInFile} ${file}, readable by you alone\n`,
     })
     expect(statSync(file).mode & 0o777).toBe(0o600)
-    const second = await run(['secret', 'set', 'b'], { env, stdin: 'canary-b-123' })
+    const second = await runProcess(['secret', 'set', 'b'], { env, stdin: 'canary-b-123' })
     expect(second).toMatchObject({ code: 0, stderr: '' })
-    const listed = await run(['secret', 'list', '--json'], { env })
+    const listed = await runProcess(['secret', 'list', '--json'], { env })
     expect(JSON.parse(listed.stdout)).toEqual({ kept: 'files sealed with a key file', names: ['a', 'b'] })
-    expect(await run(['secret', 'remove', 'a'], { env })).toMatchObject({ code: 0, stderr: '' })
+    expect(await runProcess(['secret', 'remove', 'a'], { env })).toMatchObject({ code: 0, stderr: '' })
   },
 )
 
 onLinux('JACKFIELD_KEYCHAIN=required keeps no key in a file', { timeout }, async () => {
   const data = tempFolder()
   const env = { ...without, XDG_DATA_HOME: data, JACKFIELD_KEYCHAIN: 'required' }
-  const refused = await run(['secret', 'set', 'a'], { env, stdin: 'canary-a-123' })
+  const refused = await runProcess(['secret', 'set', 'a'], { env, stdin: 'canary-a-123' })
   expect(refused.code).not.toBe(0)
   expect(refused.stderr).toContain('No keychain of this system responds')
   expect(existsSync(join(data, 'jackfield', 'sealing.key'))).toBe(false)
   const misspelled = { ...env, JACKFIELD_KEYCHAIN: 'requierd' }
-  expect(await run(['secret', 'list'], { env: misspelled })).toMatchObject({
+  expect(await runProcess(['secret', 'list'], { env: misspelled })).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('JACKFIELD_KEYCHAIN can only be "required"'),
   })
@@ -115,11 +119,11 @@ onLinux('JACKFIELD_KEYCHAIN=required keeps no key in a file', { timeout }, async
 onLinux('a keychain that does not answer is left out of the run, and the run ends', { timeout }, async () => {
   const data = tempFolder()
   const env = { ...(await silentBus()), XDG_DATA_HOME: data }
-  const set = await run(['secret', 'set', 'a'], { env, stdin: 'canary-a-123' })
+  const set = await runProcess(['secret', 'set', 'a'], { env, stdin: 'canary-a-123' })
   expect(set).toMatchObject({ code: 0, stdout: 'a is kept in files sealed with a key file.\n' })
   expect(set.stderr).toContain('the keychain did not answer within 5 s, so this run does without it')
   expect(set.stderr).toContain(keptInFile)
-  expect(JSON.parse((await run(['secret', 'list', '--json'], { env })).stdout)).toMatchObject({
+  expect(JSON.parse((await runProcess(['secret', 'list', '--json'], { env })).stdout)).toMatchObject({
     names: ['a'],
   })
 })
@@ -128,7 +132,7 @@ onLinux('what is sealed with the key in the keychain is not replaced without it'
   const data = tempFolder()
   // The same files as with the keychain, put in its folder.
   const made = { XDG_DATA_HOME: tempFolder(), JACKFIELD_KEY_FILE: join(tempFolder(), 'key') }
-  await run(['secret', 'set', 'old'], { env: made, stdin: 'canary-old-123' })
+  await runProcess(['secret', 'set', 'old'], { env: made, stdin: 'canary-old-123' })
   const from = join(made.XDG_DATA_HOME, 'jackfield', 'secrets', 'key-file')
   const to = join(data, 'jackfield', 'secrets', 'keychain')
   mkdirSync(to, { recursive: true, mode: 0o700 })
@@ -136,11 +140,13 @@ onLinux('what is sealed with the key in the keychain is not replaced without it'
   const contents = (): string[] => readdirSync(to).map((name) => readFileSync(join(to, name), 'latin1'))
   const before = contents()
   const env = { ...without, XDG_DATA_HOME: data }
-  const again = await run(['secret', 'set', 'old'], { env, stdin: 'canary-new-123' })
+  const again = await runProcess(['secret', 'set', 'old'], { env, stdin: 'canary-new-123' })
   expect(again.code).not.toBe(0)
   expect(again.stderr).toContain('can only be read with it')
-  expect(await run(['secret', 'set', 'new'], { env, stdin: 'canary-new-123' })).toMatchObject({ code: 0 })
-  const listed = await run(['secret', 'list', '--json'], { env })
+  expect(await runProcess(['secret', 'set', 'new'], { env, stdin: 'canary-new-123' })).toMatchObject({
+    code: 0,
+  })
+  const listed = await runProcess(['secret', 'list', '--json'], { env })
   expect(JSON.parse(listed.stdout)).toMatchObject({ names: ['new'] })
   expect(listed.stderr).toContain('are left out of the list')
   expect(contents()).toEqual(before)
@@ -165,7 +171,7 @@ onLinux(
       ['tools', 'local', '--config', withSecret()],
     ]
     for (const given of words) {
-      const { code, stdout, stderr } = await run(given, { env, stdin: 'a-secret-value' })
+      const { code, stdout, stderr } = await runProcess(given, { env, stdin: 'a-secret-value' })
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
       expect(stderr).toMatch(/[Nn]o keychain of this system responds|needs the package @napi-rs\/keyring/)
       expect(stderr).toContain('Set JACKFIELD_PASSPHRASE, or JACKFIELD_KEY_FILE')
@@ -177,15 +183,17 @@ onLinux(
 onLinux('a secret that is sealed with another key is named, with what to do', { timeout }, async () => {
   const env = { ...without, XDG_DATA_HOME: tempFolder() }
   const passphrase = { ...env, JACKFIELD_PASSPHRASE: 'the first passphrase' }
-  expect((await run(['secret', 'set', 'x'], { env: passphrase, stdin: 'a-secret-value' })).code).toBe(0)
+  expect((await runProcess(['secret', 'set', 'x'], { env: passphrase, stdin: 'a-secret-value' })).code).toBe(
+    0,
+  )
   const tools = ['tools', 'local', '--config', withSecret()]
-  expect((await run(tools, { env: passphrase })).code).toBe(0)
-  const wrong = await run(tools, { env: { ...env, JACKFIELD_PASSPHRASE: 'another passphrase' } })
+  expect((await runProcess(tools, { env: passphrase })).code).toBe(0)
+  const wrong = await runProcess(tools, { env: { ...env, JACKFIELD_PASSPHRASE: 'another passphrase' } })
   expect(wrong.code).toBe(2)
   expect(wrong.stderr).toContain(
     'The secret "x" is sealed with another key than the one in use. Use the passphrase or key file that it was kept with',
   )
-  const none = await run(tools, { env })
+  const none = await runProcess(tools, { env })
   expect(none.code).toBe(2)
   expect(none.stderr).toContain(
     'The secret "x" is kept under another key: it is sealed with a passphrase. Set JACKFIELD_PASSPHRASE to it',
@@ -198,7 +206,7 @@ test.runIf(process.platform === 'linux' && bubblewrap !== undefined)(
   async () => {
     const home = tempFolder()
     const env = { ...without, XDG_DATA_HOME: join(home, 'data') }
-    expect((await run(['secret', 'set', 'x'], { env, stdin: 'a-secret-value' })).code).toBe(0)
+    expect((await runProcess(['secret', 'set', 'x'], { env, stdin: 'a-secret-value' })).code).toBe(0)
     const readOnly = (...words: string[]) => {
       const { PATH } = process.env
       const box = ['--dev-bind', '/', '/', '--ro-bind', home, home, process.execPath, bin, ...words]

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { everything, filesystem, jsonFile, run, tempFolder } from './jackfield.ts'
+import { everything, filesystem, jsonFile, run, runProcess, tempFolder } from './jackfield.ts'
 
 function config(): string[] {
   const server = ([command, ...args]: string[]): object => ({ command, args })
@@ -77,18 +77,22 @@ describe.concurrent('resources and prompts', () => {
     const uri = 'demo://resource/static/document/structure.md'
     await run(['read', 'everything', uri, ...store, ...config()])
     const node = ['--import', hook]
-    expect(await run(['read', 'everything', uri, ...store, ...config()], { node })).toMatchObject({ code: 0 })
-    const found = await run(['find', 'archit', ...store, ...config()], { node })
+    expect(await runProcess(['read', 'everything', uri, ...store, ...config()], { node })).toMatchObject({
+      code: 0,
+    })
+    const found = await runProcess(['find', 'archit', ...store, ...config()], { node })
     expect(found).toMatchObject({ code: 0, stdout: expect.stringContaining('architecture.md') })
     expect(found.stderr).toMatch(
       /Only names and descriptions were searched: the SQLite of this Node \(.*\) was built without FTS5/,
     )
-    const json = await run(['find', 'archit', '--json', ...store, ...config()], { node })
+    const json = await runProcess(['find', 'archit', '--json', ...store, ...config()], { node })
     expect(JSON.parse(json.stdout)).toMatchObject({
       contentUnavailable: expect.stringContaining('FTS5'),
       matches: [{ entry: { kind: 'resource' } }],
     })
-    expect(await run(['activity', 'prune', '--before', '2999-01-01', ...store], { node })).toMatchObject({
+    expect(
+      await runProcess(['activity', 'prune', '--before', '2999-01-01', ...store], { node }),
+    ).toMatchObject({
       code: 0,
     })
     const after = await run(['find', 'archit', '--json', ...store, ...config()])

@@ -7,22 +7,22 @@ import { serveHttp } from '@jackfield/sdk/http'
 import { expect, onTestFinished, test } from 'vitest'
 import { bundle, manifest } from '../../../host/test/bundle/zips.ts'
 import { corporateProxy } from './corporate-proxy.ts'
-import { begin, jsonFile, run, tempFolder } from './jackfield.ts'
+import { begin, jsonFile, runProcess, tempFolder } from './jackfield.ts'
 
 const call = ['call', 'https://shop.example/mcp', 'echo', '--no-store']
 
 test('a server is reached through the proxy that the environment names, over https and http', async () => {
   const proxy = await corporateProxy()
-  expect(await run(call, proxy)).toEqual({ code: 0, stdout: 'through the proxy\n', stderr: '' })
+  expect(await runProcess(call, proxy)).toEqual({ code: 0, stdout: 'through the proxy\n', stderr: '' })
   expect(new Set(proxy.asked)).toEqual(new Set(['shop.example:443']))
-  const plain = await run(['call', 'http://shop.example/mcp', 'echo', '--no-store'], proxy)
+  const plain = await runProcess(['call', 'http://shop.example/mcp', 'echo', '--no-store'], proxy)
   expect(plain).toMatchObject({ code: 0, stdout: 'through the proxy\n' })
   expect(proxy.asked.at(-1)).toBe('http://shop.example/mcp')
 })
 
 test('a host that NO_PROXY lists is not sent to the proxy, and a loopback address never', async () => {
   const proxy = await corporateProxy()
-  const direct = await run(call, { env: { ...proxy.env, NO_PROXY: 'other.example, .example' } })
+  const direct = await runProcess(call, { env: { ...proxy.env, NO_PROXY: 'other.example, .example' } })
   expect(direct).toMatchObject({ code: 3, stderr: expect.stringContaining('ENOTFOUND') })
   const handler = serveHttp(
     defineServer({ name: 'near', version: '1', tools: { echo: tool({ run: () => 'near' }) } }),
@@ -35,7 +35,7 @@ test('a host that NO_PROXY lists is not sent to the proxy, and a loopback addres
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  const near = await run(['call', `http://127.0.0.1:${port}/mcp`, 'echo', '--no-store'], proxy)
+  const near = await runProcess(['call', `http://127.0.0.1:${port}/mcp`, 'echo', '--no-store'], proxy)
   expect(near).toMatchObject({ code: 0, stdout: 'near\n' })
   expect(proxy.asked).toEqual([])
 })
@@ -43,7 +43,7 @@ test('a host that NO_PROXY lists is not sent to the proxy, and a loopback addres
 test('what fails at the proxy is named, with what to do', async () => {
   const locked = await corporateProxy({ credentials: 'ann:secret word' })
   const failed = async (env: Record<string, string>): Promise<string> => {
-    const { code, stderr } = await run(call, { env })
+    const { code, stderr } = await runProcess(call, { env })
     expect(code).toBe(3)
     return stderr
   }
@@ -55,7 +55,7 @@ test('what fails at the proxy is named, with what to do', async () => {
     /does not accept the credentials in HTTPS_PROXY \(407\)(?!.*wrong-word)/,
   )
   const given = { ...locked.env, HTTPS_PROXY: `http://ann:secret%20word@${host}` }
-  expect(await run(call, { env: given })).toMatchObject({ code: 0 })
+  expect(await runProcess(call, { env: given })).toMatchObject({ code: 0 })
   const unable = await corporateProxy({ status: 503 })
   expect(await failed(unable.env)).toContain('cannot connect to shop.example:443 (503)')
   const strict = await corporateProxy({ status: 403 })
@@ -74,13 +74,13 @@ test('what fails at the proxy is named, with what to do', async () => {
 
 test('doctor checks the proxy and goes through it, and gives no verdict about DNS', async () => {
   const proxy = await corporateProxy()
-  const { code, stdout } = await run(['doctor', 'https://shop.example/mcp', '--no-store'], proxy)
+  const { code, stdout } = await runProcess(['doctor', 'https://shop.example/mcp', '--no-store'], proxy)
   expect(stdout).toContain(`the proxy ${proxy.url} resolves the name`)
   expect(stdout).toContain(`port 443 is open through the proxy ${proxy.url} (HTTPS_PROXY)`)
   expect(stdout).toContain('It is well.')
   expect(code).toBe(0)
   const refusing = await corporateProxy({ status: 503 })
-  const ill = await run(['doctor', 'https://shop.example/mcp', '--no-store'], refusing)
+  const ill = await runProcess(['doctor', 'https://shop.example/mcp', '--no-store'], refusing)
   expect(ill.code).toBe(3)
   expect(ill.stdout).toContain('cannot connect to shop.example:443 (503)')
   expect(ill.stdout).not.toContain('nobody knows a host')
@@ -101,7 +101,7 @@ test('a login goes through the proxy, which resolves the names of the authorizat
   await fetch(seen?.headers.get('location') ?? '')
   expect(await login.ended).toMatchObject({ code: 0, stdout: 'Signed in. shop is ready, with 1 tool.\n' })
   expect(proxy.asked).toContain('auth.shop.example:443')
-  const called = await run(['call', 'shop', 'echo', ...config], { env })
+  const called = await runProcess(['call', 'shop', 'echo', ...config], { env })
   expect(called).toMatchObject({ code: 0, stdout: 'through the proxy\n' })
 })
 
@@ -121,7 +121,7 @@ const completions: RequestListener = (_request, response) => {
 }
 
 const chat = (env: Record<string, string>) =>
-  run(['chat', '--no-store', '--config', jsonFile({ mcpServers: {} })], {
+  runProcess(['chat', '--no-store', '--config', jsonFile({ mcpServers: {} })], {
     env: { OPENAI_COMPATIBLE_MODEL: 'm', ...env },
     stdin: 'Hello\n',
   })
@@ -191,14 +191,14 @@ test('the registry and the bundle of a published server are reached through the 
   const proxy = await corporateProxy({ site })
   const cwd = tempFolder()
   const env = { ...proxy.env, JACKFIELD_REGISTRY: 'https://shop.example', XDG_DATA_HOME: join(cwd, 'data') }
-  const found = await run(['registry', 'search', 'packed'], { cwd, env })
+  const found = await runProcess(['registry', 'search', 'packed'], { cwd, env })
   expect(found).toMatchObject({ code: 0, stdout: expect.stringContaining('0 servers in') })
-  const installed = await run(['install', 'io.github.ann/packed', '--yes', '--no-start'], { cwd, env })
+  const installed = await runProcess(['install', 'io.github.ann/packed', '--yes', '--no-start'], { cwd, env })
   expect(installed).toMatchObject({ code: 0, stdout: expect.stringContaining('packed') })
   expect(asked.at(-1)).toBe('/moved/packed.mcpb')
   expect(new Set(proxy.asked)).toEqual(new Set(['shop.example:443']))
   const strict = await corporateProxy({ status: 403 })
-  const refused = await run(['registry', 'search', 'packed'], { cwd, env: { ...env, ...strict.env } })
+  const refused = await runProcess(['registry', 'search', 'packed'], { cwd, env: { ...env, ...strict.env } })
   expect(refused).toMatchObject({
     code: 3,
     stderr: expect.stringContaining(`The proxy ${strict.url} (HTTPS_PROXY) refused to connect`),

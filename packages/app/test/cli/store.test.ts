@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { type Ended, jsonFile, type RunOptions, recorded, run, tempFolder } from './jackfield.ts'
+import { type Ended, jsonFile, recorded, run, runProcess, tempFolder } from './jackfield.ts'
 
 const saying = fileURLToPath(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
 const buy = { name: 'buy', description: 'Buys one item of the shop.', inputSchema: { type: 'object' } }
@@ -14,7 +14,9 @@ async function shop(): Promise<{
   cwd: string
   store: string
   effects(): string
-  jackfield(words: string[], options?: RunOptions): Promise<Ended>
+  jackfield(words: string[]): Promise<Ended>
+  /** The same in a process whose files may have this many bytes, as on a full disk. */
+  limited(words: string[], fileBytes: number): Promise<Ended>
 }> {
   const cwd = tempFolder()
   const [says, log, config, store] = ['says.json', 'ran.log', 'config.json', 'store.db'].map((name) =>
@@ -22,14 +24,15 @@ async function shop(): Promise<{
   ) as [string, string, string, string]
   const server = { command: process.execPath, args: [saying], env: { SAYS: says, LOG: log } }
   writeFileSync(config, JSON.stringify({ mcpServers: { shop: server } }))
-  const jackfield = (words: string[], options?: RunOptions) =>
-    run([...words, '--config', config], { cwd, ...options })
+  const jackfield = (words: string[]) => run([...words, '--config', config], { cwd })
+  const limited = (words: string[], fileBytes: number) =>
+    runProcess([...words, '--config', config], { cwd, fileBytes })
   writeFileSync(says, JSON.stringify({ tools: [buy] }))
   expect(await jackfield(['tools', 'shop', '--store', store])).toMatchObject({ code: 0 })
   writeFileSync(says, JSON.stringify({ tools: [changed] }))
   const refused = await jackfield(['call', 'shop', 'buy', '--store', store])
   expect(refused.stderr).toContain('tool buy of shop is out of use')
-  return { cwd, store, jackfield, effects: () => (existsSync(log) ? readFileSync(log, 'utf8') : '') }
+  return { cwd, store, jackfield, limited, effects: () => (existsSync(log) ? readFileSync(log, 'utf8') : '') }
 }
 
 describe('a store that cannot be opened', () => {
@@ -64,10 +67,8 @@ describe('a store that cannot be opened', () => {
   )
 
   test('on a full disk: nothing runs', async () => {
-    const { store, jackfield, effects } = await shop()
-    const { code, stdout, stderr } = await jackfield(['call', 'shop', 'buy', '--store', store], {
-      fileBytes: 512,
-    })
+    const { store, limited, effects } = await shop()
+    const { code, stdout, stderr } = await limited(['call', 'shop', 'buy', '--store', store], 512)
     expect({ code, stdout, effects: effects() }).toEqual({ code: 2, stdout: '', effects: '' })
     expect(stderr).toContain(`Cannot use ${store} as the store`)
   })
@@ -124,12 +125,12 @@ describe('a store that cannot be opened', () => {
 
 describe('a store that cannot be written any more', () => {
   test('stops a call before its effect where the call cannot be recorded', async () => {
-    const { cwd, store, jackfield, effects } = await shop()
+    const { cwd, store, jackfield, limited, effects } = await shop()
     await jackfield(['trust', 'accept', 'shop', 'buy', '--store', store])
     const arguments_ = jsonFile({ note: 'x'.repeat(200_000) })
     const call = ['call', 'shop', 'buy', '--args', `@${arguments_}`, '--store', store]
     // Room enough to open the store and to connect; not for a row with these arguments.
-    const { code, stdout, stderr } = await jackfield(call, { fileBytes: 120_000 })
+    const { code, stdout, stderr } = await limited(call, 120_000)
     expect({ code, stdout, effects: effects() }).toEqual({ code: 2, stdout: '', effects: '' })
     expect(stderr).toContain('Stopped before "buy of shop", because it cannot be recorded')
     const { rows } = await recorded(['--store', store], cwd)

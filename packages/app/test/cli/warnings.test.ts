@@ -11,11 +11,13 @@ const grumbling = [
     const send = (message) => console.log(JSON.stringify({ jsonrpc: '2.0', ...message }))
     const log = (level, data) => send({ method: 'notifications/message', params: { level, data } })
     if (method === 'tools/call') for (let n = 0; n < 3; n++) { log('warning', 'The disk is full'); log('notice', 'Step') }
-    send({ id, result: {
+    const result = {
       initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {}, logging: {} }, serverInfo: { name: 'g', version: '1' } },
       'tools/list': { tools: [{ name: 'go', inputSchema: { type: 'object' } }] },
       'tools/call': { content: [{ type: 'text', text: 'gone' }] },
-    }[method] ?? {} })
+      'logging/setLevel': {},
+    }[method]
+    send(result ? { id, result } : { id, error: { code: -32601, message: 'unknown' } })
   })`,
 ]
 

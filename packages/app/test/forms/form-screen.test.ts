@@ -1,5 +1,6 @@
 import { finishForm, planForm } from '@jackfield/host'
-import { checkElicitContent, type ElicitFormParams, type ElicitSchema, fillDefaults } from '@jackfield/sdk'
+import type { ElicitFormParams, ElicitSchema } from '@jackfield/sdk'
+import { checkElicitContent, fillDefaults } from '@jackfield/sdk/internal'
 import fc from 'fast-check'
 import picocolors from 'picocolors'
 import { describe, expect, test } from 'vitest'

@@ -6,7 +6,7 @@ import type { Activity } from '@jackfield/host'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { bundle } from '../../../host/test/bundle/zips.ts'
 import { registry, weather } from '../../../host/test/registry/stand-in.ts'
-import { run, tempFolder, travel } from '../cli/jackfield.ts'
+import { runProcess, tempFolder, travel } from '../cli/jackfield.ts'
 
 /** A person's home, with a launcher of packages that starts the travel server and notes what it was asked to start. */
 function home(launcher = 'npx') {
@@ -23,13 +23,14 @@ function home(launcher = 'npx') {
   const env = {
     PATH: [bin, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter),
     XDG_DATA_HOME: join(cwd, 'data'),
+    JACKFIELD_DAEMON: 'off',
     JACKFIELD_KEY_FILE: join(cwd, 'key'),
   }
   const config = join(cwd, '.config', 'jackfield', 'config.json')
   return {
     cwd,
     config,
-    jackfield: (args: string[], stdin = '') => run(args, { cwd, env, stdin }),
+    jackfield: (args: string[], stdin = '') => runProcess(args, { cwd, env, stdin }),
     written: () => JSON.parse(readFileSync(config, 'utf8')),
     noted: () => readFileSync(noted, 'utf8').trim(),
   }

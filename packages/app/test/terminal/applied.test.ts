@@ -7,7 +7,7 @@ import { choose } from '../../../../scripts/terminal/choose.ts'
 import { world } from '../../../sdk/test/client-auth/support/world.ts'
 import { run, tempFolder } from '../cli/jackfield.ts'
 import { type InProcess, inProcess } from './in-process.ts'
-import { missing, person } from './person.ts'
+import { missing, person, prompt } from './person.ts'
 
 const saying = fileURLToPath(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
 
@@ -56,6 +56,7 @@ const commands: Readonly<Record<string, readonly string[] | string>> = {
   uninstall: 'writes files',
   gateway: 'runs until it is interrupted',
   store: 'renames a file',
+  daemon: 'shows or ends the host process',
   options: 'prints help',
 }
 
@@ -85,7 +86,8 @@ function leave(name: string, terminal: InProcess): void {
   if (name === 'watch') terminal.interrupt()
 }
 
-const leaving: Readonly<Record<string, string>> = { chat: 'servers are connected', watch: 'Ctrl+C ends it' }
+/** What a command that does not end by itself shows when it can be ended. */
+const leaving: Readonly<Record<string, string | RegExp>> = { chat: prompt, watch: 'Ctrl+C ends it' }
 
 async function end(name: string, terminal: InProcess): Promise<void> {
   const last = leaving[name]

@@ -3,10 +3,9 @@ import { describe, expect, test } from 'vitest'
 import type { Terminal } from '../../../../scripts/terminal/terminal.ts'
 import { filesystem } from '../cli/jackfield.ts'
 import { model } from './model.ts'
-import { missing, person } from './person.ts'
+import { missing, person, prompt, say } from './person.ts'
 
 const shelf = fileURLToPath(new URL('shelf-server.ts', import.meta.url))
-const prompt = /you › *$/m
 
 async function chatting(cols = 100) {
   const ann = person()
@@ -123,22 +122,21 @@ describe.skipIf(missing !== undefined)('/attach', { timeout: 60_000 }, () => {
     await terminal.until('Attach: 7 of 7 shown')
     terminal.press('space', 'escape')
     await terminal.until('Nothing was attached.')
-    terminal.type('/attached\r')
+    await say(terminal, '/attached')
     await terminal.until('Nothing is attached.')
   })
 
   test('is undone with /detach, by number or for everything', async () => {
     const { provider, terminal } = await chatting()
     for (const uri of ['doc://plan', 'doc://notes', 'doc://rules']) {
-      terminal.type(`/attach shelf ${uri}\r`)
+      await say(terminal, `/attach shelf ${uri}`)
       await terminal.until(`${uri}  about`)
-      await terminal.until(prompt)
     }
-    terminal.type('/detach\r')
+    await say(terminal, '/detach')
     await terminal.until('Usage: /detach <number | all>')
-    terminal.type('/detach 1\r')
+    await say(terminal, '/detach 1')
     await terminal.until('- The plan  doc://plan  is no longer attached; it is not sent.')
-    terminal.type('Hello\r')
+    await say(terminal, 'Hello')
     const request = await provider.next()
     const said = JSON.stringify(request.messages)
     expect(said).toContain('rhyme')
@@ -147,7 +145,7 @@ describe.skipIf(missing !== undefined)('/attach', { timeout: 60_000 }, () => {
     await terminal.until(/Hi\.[\s\S]*you › *$/m)
     terminal.type('/detach all\r')
     await terminal.until(/House rules .*is no longer attached; the model keeps what it was given before\./)
-    terminal.type('/detach all\r')
+    await say(terminal, '/detach all')
     await terminal.until('Nothing is attached.')
   })
 })
@@ -157,7 +155,7 @@ test('from a pipe, /attach needs to know what, and names what fits', async () =>
   ann.write('config.json', {
     mcpServers: { shelf: { command: process.execPath, args: [shelf], roots: false } },
   })
-  ann.write('script.json', { turns: [] })
+  const script = ann.write('script.json', { turns: [] })
   const lines = [
     '/attach',
     '/attach plan',
@@ -170,7 +168,7 @@ test('from a pipe, /attach needs to know what, and names what fits', async () =>
     '--config',
     'config.json',
     '--model',
-    'script:script.json',
+    `script:${script}`,
   )
   expect(stderr).toContain('Usage: /attach <server> <uri>')
   expect(stderr).toContain('  /attach shelf doc://plan')

@@ -10,6 +10,7 @@ import {
   terminalMissing,
 } from '../../../../scripts/terminal/terminal.ts'
 import { everything, travel } from '../cli/jackfield.ts'
+import { prompt, say } from './person.ts'
 
 const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
 const missing = terminalMissing()
@@ -45,13 +46,6 @@ function home(settings: Record<string, unknown> = {}) {
     return terminal
   }
   return { folder, write, chat }
-}
-
-const prompt = /you › *$/m
-
-async function say(terminal: Terminal, words: string): Promise<void> {
-  await terminal.until(prompt)
-  terminal.type(`${words}\r`)
 }
 
 describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
@@ -102,7 +96,7 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     const turns = [{ say: 'I add.', call: [add] }, { say: 'Once more.', call: [add] }, { say: 'Five.' }]
     const terminal = chat(turns, [], { rows: 40 })
     await say(terminal, 'What is 2 and 3?')
-    await terminal.until('Allow this call?')
+    await terminal.until(/Allow this call\?[\s\S]*└/)
     terminal.press('enter')
     await terminal.until('Once more.')
     await terminal.until(/Once more\.[\s\S]*Allow this call\?[\s\S]*└/)
@@ -210,7 +204,7 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     await terminal.until("92 % of the model's context is full")
     await say(terminal, '/compact')
     await terminal.until('SUMMARY: they want to sail.')
-    await terminal.until('[Y/n/e(dit)]')
+    await terminal.until(/\[Y\/n\/e\(dit\)\] › *$/m)
     terminal.type('e\r')
     await terminal.until('summary › SUMMARY')
     terminal.type(' To Oslo.\r')
@@ -238,12 +232,12 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     terminal.press('tab')
     await terminal.until('/tools off travel.searchFlights')
     terminal.press('enter')
-    await terminal.until('no longer offered travel__searchFlights')
+    await terminal.until(/no longer offered travel__searchFlights[\s\S]*you › *$/m)
     terminal.type('/tools on travel__s')
     terminal.press('tab')
     await terminal.until('/tools on travel__searchFlights')
     terminal.press('enter')
-    await terminal.until('is offered travel__searchFlights')
+    await terminal.until(/is offered travel__searchFlights[\s\S]*you › *$/m)
     terminal.type('look at @travel:calendar://events/2027')
     terminal.press('enter')
     await terminal.until(/\+ Calendar 2027 +calendar:\/\/events\/2027/)

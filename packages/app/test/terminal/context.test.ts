@@ -1,10 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { model } from './model.ts'
-import { missing, person } from './person.ts'
+import { missing, person, say } from './person.ts'
 
 const shelf = fileURLToPath(new URL('shelf-server.ts', import.meta.url))
-const prompt = /you › *$/m
 const reason = 'since its server means it for a model, priority 1'
 
 function reader() {
@@ -76,13 +75,11 @@ describe('resources that servers mean for a model', () => {
       const { ann } = reader()
       const provider = await model()
       const terminal = ann.terminal(['chat', '--config', 'config.json'], provider.env)
-      await terminal.until(prompt)
-      terminal.type('/context\r')
+      await say(terminal, '/context')
       await terminal.until('House rules  doc://rules  about')
-      await terminal.until(prompt)
-      terminal.type('/detach 1\r')
+      await say(terminal, '/detach 1')
       await terminal.until('House rules  doc://rules  is no longer attached; it is not sent.')
-      terminal.type('Hello\r')
+      await say(terminal, 'Hello')
       const request = await provider.next()
       expect(JSON.stringify(request.messages)).not.toContain('rhyme')
       request.end('Hi.')

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { model } from './model.ts'
-import { missing, person } from './person.ts'
+import { missing, person, prompt } from './person.ts'
 
 const answer = [
   '## Ferries',
@@ -21,8 +21,6 @@ const answer = [
   'a   b',
   '```',
 ].join('\n')
-
-const prompt = /you › *$/m
 
 describe.skipIf(missing !== undefined)('what a model writes', { timeout: 60_000 }, () => {
   test.each([100, 40])('is rendered block by block while it comes, in %i columns', async (cols) => {
@@ -86,8 +84,8 @@ describe.skipIf(missing !== undefined)('what a model writes', { timeout: 60_000 
   test('keeps its marks without colours, and is raw from a pipe', async () => {
     const ann = person()
     ann.write('config.json', { mcpServers: {} })
-    ann.write('script.json', { turns: [{ say: answer }] })
-    const words = ['chat', '--config', 'config.json', '--model', 'script:script.json']
+    const script = ann.write('script.json', { turns: [{ say: answer }] })
+    const words = ['chat', '--config', 'config.json', '--model', `script:${script}`]
     const terminal = ann.terminal(words)
     await terminal.until(prompt)
     terminal.type('Go\r')

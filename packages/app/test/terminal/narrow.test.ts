@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Terminal } from '../../../../scripts/terminal/terminal.ts'
-import { missing, type Person, person } from './person.ts'
+import { missing, type Person, person, say } from './person.ts'
 
 const notes = fileURLToPath(new URL('notes-server.ts', import.meta.url))
 const columns = 40
@@ -71,7 +71,7 @@ describe.skipIf(missing !== undefined)('a line that is longer than the terminal 
     terminal.resize(120, 50)
     terminal.type(' sixteen\r')
     await terminal.until('There is no command /nothing.')
-    terminal.type('/quit\r')
+    await say(terminal, '/quit')
     expect(await terminal.exited).toBe(0)
   })
 })

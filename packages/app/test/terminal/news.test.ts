@@ -9,6 +9,7 @@ import {
   type Terminal,
   terminalMissing,
 } from '../../../../scripts/terminal/terminal.ts'
+import { prompt, say } from './person.ts'
 
 const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
 const notes = fileURLToPath(new URL('notes-server.ts', import.meta.url))
@@ -36,13 +37,6 @@ function home() {
     return terminal
   }
   return Object.assign(open, { config, mcpServers })
-}
-
-const prompt = /you › *$/m
-
-async function say(terminal: Terminal, words: string): Promise<void> {
-  await terminal.until(prompt)
-  terminal.type(`${words}\r`)
 }
 
 describe.skipIf(missing !== undefined)('what happens beside a conversation', () => {

@@ -75,6 +75,15 @@ export function person(): Person {
   return self
 }
 
+/** The prompt of a conversation, with nothing typed in it. */
+export const prompt = /you › *$/m
+
+/** Types a line in a conversation once its prompt is shown: before, the terminal itself would echo what is typed. */
+export async function say(terminal: Terminal, words: string): Promise<void> {
+  await terminal.until(prompt)
+  terminal.type(`${words}\r`)
+}
+
 /** Words as a shell takes them, each for itself. */
 export function shellWords(words: readonly string[]): string {
   return words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')

@@ -3,10 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { choose } from '../../../../scripts/terminal/choose.ts'
 import { everything, filesystem } from '../cli/jackfield.ts'
 import { model } from './model.ts'
-import { missing, type Person, person } from './person.ts'
+import { missing, type Person, person, prompt } from './person.ts'
 
 const asking = fileURLToPath(new URL('../cli/asking-server.ts', import.meta.url))
-const prompt = /you › *$/m
 
 function configured(ann: Person, [command, ...args]: readonly string[], more: object = {}): void {
   ann.write('.config/jackfield/config.json', {

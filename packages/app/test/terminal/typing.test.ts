@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { travel } from '../cli/jackfield.ts'
 import { model } from './model.ts'
-import { missing, type Person, person } from './person.ts'
-
-const prompt = /you › *$/m
+import { missing, type Person, person, prompt } from './person.ts'
 
 async function chatting(ann: Person = person()) {
   const provider = await model()

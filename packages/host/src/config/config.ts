@@ -1,16 +1,22 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, resolve } from 'node:path'
-import { isRecord, type JsonRecord } from '../json.ts'
-import type { ConfigInput, ConfigLayer, FieldOrigin, ServerConfig, ServerOrigin } from '../types/index.ts'
+import { matchesGlob } from '../shared/glob.ts'
+import { isRecord, type JsonRecord } from '../shared/json.ts'
+import type {
+  ConfigInput,
+  ConfigLayer,
+  ConfigProblem,
+  FieldOrigin,
+  ServerConfig,
+  ServerOrigin,
+} from '../types/index.ts'
 import { type ConfigDocument, readDocument } from './document.ts'
 import { Draft } from './draft.ts'
 import { entryDraft } from './formats/entry.ts'
 import { type Found, formOf } from './formats/index.ts'
 import { type JackfieldSection, readSection } from './jackfield-section.ts'
-import { ConfigError, type ConfigProblem, member, pathOf, pathText } from './problem.ts'
-import { type Profile, readProfiles } from './profiles.ts'
-import { createReader, kindOf, type Reader } from './reader.ts'
+import { ConfigError, createReader, kindOf, member, pathOf, pathText, type Reader } from './reader.ts'
 import {
   readAddition,
   readServer,
@@ -323,6 +329,51 @@ function readAdditions(value: unknown, reading: ServerReading, reader: Reader): 
     Object.entries(value ?? {}).flatMap(([name, entry]) => {
       const addition = readAddition(entryDraft(name, entry, [...path, name]), reading)
       return addition === undefined ? [] : [[name, addition] as const]
+    }),
+  )
+}
+
+/** A choice among the configured servers, by names or globs. */
+export interface Profile {
+  /** Default: all that are not disabled. A disabled server that is named in full is enabled. */
+  servers?: string[]
+  without?: string[]
+}
+
+function readProfiles(value: unknown, path: string, reader: Reader): Record<string, Profile> {
+  const entries = reader.record(value, path) ?? {}
+  return Object.fromEntries(
+    Object.entries(entries).flatMap(([name, item]) => {
+      const at = member(path, name)
+      const entry = reader.record(item ?? null, at)
+      if (entry === undefined) return []
+      for (const key of Object.keys(entry)) {
+        if (key !== 'servers' && key !== 'without')
+          reader.warning(member(at, key), 'is not used. Known are servers, without')
+      }
+      const servers = reader.texts(entry['servers'], member(at, 'servers'))
+      const without = reader.texts(entry['without'], member(at, 'without'))
+      return [
+        [
+          name,
+          { ...(servers !== undefined && { servers }), ...(without !== undefined && { without }) },
+        ] as const,
+      ]
+    }),
+  )
+}
+
+/** The servers as the profile has them: those it leaves out are disabled. */
+export function inProfile(
+  servers: Record<string, ServerConfig>,
+  { servers: wanted, without = [] }: Profile,
+): Record<string, ServerConfig> {
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, config]) => {
+      const chosen = wanted === undefined || wanted.some((glob) => matchesGlob(glob, name))
+      if (!chosen || without.some((glob) => matchesGlob(glob, name)))
+        return [name, { ...config, disabled: true }]
+      return [name, wanted?.includes(name) ? { ...config, disabled: false } : config]
     }),
   )
 }

@@ -1,8 +1,8 @@
-import { isRecord, type JsonRecord } from '../json.ts'
-import { type Path, pathText } from './problem.ts'
+import { isRecord, type JsonRecord } from '../shared/json.ts'
+import { type Path, pathText } from './reader.ts'
 
 /** A remark of a reader of one form about one place. */
-export interface Remark {
+interface Remark {
   path: Path
   message: string
 }

@@ -2,11 +2,8 @@ import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Root } from '@jackfield/sdk'
-import { rootProblem } from '../roots/uri.ts'
 import type { LogSettings, PolicyRule, SamplingSettings, Verdict } from '../types/index.ts'
-import { readLog } from './log-section.ts'
-import { member } from './problem.ts'
-import type { Reader } from './reader.ts'
+import { member, type Reader } from './reader.ts'
 import { readRule } from './rule.ts'
 import { readModel, readSampling } from './sampling-section.ts'
 
@@ -119,4 +116,60 @@ function readLimits(value: unknown, path: string, reader: Reader): JackfieldSect
     ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
     ...(callTimeoutMs !== undefined && { callTimeoutMs }),
   }
+}
+
+const known = ['keep', 'megabytes', 'days', 'maskedHeaders', 'traceparent']
+const most = { megabytes: 1_000_000, days: 36_500 }
+const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+
+/** Reads `jackfield.log`. */
+function readLog(value: unknown, path: string, reader: Reader): LogSettings {
+  const entry = reader.record(value, path) ?? {}
+  for (const name of Object.keys(entry)) {
+    if (!known.includes(name)) reader.problem(member(path, name), `is unknown. Known are ${known.join(', ')}`)
+  }
+  const count = (name: keyof typeof most): number | undefined => {
+    const given = entry[name]
+    if (given === undefined) return undefined
+    if (typeof given === 'number' && given > 0 && given <= most[name]) return given
+    reader.problem(
+      member(path, name),
+      `must be a number above 0, at most ${most[name]}, not ${JSON.stringify(given)}`,
+    )
+    return undefined
+  }
+  const keep = reader.flag(entry['keep'], member(path, 'keep'))
+  const traceparent = reader.flag(entry['traceparent'], member(path, 'traceparent'))
+  const megabytes = count('megabytes')
+  const days = count('days')
+  const at = member(path, 'maskedHeaders')
+  const maskedHeaders = reader.texts(entry['maskedHeaders'], at)?.filter((name, index) => {
+    const isName = headerName.test(name)
+    if (!isName) reader.problem(member(at, index), 'is no name of a header')
+    return isName
+  })
+  return {
+    ...(keep !== undefined && { keep }),
+    ...(megabytes !== undefined && { megabytes }),
+    ...(days !== undefined && { days }),
+    ...(traceparent !== undefined && { traceparent }),
+    ...(maskedHeaders !== undefined && { maskedHeaders }),
+  }
+}
+
+/** Several sections as one: the first that says something counts, and headers are masked that any of them names. */
+export function mergedLog(sections: readonly LogSettings[]): LogSettings {
+  const headers = sections.flatMap(({ maskedHeaders = [] }) => maskedHeaders)
+  const merged = Object.assign({}, ...sections.toReversed())
+  return headers.length === 0 ? merged : { ...merged, maskedHeaders: [...new Set(headers)] }
+}
+
+/** What is wrong with the URI of a root, or undefined. Servers are told of local folders only, without detours. */
+export function rootProblem(uri: string): string | undefined {
+  const parsed = URL.parse(uri)
+  if (parsed === null || parsed.protocol !== 'file:') return `must be a folder or a file: URI, not ${uri}`
+  if (parsed.host !== '') return `must be on this machine, not on ${parsed.host}`
+  if (/(?:^|[/\\])(?:\.|%2e){2}(?:[/\\]|$)/i.test(uri)) return `must not go up with "..": ${uri}`
+  if (/%2f|%5c|%00/i.test(uri)) return `must not hide separators in escapes: ${uri}`
+  return undefined
 }

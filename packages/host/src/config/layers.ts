@@ -1,12 +1,18 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { ConfigLayer, FieldOrigin, ServerConfig, ServerOrigin } from '../types/index.ts'
-import { appFiles } from './apps.ts'
-import { type HostConfig, loadConfig, parseConfig } from './config.ts'
-import { mergedLog } from './log-section.ts'
-import { ConfigError, type ConfigProblem } from './problem.ts'
-import { inProfile } from './profiles.ts'
-import { mergedSampling, withoutEffect } from './sampling-layers.ts'
+import type {
+  ConfigLayer,
+  ConfigProblem,
+  FieldOrigin,
+  SamplingLimits,
+  SamplingSettings,
+  ServerConfig,
+  ServerOrigin,
+} from '../types/index.ts'
+import { type HostConfig, inProfile, loadConfig, parseConfig } from './config.ts'
+import { mergedLog } from './jackfield-section.ts'
+import { ConfigError } from './reader.ts'
+import { limitsOf } from './sampling-section.ts'
 import { withAddition } from './server-entry.ts'
 import type { ConfigEnvironment } from './variables.ts'
 
@@ -284,4 +290,160 @@ function isFile(file: string): boolean {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     return code !== 'ENOENT' && code !== 'ENOTDIR'
   }
+}
+
+/** What one file says, and whether it may only take away: a file of the working folder, or of another application. */
+interface SamplingLayer {
+  settings: SamplingSettings
+  strict: boolean
+}
+
+type Servers = NonNullable<SamplingSettings['servers']>
+
+/** Puts settings of several files together, the first of them before the others; strict ones lower limits and blank more. */
+function mergedSampling(layers: readonly SamplingLayer[]): SamplingSettings {
+  const own = layers.filter(({ strict }) => !strict).map(({ settings }) => settings)
+  const strict = layers.filter((layer) => layer.strict).map(({ settings }) => settings)
+  const names = new Set(layers.flatMap(({ settings }) => Object.keys(settings.servers ?? {})))
+  const loose: SamplingSettings = {
+    models: uniqueById([
+      ...own.flatMap(({ models }) => models ?? []),
+      ...strict
+        .flatMap(({ models }) => models ?? [])
+        .map(({ cost: _cost, currency: _currency, ...facts }) => facts),
+    ]),
+    limits: joinedLimits(own.map(({ limits }) => limits)),
+    servers: Object.fromEntries(
+      [...names].map((name) => {
+        const entries = own.flatMap(({ servers }) => serverOf(servers, name) ?? [])
+        const approve = entries.find((entry) => entry.approve !== undefined)?.approve
+        const limits = joinedLimits(entries.map((entry) => entry.limits))
+        const reviewOffline = demanded(
+          entries,
+          strict.flatMap((layer) => [layer, serverOf(layer.servers, name) ?? {}]),
+        )
+        return [name, { limits, ...(approve !== undefined && { approve }), ...reviewOffline }]
+      }),
+    ),
+    ...demanded(own, strict),
+  }
+  const redact = [
+    ...own.flatMap((settings) => settings.redact ?? []),
+    ...strict.flatMap((settings) => settings.redact ?? []).filter((rule) => !('off' in rule && rule.off)),
+  ]
+  return {
+    ...loose,
+    redact,
+    limits: lowered(
+      loose.limits,
+      limitsOf('', { ...loose, servers: {} }),
+      strict.map(({ limits }) => limits),
+    ),
+    servers: Object.fromEntries(
+      Object.entries(loose.servers ?? {}).map(([name, entry]) => [
+        name,
+        {
+          ...entry,
+          limits: lowered(
+            entry.limits,
+            limitsOf(name, loose),
+            strict.map(({ servers }) => serverOf(servers, name)?.limits),
+          ),
+        },
+      ]),
+    ),
+  }
+}
+
+/** What of a strict layer has no effect, for a warning. */
+function withoutEffect({ servers, redact, models, reviewOffline }: SamplingSettings): string[] {
+  const settings = [{ reviewOffline }, ...Object.values(servers ?? {})]
+  return [
+    ...(settings.some((entry) => entry.reviewOffline === false) ? ['"reviewOffline": false'] : []),
+    ...(Object.values(servers ?? {}).some(({ approve }) => approve !== undefined)
+      ? ['what approves sampling']
+      : []),
+    ...(redact?.some((rule) => 'off' in rule && rule.off) ? ['what turns a redaction off'] : []),
+    ...(models?.some(({ cost }) => cost !== undefined) ? ['the price of a model'] : []),
+  ]
+}
+
+/** The first of the user's own settings; a strict layer can only demand the review. */
+function demanded(
+  own: readonly Pick<SamplingSettings, 'reviewOffline'>[],
+  strict: readonly Pick<SamplingSettings, 'reviewOffline'>[],
+): Pick<SamplingSettings, 'reviewOffline'> {
+  const reviewOffline = strict.some((settings) => settings.reviewOffline === true)
+    ? true
+    : own.find((settings) => settings.reviewOffline !== undefined)?.reviewOffline
+  return reviewOffline === undefined ? {} : { reviewOffline }
+}
+
+function lowered(
+  limits: Partial<SamplingLimits> | undefined,
+  inForce: SamplingLimits,
+  wanted: readonly (Partial<SamplingLimits> | undefined)[],
+): Partial<SamplingLimits> {
+  const result = { ...limits }
+  const names = [
+    'requestsPerMinute',
+    'tokensPerDay',
+    'costPerDay',
+    'maxTokens',
+    'toolRounds',
+    'autoTokensPerDay',
+    'autoCostPerDay',
+  ] as const
+  for (const name of names) {
+    const least = Math.min(...wanted.map((entry) => entry?.[name] ?? Number.POSITIVE_INFINITY))
+    if (least < (inForce[name] ?? Number.POSITIVE_INFINITY)) result[name] = least
+  }
+  return result
+}
+
+function serverOf(servers: Servers | undefined, name: string): Servers[string] | undefined {
+  return servers !== undefined && Object.hasOwn(servers, name) ? servers[name] : undefined
+}
+
+function joinedLimits(limits: readonly (Partial<SamplingLimits> | undefined)[]): Partial<SamplingLimits> {
+  const all: Partial<SamplingLimits> = {}
+  for (const some of limits.toReversed()) Object.assign(all, some)
+  return all
+}
+
+function uniqueById<T extends { id: string }>(entries: readonly T[]): T[] {
+  return [...new Map(entries.toReversed().map((entry) => [entry.id, entry])).values()].reverse()
+}
+
+/** Where other applications keep the servers of the person, on every system they run on. */
+export function appFiles(env: ConfigEnvironment, home: string): { app: string; file: string }[] {
+  const config = env['XDG_CONFIG_HOME'] || join(home, '.config')
+  const data = [
+    config,
+    join(home, 'Library', 'Application Support'),
+    env['APPDATA'] || join(home, 'AppData', 'Roaming'),
+  ]
+  const inData = (app: string, ...parts: string[]): { app: string; file: string }[] =>
+    data.map((folder) => ({ app, file: join(folder, ...parts) }))
+  const inHome = (app: string, ...parts: string[]): { app: string; file: string } => ({
+    app,
+    file: join(home, ...parts),
+  })
+  const codeStorage = ['Code', 'User', 'globalStorage']
+  return [
+    ...inData('Claude Desktop', 'Claude', 'claude_desktop_config.json'),
+    inHome('Claude Code', '.claude.json'),
+    ...inData('VS Code', 'Code', 'User', 'mcp.json'),
+    inHome('Cursor', '.cursor', 'mcp.json'),
+    inHome('Windsurf', '.codeium', 'windsurf', 'mcp_config.json'),
+    ...inData('Cline', ...codeStorage, 'saoudrizwan.claude-dev', 'settings', 'cline_mcp_settings.json'),
+    ...inData('Roo Code', ...codeStorage, 'rooveterinaryinc.roo-cline', 'settings', 'mcp_settings.json'),
+    inHome('Gemini CLI', '.gemini', 'settings.json'),
+    inHome('Codex', '.codex', 'config.toml'),
+    { app: 'Goose', file: join(config, 'goose', 'config.yaml') },
+    { app: 'Zed', file: join(config, 'zed', 'settings.json') },
+    { app: 'OpenCode', file: join(config, 'opencode', 'opencode.json') },
+    inHome('Copilot CLI', '.copilot', 'mcp-config.json'),
+    inHome('LM Studio', '.lmstudio', 'mcp.json'),
+  ]
 }

@@ -1,5 +1,66 @@
-import { libraries } from '../libraries.ts'
+import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { McpError } from '@jackfield/sdk'
+import { libraries } from '../shared/libraries.ts'
+import { oneLine } from '../shared/text.ts'
 import type { ConfigInput, ServerConfig } from '../types/index.ts'
+import { parseConfig } from './config.ts'
+
+/** Names of the servers in the person's own configuration. */
+export async function ownServers(file: string): Promise<Record<string, ServerConfig>> {
+  const text = await textOf(file)
+  return text.trim() === '' ? {} : parseConfig(text, { file, layer: 'user' }).servers
+}
+
+/**
+ * Adds a server to the person's own configuration; comments and everything else stay.
+ * @throws McpError 'INVALID' where it has one of that name
+ */
+export async function addServer(file: string, name: string, config: ServerConfig): Promise<void> {
+  if (Object.hasOwn(await ownServers(file), name)) {
+    throw new McpError(
+      'INVALID',
+      `${file} has a server "${oneLine(name)}" already. Choose another name with --name, or take it out first: jackfield uninstall ${oneLine(name)}`,
+    )
+  }
+  await replace(file, withServers(await textOf(file), { [name]: config }))
+}
+
+/**
+ * Takes a server out of the person's own configuration, and gives what stood there.
+ * @throws McpError 'INVALID' where it has none of that name
+ */
+export async function removeServer(file: string, name: string): Promise<ServerConfig> {
+  const servers = await ownServers(file)
+  const config = servers[name]
+  if (config === undefined) {
+    const names = Object.keys(servers).map((one) => oneLine(one))
+    const others = names.length === 0 ? 'It names none' : `It names: ${names.join(', ')}`
+    throw new McpError('INVALID', `${file} has no server "${oneLine(name)}". ${others}.`)
+  }
+  const text = await textOf(file)
+  const { applyEdits, modify } = libraries.jsonc
+  const formattingOptions = { insertSpaces: true, tabSize: 2 }
+  await replace(file, applyEdits(text, modify(text, ['mcpServers', name], undefined, { formattingOptions })))
+  return config
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+async function replace(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const draft = join(dirname(file), `.config.${process.pid}.json`)
+  await writeFile(draft, text, { mode: 0o600 })
+  await rename(draft, file)
+  await chmod(file, 0o600)
+}
 
 const formattingOptions = { insertSpaces: true, tabSize: 2 }
 

@@ -1,15 +1,18 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { isRecord } from '../json.ts'
-import { problemWithRule } from '../policy/index.ts'
-import type { ArgumentTest, PolicyRule } from '../types/index.ts'
-import { member } from './problem.ts'
-import type { Reader } from './reader.ts'
+import { isRecord } from '../shared/json.ts'
+import type { ArgumentTest, Caller, GrantScope, PolicyRule, Verdict } from '../types/index.ts'
+import { member, type Reader } from './reader.ts'
 
-const verdicts = ['allow', 'ask', 'deny'] as const
-const scopes = ['conversation', 'workspace', 'always'] as const
-const hints = ['readOnly', 'destructive', 'idempotent', 'openWorld'] as const
-const callers = ['chat', 'code', 'app', 'sampling', 'gateway', 'person', 'cli'] as const
+const verdicts: readonly Verdict[] = ['allow', 'ask', 'deny']
+const scopes: readonly GrantScope[] = ['conversation', 'workspace', 'always']
+const hints: readonly NonNullable<PolicyRule['hint']>[] = [
+  'readOnly',
+  'destructive',
+  'idempotent',
+  'openWorld',
+]
+export const callers: readonly Caller[] = ['chat', 'code', 'app', 'sampling', 'gateway', 'person', 'cli']
 const known = ['id', 'verdict', 'server', 'tool', 'hint', 'caller', 'arguments', 'label', 'gate', 'scope']
 const conditions = ['at', 'equals', 'glob', 'min', 'max', 'inside']
 
@@ -107,4 +110,69 @@ function several<T>(
 
 function absolute(text: string, folder: string): string {
   return text === '~' || text.startsWith('~/') ? join(homedir(), text.slice(1)) : resolve(folder, text)
+}
+
+/** What keeps a rule from being followed; undefined where nothing does. */
+export function problemWithRule(rule: unknown): string | undefined {
+  if (!isRecord(rule)) return 'a rule is a JSON object'
+  const strange = Object.keys(rule).find((name) => name !== 'author' && !known.includes(name))
+  if (strange !== undefined) return `"${strange}" is unknown. Known are ${[...known, 'author'].join(', ')}`
+  for (const name of ['id', 'server', 'tool', 'label', 'author']) {
+    if (rule[name] !== undefined && typeof rule[name] !== 'string') return `"${name}" must be text`
+  }
+  const choices: [string, readonly string[]][] = [
+    ['verdict', verdicts],
+    ['hint', hints],
+    ['gate', ['call', 'result']],
+    ['scope', scopes],
+  ]
+  for (const [name, values] of choices) {
+    const value = rule[name]
+    if (value === undefined && name !== 'verdict') continue
+    if (typeof value !== 'string' || !values.includes(value)) return `"${name}" must be ${values.join(', ')}`
+  }
+  const { caller, arguments: tests } = rule
+  if (caller !== undefined && !(Array.isArray(caller) && caller.every((one) => callers.includes(one)))) {
+    return `"caller" must be a list of ${callers.join(', ')}`
+  }
+  const problem = tests === undefined ? undefined : problemWithTests(tests)
+  return problem === undefined ? undefined : `"arguments" ${problem}`
+}
+
+/** What is wrong with something that should be a list of argument tests; undefined where nothing is. */
+function problemWithTests(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return 'must be a list'
+  for (const [index, test] of value.entries()) {
+    const problem = isRecord(test) ? problemWithTest(test) : 'must be an object'
+    if (problem !== undefined) return `[${index}] ${problem}`
+  }
+  return undefined
+}
+
+function problemWithTest(test: Record<string, unknown>): string | undefined {
+  const strange = Object.keys(test).find((name) => !conditions.includes(name))
+  if (strange !== undefined) return `.${strange} is unknown. Known are ${conditions.join(', ')}`
+  const { at, glob, min, max, inside } = test
+  if (typeof at !== 'string') return '.at must be a JSON Pointer such as "/path"'
+  if ((at !== '' && !at.startsWith('/')) || /~(?![01])/.test(at)) {
+    return '.at is no JSON Pointer: it begins with "/", and "~" is written "~0", a "/" in a name "~1"'
+  }
+  if (glob !== undefined && typeof glob !== 'string') return '.glob must be text'
+  for (const [name, bound] of [['min', min] as const, ['max', max] as const]) {
+    if (bound !== undefined && (typeof bound !== 'number' || !Number.isFinite(bound))) {
+      return `.${name} must be a number`
+    }
+  }
+  if (
+    inside !== undefined &&
+    !(Array.isArray(inside) && inside.every((folder) => typeof folder === 'string'))
+  ) {
+    return '.inside must be a list of folders'
+  }
+  return undefined
+}
+
+/** Whether this is a list of argument tests that can be followed. */
+export function areTests(value: unknown): value is readonly ArgumentTest[] {
+  return problemWithTests(value) === undefined
 }

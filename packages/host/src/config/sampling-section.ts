@@ -1,4 +1,4 @@
-import { patternProblem } from '../sampling/index.ts'
+import { linearRegex } from '@jackfield/sdk/schema'
 import type {
   ModelFacts,
   RedactionRule,
@@ -6,8 +6,7 @@ import type {
   SamplingSettings,
   SamplingStage,
 } from '../types/index.ts'
-import { member } from './problem.ts'
-import { kindOf, type Reader } from './reader.ts'
+import { kindOf, member, type Reader } from './reader.ts'
 
 const stages: readonly SamplingStage[] = ['request', 'result']
 const builtins = ['api-key', 'bearer-token', 'private-key', 'email'] as const
@@ -167,4 +166,32 @@ function onlyKnown(entry: object, path: string, known: readonly string[], reader
   for (const name of Object.keys(entry)) {
     if (!known.includes(name)) reader.problem(member(path, name), `is unknown. Known are ${known.join(', ')}`)
   }
+}
+
+const defaultLimits: SamplingLimits = {
+  requestsPerMinute: 5,
+  tokensPerDay: 100_000,
+  maxTokens: 8_192,
+  toolRounds: 10,
+  autoTokensPerDay: 20_000,
+}
+
+/** The limits of one server: its own, else those of every server, else the defaultLimits. */
+export function limitsOf(server: string, { limits, servers }: SamplingSettings): SamplingLimits {
+  return { ...defaultLimits, ...limits, ...entryOf(servers, server)?.limits }
+}
+
+/** Says why a person's pattern cannot be used; undefined when it can. */
+export function patternProblem(pattern: string): string | undefined {
+  try {
+    linearRegex(new RegExp(pattern, 'u').source)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** The entry of a name, and never a member of `Object.prototype`. */
+export function entryOf<T>(entries: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
+  return entries !== undefined && Object.hasOwn(entries, name) ? entries[name] : undefined
 }

@@ -1,4 +1,5 @@
 import { basename, sep } from 'node:path'
+import type { GivenValue } from '../types/index.ts'
 
 /** Where variables are looked up; `process.env` by default. */
 export type ConfigEnvironment = Readonly<Record<string, string | undefined>>
@@ -11,7 +12,7 @@ export type Part =
   | { kind: 'workspaceFolder' | 'workspaceFolderBasename' | 'userHome' | 'pathSeparator'; written: string }
 
 /** A text in its pieces, or why it cannot be read. */
-export type Parts = { parts: Part[] } | { problem: string }
+type Parts = { parts: Part[] } | { problem: string }
 
 const placeholder =
   /\$\{(?:(workspaceFolder|userHome|workspaceFolderBasename|pathSeparator|\/)|([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?|([A-Za-z][A-Za-z0-9]*):(?!-)([^}]*))\}/g
@@ -123,4 +124,18 @@ export function soundsSecret(name: string): boolean {
   return /(?:^|[^a-z])(?:pat|pin|pwd)(?:$|[^a-z])|token|secret|passw|passphrase|api[-_]?key|access[-_]?key|private[-_]?key|_key$|^key$|credential|authorization|auth$|cookie|bearer|signature|(?:connection|database)[-_]?(?:string|url|uri)|dsn$/i.test(
     name,
   )
+}
+
+/** Values as they are written; one with a name that says that it is secret is not shown, unless it is only a reference. */
+export function givenValues(values: Readonly<Record<string, string>> = {}): GivenValue[] {
+  return Object.entries(values).map(([name, value]) => {
+    const read = partsOf(value)
+    const isReference = 'parts' in read && read.parts.every(({ kind }) => kind !== 'text')
+    const shown = soundsSecret(name) && !isReference ? `[${name}]` : withoutPassword(value)
+    return { name, value: shown }
+  })
+}
+
+function withoutPassword(value: string): string {
+  return value.replace(/(:\/\/[^\s/?#@:]*):[^\s/?#@]+@/g, '$1:[password]@')
 }

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { McpError } from '@jackfield/sdk'
 import type { AuthenticatedCaller, HttpHandler } from '@jackfield/sdk/http'
-import { reasonOf } from '../text.ts'
+import { reasonOf } from '../shared/text.ts'
 import type { GatewayFront, GatewayFrontOptions, UserGateway } from '../types/index.ts'
 
 interface Desk {

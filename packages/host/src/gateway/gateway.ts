@@ -13,14 +13,13 @@ import {
   type Server,
   template,
 } from '@jackfield/sdk'
-import { canonical, isRecord } from '../json.ts'
-import { oneLine, reasonOf } from '../text.ts'
-import type { GatewayOptions, Host, OpenGateway } from '../types/index.ts'
+import type { Watch } from '@jackfield/sdk/client'
+import { canonical, isRecord } from '../shared/json.ts'
+import { oneLine, reasonOf } from '../shared/text.ts'
+import type { GatewayDesk, GatewayOptions, Host, OpenGateway } from '../types/index.ts'
 import { Handlers } from './handlers.ts'
-import { type Offer, offerOf } from './offer.ts'
-import type { ClientRelays } from './relays.ts'
-import { asWritten, isList } from './rows.ts'
-import { Watches } from './watches.ts'
+import { asWritten, isList, type Offer, offerOf } from './offer.ts'
+import { ClientRelays } from './relays.ts'
 
 type Names = NonNullable<Parameters<Server['remove']>[0]>
 
@@ -32,7 +31,7 @@ const unlisted = 'unlisted'
 const missing: readonly number[] = [-32_002, -32_602]
 
 /** The servers of one host as one server. */
-export class Gateway implements OpenGateway {
+class Gateway implements OpenGateway {
   readonly server: Server
   readonly #host: Host
   readonly #options: GatewayOptions
@@ -321,4 +320,82 @@ function newConversation(): string {
 
 function schemeOf(uri: string): string {
   return uri.slice(0, uri.indexOf(':') + 1).toLowerCase()
+}
+
+/** The gateways of one host, and the way of questions to their clients. */
+export class GatewayRoom implements GatewayDesk {
+  readonly relays: ClientRelays
+  readonly #host: Host
+
+  constructor(host: Host) {
+    this.#host = host
+    this.relays = new ClientRelays(host)
+  }
+
+  open: GatewayDesk['open'] = (options = {}) => new Gateway(this.#host, this.relays, options)
+}
+
+interface Watched {
+  readonly server: string
+  holds: number
+  watch: Promise<Watch | undefined>
+}
+
+/** Resources that clients of a gateway want to hear of: each is watched once at its server, however many want it. */
+class Watches {
+  readonly #host: Pick<Host, 'watch'>
+  readonly #updated: (uri: string) => void
+  readonly #warn: (message: string) => void
+  readonly #byUri = new Map<string, Watched>()
+
+  constructor(host: Pick<Host, 'watch'>, updated: (uri: string) => void, warn: (message: string) => void) {
+    this.#host = host
+    this.#updated = updated
+    this.#warn = warn
+  }
+
+  /** Watches a resource until the returned function is called. Resolves when the watch stands. */
+  async hold(server: string, uri: string): Promise<() => void> {
+    const known = this.#byUri.get(uri)
+    const watched = known ?? { server, holds: 0, watch: this.#open(server, uri) }
+    this.#byUri.set(uri, watched)
+    watched.holds++
+    await watched.watch
+    return () => {
+      if (--watched.holds > 0) return
+      this.#byUri.delete(uri)
+      watched.watch.then((watch) => watch?.close())
+    }
+  }
+
+  /** The server was connected anew, which ended its watches. */
+  again(server: string): void {
+    for (const [uri, watched] of this.#byUri) {
+      if (watched.server !== server) continue
+      const before = watched.watch
+      watched.watch = before.then(async (watch) => {
+        await watch?.close()
+        if (watched.holds === 0) return undefined
+        // What was changed meanwhile nobody told.
+        this.#updated(uri)
+        return this.#open(server, uri)
+      })
+    }
+  }
+
+  close(): void {
+    for (const { watch } of this.#byUri.values()) watch.then((open) => open?.close())
+    this.#byUri.clear()
+  }
+
+  async #open(server: string, uri: string): Promise<Watch | undefined> {
+    try {
+      return await this.#host.watch(server, [uri], (change) => {
+        if (change.type === 'resource') this.#updated(uri)
+      })
+    } catch (error) {
+      this.#warn(`Changes of ${uri} cannot be watched at ${server}: ${reasonOf(error)}`)
+      return undefined
+    }
+  }
 }

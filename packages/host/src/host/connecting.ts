@@ -1,27 +1,21 @@
-import {
-  Advertised,
-  answersFor,
-  discreetly,
-  type Origins,
-  relayed,
-  type ServerAnswers,
-} from '../asking/index.ts'
-import { isUp, ServerConnection } from '../connections/index.ts'
-import type { GatewayRoom } from '../gateway/index.ts'
-import type { Asker } from '../inbox/index.ts'
-import type { Discretion, Launch } from '../launch/index.ts'
-import type { LoginRoom } from '../login/index.ts'
-import type { Roots } from '../roots/index.ts'
-import type { Sampling } from '../sampling/index.ts'
-import type { Recorder, Store } from '../store/index.ts'
-import { reasonOf } from '../text.ts'
-import type { Trace } from '../trace/index.ts'
+import type { Origins } from '../core/active-requests.ts'
+import type { Asker } from '../core/inbox/asker.ts'
+import { Advertised, answersFor, discreetly, relayed, type ServerAnswers } from '../core/server-requests.ts'
+import type { GatewayRoom } from '../gateway/gateway.ts'
+import type { Recorder } from '../log/store/activity-log.ts'
+import type { Store } from '../log/store/store.ts'
+import type { Trace } from '../log/trace/trace.ts'
+import type { Sampling } from '../models/sampling/deps.ts'
+import { ServerConnection } from '../servers/connections/connection.ts'
+import { isUp } from '../servers/connections/states.ts'
+import type { Discretion, Launch } from '../servers/launch/launch.ts'
+import type { LoginRoom } from '../servers/login/logins.ts'
+import type { Roots } from '../servers/roots/roots.ts'
+import { reasonOf } from '../shared/text.ts'
 import type { ConnectionState, HostOptions, ServerConfig } from '../types/index.ts'
-import { defaults } from './defaults.ts'
-import type { Events } from './events.ts'
-import type { Running } from './running.ts'
+import { defaults, type Events, type Running } from './running.ts'
 
-export interface ConnectingDeps {
+interface ConnectingDeps {
   options: HostOptions
   /** How each server stands, which is kept up to date. */
   states: Map<string, ConnectionState>

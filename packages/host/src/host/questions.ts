@@ -1,15 +1,13 @@
-import type { ServerConnection } from '../connections/index.ts'
-import { LiveInbox } from '../inbox/index.ts'
-import type { Discretion } from '../launch/index.ts'
-import { createTakeUp, type TakeUpDeps } from '../parked/index.ts'
+import { LiveInbox } from '../core/inbox/inbox.ts'
+import { createTakeUp, type TakeUpDeps } from '../core/resume-calls.ts'
+import type { ServerConnection } from '../servers/connections/connection.ts'
+import type { Discretion } from '../servers/launch/launch.ts'
 import type { Connecting } from './connecting.ts'
-import { defaults } from './defaults.ts'
-import type { Events } from './events.ts'
-import type { Running } from './running.ts'
+import { defaults, type Events, type Running } from './running.ts'
 
 type OfHost = 'connection' | 'answers' | 'callTimeoutMs' | 'emit' | 'signal' | 'reuseAnswers'
 
-export interface QuestionsDeps extends Omit<TakeUpDeps, OfHost> {
+interface QuestionsDeps extends Omit<TakeUpDeps, OfHost> {
   /** Milliseconds; undefined for the host's own. */
   callTimeoutMs: number | undefined
   servers: ReadonlyMap<string, ServerConnection>

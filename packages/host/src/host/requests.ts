@@ -1,18 +1,19 @@
 import type { Client, Watch } from '@jackfield/sdk/client'
-import type { Origin, Origins } from '../asking/index.ts'
-import { isTransport } from '../broker/index.ts'
-import type { Catalog, ShownCatalog } from '../catalog/index.ts'
-import { listChanges, type ServerConnection } from '../connections/index.ts'
-import type { Discretion } from '../launch/index.ts'
-import type { ResourceTexts } from '../library/index.ts'
-import type { Policy } from '../policy/index.ts'
-import type { Recorder, RowStart } from '../store/index.ts'
-import { reasonOf } from '../text.ts'
-import type { Trust } from '../trust/index.ts'
+import type { Origin, Origins } from '../core/active-requests.ts'
+import { isTransport } from '../core/broker.ts'
+import type { Policy } from '../core/policy/policy.ts'
+import type { Trust } from '../core/trust/trust.ts'
+import type { Recorder, RowStart } from '../log/store/activity-log.ts'
+import type { ResourceTexts } from '../resources/texts.ts'
+import type { Catalog, ShownCatalog } from '../servers/catalog.ts'
+import type { ServerConnection } from '../servers/connections/connection.ts'
+import { listChanges } from '../servers/connections/lists.ts'
+import type { Discretion } from '../servers/launch/launch.ts'
+import { reasonOf } from '../shared/text.ts'
 import type { Host } from '../types/index.ts'
 import type { Running } from './running.ts'
 
-export interface RequestsDeps {
+interface RequestsDeps {
   catalog: Catalog
   shown: ShownCatalog
   trust: Trust

@@ -1,4 +1,7 @@
 import { McpError } from '@jackfield/sdk'
+import type { Discretion } from '../servers/launch/launch.ts'
+import { reasonOf } from '../shared/text.ts'
+import type { HostEvent } from '../types/index.ts'
 
 /** What a host is doing, and the end of it all. */
 export class Running {
@@ -47,4 +50,43 @@ export class Running {
     const patience = new Promise((resolve) => setTimeout(resolve, withinMs).unref())
     await Promise.race([Promise.allSettled(this.#work), patience])
   }
+}
+
+/** Tells every listener what happens, without the values of secrets. */
+export class Events {
+  readonly #listeners = new Set<(event: HostEvent) => void>()
+  readonly #discretion: Discretion
+
+  constructor(discretion: Discretion) {
+    this.#discretion = discretion
+  }
+
+  on(listener: (event: HostEvent) => void): () => void {
+    this.#listeners.add(listener)
+    return () => {
+      this.#listeners.delete(listener)
+    }
+  }
+
+  emit(whole: HostEvent): void {
+    for (const event of this.#discretion.events(whole)) this.#tell(event)
+  }
+
+  #tell(event: HostEvent): void {
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(event)
+      } catch (error) {
+        process.emitWarning(`A listener of the host threw: ${reasonOf(error)}`)
+      }
+    }
+  }
+}
+
+/** What holds where the options of a host do not say otherwise. */
+export const defaults = {
+  connectTimeoutMs: 8_000,
+  callTimeoutMs: 60_000,
+  idlePingMs: 60_000,
+  info: { name: 'jackfield', version: '0.1.0', title: 'Jackfield' },
 }

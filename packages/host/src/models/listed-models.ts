@@ -1,4 +1,4 @@
-import { isRecord } from '../json.ts'
+import { isRecord } from '../shared/json.ts'
 
 const patienceMs = 3_000
 const most = 2_000

@@ -1,5 +1,5 @@
 import type { ContentBlock, SamplingContent } from '@jackfield/sdk'
-import { oneLine } from '../text.ts'
+import { oneLine } from '../shared/text.ts'
 
 /** What media are to a model: something to look at, to listen to, or a document. */
 export type MediaKind = 'image' | 'audio' | 'file'

@@ -1,5 +1,5 @@
 import { McpError } from '@jackfield/sdk'
-import { isRecord } from '../json.ts'
+import { isRecord } from '../shared/json.ts'
 import { nearNames } from './listed-models.ts'
 import { CutOff, TooLarge, WebPage } from './provider-fetch.ts'
 
@@ -67,7 +67,7 @@ export interface ModelSettings {
 }
 
 /** What else is known of a model when its provider fails. */
-export interface ErrorContext {
+interface ErrorContext {
   key?: string | undefined
   settings?: ModelSettings | undefined
   /** The models that the provider lists, where it was asked. */

@@ -1,5 +1,5 @@
-import type { ConfigEnvironment } from '../config/index.ts'
-import { fetchIn } from '../network/index.ts'
+import type { ConfigEnvironment } from '../config/variables.ts'
+import { fetchIn } from '../servers/network/fetch.ts'
 
 /** Bytes of one answer; what a provider says in one is far less, pictures in it too. */
 const answerBytes = 64_000_000

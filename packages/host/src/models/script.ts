@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { SamplingContent } from '@jackfield/sdk'
-import { isRecord } from '../json.ts'
-import { keepWithin } from '../keep-within.ts'
+import { isRecord } from '../shared/json.ts'
 import type { Model, ModelReply } from '../types/index.ts'
+import { keepWithin } from './keep-within.ts'
 
 /** One answer of a scripted model. */
 interface ScriptedTurn {

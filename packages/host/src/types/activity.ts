@@ -1,3 +1,4 @@
+import type { ConversationEntry } from './conversation.ts'
 import type { InboxItem } from './inbox.ts'
 import type { Caller } from './policy.ts'
 import type { ConnectionState } from './server.ts'
@@ -105,4 +106,6 @@ export type HostEvent =
   | { type: 'resource-updated'; server: string; uri: string }
   /** What is attached to a conversation changed, or one of the copies went out of date: see `host.library`. */
   | { type: 'attached'; conversation: string }
+  /** Entries were added to a conversation by this host; `from` is the place of the first. */
+  | { type: 'conversation'; id: string; from: number; entries: readonly ConversationEntry[] }
   | { type: 'warning'; server: string; message: string }

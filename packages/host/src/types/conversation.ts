@@ -75,8 +75,13 @@ export interface ConversationDesk {
   list(options?: { limit?: number }): ConversationFacts[]
   /** By its id or the beginning of it. @throws McpError 'INVALID' where none or several fit */
   find(id: string): ConversationFacts
-  /** Everything that happened in it, in order, also what it shares with the one it was forked from. */
-  entries(id: string): ConversationEntry[]
+  /**
+   * Everything that happened in it, in order, also what it shares with the one it was forked from. `from`: without the
+   * first so many entries.
+   */
+  entries(id: string, from?: number): ConversationEntry[]
+  /** How many entries there are; 0 for one that is not kept yet. Takes the whole id. */
+  count(id: string): number
   /**
    * Adds to a conversation, or begins it. `known`: how many entries the writer knows of.
    * @throws McpError 'INVALID' where somebody else added some since

@@ -188,8 +188,11 @@ export interface Reconfigured {
 
 /** Many servers under one person's control. Every effect goes through `call`. */
 export interface Host extends AsyncDisposable {
-  /** Connects every enabled server side by side; resolves when each is ready or failed. */
-  start(): Promise<void>
+  /**
+   * Connects every enabled server side by side, or those named; resolves when each is ready or failed.
+   * @throws McpError 'INVALID' for an unknown name
+   */
+  start(servers?: readonly string[]): Promise<void>
   /**
    * Connects one server anew at once, whether it stands, waits for its next attempt or was given up; resolves when it
    * is ready or failed. Throws an McpError 'INVALID' for a server that is unknown or disabled.
@@ -219,6 +222,8 @@ export interface Host extends AsyncDisposable {
    * Open questions of its kinds are shown to it. The returned function takes it away again.
    */
   attach(surface: Surface): () => void
+  /** Asks again what could not be asked when no surface was attached, such as about changed definitions. */
+  askAgain(): void
   /** Every question to the person. */
   readonly inbox: Inbox
   /** What the servers offer, shown to other clients as one server. */
@@ -246,6 +251,8 @@ export interface Host extends AsyncDisposable {
   /** What servers use of the models, what passes without asking, and which model would be chosen. */
   readonly sampling: SamplingDesk
   readonly connections: ReadonlyMap<string, ConnectionState>
+  /** The command line or the address of a server. @throws McpError 'INVALID' for an unknown server */
+  origin(server: string): string
   tools(): CatalogTool[]
   prompts(): CatalogPrompt[]
   resources(): CatalogResource[]
@@ -272,6 +279,11 @@ export interface Host extends AsyncDisposable {
   leave(conversation: string): void
   /** Calls `listener` for every event until the returned function is called. */
   on(listener: (event: HostEvent) => void): () => void
+  /**
+   * Calls `listener` soon after another program wrote to the store, until the returned function is called. It does not
+   * say what was written.
+   */
+  onStored(listener: () => void): () => void
   /** Rows of the activity log, oldest first. `id`: only this row. `limit`: the newest so many, default 1 000. */
   activity(filter?: { id?: number; server?: string; kind?: Activity['kind']; limit?: number }): Activity[]
   /** What servers say about themselves, as it was agreed to. */

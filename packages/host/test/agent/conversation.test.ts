@@ -1,6 +1,6 @@
 import type { SamplingMessage, ToolResultContent } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
-import { createConversation, promptMessages, type ToolCallEvent } from '../../src/agent/index.ts'
+import { createConversation, promptMessages, type ToolCallEvent } from '../../src/models/agent/index.ts'
 import { fakeHost, says, scriptedModel, text, uses } from './host.ts'
 
 function results(message: SamplingMessage | undefined): ToolResultContent[] {

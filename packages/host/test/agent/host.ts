@@ -1,9 +1,9 @@
 import type { CallToolResult, Tool } from '@jackfield/sdk'
-import { createConversationDesk } from '../../src/conversations/index.ts'
-import { createLibrary } from '../../src/library/index.ts'
-import { createResults } from '../../src/results/index.ts'
-import { createScale } from '../../src/scale/index.ts'
-import { openStore } from '../../src/store/index.ts'
+import { openStore } from '../../src/log/store/store.ts'
+import { createConversationDesk } from '../../src/models/conversation-store.ts'
+import { createResults } from '../../src/models/results.ts'
+import { createScale } from '../../src/models/tool-search/tool-index.ts'
+import { createLibrary } from '../../src/resources/library.ts'
 import type {
   Activity,
   BrokeredCall,
@@ -98,6 +98,9 @@ export function fakeHost(runs: Runs): FakeHost {
     results: createResults(kept()),
     conversations: createConversationDesk({ store: openStore(':memory:'), redact: (value) => value }),
     leave: () => {},
+    askAgain: () => {},
+    onStored: () => () => {},
+    origin: (server) => server,
     sampling: {
       usage: () => [],
       grants: () => [],

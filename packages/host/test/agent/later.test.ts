@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createConversation, type LateResult, type ToolCallEvent } from '../../src/agent/index.ts'
+import { createConversation, type LateResult, type ToolCallEvent } from '../../src/models/agent/index.ts'
 import type { Model } from '../../src/types/index.ts'
 import { session, started, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'

@@ -1,6 +1,6 @@
 import type { SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
-import { createConversation, type ToolCallEvent } from '../../src/agent/index.ts'
+import { createConversation, type ToolCallEvent } from '../../src/models/agent/index.ts'
 import type { CatalogTool, ModelRequest } from '../../src/types/index.ts'
 import { corpusTools } from '../scale/corpus.ts'
 import { type FakeHost, fakeHost, says, scriptedModel, text, uses } from './host.ts'

@@ -1,6 +1,6 @@
 import type { CreateMessageParams, ElicitParams } from '@jackfield/sdk'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Origins } from '../../src/asking/index.ts'
+import { Origins } from '../../src/core/active-requests.ts'
 import type { HostAnswers, HostOptions, Surface } from '../../src/types/index.ts'
 import {
   everything,

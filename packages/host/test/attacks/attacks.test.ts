@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createConversation, promptMessages } from '../../src/agent/index.ts'
+import { createConversation, promptMessages } from '../../src/models/agent/index.ts'
 import type { HostOptions, Surface } from '../../src/types/index.ts'
 import { started } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'

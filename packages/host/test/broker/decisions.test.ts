@@ -3,7 +3,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { callers } from '../../src/policy/rules.ts'
+import { callers } from '../../src/config/rule.ts'
 import type { Caller, PolicyRule } from '../../src/types/index.ts'
 import { folder, hostOf, returned, session, started, textOf } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createConversation } from '../../src/agent/index.ts'
+import { createConversation } from '../../src/models/agent/index.ts'
 import type { Host, PolicyRule } from '../../src/types/index.ts'
 import { says, scriptedModel, uses } from '../agent/host.ts'
 import { session, started } from '../fixtures/hosts.ts'

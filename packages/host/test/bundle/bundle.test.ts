@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { zipSync } from 'fflate'
 import { describe, expect, it } from 'vitest'
-import { readBundle } from '../../src/bundle/index.ts'
+import { readBundle } from '../../src/servers/install/bundle.ts'
 import { folder } from '../fixtures/hosts.ts'
 import { bundle, manifest } from './zips.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { exposedName } from '../../src/catalog/names.ts'
+import { exposedName } from '../../src/servers/catalog.ts'
 
 const allowed = /^[a-zA-Z0-9_-]{1,64}$/
 

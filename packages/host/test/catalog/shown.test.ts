@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createShownCatalog } from '../../src/catalog/index.ts'
-import { createRedactor, type Redactor } from '../../src/secrets/index.ts'
+import { createRedactor, type Redactor } from '../../src/config/secrets/redactor.ts'
+import { createShownCatalog } from '../../src/servers/catalog.ts'
 import type { CatalogTool } from '../../src/types/index.ts'
 
 /** A catalog of tools that all hold a secret, and how often one was looked through. */

@@ -13,7 +13,7 @@ it.runIf(process.platform === 'linux')(
     onTestFinished(() => closeSync(open))
     const host = `
       import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
-      import { startProgram } from ${JSON.stringify(new URL('../../src/code/process.ts', import.meta.url).href)}
+      import { startProgram } from ${JSON.stringify(new URL('../../src/models/code/process.ts', import.meta.url).href)}
       const limits = { memoryBytes: 5e7, cpuMs: 1000, outputCharacters: 1000, calls: 1 }
       const program = startProgram({ program: '', servers: [], ...limits }, () => {
         const children = readFileSync('/proc/self/task/' + process.pid + '/children', 'utf8').trim().split(' ')

@@ -2,7 +2,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import type { Tool } from '@jackfield/sdk'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createCode } from '../../src/code/index.ts'
+import { createCode } from '../../src/models/code/code.ts'
 
 /** The declarations of one tool `t` of a server `s`. */
 function declared(tool: Partial<Tool>): string {

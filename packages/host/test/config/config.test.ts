@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ConfigError, loadConfig, parseConfig } from '../../src/config/index.ts'
+import { loadConfig, parseConfig } from '../../src/config/config.ts'
+import { ConfigError } from '../../src/config/reader.ts'
 
 const read = (value: unknown, env: Record<string, string> = {}) => parseConfig(JSON.stringify(value), { env })
 /** The servers without where they were read. */

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { loadConfig } from '../../src/config/index.ts'
+import { loadConfig } from '../../src/config/config.ts'
 
 const corpus = fileURLToPath(new URL('corpus', import.meta.url))
 const files = readdirSync(corpus, { recursive: true, withFileTypes: true })

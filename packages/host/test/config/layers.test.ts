@@ -2,7 +2,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { configFiles, loadLayers } from '../../src/config/index.ts'
+import { configFiles, loadLayers } from '../../src/config/layers.ts'
 import { folder } from '../fixtures/hosts.ts'
 
 /** A working folder and a home folder with these files. */

@@ -2,7 +2,8 @@
 
 import { homedir } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { ConfigError, parseConfig } from '../../src/config/index.ts'
+import { parseConfig } from '../../src/config/config.ts'
+import { ConfigError } from '../../src/config/reader.ts'
 
 const read = (rule: unknown) =>
   parseConfig(JSON.stringify({ mcpServers: {}, jackfield: { rules: [rule] } }), {

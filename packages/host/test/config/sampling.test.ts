@@ -2,7 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { ConfigError, loadLayers, parseConfig } from '../../src/config/index.ts'
+import { parseConfig } from '../../src/config/config.ts'
+import { loadLayers } from '../../src/config/layers.ts'
+import { ConfigError } from '../../src/config/reader.ts'
 import { folder } from '../fixtures/hosts.ts'
 
 const read = (jackfield: object) => parseConfig(JSON.stringify({ mcpServers: {}, jackfield }))

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { compileSchema } from '@jackfield/sdk/schema'
 import { describe, expect, it } from 'vitest'
-import { ConfigError, parseConfig } from '../../src/config/index.ts'
-import { isRecord } from '../../src/json.ts'
+import { parseConfig } from '../../src/config/config.ts'
+import { ConfigError } from '../../src/config/reader.ts'
+import { isRecord } from '../../src/shared/json.ts'
 
 const schema: unknown = JSON.parse(
   readFileSync(fileURLToPath(new URL('../../schema/config.schema.json', import.meta.url)), 'utf8'),

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { Breaker, backoff } from '../../src/connections/backoff.ts'
+import { Breaker, backoff } from '../../src/servers/connections/backoff.ts'
 import {
   everything,
   filesystem,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { proxyFor, shownProxy } from '../../src/network/index.ts'
+import { proxyFor, shownProxy } from '../../src/servers/network/fetch.ts'
 
 const proxied = (url: string, env: Record<string, string>): string | undefined => {
   const proxy = proxyFor(new URL(url), env)

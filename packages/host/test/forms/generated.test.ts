@@ -1,13 +1,8 @@
-import {
-  checkElicitContent,
-  checkElicitValue,
-  type ElicitSchema,
-  type ElicitValue,
-  fillDefaults,
-} from '@jackfield/sdk'
+import type { ElicitSchema, ElicitValue } from '@jackfield/sdk'
+import { checkElicitContent, checkElicitValue, fillDefaults } from '@jackfield/sdk/internal'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { finishForm, planForm, problemWithField, readTyped, shownValue } from '../../src/forms/index.ts'
+import { finishForm, planForm, problemWithField, readTyped, shownValue } from '../../src/core/forms/form.ts'
 import type { FormField, HostAnswers } from '../../src/types/index.ts'
 import { returned, started } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'

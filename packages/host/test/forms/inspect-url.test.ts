@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { inspectUrl } from '../../src/forms/index.ts'
+import { inspectUrl } from '../../src/core/forms/inspect-url.ts'
 
 const known = ['https://mcp.paypal.com/mcp']
 

@@ -1,6 +1,6 @@
 import type { ElicitSchema } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
-import { planForm, problemWithField, readTyped, reviewForm } from '../../src/forms/index.ts'
+import { planForm, problemWithField, readTyped, reviewForm } from '../../src/core/forms/form.ts'
 import type { FormField } from '../../src/types/index.ts'
 
 function form(properties: Record<string, unknown>, required: string[] = []): ElicitSchema {

@@ -1,6 +1,6 @@
 import type { ElicitSchema } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
-import { planForm } from '../../src/forms/index.ts'
+import { planForm } from '../../src/core/forms/form.ts'
 
 function secretOf(key: string, property: object, message = ''): string | undefined {
   const schema: ElicitSchema = JSON.parse(JSON.stringify({ type: 'object', properties: { [key]: property } }))

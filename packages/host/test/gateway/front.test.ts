@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { MetaKey } from '../../../sdk/src/protocol/meta.ts'
 import { modern } from '../../../sdk/test/serve/http-support.ts'
 import { meta } from '../../../sdk/test/serve/support.ts'
-import { serveGateways } from '../../src/gateway/index.ts'
+import { serveGateways } from '../../src/gateway/front.ts'
 import { hostOf, session, type Watched } from '../fixtures/hosts.ts'
 import { text } from './clients.ts'
 

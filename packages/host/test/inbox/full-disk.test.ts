@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { StoreError } from '../../src/store/index.ts'
+import { StoreError } from '../../src/log/store/store-error.ts'
 import { returned, session, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { form, seat, storeFile } from './programs.ts'

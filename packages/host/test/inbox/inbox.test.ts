@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openStore } from '../../src/store/index.ts'
+import { openStore } from '../../src/log/store/store.ts'
 import type { BrokeredCall, HostOptions } from '../../src/types/index.ts'
 import { hostOf, returned, session, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { parseConfig } from '../../src/config/index.ts'
+import { parseConfig } from '../../src/config/config.ts'
 import type { ConfigLayer, HostOptions, HostQuestion, ServerConfig } from '../../src/types/index.ts'
 import { folder, session, started } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createLibrary } from '../../src/library/index.ts'
+import { createLibrary } from '../../src/resources/library.ts'
 import type { ResourceRef } from '../../src/types/index.ts'
 import { started, until } from '../fixtures/hosts.ts'
 import { listed, note, res, shelf } from './shelf.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { forModel, isForPersonOnly } from '../../src/audience.ts'
+import { forModel, isForPersonOnly } from '../../src/shared/audience.ts'
 
 test('only an audience of the person and nobody else keeps something from models', () => {
   expect(isForPersonOnly({ audience: ['user'] })).toBe(true)

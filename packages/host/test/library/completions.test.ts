@@ -1,6 +1,6 @@
 import { ErrorCode, RpcError } from '@jackfield/sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createLibrary } from '../../src/library/index.ts'
+import { createLibrary } from '../../src/resources/library.ts'
 import type { CompletionField } from '../../src/types/index.ts'
 import { started } from '../fixtures/hosts.ts'
 import { byCity, listed, shelf } from './shelf.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createLibrary } from '../../src/library/index.ts'
+import { createLibrary } from '../../src/resources/library.ts'
 import type { CatalogResource } from '../../src/types/index.ts'
 import { started } from '../fixtures/hosts.ts'
 import { listed, note, res, shelf } from './shelf.ts'

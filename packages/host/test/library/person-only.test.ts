@@ -1,6 +1,6 @@
 import { tool } from '@jackfield/sdk'
 import { expect, test } from 'vitest'
-import { createConversation, type ToolCallEvent } from '../../src/agent/index.ts'
+import { createConversation, type ToolCallEvent } from '../../src/models/agent/index.ts'
 import { says, scriptedModel, uses } from '../agent/host.ts'
 import { started } from '../fixtures/hosts.ts'
 import { note, shelf } from './shelf.ts'

@@ -1,7 +1,7 @@
 import type { ResourceContents } from '@jackfield/sdk'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createLibrary } from '../../src/library/index.ts'
+import { createLibrary } from '../../src/resources/library.ts'
 import type { ContentPreview } from '../../src/types/index.ts'
 import { listed } from './shelf.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createConversation } from '../../src/agent/index.ts'
-import { createLibrary } from '../../src/library/index.ts'
+import { createConversation } from '../../src/models/agent/index.ts'
+import { createLibrary } from '../../src/resources/library.ts'
 import type { CatalogPrompt } from '../../src/types/index.ts'
 import { scripted, started } from '../fixtures/hosts.ts'
 import { greet, listed, shelf } from './shelf.ts'

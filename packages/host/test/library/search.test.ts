@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createLibrary } from '../../src/library/index.ts'
-import { LibraryIndex } from '../../src/library/search.ts'
+import { createLibrary } from '../../src/resources/library.ts'
+import { LibraryIndex } from '../../src/resources/search.ts'
 import type { LibraryEntry } from '../../src/types/index.ts'
 import { listed, res } from './shelf.ts'
 

@@ -2,7 +2,7 @@ import { defineServer, prompt, resource, template } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
-import type { LibraryHost } from '../../src/library/library.ts'
+import type { LibraryHost } from '../../src/resources/library.ts'
 import type { CatalogPrompt, CatalogResource, CatalogTemplate, HostEvent } from '../../src/types/index.ts'
 
 type Definitions = Omit<Parameters<typeof defineServer>[0], 'name' | 'version'>

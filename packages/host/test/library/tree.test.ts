@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createLibrary } from '../../src/library/index.ts'
-import { segmentsOf } from '../../src/library/tree.ts'
+import { createLibrary, segmentsOf } from '../../src/resources/library.ts'
 import type { LibraryNode } from '../../src/types/index.ts'
 import { listed, res } from './shelf.ts'
 

@@ -6,7 +6,7 @@ import { memoryStore } from '@jackfield/sdk/client/auth'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { authority } from '../../../sdk/test/client-auth/support/authority.ts'
 import { type World, world } from '../../../sdk/test/client-auth/support/world.ts'
-import { createLogin } from '../../src/login/login.ts'
+import { createLogin } from '../../src/servers/login/login.ts'
 import type { HostAnswers, HostOptions, HostQuestion } from '../../src/types/index.ts'
 import { folder, hostOf, started, states, textOf, until, type Watched } from '../fixtures/hosts.ts'
 

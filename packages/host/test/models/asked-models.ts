@@ -1,5 +1,5 @@
 import type { SamplingMessage } from '@jackfield/sdk'
-import { modelsFromEnvironment } from '../../src/models/index.ts'
+import { modelsFromEnvironment } from '../../src/models/environment.ts'
 import type { Model, ModelRequest } from '../../src/types/index.ts'
 import type { Provider } from './provider.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { modelsFromEnvironment } from '../../src/models/index.ts'
+import { modelsFromEnvironment } from '../../src/models/environment.ts'
 
 const ids = (env: Record<string, string>): string[] => modelsFromEnvironment(env).map((model) => model.id)
 

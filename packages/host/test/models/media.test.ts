@@ -1,6 +1,6 @@
 import type { ContentBlock, SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
-import { saidOf } from '../../src/library/contents.ts'
+import { saidOf } from '../../src/resources/contents.ts'
 import type { Model } from '../../src/types/index.ts'
 import { claude, first, gpt, hello, local, request, weather } from './asked-models.ts'
 import { type Answer, anthropic, chat, google, ollama, openai, type Provider, provider } from './provider.ts'

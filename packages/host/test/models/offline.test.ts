@@ -2,7 +2,7 @@ import type { SamplingMessage, ToolUseContent } from '@jackfield/sdk'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { cpuMsOf } from '../../../../test/setup/cpu.ts'
-import { offlineModel } from '../../src/models/index.ts'
+import { offlineModel } from '../../src/models/offline/model.ts'
 import { readTrip } from '../../src/models/offline/trip.ts'
 import type { ModelReply, ModelRequest } from '../../src/types/index.ts'
 

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { findOllama } from '../../src/models/index.ts'
-import { createRegistry, fetchBundle } from '../../src/registry/index.ts'
+import { findOllama } from '../../src/models/environment.ts'
+import { createRegistry, fetchBundle } from '../../src/servers/install/registry.ts'
 import { first, request } from './asked-models.ts'
 import { type Answer, anthropic, chat, google, openai } from './provider.ts'
 

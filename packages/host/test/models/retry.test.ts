@@ -1,8 +1,9 @@
 import type { SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { nowhere } from '../../../../test/setup/ports.ts'
-import { findOllama, ModelError, modelsFromEnvironment } from '../../src/models/index.ts'
-import { withRetries } from '../../src/models/retry.ts'
+import { withRetries } from '../../src/models/ai-model.ts'
+import { findOllama, modelsFromEnvironment } from '../../src/models/environment.ts'
+import { ModelError } from '../../src/models/model-error.ts'
 import type { Model, ModelRequest, ModelWait } from '../../src/types/index.ts'
 import { type Answer, anthropic, chat, openai, type Provider, provider } from './provider.ts'
 

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { modelsFromEnvironment, scriptModel } from '../../src/models/index.ts'
+import { modelsFromEnvironment } from '../../src/models/environment.ts'
+import { scriptModel } from '../../src/models/script.ts'
 import type { Model, ModelReply, ModelRequest } from '../../src/types/index.ts'
 import { folder } from '../fixtures/hosts.ts'
 

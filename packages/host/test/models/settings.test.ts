@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { nowhere } from '../../../../test/setup/ports.ts'
-import { modelsFromEnvironment } from '../../src/models/index.ts'
+import { modelsFromEnvironment } from '../../src/models/environment.ts'
 import { first, request } from './asked-models.ts'
 import { type Answer, chat, provider } from './provider.ts'
 

@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { testsHold } from '../../src/policy/argument-tests.ts'
-import { likenessOf } from '../../src/policy/likeness.ts'
-import { isInside } from '../../src/policy/paths.ts'
+import { likenessOf } from '../../src/core/policy/grants.ts'
+import { isInside, testsHold } from '../../src/core/policy/rules.ts'
 
 let base: string
 let good: string

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ConfigError, parseConfig } from '../../src/config/index.ts'
+import { parseConfig } from '../../src/config/config.ts'
+import { ConfigError } from '../../src/config/reader.ts'
 import { session, started, textOf, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { bundleIn, createRegistry, fetchBundle, planFrom } from '../../src/registry/index.ts'
+import { planFrom } from '../../src/servers/install/plan.ts'
+import { bundleIn, createRegistry, fetchBundle } from '../../src/servers/install/registry.ts'
 import { registry, weather } from './stand-in.ts'
 
 const many = Array.from({ length: 5 }, (_, n) => ({

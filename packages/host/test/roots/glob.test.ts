@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isMeant } from '../../src/roots/glob.ts'
+import { isMeant } from '../../src/servers/roots/folders.ts'
 
 it.each([
   ['/home/me/secret', 'secret', true],

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { chooseModel } from '../../src/sampling/index.ts'
+import { chooseModel } from '../../src/models/sampling/choose.ts'
 import type { ModelFacts } from '../../src/types/index.ts'
 import { scripted } from '../fixtures/hosts.ts'
 import { vectors } from './vectors.ts'

@@ -1,7 +1,8 @@
 import { type CreateMessageParams, McpError } from '@jackfield/sdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createRedactor, patternProblem } from '../../src/sampling/redact.ts'
+import { patternProblem } from '../../src/config/sampling-section.ts'
+import { createRedactor } from '../../src/models/sampling/redact.ts'
 import type { RedactionRule } from '../../src/types/index.ts'
 import { hostOf } from '../fixtures/hosts.ts'
 

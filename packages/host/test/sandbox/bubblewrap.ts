@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished, vi } from 'vitest'
-import { sandboxReady } from '../../src/sandbox/index.ts'
+import { sandboxReady } from '../../src/servers/sandbox/ready.ts'
 
 const found = await sandboxReady()
 

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type ListedHost, listedAs, mayLeadTo, readHosts, readWanted } from '../../src/sandbox/hosts.ts'
+import {
+  type ListedHost,
+  listedAs,
+  mayLeadTo,
+  readHosts,
+  readWanted,
+} from '../../src/servers/sandbox/hosts.ts'
 
 /** Whether a program that writes `place` gets through. */
 function opens(list: string[], place: string): boolean {

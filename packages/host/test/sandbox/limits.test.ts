@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { processLimit } from '../../src/sandbox/ready.ts'
+import { processLimit } from '../../src/servers/sandbox/ready.ts'
 import type { Sandbox, StdioServerConfig } from '../../src/types/index.ts'
 import { folder, hostOf } from '../fixtures/hosts.ts'
 import { named, withoutSandbox } from './bubblewrap.ts'
@@ -32,7 +32,7 @@ async function written({ sandbox, server, account, inherited }: Started): Promis
   const program = `
     import { connect } from '@jackfield/sdk/client'
     import { stdio } from '@jackfield/sdk/client/stdio'
-    import { sandboxed } from ${JSON.stringify(new URL('../../src/sandbox/index.ts', import.meta.url).href)}
+    import { sandboxed } from ${JSON.stringify(new URL('../../src/servers/sandbox/sandbox.ts', import.meta.url).href)}
     const config = ${JSON.stringify({ ...command, sandbox })}
     const box = await sandboxed(config, { home: '/nonexistent' })
     const onStderr = (text) => process.stdout.write(text)

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { programFolders } from '../../src/sandbox/program.ts'
+import { programFolders } from '../../src/servers/sandbox/program.ts'
 import { folder } from '../fixtures/hosts.ts'
 
 /** A home folder with a file in it, which can be executed. */

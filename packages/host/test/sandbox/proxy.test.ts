@@ -3,8 +3,8 @@ import { connect, createServer as createTcpServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { readHosts } from '../../src/sandbox/hosts.ts'
-import { startProxy } from '../../src/sandbox/proxy.ts'
+import { readHosts } from '../../src/servers/sandbox/hosts.ts'
+import { startProxy } from '../../src/servers/sandbox/proxy.ts'
 
 async function listening(server: Server | HttpServer): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

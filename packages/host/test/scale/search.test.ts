@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createScale } from '../../src/scale/index.ts'
+import { createScale } from '../../src/models/tool-search/tool-index.ts'
 import type { CatalogTool, Scale } from '../../src/types/index.ts'
 import { popularServers } from '../fixtures/popular-servers.ts'
 import { corpusTools } from './corpus.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createRedactor } from '../../src/secrets/index.ts'
+import { createRedactor } from '../../src/config/secrets/redactor.ts'
 
 const secret = 'hunter2/+ "ü" secret'
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { memorySecrets, type SecretKey, sealedSecrets } from '../../src/secrets/index.ts'
+import { memorySecrets, type SecretKey, sealedSecrets } from '../../src/config/secrets/store.ts'
 import { folder } from '../fixtures/hosts.ts'
 
 const kinds: [string, (at: string) => SecretKey][] = [

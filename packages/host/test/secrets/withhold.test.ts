@@ -5,13 +5,12 @@ import { describe, expect, it } from 'vitest'
 import {
   createAddressee,
   createRedactor,
-  fill,
   marksIn,
   putBack,
   redactedError,
   sealFor,
-  withhold,
-} from '../../src/secrets/index.ts'
+} from '../../src/config/secrets/redactor.ts'
+import { fill, withhold } from '../../src/core/suspended-secrets.ts'
 
 const named = 'NAMED-secret-19'
 const bare = 'BARE-secret-77'

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openStore, type Store } from '../../src/store/index.ts'
+import { openStore, type Store } from '../../src/log/store/store.ts'
 
 let folder: string
 let file: string
@@ -201,7 +201,7 @@ describe('a store that is shared', () => {
   it('is one chain, whoever appends', async () => {
     openStore(file).close()
     const program = join(folder, 'append.ts')
-    const store = new URL('../../src/store/index.ts', import.meta.url).href
+    const store = new URL('../../src/log/store/store.ts', import.meta.url).href
     writeFileSync(
       program,
       `import { openStore } from ${JSON.stringify(store)}

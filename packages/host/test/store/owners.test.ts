@@ -4,14 +4,14 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { createOwners } from '../../src/store/owners.ts'
+import { createOwners } from '../../src/log/store/owners.ts'
 
 it('programs that begin and end at once on one store all have their place, and none of them is taken for gone', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'jackfield-owners-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const store = join(folder, 'a.db')
   const program = join(folder, 'comes-and-goes.ts')
-  const owners = new URL('../../src/store/owners.ts', import.meta.url).href
+  const owners = new URL('../../src/log/store/owners.ts', import.meta.url).href
   writeFileSync(
     program,
     `import { createOwners } from ${JSON.stringify(owners)}

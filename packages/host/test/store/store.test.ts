@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openStore } from '../../src/store/index.ts'
+import { openStore } from '../../src/log/store/store.ts'
 
 let folder: string
 beforeEach(async () => {

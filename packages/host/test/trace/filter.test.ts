@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseFilter } from '../../src/trace/filter.ts'
-import { TraceFilterError } from '../../src/trace/filter-error.ts'
+import { parseFilter, TraceFilterError } from '../../src/log/trace/filter.ts'
 
 const now = Date.UTC(2027, 0, 31, 12)
 const conditions = (filter: string) => parseFilter(filter, now).map(({ condition }) => condition)

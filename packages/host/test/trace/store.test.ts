@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { createActivityLog } from '../../src/store/activity-log.ts'
-import { openDatabase } from '../../src/store/database.ts'
+import { createActivityLog } from '../../src/log/store/activity-log.ts'
+import { openDatabase } from '../../src/log/store/database.ts'
 import {
   createTraceTable,
   type NewTraceRow,
   traceBounds,
   traceMigration,
-} from '../../src/store/trace-table.ts'
-import { Events } from '../../src/trace/events.ts'
+} from '../../src/log/store/trace-table.ts'
+import { Events } from '../../src/log/trace/events.ts'
 
 const dayMs = 86_400_000
 const row = (more: Partial<NewTraceRow> = {}): NewTraceRow => ({

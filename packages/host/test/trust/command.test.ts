@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { scanCommand } from '../../src/trust/index.ts'
+import { scanCommand } from '../../src/servers/launch/command-scan.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
 
 const told = (config: ServerConfig): string[] =>

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
+import { listFlags } from '../request/changes.ts'
 import { canonical } from '../request/encoding.ts'
 import { limits } from '../request/limits.ts'
 import type { ServerChange } from './types.ts'
@@ -65,7 +66,6 @@ export class Cache {
     }
   }
 
-  /** Drops the results that a change made stale. */
   invalidate(change: ServerChange): void {
     this.#epoch++
     for (const [key, { method, uri }] of this.#entries) {
@@ -113,21 +113,7 @@ export function changeOf({ method, params }: JsonRpcNotification): ServerChange 
 
 /** Whether a change matches a filter. A resource URI matches every URI that starts with it. */
 export function matchesFilter(filter: SubscriptionFilter, change: ServerChange): boolean {
-  switch (change.type) {
-    case 'tools':
-      return filter.toolsListChanged === true
-    case 'prompts':
-      return filter.promptsListChanged === true
-    case 'resources':
-      return filter.resourcesListChanged === true
-    case 'resource':
-      return filter.resourceSubscriptions?.some((uri) => change.uri.startsWith(uri)) === true
-  }
-}
-
-/** Every change that a subscription with this filter may have missed. */
-export function allChanges(filter: SubscriptionFilter): ServerChange[] {
-  const kinds: ServerChange[] = [{ type: 'tools' }, { type: 'prompts' }, { type: 'resources' }]
-  const uris = (filter.resourceSubscriptions ?? []).map((uri): ServerChange => ({ type: 'resource', uri }))
-  return [...kinds.filter((change) => matchesFilter(filter, change)), ...uris]
+  return change.type === 'resource'
+    ? filter.resourceSubscriptions?.some((uri) => change.uri.startsWith(uri)) === true
+    : filter[listFlags[change.type]] === true
 }

@@ -33,7 +33,9 @@ export class CallDeadline {
 
   /** The caller's signal aborted. */
   handleEvent(): void {
-    this.#end(abortError(this.#options.signal?.reason))
+    const cause: unknown = this.#options.signal?.reason
+    const cancelled = 'The call was cancelled by its caller'
+    this.#end(cause instanceof McpError ? cause : new McpError('CANCELLED', cancelled, { cause }))
   }
 
   /** Milliseconds until the earlier of the two timeouts. */
@@ -65,7 +67,6 @@ export class CallDeadline {
     }
   }
 
-  /** Releases the timer and the caller's signal. */
   close(): void {
     clearTimeout(this.#timer)
     this.#pauses = Number.POSITIVE_INFINITY
@@ -82,16 +83,11 @@ export class CallDeadline {
     const { idleMs, totalMs, label } = this.#options
     const left = this.leftMs
     if (left <= 0) {
-      const idle = this.#spent() < totalMs
-      this.#end(
-        new McpError(
-          'TIMEOUT',
-          idle
-            ? `No response to ${label} for ${idleMs} ms`
-            : `${label} took longer than ${totalMs} ms in total`,
-          { details: { timeoutMs: idle ? idleMs : totalMs } },
-        ),
-      )
+      const [timeoutMs, why] =
+        this.#spent() < totalMs
+          ? [idleMs, `No response to ${label} for ${idleMs} ms`]
+          : [totalMs, `${label} took longer than ${totalMs} ms in total`]
+      this.#end(new McpError('TIMEOUT', why, { details: { timeoutMs } }))
       return
     }
     this.#timer = setTimeout(() => this.#schedule(), Math.min(Math.ceil(left), maxTimerMs))
@@ -103,9 +99,19 @@ export class CallDeadline {
   }
 }
 
-function abortError(reason: unknown): McpError {
-  if (reason instanceof McpError) return reason
-  return new McpError('CANCELLED', 'The call was cancelled by its caller', { cause: reason })
+/** Runs work under a deadline of its own, with the same idle and total timeout. */
+export async function withDeadline<T>(
+  label: string,
+  ms: number,
+  signal: AbortSignal | undefined,
+  work: (deadline: CallDeadline) => Promise<T>,
+): Promise<T> {
+  const deadline = new CallDeadline({ label, signal, idleMs: ms, totalMs: ms })
+  try {
+    return await work(deadline)
+  } finally {
+    deadline.close()
+  }
 }
 
 /** A signal that aborts with its parent or on its own. Call `release` when it is no longer needed. */

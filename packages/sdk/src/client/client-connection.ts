@@ -6,9 +6,8 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../jsonrpc/message.ts'
-import { isObject } from '../jsonrpc/parse.ts'
 import { RotatingMap, RotatingSet } from '../jsonrpc/rotating-map.ts'
-import { isLoggingLevel, MetaKey } from '../protocol/meta.ts'
+import { isLoggingLevel, MetaKey, metaOf } from '../protocol/meta.ts'
 import { type ProtocolVersion, rowOf, type ServerNotifications } from '../protocol/methods.ts'
 import type { ClientTransport } from '../transports/client/transport.ts'
 import type { CallDeadline } from './call-deadline.ts'
@@ -19,7 +18,6 @@ import type { AskContext, CallOptions, ConnectOptions, ProgressReport } from './
 type LogMessage = ServerNotifications['notifications/message']
 export type Cause = NonNullable<AskContext['cause']>
 
-/** One request to send. */
 export interface OutgoingRequest {
   readonly method: string
   readonly params: JsonObject
@@ -101,17 +99,13 @@ export class ClientConnection {
   onClosed(listener: () => void): () => void {
     if (!this.#open) listener()
     else this.#closeListeners.add(listener)
-    return () => {
-      this.#closeListeners.delete(listener)
-    }
+    return () => void this.#closeListeners.delete(listener)
   }
 
   /** Reports progress for a request that has its response, until the returned function is called. */
   trackProgress(id: RequestId, onProgress: (report: ProgressReport) => void): () => void {
     this.#progressListeners.set(id, onProgress)
-    return () => {
-      this.#progressListeners.delete(id)
-    }
+    return () => void this.#progressListeners.delete(id)
   }
 
   /** Sets the listener for a session that ended while no request was in flight. */
@@ -172,7 +166,7 @@ export class ClientConnection {
 
   async #send(outgoing: OutgoingRequest): Promise<ReceivedResult> {
     const id = this.#nextId++
-    const given = isObject(outgoing.params['_meta']) ? outgoing.params['_meta'] : {}
+    const given = metaOf(outgoing.params)
     const meta = outgoing.span === undefined ? given : { ...given, ...outgoing.span.meta }
     outgoing.span?.sent(id)
     const all = outgoing.progress === true ? { ...meta, [MetaKey.progressToken]: id } : meta
@@ -183,15 +177,14 @@ export class ClientConnection {
     let failed: unknown
     try {
       const { signal = outgoing.deadline.signal, pause = () => outgoing.deadline.pause(), headers } = outgoing
-      const options = { signal, pause }
-      const response = await this.transport.request(
-        message,
-        headers === undefined ? options : { ...options, headers },
-      )
+      const response = await this.transport.request(message, { signal, pause, ...(headers && { headers }) })
       return { id, result: resultOf(response) }
     } catch (error) {
-      failed =
-        this.#mayHaveRun(error) && !isRepeatable(outgoing) ? unknownOutcome(outgoing.method, error) : error
+      failed = error
+      if (this.#mayHaveRun(error) && !isRepeatable(outgoing)) {
+        const why = `${error.message}. ${outgoing.method} may have run: check before calling it again.`
+        failed = new McpError('OUTCOME_UNKNOWN', why, { cause: error, details: error.details })
+      }
       // The runtime's error does not name the member that JSON cannot represent.
       if (error instanceof TypeError)
         failed = (await import('../request/json-value.ts')).unsent(outgoing.method, params, error) ?? error
@@ -237,8 +230,7 @@ export class ClientConnection {
     message: JsonRpcNotification,
     request: InFlightRequest | undefined,
   ): ((message: JsonRpcNotification) => void) | undefined {
-    const meta = message.params?.['_meta']
-    const id = isObject(meta) ? meta[MetaKey.subscriptionId] : undefined
+    const id = metaOf(message.params)[MetaKey.subscriptionId]
     const stopped = message.method === 'notifications/cancelled' ? message.params?.['requestId'] : undefined
     for (const key of [id, stopped]) {
       const found = typeof key === 'string' || typeof key === 'number' ? this.#requests.get(key) : undefined
@@ -276,14 +268,6 @@ export class ClientConnection {
     const owner = request ?? (subscribed.length === 1 ? subscribed[0] : undefined)
     owner?.onLog?.(log)
   }
-}
-
-function unknownOutcome(method: string, lost: McpError): McpError {
-  return new McpError(
-    'OUTCOME_UNKNOWN',
-    `${lost.message}. ${method} may have run: check before calling it again.`,
-    { cause: lost, details: lost.details },
-  )
 }
 
 /** True for methods outside the protocol, as extensions may ask too. */

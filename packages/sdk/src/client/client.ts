@@ -11,7 +11,6 @@ import type {
   ReadResourceResult,
   Resource,
   ResourceTemplate,
-  ServerCapabilities,
   SubscriptionFilter,
   Tool,
 } from '../protocol/definitions.ts'
@@ -20,7 +19,6 @@ import { supports } from '../protocol/revision.ts'
 import { limits } from '../request/limits.ts'
 import { Cache, changeOf } from './cache.ts'
 import type { ClientConnection } from './client-connection.ts'
-import type { ClientExtension } from './extension.ts'
 import { guardCallback, type HandlerRegistry } from './handlers.ts'
 import type { Page } from './lists.ts'
 import type { EraClient } from './negotiate.ts'
@@ -87,10 +85,8 @@ export class McpClient implements Client {
       (change) => this.#cache.invalidate(change),
     )
     this.#warn = (text) => connection.warn(text)
-    this.#tools = new ToolDefinitions(
-      connection.transport.hasHeaders && this.#era.facts.era === 'stateless',
-      this.#warn,
-    )
+    const mirrorsHeaders = connection.transport.hasHeaders && this.#era.facts.era === 'stateless'
+    this.#tools = new ToolDefinitions(mirrorsHeaders, this.#warn)
     this.#requests = new Requests({
       connection,
       era: this.#era,
@@ -106,7 +102,14 @@ export class McpClient implements Client {
       },
     })
     this.closed = connection.transport.closed
-    this.#attachExtensions(options.extensions ?? [])
+    for (const extension of options.extensions ?? []) {
+      extension.attach?.(this, {
+        first: (method, params, options) => this.#requests.performUnfinished(method, params, options),
+        during: (method, params, options, run) => this.#requests.runAsCall(method, params, options, run),
+        tool: (name) => this.#requests.tool(name),
+        check: (method, params, result) => this.#assertResult(method, params, result),
+      })
+    }
   }
 
   get server(): ServerFacts {
@@ -152,7 +155,10 @@ export class McpClient implements Client {
   }
 
   async watch(filter: SubscriptionFilter, onChange?: ConnectOptions['onChange']): Promise<Watch> {
-    if (!notifiesChanges(this.server.capabilities)) {
+    const { tools, prompts, resources } = this.server.capabilities
+    const isNotified =
+      [tools, prompts, resources].some((one) => one?.listChanged === true) || resources?.subscribe === true
+    if (!isNotified) {
       throw new McpError(
         'CAPABILITY',
         'The server does not support change notifications: it declared neither "listChanged" nor "subscribe"',
@@ -229,11 +235,8 @@ export class McpClient implements Client {
     if (this.server.capabilities[capabilityOf[method]] === undefined) return []
     const { allPages } = await import('./lists.ts')
     const page = async (cursor: string | undefined): Promise<Page<T>> => {
-      const { result, cached, bytes } = await this.#cached(
-        method,
-        cursor === undefined ? {} : { cursor },
-        options,
-      )
+      const params = cursor === undefined ? {} : { cursor }
+      const { result, cached, bytes } = await this.#cached(method, params, options)
       return { entries: entriesOf(result), nextCursor: result['nextCursor'], cached, bytes }
     }
     return allPages(method, page, () => this.#cache.invalidateMethod(method), {
@@ -304,27 +307,11 @@ export class McpClient implements Client {
     return complete
   }
 
-  #attachExtensions(extensions: readonly ClientExtension[]): void {
-    for (const extension of extensions) {
-      extension.attach?.(this, {
-        first: (method, params, options) => this.#requests.performUnfinished(method, params, options),
-        during: (method, params, options, run) => this.#requests.runAsCall(method, params, options, run),
-        tool: (name) => this.#requests.tool(name),
-        check: (method, params, result) => this.#assertResult(method, params, result),
-      })
-    }
-  }
-
   #publish(change: ServerChange): void {
     this.#cache.invalidate(change)
     if (change.type === 'tools') this.#tools.clear()
     this.#options.onChange?.(change)
   }
-}
-
-function notifiesChanges({ tools, prompts, resources }: ServerCapabilities): boolean {
-  const lists = [tools, prompts, resources].some((one) => one?.listChanged === true)
-  return lists || resources?.subscribe === true
 }
 
 function isClientMethod(method: string): method is ClientMethod {

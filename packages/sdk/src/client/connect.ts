@@ -7,12 +7,13 @@ import { requireKnown } from '../request/known-members.ts'
 import type { Server } from '../server/server.ts'
 import { http } from '../transports/client/http.ts'
 import type { ClientTransport, ClientTransportFactory } from '../transports/client/transport.ts'
-import { CallDeadline, orAborted } from './call-deadline.ts'
+import { type CallDeadline, orAborted, withDeadline } from './call-deadline.ts'
 import { defaultTimeoutMs, McpClient, type McpClientOptions } from './client.ts'
 import { ClientConnection } from './client-connection.ts'
 import { guardCallback, HandlerRegistry } from './handlers.ts'
 import { IncomingRequests } from './incoming-requests.ts'
 import { type ClientIdentity, initialize, negotiate } from './negotiate.ts'
+import { isEndpointMissing } from './retry.ts'
 import { SessionClient } from './session-client.ts'
 import { StatelessClient } from './stateless-client.ts'
 import type { Client, ConnectOptions, ServerFacts } from './types.ts'
@@ -74,20 +75,23 @@ export async function connect(target: Target, given: ConnectOptions = {}): Promi
     probeTimeoutMs: options.probeTimeoutMs ?? defaultProbeMs,
   }
   const transport = await transportFor(target)
-  const deadline = connectDeadline(options, options.signal)
+  const { connectTimeoutMs = defaultConnectMs, signal } = options
   try {
-    return await establish(transport, options, handlers, identity, deadline).catch((error) => {
-      const older = 'older' in transport && identity.versions.some((one) => one < latest) && transport.older
-      if (!older || !isEndpointMissing(error)) throw error
-      return establish(older, options, handlers, identity, deadline).catch(() => {
-        // The first failure is more specific than that of the fallback.
-        throw deadline.signal.aborted ? deadline.signal.reason : error
-      })
-    })
+    return await withDeadline('connect', connectTimeoutMs, signal, (deadline) =>
+      establish(transport, options, handlers, identity, deadline).catch((error) => {
+        const older = 'older' in transport && identity.versions.some((one) => one < latest) && transport.older
+        if (!older || !isEndpointMissing(error)) throw error
+        return establish(older, options, handlers, identity, deadline).catch(() => {
+          // The first failure is more specific than that of the fallback.
+          throw deadline.signal.aborted ? deadline.signal.reason : error
+        })
+      }),
+    )
   } catch (error) {
-    throw asConnectError(error)
-  } finally {
-    deadline.close()
+    if (!(error instanceof McpError) || error.code !== 'CONNECTION_CLOSED') throw error
+    // Not `cause: error`: its message and details would be printed twice.
+    const details = { ...error.details }
+    throw new McpError('CONNECT_FAILED', error.message, { cause: error.cause, details })
   }
 }
 
@@ -151,18 +155,6 @@ function newTransport(
   )
 }
 
-/** Whether the server's response means that it has no Streamable HTTP endpoint at this URL. */
-function isEndpointMissing(error: unknown): boolean {
-  if (!(error instanceof McpError) || error.code !== 'HTTP') return false
-  const { status } = error.details
-  return status === 400 || status === 404 || status === 405
-}
-
-function connectDeadline(options: ConnectOptions, signal?: AbortSignal): CallDeadline {
-  const { connectTimeoutMs: ms = defaultConnectMs } = options
-  return new CallDeadline({ label: 'connect', signal, idleMs: ms, totalMs: ms })
-}
-
 async function transportFor(target: Target): Promise<ClientTransport | ClientTransportFactory> {
   if (typeof target === 'string' || target instanceof URL) return http(target)
   if (typeof target === 'function') return target
@@ -198,14 +190,10 @@ function eraClientFor(
       new StatelessClient({ connection, facts, info, capabilities, logLevel, timeoutMs, publish, invalidate })
   }
   const versions = identity.versions.filter((version) => version < latest)
-  const renew = async (): Promise<ServerFacts> => {
-    const deadline = connectDeadline(options)
-    try {
-      return await initialize({ connection, identity, deadline }, versions)
-    } finally {
-      deadline.close()
-    }
-  }
+  const renew = (): Promise<ServerFacts> =>
+    withDeadline('connect', options.connectTimeoutMs ?? defaultConnectMs, undefined, (deadline) =>
+      initialize({ connection, identity, deadline }, versions),
+    )
   return (publish) => new SessionClient({ connection, facts, timeoutMs, initialize: renew, publish })
 }
 
@@ -233,10 +221,4 @@ function guardCallbacks(options: ConnectOptions): ConnectOptions {
     }),
     ...(onClose && { onClose: guardCallback(onClose, 'onClose', report) }),
   }
-}
-
-function asConnectError(error: unknown): unknown {
-  if (!(error instanceof McpError) || error.code !== 'CONNECTION_CLOSED') return error
-  // Not `cause: error`: its message and details would be printed twice.
-  return new McpError('CONNECT_FAILED', error.message, { cause: error.cause, details: { ...error.details } })
 }

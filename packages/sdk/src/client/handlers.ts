@@ -1,4 +1,4 @@
-import { ErrorCode, invalid, invalidParams, McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, invalid, invalidParams, McpError, messageOf, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { SamplingContent } from '../protocol/content.ts'
@@ -26,29 +26,23 @@ import type {
 import { type OnOmitted, samplingParams } from '../protocol/shapes.ts'
 import { limits } from '../request/limits.ts'
 import { type TelemetrySpan, withSpan } from './telemetry.ts'
-import type { AnswerHandlers, AnswerOptions, AskContext, ConnectOptions } from './types.ts'
+import type { AnswerOptions, AskContext, ConnectOptions } from './types.ts'
 
 /** Runs the caller's handlers for requests of the server, and validates both the requests and the results. */
 export class ClientHandlers {
   readonly #pendingElicitations: PendingUrlElicitations
-  readonly #handlers: AnswerHandlers
+  readonly #options: ConnectOptions
   readonly #capabilities: ClientCapabilities
-  readonly #sampling: ConnectOptions['sampling']
-  readonly #relay: ConnectOptions['relay']
-  readonly #telemetry: ConnectOptions['telemetry']
 
   constructor(options: ConnectOptions, pendingElicitations: PendingUrlElicitations) {
     this.#pendingElicitations = pendingElicitations
-    this.#handlers = options
+    this.#options = options
     this.#capabilities = capabilitiesOf(options)
-    this.#sampling = options.sampling
-    this.#relay = options.relay
-    this.#telemetry = options.telemetry
   }
 
   /** The capabilities to declare. Only sessions have `roots.listChanged`. */
   capabilities(era: 'session' | 'stateless'): ClientCapabilities {
-    if (this.#relay !== undefined) return this.#relay.capabilities
+    if (this.#options.relay !== undefined) return this.#options.relay.capabilities
     const { roots, ...rest } = this.#capabilities
     if (roots === undefined) return rest
     return { ...rest, roots: era === 'session' ? { listChanged: true } : {} }
@@ -57,11 +51,11 @@ export class ClientHandlers {
   canHandle(method: string): method is QuestionMethod {
     switch (method) {
       case 'elicitation/create':
-        return this.#relay !== undefined || this.#handlers.onElicit !== undefined
+        return this.#options.relay !== undefined || this.#options.onElicit !== undefined
       case 'sampling/createMessage':
-        return this.#relay !== undefined || this.#handlers.onSample !== undefined
+        return this.#options.relay !== undefined || this.#options.onSample !== undefined
       case 'roots/list':
-        return this.#relay !== undefined || this.#handlers.onRoots !== undefined
+        return this.#options.relay !== undefined || this.#options.onRoots !== undefined
       default:
         return false
     }
@@ -69,7 +63,7 @@ export class ClientHandlers {
 
   /** Whether sampling requests are accepted while no request of this client is in flight. Relays accept all. */
   get allowsUnrelatedSampling(): boolean {
-    return this.#relay !== undefined || this.#sampling?.unrelated === true
+    return this.#options.relay !== undefined || this.#options.sampling?.unrelated === true
   }
 
   /**
@@ -94,7 +88,7 @@ export class ClientHandlers {
         throw unsent(`The result of ${method}`, answer, error) ?? error
       }
     }
-    const span = this.#telemetry?.begin({
+    const span = this.#options.telemetry?.begin({
       by: 'server',
       method,
       params,
@@ -112,9 +106,9 @@ export class ClientHandlers {
     context: AskContext,
     version: ProtocolVersion,
   ): Promise<JsonObject> {
-    if (this.#relay !== undefined) {
+    if (this.#options.relay !== undefined) {
       if (method === 'elicitation/create') this.#pendingElicitations.add(params['elicitationId'])
-      return this.#relay.answer({ method, params }, context)
+      return this.#options.relay.answer({ method, params }, context)
     }
     switch (method) {
       case 'elicitation/create':
@@ -128,7 +122,7 @@ export class ClientHandlers {
 
   async #elicit(params: JsonObject, context: AskContext, version: ProtocolVersion): Promise<JsonObject> {
     const request = this.#formRequest(params) ?? this.#urlRequest(params, version)
-    const answer = await requireHandler(this.#handlers.onElicit, 'elicitation')(request, context)
+    const answer = await requireHandler(this.#options.onElicit, 'elicitation')(request, context)
     if (!isElicitResult(answer)) {
       throw invalid('onElicit must return an object whose action is accept, decline or cancel')
     }
@@ -181,19 +175,19 @@ export class ClientHandlers {
     }
     const fault = checkSampling(params)
     if (fault !== undefined) throw invalidParams(fault)
-    const { maxToolRounds = limits.samplingToolRounds } = this.#sampling ?? {}
+    const { maxToolRounds = limits.samplingToolRounds } = this.#options.sampling ?? {}
     if (toolRounds(params) > maxToolRounds) {
       throw invalidParams(`more than ${maxToolRounds} consecutive rounds of tool use, the limit here`)
     }
     const { includeContext, ...rest } = params
     const request: CreateMessageParams =
       includeContext === undefined || can?.context === undefined ? rest : { ...rest, includeContext }
-    const answer = await requireHandler(this.#handlers.onSample, 'sampling')(request, context)
+    const answer = await requireHandler(this.#options.onSample, 'sampling')(request, context)
     return checkSample(answer, request, version)
   }
 
   async #roots(context: AskContext): Promise<JsonObject> {
-    const { onRoots } = this.#handlers
+    const { onRoots } = this.#options
     const roots = Array.isArray(onRoots) ? onRoots : await requireHandler(onRoots, 'roots')(context)
     if (!Array.isArray(roots) || !roots.every(isRoot)) {
       throw invalid('onRoots must return an array of roots whose "uri" starts with file://')
@@ -311,36 +305,27 @@ class PendingUrlElicitations {
 export class HandlerRegistry {
   readonly pendingElicitations: PendingUrlElicitations = new PendingUrlElicitations()
   readonly #options: ConnectOptions
-  #current: ClientHandlers
-  #session: ClientHandlers
+  /** Declared by the next request, and used for its input requests. */
+  current: ClientHandlers
+  /** Declared by `initialize`, for the whole session. */
+  session: ClientHandlers
 
   constructor(options: ConnectOptions) {
     this.#options = options
-    this.#current = new ClientHandlers(options, this.pendingElicitations)
-    this.#session = this.#current
-  }
-
-  /** Declared by the next request, and used for its input requests. */
-  get current(): ClientHandlers {
-    return this.#current
-  }
-
-  /** Declared by `initialize`, for the whole session. */
-  get session(): ClientHandlers {
-    return this.#session
+    this.current = new ClientHandlers(options, this.pendingElicitations)
+    this.session = this.current
   }
 
   /** The capabilities to declare; fixes them for a session. */
   declare(era: 'session' | 'stateless'): ClientCapabilities {
-    if (era === 'session') this.#session = this.#current
-    return this.#current.capabilities(era)
+    if (era === 'session') this.session = this.current
+    return this.current.capabilities(era)
   }
 
   replace(answers: AnswerOptions): void {
-    this.#current = this.withHandlers(answers)
+    this.current = this.withHandlers(answers)
   }
 
-  /** Handlers with the same options otherwise. */
   withHandlers(answers: AnswerOptions): ClientHandlers {
     if (this.#options.relay !== undefined) {
       throw new McpError('INVALID', 'A client with the option "relay" has no handlers of its own to set')
@@ -360,7 +345,7 @@ export function guardCallback<A extends unknown[]>(
     try {
       callback(...args)
     } catch (error) {
-      warn(`${name} threw: ${error instanceof Error ? error.message : String(error)}`)
+      warn(`${name} threw: ${messageOf(error)}`)
     }
   }
 }

@@ -1,14 +1,14 @@
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, McpError, messageOf, RpcError } from '../jsonrpc/error.ts'
 import type {
   JsonObject,
   JsonRpcErrorObject,
   JsonRpcNotification,
   JsonRpcRequest,
+  JsonRpcResponse,
   RequestId,
 } from '../jsonrpc/message.ts'
-import { isObject } from '../jsonrpc/parse.ts'
 import { RotatingMap } from '../jsonrpc/rotating-map.ts'
-import { MetaKey } from '../protocol/meta.ts'
+import { MetaKey, metaOf } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import type { QuestionMethod } from '../protocol/server-requests.ts'
 import { limits } from '../request/limits.ts'
@@ -42,7 +42,7 @@ export class IncomingRequests {
     cause: Cause | undefined,
     version: ProtocolVersion,
   ): void {
-    if (method === 'ping') this.#reply(id, {})
+    if (method === 'ping') this.#respond({ jsonrpc: '2.0', id, result: {} })
     else if (this.#open.has(id)) {
       this.#refuse(id, ErrorCode.InvalidRequest, 'A request with this id is already in progress')
     } else if (this.#open.size >= limits.inFlight) {
@@ -59,9 +59,9 @@ export class IncomingRequests {
   }
 
   /** Sampling is only accepted if a request of this client, or a task, may have caused it. */
-  #isRelated(method: QuestionMethod, { _meta: meta }: JsonObject, cause: Cause | undefined): boolean {
+  #isRelated(method: QuestionMethod, params: JsonObject, cause: Cause | undefined): boolean {
     if (method !== 'sampling/createMessage' || this.#handlers.session.allowsUnrelatedSampling) return true
-    if (cause !== undefined || (isObject(meta) && meta[MetaKey.relatedTask] !== undefined)) return true
+    if (cause !== undefined || metaOf(params)[MetaKey.relatedTask] !== undefined) return true
     // Over HTTP too: some servers send the requests of a call on the standalone stream.
     return this.#connection.requestsThatMayAsk.length > 0
   }
@@ -87,14 +87,13 @@ export class IncomingRequests {
     this.#handlers.session
       .handle(method, params, { cause, signal: stop.signal }, version, this.#connection.spanOf(cause?.id))
       .then(
-        (result) => ({ result }),
+        (result) => ({ result: withRelatedTask(result, params) }),
         (error) => ({ error: this.#errorOf(error, method) }),
       )
       .then((answer) => {
         if (stop.signal.aborted) return
         done()
-        if ('result' in answer) this.#reply(id, withRelatedTask(answer.result, params))
-        else this.#refuse(id, answer.error.code, answer.error.message, answer.error.data)
+        this.#respond({ jsonrpc: '2.0', id, ...answer })
       })
   }
 
@@ -118,42 +117,33 @@ export class IncomingRequests {
   }
 
   /** The possible causes where the transport does not tell: any request in flight, but none for roots or tasks. */
-  #possibleCauses(method: QuestionMethod, { _meta: meta }: JsonObject): RequestId[] {
-    const ofTask = isObject(meta) && meta[MetaKey.relatedTask] !== undefined
+  #possibleCauses(method: QuestionMethod, params: JsonObject): RequestId[] {
+    const ofTask = metaOf(params)[MetaKey.relatedTask] !== undefined
     return method === 'roots/list' || ofTask ? [] : this.#connection.requestsThatMayAsk
   }
 
   #errorOf(error: unknown, method: string): JsonRpcErrorObject {
     if (error instanceof RpcError) return error.toObject()
-    this.#connection.warn(
-      `The handler for ${method} failed: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    this.#connection.warn(`The handler for ${method} failed: ${messageOf(error)}`)
     return { code: ErrorCode.InternalError, message: 'The client failed to handle the request' }
   }
 
-  #reply(id: RequestId, result: JsonObject): void {
-    sendResponse({ jsonrpc: '2.0', id, result }, this.#connection).catch((error) =>
-      this.#warnUndelivered(error),
-    )
-  }
-
   #refuse(id: RequestId, code: number, message: string, data?: unknown): void {
-    const error = data === undefined ? { code, message } : { code, message, data }
-    sendResponse({ jsonrpc: '2.0', id, error }, this.#connection).catch((error) =>
-      this.#warnUndelivered(error),
-    )
+    this.#respond({ jsonrpc: '2.0', id, error: new RpcError(code, message, data).toObject() })
   }
 
-  #warnUndelivered(error: unknown): void {
-    if (this.#connection.isOpen)
+  #respond(response: JsonRpcResponse): void {
+    sendResponse(response, this.#connection).catch((error) => {
+      if (!this.#connection.isOpen) return
       this.#connection.warn(`A response to the server could not be delivered: ${error}`)
+    })
   }
 }
 
 /** Copies the related task from a request's `_meta` to its result. */
 function withRelatedTask(result: JsonObject, params: JsonObject): JsonObject {
-  const task = isObject(params['_meta']) ? params['_meta'][MetaKey.relatedTask] : undefined
-  if (task === undefined) return result
-  const meta = isObject(result['_meta']) ? result['_meta'] : {}
-  return { ...result, _meta: { ...meta, [MetaKey.relatedTask]: task } }
+  const task = metaOf(params)[MetaKey.relatedTask]
+  return task === undefined
+    ? result
+    : { ...result, _meta: { ...metaOf(result), [MetaKey.relatedTask]: task } }
 }

@@ -9,13 +9,13 @@ import type {
   ServerCapabilities,
   SubscriptionFilter,
 } from '../protocol/definitions.ts'
-import { isImplementation, MetaKey } from '../protocol/meta.ts'
+import { isImplementation, MetaKey, metaOf } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import { latest } from '../protocol/revision.ts'
 import { CallDeadline, type LinkedSignal, linkedSignal, orAborted } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 import { sanitizeServerFacts } from './result-shapes.ts'
-import { isGatewayFailure, retryPastGateway } from './retry.ts'
+import { isEndpointMissing, isGatewayFailure, retryPastGateway } from './retry.ts'
 import { envelope } from './stateless-client.ts'
 import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
 
@@ -55,7 +55,8 @@ async function sendInitialize(
     return (await connection.request({ method: 'initialize', params, deadline, signal })).result
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
-    const named = namedIn(error)
+    const { supported } = isObject(error.data) ? error.data : {}
+    const named: unknown[] = Array.isArray(supported) ? supported : []
     const others = versions.filter((version) => version !== newest && named.includes(version))
     if (others.length > 0) return sendInitialize(handshake, others, signal)
     throw new McpError(
@@ -82,10 +83,6 @@ async function completeInitialize(
   await orAborted(ready, deadline.signal)
   await orAborted(connection.transport.listen(), deadline.signal)
   return facts
-}
-
-function namedIn({ data }: RpcError): unknown[] {
-  return isObject(data) && Array.isArray(data['supported']) ? data['supported'] : []
 }
 
 function readInitializeResult(result: JsonObject, versions: readonly ProtocolVersion[]): ServerFacts {
@@ -133,11 +130,6 @@ export interface ClientIdentity {
   readonly probeTimeoutMs: number
 }
 
-interface NegotiatedServer {
-  readonly connection: ClientConnection
-  readonly facts: ServerFacts
-}
-
 const olderRevisionsHint = 'To connect to servers of older revisions, allow them in the option "revisions".'
 
 type ProbeResult =
@@ -161,7 +153,7 @@ export async function negotiate(
   open: () => Promise<ClientConnection>,
   identity: ClientIdentity,
   deadline: CallDeadline,
-): Promise<NegotiatedServer> {
+): Promise<{ connection: ClientConnection; facts: ServerFacts }> {
   const { versions } = identity
   const statelessVersions = versions.filter(isStateless)
   const sessionVersions = versions.filter((version) => !isStateless(version))
@@ -186,8 +178,11 @@ export async function negotiate(
   switch (probed.kind) {
     case 'stateless':
       return { connection, facts: probed.facts }
-    case 'session':
-      return { connection, facts: await initialize(handshake, upTo(sessionVersions, probed.version)) }
+    case 'session': {
+      const { version: newest = latest } = probed
+      const offered = sessionVersions.filter((version) => version <= newest)
+      return { connection, facts: await initialize(handshake, offered) }
+    }
     case 'silent':
       return { connection, facts: await initializeOrDiscover(handshake, sessionVersions, probe, probeSignal) }
     case 'closed': {
@@ -201,32 +196,20 @@ function isStateless(version: ProtocolVersion): boolean {
   return version >= latest
 }
 
-function upTo(
-  sessionVersions: readonly ProtocolVersion[],
-  wanted: ProtocolVersion | undefined,
-): readonly ProtocolVersion[] {
-  return wanted === undefined ? sessionVersions : sessionVersions.filter((version) => version <= wanted)
-}
-
 function requireStateless(probed: ProbeResult, statelessVersions: readonly ProtocolVersion[]): ServerFacts {
   if (probed.kind === 'stateless') return probed.facts
   if (probed.kind === 'closed') throw probed.error
-  if (probed.kind === 'session' && probed.lost !== undefined) throw withOlderRevisionsHint(probed.lost)
+  if (probed.kind === 'session' && probed.lost !== undefined) {
+    const { code, message, details, cause } = probed.lost
+    // Servers of older revisions respond like this.
+    const hint = isEndpointMissing(probed.lost) ? ` ${olderRevisionsHint}` : ''
+    throw new McpError(code, message + hint, { cause, details: { ...details } })
+  }
   const why = probed.kind === 'session' ? ` (${probed.why})` : ''
   throw new McpError(
     'VERSION_MISMATCH',
     `The server does not support ${statelessVersions.join(' or ')}${why}. ${olderRevisionsHint}`,
   )
-}
-
-/** Adds a hint to HTTP failures that servers of older revisions respond with. */
-function withOlderRevisionsHint({ code, message, details, cause }: McpError): McpError {
-  const { status } = details
-  const older = code === 'HTTP' && (status === 400 || status === 404 || status === 405)
-  return new McpError(code, older ? `${message} ${olderRevisionsHint}` : message, {
-    cause,
-    details: { ...details },
-  })
 }
 
 async function orSilence(probe: Promise<ProbeResult>, probeDeadline: CallDeadline): Promise<ProbeResult> {
@@ -300,14 +283,19 @@ async function discover(
       if (!(error instanceof RpcError)) return probeFailure(error, connection)
       const named = supportedIn(error)
       const ours = named && identity.versions.filter((version) => named.includes(version))
-      if (named === undefined && !isStatelessError(error)) return probeRpcError(error)
+      const isStatelessError =
+        error.code === ErrorCode.HeaderMismatch || error.code === ErrorCode.MissingRequiredClientCapability
+      if (named === undefined && !isStatelessError) return probeRpcError(error)
       if (ours !== undefined) {
         const newest = newestOf(ours)
         if (newest === undefined) throw mismatch(named ?? [], identity)
         if (!isStateless(newest)) return { kind: 'session', version: newest, why: error.message }
         version = newest
       }
-      if (attempt > 0) throw refused(error)
+      if (attempt > 0) {
+        const why = `The server rejected server/discover twice: ${error.message} (${error.code})`
+        throw new McpError('CONNECT_FAILED', why, { cause: error })
+      }
     }
   }
 }
@@ -331,20 +319,7 @@ async function requestDiscover(
       throw error
     }
   }
-  return retryPastGateway(attempt, {
-    connection,
-    signal: outgoing.signal,
-    leftMs: () => outgoing.deadline.leftMs,
-  })
-}
-
-function refused(error: RpcError): McpError {
-  const why = `${error.message} (${error.code})`
-  return new McpError('CONNECT_FAILED', `The server rejected server/discover twice: ${why}`, { cause: error })
-}
-
-function isStatelessError({ code }: RpcError): boolean {
-  return code === ErrorCode.HeaderMismatch || code === ErrorCode.MissingRequiredClientCapability
+  return retryPastGateway(attempt, connection, outgoing.signal, () => outgoing.deadline.leftMs)
 }
 
 function supportedIn({ code, data }: RpcError): string[] | undefined {
@@ -404,8 +379,7 @@ function readDiscoverResult(result: JsonObject, identity: ClientIdentity): Probe
 }
 
 function readServerInfo(result: JsonObject): Implementation | undefined {
-  const meta = isObject(result['_meta']) ? result['_meta'] : {}
-  const info = [meta[MetaKey.serverInfo], result['serverInfo']].find(isImplementation)
+  const info = [metaOf(result)[MetaKey.serverInfo], result['serverInfo']].find(isImplementation)
   sanitizeServerFacts(info, result['capabilities'])
   return info && withSafeIcons(info)
 }

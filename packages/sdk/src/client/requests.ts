@@ -3,10 +3,11 @@ import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Tool } from '../protocol/definitions.ts'
 import { encodeHeaderValue } from '../protocol/headers.ts'
+import { metaOf } from '../protocol/meta.ts'
 import { type MethodRow, methodRow, methods } from '../protocol/methods.ts'
 import { supports } from '../protocol/revision.ts'
 import { wait } from '../transports/client/retry-backoff.ts'
-import { CallDeadline, linkedSignal, orAborted } from './call-deadline.ts'
+import { CallDeadline, linkedSignal, orAborted, withDeadline } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 import type { ClientExtension, ExtensionCall } from './extension.ts'
 import { type ClientHandlers, guardCallback, type HandlerRegistry } from './handlers.ts'
@@ -30,7 +31,6 @@ interface RequestsOptions {
   readonly refreshTools: () => Promise<void>
 }
 
-/** A complete result. */
 interface Completed {
   readonly result: JsonObject
   /** How often the server requested input. */
@@ -39,7 +39,6 @@ interface Completed {
 
 type OnProgress = NonNullable<CallOptions['onProgress']>
 
-/** One call, which may take several requests. */
 interface Call {
   readonly method: string
   readonly params: JsonObject
@@ -268,11 +267,7 @@ export class Requests {
   ): OutgoingRequest {
     const { era } = this.#options
     const row = rows.get(method)
-    const meta: JsonObject = {
-      ...(isObject(params['_meta']) ? params['_meta'] : {}),
-      ...options.meta,
-      ...era.envelope(options),
-    }
+    const meta: JsonObject = { ...metaOf(params), ...options.meta, ...era.envelope(options) }
     const all: JsonObject = { ...params, ...more, _meta: meta }
     if (Object.keys(meta).length === 0) delete all['_meta']
     const headers = row === undefined ? this.#nameHeader(method, params) : undefined
@@ -373,14 +368,8 @@ export class Requests {
         last = received.id
         return received.result
       },
-      apart: async (name, more) => {
-        const own = new CallDeadline({ label: name, idleMs: timeoutMs, totalMs: timeoutMs })
-        try {
-          return (await send(name, more, own)).result
-        } finally {
-          own.close()
-        }
-      },
+      apart: (name, more) =>
+        withDeadline(name, timeoutMs, undefined, async (own) => (await send(name, more, own)).result),
       answer: (inputRequests) => this.#respondAll(call, inputRequests, last, handlers.current),
       maxQuestions,
       touch: () => deadline.touch(),

@@ -118,7 +118,6 @@ export function sanitizeServerFacts(serverInfo: unknown, capabilities: unknown):
   serverCapabilities(capabilities, ignore)
 }
 
-/** Members that any result may have. */
 const anyResult = shape({}, { ...metaMember, description: text })
 
 /**

@@ -16,6 +16,13 @@ export function isGatewayFailure(error: unknown): error is McpError {
   return typeof status === 'number' && gatewayStatuses.has(status) && code === undefined
 }
 
+/** Whether the response means that there is no Streamable HTTP endpoint at this URL, or one of older revisions. */
+export function isEndpointMissing(error: unknown): boolean {
+  if (!(error instanceof McpError) || error.code !== 'HTTP') return false
+  const { status } = error.details
+  return status === 400 || status === 404 || status === 405
+}
+
 /** Milliseconds from the `Retry-After` header of a failed response. */
 export function retryAfterOf(error: unknown): number | undefined {
   const retryAfterMs = error instanceof McpError ? error.details['retryAfterMs'] : undefined
@@ -81,24 +88,25 @@ export async function sendWithRetry(
  */
 export function sendResponse(answer: JsonRpcResponse, connection: ClientConnection): Promise<void> {
   const { signal } = new AbortController()
-  return retryPastGateway(() => connection.transport.respond(answer), {
+  return retryPastGateway(
+    () => connection.transport.respond(answer),
     connection,
     signal,
-    leftMs: () => maxResponseWaitMs,
-  })
+    () => maxResponseWaitMs,
+  )
 }
 
-interface RetryBounds {
-  readonly connection: ClientConnection
-  /** Ends the wait for another attempt. */
-  readonly signal: AbortSignal
-  /** Milliseconds left before the last possible attempt. */
-  leftMs(): number
-}
-
-/** Repeats an attempt while it ends in gateway failures. Rejects with the last failure, at once with any other one. */
-export async function retryPastGateway<T>(attempt: () => Promise<T>, bounds: RetryBounds): Promise<T> {
-  const { connection, signal, leftMs } = bounds
+/**
+ * Repeats an attempt while it ends in gateway failures. Rejects with the last failure, at once with any other one.
+ * @param signal ends the wait for another attempt
+ * @param leftMs milliseconds left before the last possible attempt
+ */
+export async function retryPastGateway<T>(
+  attempt: () => Promise<T>,
+  connection: ClientConnection,
+  signal: AbortSignal,
+  leftMs: () => number,
+): Promise<T> {
   const backoff = new RetryBackoff()
   for (let retries = 0; ; retries++) {
     try {

@@ -1,10 +1,12 @@
+import { deferred } from '../jsonrpc/deferred.ts'
 import { invalid, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { LoggingLevel, SubscriptionFilter } from '../protocol/definitions.ts'
+import { changesIn, changingLists, listFlags } from '../request/changes.ts'
 import { RetryBackoff } from '../transports/client/retry-backoff.ts'
 import { SessionEnded } from '../transports/client/transport.ts'
-import { allChanges, matchesFilter } from './cache.ts'
-import { CallDeadline } from './call-deadline.ts'
+import { matchesFilter } from './cache.ts'
+import { withDeadline } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 import type { EraClient } from './negotiate.ts'
 import { isRepeatable, sendWithRetry } from './retry.ts'
@@ -16,7 +18,6 @@ interface SessionClientOptions {
   readonly timeoutMs: number
   /** Starts a new session on the same connection. */
   readonly initialize: () => Promise<ServerFacts>
-  /** Notifies the client of a change. */
   readonly publish: (change: ServerChange) => void
 }
 
@@ -120,32 +121,30 @@ export class SessionClient implements EraClient {
   }
 
   async watch(filter: SubscriptionFilter, onChange: (change: ServerChange) => void): Promise<Watch> {
-    const { tools, prompts, resources } = this.#facts.capabilities
+    const { capabilities } = this.#facts
     const acknowledged: SubscriptionFilter = {}
-    if (filter.toolsListChanged && tools?.listChanged) acknowledged.toolsListChanged = true
-    if (filter.promptsListChanged && prompts?.listChanged) acknowledged.promptsListChanged = true
-    if (filter.resourcesListChanged && resources?.listChanged) acknowledged.resourcesListChanged = true
-    if (filter.resourceSubscriptions !== undefined && resources?.subscribe) {
+    for (const list of changingLists) {
+      const flag = listFlags[list]
+      if (filter[flag] && capabilities[list]?.listChanged) acknowledged[flag] = true
+    }
+    if (filter.resourceSubscriptions !== undefined && capabilities.resources?.subscribe) {
       acknowledged.resourceSubscriptions = await this.#subscribeAll([
         ...new Set(filter.resourceSubscriptions),
       ])
     }
     const watcher: Watcher = { filter: acknowledged, onChange }
     this.#watchers.add(watcher)
-    let resolveClosed = (): void => {}
-    const closed = new Promise<void>((resolve) => {
-      resolveClosed = resolve
-    })
+    const closed = deferred()
     let removeCloseListener = (): void => {}
     const close = async (): Promise<void> => {
       if (!this.#watchers.delete(watcher)) return
       removeCloseListener()
-      resolveClosed()
+      closed.resolve()
       if (this.#options.connection.isOpen)
         await this.#unsubscribeAll(acknowledged.resourceSubscriptions ?? [])
     }
     removeCloseListener = this.#options.connection.onClosed(close)
-    return { acknowledged, closed, close }
+    return { acknowledged, closed: closed.promise, close }
   }
 
   async #subscribeAll(uris: readonly string[]): Promise<string[]> {
@@ -183,15 +182,9 @@ export class SessionClient implements EraClient {
   }
 
   async #request(method: string, params: JsonObject, options: CallOptions = {}): Promise<void> {
-    const idleMs = options.timeoutMs ?? this.#options.timeoutMs
-    const deadline = new CallDeadline({ label: method, signal: options.signal, idleMs, totalMs: idleMs })
-    try {
-      await sendWithRetry({ method, params, deadline }, this.#options.connection, (outgoing) =>
-        this.send(outgoing),
-      )
-    } finally {
-      deadline.close()
-    }
+    await withDeadline(method, options.timeoutMs ?? this.#options.timeoutMs, options.signal, (deadline) =>
+      sendWithRetry({ method, params, deadline }, this.#options.connection, (one) => this.send(one)),
+    )
   }
 
   /** Starts one new session for all requests that lost the same one. */
@@ -207,7 +200,7 @@ export class SessionClient implements EraClient {
 
   /** Publishes a change of everything watched: it may have been missed between the sessions. */
   #publishAllChanges(): void {
-    const missed = [...this.#watchers].flatMap(({ filter }) => allChanges(filter))
+    const missed = [...this.#watchers].flatMap(({ filter }) => changesIn(filter))
     const distinct = new Map(missed.map((change) => [JSON.stringify(change), change]))
     for (const change of distinct.values()) {
       this.#options.publish(change)
@@ -216,28 +209,19 @@ export class SessionClient implements EraClient {
   }
 
   async #begin(): Promise<void> {
-    const { connection, initialize } = this.#options
+    const { connection, initialize, timeoutMs } = this.#options
     if (!this.#backoff.tryAttempt()) throw lostTooOften(new SessionEnded(false))
     this.#facts = await initialize()
-    const deadline = new CallDeadline({
-      label: 'the renewal of the session',
-      idleMs: this.#options.timeoutMs,
-      totalMs: this.#options.timeoutMs,
-    })
-    const restore = (method: string, params: JsonObject): Promise<unknown> =>
-      sendWithRetry({ method, params, deadline }, connection, (outgoing) =>
-        connection.request(outgoing),
-      ).catch((error) => {
-        connection.warn(`${method} failed after the session was renewed: ${error}`)
-      })
-    try {
+    await withDeadline('the renewal of the session', timeoutMs, undefined, async (deadline) => {
+      const restore = (method: string, params: JsonObject): Promise<unknown> =>
+        sendWithRetry({ method, params, deadline }, connection, (one) => connection.request(one)).catch(
+          (error) => connection.warn(`${method} failed after the session was renewed: ${error}`),
+        )
       if (this.#logLevel !== undefined && this.#facts.capabilities.logging !== undefined) {
         await restore('logging/setLevel', { level: this.#logLevel })
       }
       for (const uri of this.#subscribed.keys()) await restore('resources/subscribe', { uri })
-    } finally {
-      deadline.close()
-    }
+    })
     this.#publishAllChanges()
   }
 }

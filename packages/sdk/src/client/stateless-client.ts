@@ -1,3 +1,4 @@
+import { type Deferred, deferred } from '../jsonrpc/deferred.ts'
 import { McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
@@ -8,9 +9,10 @@ import type {
   SubscriptionFilter,
 } from '../protocol/definitions.ts'
 import { MetaKey } from '../protocol/meta.ts'
+import { changesIn, changingLists, listFlags } from '../request/changes.ts'
 import { RetryBackoff, wait } from '../transports/client/retry-backoff.ts'
-import { allChanges, changeOf } from './cache.ts'
-import { CallDeadline } from './call-deadline.ts'
+import { changeOf } from './cache.ts'
+import { CallDeadline, withDeadline } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 import type { EraClient } from './negotiate.ts'
 import { isGatewayFailure, retryAfterOf, sendWithRetry } from './retry.ts'
@@ -29,7 +31,6 @@ interface StatelessClientOptions {
   readonly capabilities: () => ClientCapabilities
   readonly logLevel: LoggingLevel | undefined
   readonly timeoutMs: number
-  /** Notifies the client of a change. */
   readonly publish: (change: ServerChange) => void
   /** Drops cached results that a change may have made stale, without a notification. */
   readonly invalidate: (change: ServerChange) => void
@@ -63,15 +64,11 @@ export class StatelessClient implements EraClient {
   }
 
   async ping(options: CallOptions): Promise<void> {
-    const { timeoutMs } = this.#options
-    const idleMs = options.timeoutMs ?? timeoutMs
-    const deadline = new CallDeadline({ label: 'ping', signal: options.signal, idleMs, totalMs: idleMs })
-    try {
-      const out = { method: 'server/discover', params: { _meta: this.envelope(options) }, deadline }
-      await sendWithRetry(out, this.#options.connection, (one) => this.send(one))
-    } finally {
-      deadline.close()
-    }
+    const { timeoutMs, connection } = this.#options
+    const out = { method: 'server/discover', params: { _meta: this.envelope(options) } }
+    await withDeadline('ping', options.timeoutMs ?? timeoutMs, options.signal, (deadline) =>
+      sendWithRetry({ ...out, deadline }, connection, (one) => this.send(one)),
+    )
   }
 
   async rootsChanged(): Promise<void> {}
@@ -84,11 +81,7 @@ export class StatelessClient implements EraClient {
       onChange(change)
     })
     const acknowledged = await subscription.open()
-    return {
-      acknowledged,
-      closed: subscription.closed,
-      close: () => subscription.close(),
-    }
+    return { acknowledged, closed: subscription.closed, close: () => subscription.close() }
   }
 }
 
@@ -110,12 +103,12 @@ export function envelope(
 
 /** A `subscriptions/listen` stream, reopened whenever it breaks. */
 class Subscription {
-  readonly closed: Promise<void>
+  readonly #closed: Deferred<void> = deferred()
   readonly #options: StatelessClientOptions
   readonly #params: JsonObject
   readonly #onChange: (change: ServerChange) => void
   readonly #stop = new AbortController()
-  #resolveClosed: () => void = () => {}
+  readonly #removeCloseListener: () => void
 
   constructor(
     options: StatelessClientOptions,
@@ -126,22 +119,22 @@ class Subscription {
     this.#options = options
     this.#params = { notifications: filter, _meta: meta }
     this.#onChange = onChange
-    const removeCloseListener = options.connection.onClosed(() => this.#stop.abort())
-    this.closed = new Promise((resolve) => {
-      this.#resolveClosed = () => {
-        removeCloseListener()
-        resolve()
-      }
-    })
+    this.#removeCloseListener = options.connection.onClosed(() => this.#stop.abort())
+  }
+
+  get closed(): Promise<void> {
+    return this.#closed.promise
   }
 
   /** Resolves with the acknowledged filter; the stream stays open. */
   open(): Promise<SubscriptionFilter> {
     return new Promise((resolve, reject) => {
-      this.#run(resolve).then(this.#resolveClosed, (error) => {
-        this.#resolveClosed()
-        reject(error)
-      })
+      this.#run(resolve)
+        .finally(() => {
+          this.#removeCloseListener()
+          this.#closed.resolve()
+        })
+        .catch(reject)
     })
   }
 
@@ -163,11 +156,11 @@ class Subscription {
           since = performance.now()
           acknowledged = filter
           if (last !== undefined) {
-            for (const change of allChanges(last)) this.#onChange(change)
+            for (const change of changesIn(last)) this.#onChange(change)
             return
           }
           // A change between the last response and the subscription was not notified.
-          for (const change of allChanges(filter)) this.#options.invalidate(change)
+          for (const change of changesIn(filter)) this.#options.invalidate(change)
           opened(filter)
         })
         return
@@ -213,12 +206,8 @@ class Subscription {
       }
     }
     try {
-      await connection.request({
-        method: 'subscriptions/listen',
-        params: this.#params,
-        deadline,
-        onNotification,
-      })
+      const method = 'subscriptions/listen'
+      await connection.request({ method, params: this.#params, deadline, onNotification })
     } catch (error) {
       if (!isAcknowledged || !ended.signal.aborted) throw error
     } finally {
@@ -235,9 +224,7 @@ function filterIn(value: unknown): SubscriptionFilter {
   if (!isObject(value)) return {}
   const { resourceSubscriptions: uris } = value
   const filter: SubscriptionFilter = {}
-  for (const kind of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const) {
-    if (value[kind] === true) filter[kind] = true
-  }
+  for (const list of changingLists) if (value[listFlags[list]] === true) filter[listFlags[list]] = true
   if (Array.isArray(uris)) filter.resourceSubscriptions = uris.filter((uri) => typeof uri === 'string')
   return filter
 }

@@ -1,5 +1,5 @@
 import { dialectNamed } from '../json-schema/places.ts'
-import { McpError } from '../jsonrpc/error.ts'
+import { McpError, messageOf } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema, Tool } from '../protocol/definitions.ts'
@@ -103,7 +103,7 @@ export class ToolDefinitions {
       try {
         plan = headerPlan(tool.inputSchema)
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error)
+        const reason = messageOf(error)
         if (this.#rejected.get(tool.name) !== reason) this.#warn(`Ignored the tool "${tool.name}": ${reason}`)
         this.#rejected.set(tool.name, reason)
         this.#known.delete(tool.name)
@@ -122,7 +122,7 @@ export class ToolDefinitions {
       const compiled = compileSchema(schema)
       return (value) => compiled.check(value)
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
+      const why = messageOf(error)
       this.#warn(`Results of the tool "${name}" are not checked: its output schema is invalid: ${why}`)
       return () => undefined
     }

@@ -6,11 +6,8 @@ import { type Check, has, type Issue, type Node, type Run } from './run.ts'
 export interface Applicator extends Keyword {
   /** The schema with the keyword, for keywords that depend on each other. */
   readonly schema: Readonly<Record<string, unknown>>
-  /** Compiles a subschema. */
   node(schema: unknown): Node
-  /** Resolves a reference. */
   reference(to: string): () => Node
-  /** Resolves a dynamic reference. */
   dynamicReference(to: string): (run: Run) => Node
 }
 

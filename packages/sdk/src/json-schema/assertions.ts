@@ -35,7 +35,6 @@ export function canonicalKey(value: unknown, spend: (steps: number) => void): st
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalKey(member, spend)}`).join(',')}}`
 }
 
-/** The input of a keyword's builder. */
 export interface Keyword {
   readonly value: unknown
   readonly patterns: Patterns
@@ -190,7 +189,6 @@ export function dependentOn(name: string, needs: string[]): Check {
   }
 }
 
-/** A compiled pattern. */
 export function patternOf(keyword: Keyword, source: string): ReturnType<Patterns['get']> {
   try {
     return keyword.patterns.get(source)
@@ -199,7 +197,6 @@ export function patternOf(keyword: Keyword, source: string): ReturnType<Patterns
   }
 }
 
-/** An array of strings. */
 export function strings(keyword: Keyword, value: unknown): string[] {
   if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
     return keyword.wrong('must have only arrays of strings')
@@ -207,7 +204,6 @@ export function strings(keyword: Keyword, value: unknown): string[] {
   return value
 }
 
-/** A non-negative integer. */
 export function count(keyword: Keyword): number {
   const { value } = keyword
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) {

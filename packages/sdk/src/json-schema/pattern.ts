@@ -7,7 +7,6 @@ export function nativeRegex(source: string): RegExp {
   }
 }
 
-/** A `pattern` or a key of `patternProperties`. */
 export interface Pattern {
   readonly source: string
   /** Whether it matches the text, or, as a string, why that is unknown. */

@@ -2,7 +2,6 @@ import { McpError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { invalid, type Resource } from './run.ts'
 
-/** Supported dialects of JSON Schema. */
 export type Dialect = '2020-12' | 'draft-07'
 
 const dialects: ReadonlyMap<string, Dialect> = new Map([
@@ -16,7 +15,6 @@ export function dialectNamed(uri: unknown): Dialect | undefined {
   return typeof uri === 'string' ? dialects.get(uri.replace(/#$/, '')) : undefined
 }
 
-/** The location of a subschema. */
 export interface SchemaLocation {
   readonly pointer: string
   readonly dialect: Dialect
@@ -47,7 +45,6 @@ const named = ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patt
 /** The locations of all subschemas of a schema, with their URIs and anchors. */
 export class SchemaIndex {
   readonly root: SchemaLocation
-  /** Whether a subschema has a dynamic anchor. */
   dynamic = false
   readonly #places = new Map<object, SchemaLocation>()
   readonly #resources = new Map<string, Resource>()

@@ -6,7 +6,6 @@ export interface Issue {
   readonly message: string
 }
 
-/** A compiled subschema. */
 export interface Node {
   readonly checks: Check[]
   /** `unevaluatedProperties` and `unevaluatedItems`, which run last with the members and items evaluated before. */

@@ -98,7 +98,6 @@ export class McpError extends Error {
   }
 }
 
-/** The error for invalid params. */
 export function invalidParams(why: string, data?: unknown): RpcError {
   return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`, data)
 }
@@ -124,6 +123,11 @@ export function readableError(thrown: unknown): unknown {
   } catch {
     return new TypeError('A value was thrown that cannot be inspected')
   }
+}
+
+/** The message of a thrown value. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
 }
 
 const excerptChars = 120

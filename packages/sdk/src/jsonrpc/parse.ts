@@ -149,7 +149,6 @@ function invalid(id: RequestId | undefined, reason: string): Classified {
   return { kind: 'invalid', id, error: new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${reason}`) }
 }
 
-/** Whether a value is a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -160,7 +159,6 @@ export function describeValue(value: unknown): string {
   return Array.isArray(value) ? 'a list' : 'an object'
 }
 
-/** Whether a value is a valid request id. */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' ? value.length <= maxIdChars : Number.isSafeInteger(value)
 }

@@ -14,7 +14,6 @@ export class PendingRequests {
     return this.#requests.size
   }
 
-  /** Waits for the response to a request. */
   open(id: RequestId): Promise<JsonRpcResponse> {
     return new Promise((resolve, reject) => {
       this.#requests.set(id, { resolve, reject })
@@ -45,7 +44,6 @@ export class PendingRequests {
     this.#requests.delete(id)
   }
 
-  /** Rejects all requests. */
   rejectAll(error: Error): void {
     const requests = this.#requests.values()
     this.#requests.clear()

@@ -57,3 +57,11 @@ export class RotatingSet<T> extends RotatingMap<T, T> {
     this.set(member, member)
   }
 }
+
+/** Removes the oldest entries of a map or set until it has at most `max`. */
+export function dropOldest<K>(entries: Map<K, unknown> | Set<K>, max: number): void {
+  for (const oldest of entries.keys()) {
+    if (entries.size <= max) return
+    entries.delete(oldest)
+  }
+}

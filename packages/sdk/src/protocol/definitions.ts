@@ -27,45 +27,39 @@ export interface ToolAnnotations {
   openWorldHint?: boolean
 }
 
-/** A tool in `tools/list`. */
-export interface Tool {
+/** The members of everything that a client can show in a list. */
+interface Listed {
   name: string
   title?: string
   description?: string
   icons?: Icon[]
+  _meta?: JsonObject
+}
+
+/** A tool in `tools/list`. */
+export interface Tool extends Listed {
   inputSchema: JsonSchema & { type: 'object' }
   outputSchema?: JsonSchema
   annotations?: ToolAnnotations
   /** Whether it runs as a task (2025-11-25 only). */
   execution?: { taskSupport?: 'forbidden' | 'optional' | 'required' }
-  _meta?: JsonObject
 }
 
 /** A resource in `resources/list`. */
-export interface Resource {
+export interface Resource extends Listed {
   uri: string
-  name: string
-  title?: string
-  description?: string
   mimeType?: string
-  icons?: Icon[]
   annotations?: Annotations
   /** Bytes before base64 encoding. */
   size?: number
-  _meta?: JsonObject
 }
 
 /** A template for resources in `resources/templates/list`. */
-export interface ResourceTemplate {
+export interface ResourceTemplate extends Listed {
   /** RFC 6570. */
   uriTemplate: string
-  name: string
-  title?: string
-  description?: string
   mimeType?: string
-  icons?: Icon[]
   annotations?: Annotations
-  _meta?: JsonObject
 }
 
 /** An argument of a prompt in `prompts/list`. `required` defaults to false. */
@@ -77,13 +71,8 @@ export interface PromptArgument {
 }
 
 /** A prompt in `prompts/list`. */
-export interface Prompt {
-  name: string
-  title?: string
-  description?: string
-  icons?: Icon[]
+export interface Prompt extends Listed {
   arguments?: PromptArgument[]
-  _meta?: JsonObject
 }
 
 /** One message of a prompt. */
@@ -139,28 +128,28 @@ export interface CompleteResult extends Result {
   completion: { values: string[]; total?: number; hasMore?: boolean }
 }
 
-/** One page of `tools/list`; the last has no `nextCursor`. */
-export interface ListToolsResult extends Result, Partial<CacheHints> {
-  tools: Tool[]
+interface ListResult extends Result, Partial<CacheHints> {
   nextCursor?: string
+}
+
+/** One page of `tools/list`; the last has no `nextCursor`. */
+export interface ListToolsResult extends ListResult {
+  tools: Tool[]
 }
 
 /** One page of `resources/list`; the last has no `nextCursor`. */
-export interface ListResourcesResult extends Result, Partial<CacheHints> {
+export interface ListResourcesResult extends ListResult {
   resources: Resource[]
-  nextCursor?: string
 }
 
 /** One page of `resources/templates/list`; the last has no `nextCursor`. */
-export interface ListResourceTemplatesResult extends Result, Partial<CacheHints> {
+export interface ListResourceTemplatesResult extends ListResult {
   resourceTemplates: ResourceTemplate[]
-  nextCursor?: string
 }
 
 /** One page of `prompts/list`; the last has no `nextCursor`. */
-export interface ListPromptsResult extends Result, Partial<CacheHints> {
+export interface ListPromptsResult extends ListResult {
   prompts: Prompt[]
-  nextCursor?: string
 }
 
 /** The params of `completion/complete`: an argument of a prompt or a resource template. */

@@ -1,5 +1,6 @@
 import { invalidParams } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ClientCapabilities, Implementation, LoggingLevel } from './definitions.ts'
 
@@ -53,6 +54,12 @@ export interface PeerMeta {
   info: Implementation | undefined
   capabilities: ClientCapabilities
   logLevel: LoggingLevel | undefined
+}
+
+/** The `_meta` of params or of a result; empty if they have none. */
+export function metaOf(holder: Readonly<JsonObject> | undefined): Readonly<JsonObject> {
+  const meta = holder?.['_meta']
+  return isObject(meta) ? meta : {}
 }
 
 /** Whether a request's params have their own protocol version, so that it belongs to no session. */

@@ -3,7 +3,7 @@ import type { JsonObject, JsonRpcErrorObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Implementation } from './definitions.ts'
 import { MetaKey } from './meta.ts'
-import { methodRow, type ProtocolVersion, protocolVersions, type ServerNotification } from './methods.ts'
+import { methodRow, type ProtocolVersion, type ServerNotification } from './methods.ts'
 import type { InputRequests, Question } from './server-requests.ts'
 
 /** How the messages of one revision differ from those of others. */
@@ -75,11 +75,6 @@ export function supports(version: ProtocolVersion, feature: Feature): boolean {
 export function allowsBatches(version: ProtocolVersion): boolean {
   const [, last] = features.batches
   return version <= last
-}
-
-/** Whether a string is a published revision. */
-export function isProtocolVersion(version: string): version is ProtocolVersion {
-  return (protocolVersions as readonly string[]).includes(version)
 }
 
 /** The wire form of an error with another code. */

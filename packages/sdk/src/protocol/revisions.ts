@@ -6,24 +6,8 @@ import type { ProtocolVersion } from './methods.ts'
 import { latestLegacy, type Revision, stateless, supports, withCode } from './revision.ts'
 import type { Question } from './server-requests.ts'
 
-/** An object of the protocol with members that later revisions added. */
-export type ProtocolObject =
-  | 'implementation'
-  | 'tool'
-  | 'resource'
-  | 'template'
-  | 'prompt'
-  | 'promptArgument'
-  | 'content'
-  | 'annotations'
-  | 'contents'
-  | 'progress'
-  | 'sampling'
-  | 'root'
-  | 'serverCapabilities'
-
 /** Members that a later revision added, with that revision. */
-const since: Readonly<Record<ProtocolObject, Readonly<Record<string, ProtocolVersion>>>> = {
+const since = {
   implementation: {
     title: '2025-06-18',
     description: '2025-11-25',
@@ -48,16 +32,19 @@ const since: Readonly<Record<ProtocolObject, Readonly<Record<string, ProtocolVer
   sampling: { tools: '2025-11-25', toolChoice: '2025-11-25', _meta: '2025-11-25' },
   root: { _meta: '2025-06-18' },
   serverCapabilities: { completions: '2025-03-26' },
-}
+} satisfies Readonly<Record<string, Readonly<Record<string, ProtocolVersion>>>>
+
+/** An object of the protocol with members that later revisions added. */
+type ProtocolObject = keyof typeof since
 
 /** Removes the members a revision does not have; returns the object itself if there are none. */
-export type Trim = (shape: ProtocolObject, value: Record<string, unknown>) => Record<string, unknown>
+type Trim = (shape: ProtocolObject, value: Record<string, unknown>) => Record<string, unknown>
 
 function trimmer(version: ProtocolVersion): Trim {
-  const unknown = new Map<ProtocolObject, ReadonlySet<string>>()
+  const unknown = new Map<string, ReadonlySet<string>>()
   for (const [shape, members] of Object.entries(since)) {
     const later = Object.entries(members).filter(([, first]) => first > version)
-    unknown.set(shape as ProtocolObject, new Set(later.map(([name]) => name)))
+    unknown.set(shape, new Set(later.map(([name]) => name)))
   }
   return (shape, value) => {
     const later = unknown.get(shape)
@@ -67,9 +54,10 @@ function trimmer(version: ProtocolVersion): Trim {
 }
 
 /** A revision whose requests belong to sessions. */
-export function sessionRevision(version: ProtocolVersion): Revision {
+function sessionRevision(version: ProtocolVersion): Revision {
   const trim = trimmer(version)
   const encoders = resultEncoders(version, trim)
+  const unknownCodes = supports(version, 'urlElicitation') ? codesOf2026 : codesSince2025
   return {
     version,
     era: 'session',
@@ -85,7 +73,7 @@ export function sessionRevision(version: ProtocolVersion): Revision {
     },
     extended: (_resultType, result) => result,
     error: (error) =>
-      unknownCodes(version).has(error.code) ? withCode(error, ErrorCode.InvalidRequest) : error.toObject(),
+      unknownCodes.has(error.code) ? withCode(error, ErrorCode.InvalidRequest) : error.toObject(),
     notification({ method, params }) {
       switch (method) {
         case 'notifications/subscriptions/acknowledged':
@@ -108,11 +96,6 @@ const codesOf2026: ReadonlySet<number> = new Set([
   ErrorCode.UnsupportedProtocolVersion,
 ])
 const codesSince2025: ReadonlySet<number> = new Set([...codesOf2026, ErrorCode.UrlElicitationRequired])
-
-/** Error codes that a session revision does not have. */
-function unknownCodes(version: ProtocolVersion): ReadonlySet<number> {
-  return supports(version, 'urlElicitation') ? codesOf2026 : codesSince2025
-}
 
 type Encode = (result: JsonObject) => JsonObject
 type EncodeItem = (item: Record<string, unknown>) => unknown

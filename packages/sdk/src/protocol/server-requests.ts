@@ -2,11 +2,15 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import type { Role, SamplingContent } from './content.ts'
 import type { Result, Tool } from './definitions.ts'
 
-/** A text field; lengths are in characters. */
-export interface StringField {
-  type: 'string'
+/** The members of every field. */
+interface Labels {
   title?: string
   description?: string
+}
+
+/** A text field; lengths are in characters. */
+export interface StringField extends Labels {
+  type: 'string'
   minLength?: number
   maxLength?: number
   format?: 'email' | 'uri' | 'date' | 'date-time'
@@ -14,47 +18,37 @@ export interface StringField {
 }
 
 /** A number field with inclusive bounds. */
-export interface NumberField {
+export interface NumberField extends Labels {
   type: 'number' | 'integer'
-  title?: string
-  description?: string
   minimum?: number
   maximum?: number
   default?: number
 }
 
 /** A boolean field. */
-export interface BooleanField {
+export interface BooleanField extends Labels {
   type: 'boolean'
-  title?: string
-  description?: string
   default?: boolean
 }
 
 /** A single choice; `enumNames` has titles in the 2025-06-18 form. */
-export interface EnumField {
+export interface EnumField extends Labels {
   type: 'string'
-  title?: string
-  description?: string
   enum: string[]
   enumNames?: string[]
   default?: string
 }
 
 /** A single choice with titles. */
-export interface TitledEnumField {
+export interface TitledEnumField extends Labels {
   type: 'string'
-  title?: string
-  description?: string
   oneOf: { const: string; title: string }[]
   default?: string
 }
 
 /** A multiple choice, with or without titles. */
-export interface MultiEnumField {
+export interface MultiEnumField extends Labels {
   type: 'array'
-  title?: string
-  description?: string
   minItems?: number
   maxItems?: number
   items: { type: 'string'; enum: string[] } | { anyOf: { const: string; title: string }[] }

@@ -15,7 +15,7 @@ export const number: Shape = (value) => typeof value === 'number'
 export const whole: Shape = (value) => Number.isInteger(value)
 export const object: Shape = (value) => isObject(value)
 
-export const anyValue: Shape = () => true
+const anyValue: Shape = () => true
 
 /** Matches both shapes. */
 export function both(first: Shape, second: Shape): Shape {
@@ -122,11 +122,18 @@ const blocks: Readonly<Record<string, Shape>> = {
   resource: shape({ resource: contents }, annotatedMembers),
 }
 
-/** A content block. Blocks of unknown types are passed on. */
-export const block: Shape = (value, onOmitted) => {
-  if (!isObject(value) || typeof value['type'] !== 'string') return false
-  return !Object.hasOwn(blocks, value['type']) || blocks[value['type']]?.(value, onOmitted) === true
+/** A content block of a type in a table; blocks of other types match if `passesOthers`. */
+function blockOf(types: Readonly<Record<string, Shape>>, passesOthers: boolean): Shape {
+  return (value, onOmitted) => {
+    if (!isObject(value) || typeof value['type'] !== 'string') return false
+    return Object.hasOwn(types, value['type'])
+      ? types[value['type']]?.(value, onOmitted) === true
+      : passesOthers
+  }
 }
+
+/** A content block. Blocks of unknown types are passed on. */
+export const block: Shape = blockOf(blocks, true)
 
 /** A message of a prompt. */
 export const message: Shape = shape({ role, content: block })
@@ -136,19 +143,10 @@ const toolResult = shape(
   { toolUseId: text, content: listOf(block) },
   { ...metaMember, structuredContent: anyValue, isError: flag },
 )
-const samplingBlocks: Readonly<Record<string, Shape>> = {
-  text: textBlock,
-  image: media,
-  audio: media,
-  tool_use: toolUse,
-  tool_result: toolResult,
-}
-const samplingBlock: Shape = (value, onOmitted) => {
-  if (!isObject(value) || typeof value['type'] !== 'string') return false
-  return (
-    Object.hasOwn(samplingBlocks, value['type']) && samplingBlocks[value['type']]?.(value, onOmitted) === true
-  )
-}
+const samplingBlock = blockOf(
+  { text: textBlock, image: media, audio: media, tool_use: toolUse, tool_result: toolResult },
+  false,
+)
 /** The content of a sampling message: a block or several. */
 const samplingContent: Shape = (value, onOmitted) =>
   Array.isArray(value)

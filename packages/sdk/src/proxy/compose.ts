@@ -1,15 +1,15 @@
 import { ErrorCode, invalid, invalidParams, methodNotFound, RpcError } from '../jsonrpc/error.ts'
-import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
-import type { Implementation, LoggingLevel, ServerCapabilities } from '../protocol/definitions.ts'
-import { type MethodRow, methodRow, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
-import type { Change, Changes } from '../request/changes.ts'
+import type { Implementation, ServerCapabilities } from '../protocol/definitions.ts'
+import { type MethodRow, methodRow, type ProtocolVersion } from '../protocol/methods.ts'
+import type { Changes } from '../request/changes.ts'
 import { allows, type Caller, type Exchange, type Outcome } from '../request/exchange.ts'
 import { requireKnown } from '../request/known-members.ts'
-import { clipped, logOf } from '../server/handler-context.ts'
+import { clipped } from '../server/handler-context.ts'
 import { applyMiddleware } from '../server/handlers.ts'
 import type { Middleware, Server } from '../server/server.ts'
 import { listen } from '../server/subscriptions.ts'
+import { ForwardingServer } from './forwarding-server.ts'
 import { ExtensionOwners, Member, ResourceRouter } from './members.ts'
 import { MergedChanges, type MergedList, mergedPage } from './merged.ts'
 
@@ -60,18 +60,6 @@ export class Prefixes {
   }
 }
 
-/** Reports errors to `onError`, or to stderr without one. Errors of `onError` itself are ignored. */
-export function createReporter(name: () => string, onError: Server['report'] | undefined): Server['report'] {
-  return (error, where) => {
-    try {
-      if (onError !== undefined) onError(error, where)
-      else console.error(`[${name()}] ${where.method}:`, error)
-    } catch {
-      // An error reporter that fails cannot be reported.
-    }
-  }
-}
-
 /** The union of several servers' capabilities. For conflicting settings the first server wins. */
 export function mergeCapabilities(all: readonly ServerCapabilities[]): ServerCapabilities {
   const result = new Map<string, object>()
@@ -118,11 +106,10 @@ export function compose(options: CompositionOptions): Composition {
   return new ComposedServer(options)
 }
 
-class ComposedServer implements Composition {
+class ComposedServer extends ForwardingServer implements Composition {
   readonly info: Implementation
   readonly changes: Changes
   readonly handle: Server['handle']
-  readonly report: Server['report']
   readonly #options: CompositionOptions
   readonly #prefixes: Prefixes
   readonly #changesOfAll: MergedChanges
@@ -132,16 +119,18 @@ class ComposedServer implements Composition {
   readonly #members = new Map<string, Member>()
 
   constructor(options: CompositionOptions) {
+    super(options.onError)
     const { name, version, title, icons, separator = defaultSeparator, servers } = options
     this.#options = options
     this.info = { name, version, ...(title && { title }), ...(icons && { icons }) }
     this.#prefixes = new Prefixes(separator)
-    this.report = createReporter(() => name, options.onError)
     this.#resources = new ResourceRouter(() => this.#all())
     this.#changesOfAll = new MergedChanges({
       members: () => this.#members.values(),
       ownersOf: (uri, subscriber) => this.#resources.ownersOf(subscriber, uri),
-      onChange: (member, change) => this.#onChange(member, change),
+      onChange: ({ resources: catalogue }, change) => {
+        if (change.type === 'resources' || change.type === 'anything') catalogue.clear()
+      },
     })
     this.changes = this.#changesOfAll
     for (const [prefix, server] of Object.entries(servers)) this.#add(prefix, server)
@@ -227,22 +216,6 @@ class ComposedServer implements Composition {
     this.#publishListChanges(member.server)
   }
 
-  resourceUpdated(uri: string): void {
-    this.changes.publish({ type: 'resource', uri })
-  }
-
-  elicitationComplete(id: string): void {
-    this.changes.publish({ type: 'elicitation', id })
-  }
-
-  isSubscribed(uri: string): boolean {
-    return this.changes.isWatched({ type: 'resource', uri })
-  }
-
-  log(level: LoggingLevel, data: unknown, logger?: string): void {
-    this.changes.publish(logOf(level, data, logger))
-  }
-
   #all(): readonly Member[] {
     return [...this.#members.values()]
   }
@@ -258,10 +231,6 @@ class ComposedServer implements Composition {
     for (const type of ['tools', 'prompts', 'resources'] as const) {
       if (capabilities[type] !== undefined) this.changes.publish({ type })
     }
-  }
-
-  #onChange({ resources: catalogue }: Member, change: Change): void {
-    if (change.type === 'resources' || change.type === 'anything') catalogue.clear()
   }
 
   /** The member a name belongs to, and its name there. */
@@ -281,7 +250,7 @@ class ComposedServer implements Composition {
     const { method, params, peer, limits } = exchange
     switch (method) {
       case 'server/discover':
-        return this.#discover(exchange)
+        return this.discover(exchange)
       case 'subscriptions/listen':
         return listen(this.changes, this.capabilities, exchange, (uri) =>
           allows(peer, this.scopesFor('resources/subscribe', { uri }, limits.uriChars)),
@@ -309,18 +278,6 @@ class ComposedServer implements Composition {
       default:
         return this.#extension(exchange, this.#supporting(method, peer.revision.version))
     }
-  }
-
-  #discover({ peer }: Exchange): Outcome {
-    const { instructions } = this
-    const result: JsonObject = {
-      supportedVersions: protocolVersions.toReversed(),
-      capabilities: this.capabilitiesOn(peer.revision.version, peer),
-      ttlMs: 0,
-      cacheScope: 'private',
-    }
-    if (instructions !== undefined) result['instructions'] = instructions
-    return { type: 'complete', result }
   }
 
   async #page(exchange: Exchange, list: MergedList): Promise<Outcome> {

@@ -2,10 +2,12 @@ import { jsonBytes } from '../jsonrpc/bytes.ts'
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { dropOldest } from '../jsonrpc/rotating-map.ts'
 import type { Subscriber } from '../request/changes.ts'
 import type { Exchange, InputStrategy, Outcome, Peer } from '../request/exchange.ts'
 import { limits } from '../request/limits.ts'
 import { noInput } from '../request/live-run.ts'
+import { resourceNotFound } from '../server/resource.ts'
 import type { Server } from '../server/server.ts'
 import { parseTemplate, type UriTemplate } from '../server/uri-template.ts'
 
@@ -16,7 +18,7 @@ const refreshMs = 10_000
 const readMs = 30_000
 
 /** The URIs and templates one member lists to any caller. Used for routing only: the member itself checks access. */
-export class ResourceIndex {
+class ResourceIndex {
   readonly #member: Member
   readonly #uris = new Set<string>()
   readonly #templates = new Map<string, UriTemplate | undefined>()
@@ -56,12 +58,7 @@ export class ResourceIndex {
       if (!this.#templates.has(uriTemplate)) this.#templates.set(uriTemplate, parseOrUndefined(uriTemplate))
       this.#schemes.add(schemeOf(uriTemplate))
     }
-    for (const entries of [this.#uris, this.#templates, this.#schemes]) {
-      for (const oldest of entries.keys()) {
-        if (entries.size <= maxEntries) break
-        entries.delete(oldest)
-      }
-    }
+    for (const entries of [this.#uris, this.#templates, this.#schemes]) dropOldest(entries, maxEntries)
   }
 
   /** Forgets everything after a change of the list. */
@@ -92,18 +89,9 @@ export class ResourceIndex {
       callerScopes === 'any' ? callerScopes : new Set([...callerScopes, ...this.#member.server.scopes])
     const peer: Peer = { ...caller, scopes }
     const signal = AbortSignal.timeout(readMs)
+    const exchange = { id: 0, params: {}, peer, signal, inputStrategy: noInput, limits, notify: () => {} }
     for (const method of ['resources/list', 'resources/templates/list']) {
-      const exchange = {
-        id: 0,
-        method,
-        params: {},
-        peer,
-        signal,
-        inputStrategy: noInput,
-        limits,
-        notify: () => {},
-      }
-      await this.#pages(session === undefined ? exchange : { ...exchange, session }).catch(() => {})
+      await this.#pages({ ...exchange, method, ...(session && { session }) }).catch(() => {})
     }
   }
 
@@ -174,7 +162,7 @@ function withRequestName(inputStrategy: InputStrategy, name: string): InputStrat
   return {
     begin: (exchange) => inputStrategy.begin(renamed(exchange)),
     resume: (exchange) => inputStrategy.resume(renamed(exchange)),
-    ...(relay === undefined ? {} : { relay }),
+    ...(relay && { relay }),
   }
 }
 
@@ -189,7 +177,8 @@ export class ResourceRouter {
   /** The members that may serve a URI: its owner, or all candidates for an unlisted one. */
   async ownersOf(subscriber: Subscriber, uri: string): Promise<readonly Member[]> {
     await this.#read(subscriber, false)
-    if (!this.#isListed(uri)) await this.#read(subscriber, true)
+    const lists = ({ resources }: Member) => resources.lists(uri) || resources.matches(uri)
+    if (!this.#providers().some(lists)) await this.#read(subscriber, true)
     const members = this.#providers()
     const owner =
       members.find(({ resources }) => resources.lists(uri)) ??
@@ -228,7 +217,7 @@ export class ResourceRouter {
    * other schemes never see it.
    */
   async read(exchange: Exchange, uri: string): Promise<Outcome> {
-    let missing = notFound(uri)
+    let missing = resourceNotFound(uri)
     for (const member of await this.ownersOf(exchange, uri)) {
       try {
         return await member.server.handle(member.exchange(exchange, exchange.params))
@@ -245,17 +234,9 @@ export class ResourceRouter {
     await Promise.all(this.#providers().map(({ resources }) => resources.read(subscriber, refresh)))
   }
 
-  #isListed(uri: string): boolean {
-    return this.#providers().some(({ resources }) => resources.lists(uri) || resources.matches(uri))
-  }
-
   #providers(): readonly Member[] {
     return this.#members().filter(({ server }) => server.capabilities.resources !== undefined)
   }
-}
-
-function notFound(uri: string): RpcError {
-  return new RpcError(ErrorCode.ResourceNotFound, 'Resource not found', { uri })
 }
 
 /** Revision 2026-07-28 uses -32602 in place of the earlier code -32002. */
@@ -278,10 +259,7 @@ export class ExtensionOwners {
   learn(member: Member, outcome: Outcome): void {
     if (outcome.type !== 'extension') return
     for (const key of idsOf(outcome.result)) if (!this.#owners.has(key)) this.#owners.set(key, member)
-    for (const oldest of this.#owners.keys()) {
-      if (this.#owners.size <= maxOwned) break
-      this.#owners.delete(oldest)
-    }
+    dropOldest(this.#owners, maxOwned)
   }
 
   /** The owner of the id in param `named`. */

@@ -28,7 +28,7 @@ export interface MergedList {
   onPage?(member: Member, page: JsonObject): void
 }
 
-export interface MergeOptions {
+interface MergeOptions {
   members: readonly Member[]
   /** Entries per page, approximately. */
   pageSize: number
@@ -59,7 +59,8 @@ export async function mergedPage(
     const { member, pages, cursor } = position
     await list.beforeMember?.(member)
     const page = await pageOf(exchange, member, cursor).catch((error: unknown) => {
-      if (exchange.signal.aborted || (cursor !== '' && isInvalid(error))) throw error
+      const isInvalid = error instanceof RpcError && error.code === ErrorCode.InvalidParams
+      if (exchange.signal.aborted || (cursor !== '' && isInvalid)) throw error
       onFailure(member, error)
       return undefined
     })
@@ -69,7 +70,8 @@ export async function mergedPage(
     if (page !== undefined && !isTooLarge) {
       list.onPage?.(member, page)
       hints.add(page)
-      for (const entry of objectsOf(page[list.key])) {
+      const { [list.key]: rows } = page
+      for (const entry of Array.isArray(rows) ? rows.filter(isObject) : []) {
         const presented = list.present(entry, member)
         if (presented !== undefined) entries.push(presented)
       }
@@ -79,7 +81,9 @@ export async function mergedPage(
     if (isTooLarge) onFailure(member, tooLarge(exchange.method, pages, bytes, maxMemberBytes))
     else if (hasTooManyPages) onFailure(member, tooManyPages(exchange.method, limits.pages))
     position =
-      next === undefined || isTooLarge || hasTooManyPages ? firstPage(nextMember(member, providers)) : next
+      next === undefined || isTooLarge || hasTooManyPages
+        ? firstPage(providers[providers.indexOf(member) + 1])
+        : next
   }
   const result: JsonObject = { [list.key]: entries, ...hints.common }
   if (position !== undefined) result['nextCursor'] = cursorOf(position)
@@ -133,10 +137,6 @@ function nextPosition(
   return cursorOf(next).length <= limits.cursorChars ? next : undefined
 }
 
-function nextMember(member: Member, members: readonly Member[]): Member | undefined {
-  return members[members.indexOf(member) + 1]
-}
-
 /** Bytes of a page. A list of a single page is bounded as a message already and not measured. */
 function bytesOf(page: JsonObject, { pages }: Position): number {
   return pages === 1 && page['nextCursor'] === undefined ? 0 : jsonBytes(page)
@@ -177,15 +177,7 @@ class CacheHints {
   }
 }
 
-function objectsOf(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : []
-}
-
-function isInvalid(error: unknown): boolean {
-  return error instanceof RpcError && error.code === ErrorCode.InvalidParams
-}
-
-export interface MergedChangesOptions {
+interface MergedChangesOptions {
   members: () => Iterable<Member>
   /** The members that may publish changes of a resource. */
   ownersOf: (uri: string, subscriber: Subscriber) => Promise<Iterable<Member>>

@@ -5,21 +5,15 @@ import { connect, type Target } from '../client/connect.ts'
 import type { Client, ConnectOptions } from '../client/types.ts'
 import { invalid, McpError, methodNotFound } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import type {
-  ClientCapabilities,
-  Implementation,
-  LoggingLevel,
-  ServerCapabilities,
-} from '../protocol/definitions.ts'
+import type { ClientCapabilities, Implementation, ServerCapabilities } from '../protocol/definitions.ts'
 import { type MethodRow, methodRow, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import type { Changes, Subscriber } from '../request/changes.ts'
 import type { Caller, Exchange, Outcome } from '../request/exchange.ts'
-import { requireKnown } from '../request/known-members.ts'
-import { logOf } from '../server/handler-context.ts'
+import { defined, requireKnown } from '../request/known-members.ts'
 import { applyMiddleware } from '../server/handlers.ts'
 import type { Middleware, Server } from '../server/server.ts'
 import { listen } from '../server/subscriptions.ts'
-import { createReporter } from './compose.ts'
+import { ForwardingServer } from './forwarding-server.ts'
 import { forwardStateless, forwardToSession, type ProxiedRequest } from './proxied-request.ts'
 import { answerable, capabilitiesOf, isProxyFault, relayedError, withEndToEnd } from './questions.ts'
 import { type SuspendedCallBounds, SuspendedCalls, type SuspendedUpstreamCall } from './suspended-calls.ts'
@@ -92,7 +86,7 @@ export interface ProxiedServer extends Server {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export const proxyLimits: ProxyLimits = {
+const proxyLimits: ProxyLimits = {
   connections: 100,
   connectionsPerPrincipal: 50,
   watchedUris: 1024,
@@ -151,10 +145,9 @@ const forwardedParams: Readonly<Record<string, readonly string[]>> = {
   'completion/complete': ['ref', 'argument', 'context'],
 }
 
-class ProxyServer implements ProxiedServer {
+class ProxyServer extends ForwardingServer implements ProxiedServer {
   readonly changes: Changes
   readonly handle: Server['handle']
-  readonly report: Server['report']
   readonly #options: ProxyOptions
   readonly #limits: ProxyLimits
   readonly #client: Client | undefined
@@ -167,10 +160,10 @@ class ProxyServer implements ProxiedServer {
   #last: Client['server'] | undefined
 
   constructor(upstream: Target | Client, options: ProxyOptions) {
+    super(options.onError)
     this.#options = options
     this.#limits = { ...proxyLimits, ...options.limits }
     this.#client = isClient(upstream) ? upstream : undefined
-    this.report = createReporter(() => this.info.name, options.onError)
     const target = isClient(upstream) ? undefined : upstream
     this.#base = this.#createConnection((events) => this.#openBase(target, events), true)
     this.#suspended = new SuspendedCalls(this.#limits)
@@ -181,7 +174,12 @@ class ProxyServer implements ProxiedServer {
       sharedConnection: this.#client !== undefined || options.sharedConnection === true,
       open: async (caller, capabilities, events) =>
         // The revision is known: probing a server that does not respond to the probe takes seconds.
-        this.#open(await this.#targetFor(target, caller), capabilities, events, this.#revisions()),
+        this.#open(
+          await this.#targetFor(target, caller),
+          capabilities,
+          events,
+          this.#last && [this.#last.revision],
+        ),
       create: (open, shared) => this.#createConnection(open, shared),
       max: this.#limits.connections,
       maxPerPrincipal: this.#limits.connectionsPerPrincipal,
@@ -212,11 +210,10 @@ class ProxyServer implements ProxiedServer {
   get info(): Implementation {
     const { name, version, title } = this.#options
     const info = this.#last?.info
-    const shownTitle = title ?? info?.title
     return {
       name: name ?? `${info?.name ?? 'upstream'}-proxy`,
       version: version ?? info?.version ?? '0',
-      ...(shownTitle === undefined ? {} : { title: shownTitle }),
+      ...defined({ title: title ?? info?.title }),
     }
   }
 
@@ -226,24 +223,14 @@ class ProxyServer implements ProxiedServer {
 
   /** The upstream capabilities that the proxy forwards. */
   get capabilities(): ServerCapabilities {
-    const {
-      tools,
-      resources,
-      prompts,
-      completions,
-      logging,
-      extensions = {},
-    } = this.#last?.capabilities ?? {}
-    const relayed = (this.#options.extensions ?? []).filter(({ id }) => Object.hasOwn(extensions, id))
+    const { extensions = {}, ...all } = this.#last?.capabilities ?? {}
+    const { tools, resources, prompts, completions, logging } = all
+    const relayed = this.#extensions.filter((id) => Object.hasOwn(extensions, id))
     return {
-      ...(tools === undefined ? {} : { tools }),
-      ...(resources === undefined ? {} : { resources }),
-      ...(prompts === undefined ? {} : { prompts }),
-      ...(completions === undefined ? {} : { completions }),
-      ...(logging === undefined ? {} : { logging }),
-      ...(relayed.length === 0
-        ? {}
-        : { extensions: Object.fromEntries(relayed.map(({ id }) => [id, extensions[id] ?? {}])) }),
+      ...defined({ tools, resources, prompts, completions, logging }),
+      ...(relayed.length > 0 && {
+        extensions: Object.fromEntries(relayed.map((id) => [id, extensions[id] ?? {}])),
+      }),
     }
   }
 
@@ -283,22 +270,6 @@ class ProxyServer implements ProxiedServer {
     this.add()
   }
 
-  resourceUpdated(uri: string): void {
-    this.changes.publish({ type: 'resource', uri })
-  }
-
-  elicitationComplete(id: string): void {
-    this.changes.publish({ type: 'elicitation', id })
-  }
-
-  isSubscribed(uri: string): boolean {
-    return this.changes.isWatched({ type: 'resource', uri })
-  }
-
-  log(level: LoggingLevel, data: unknown, logger?: string): void {
-    this.changes.publish(logOf(level, data, logger))
-  }
-
   async close(): Promise<void> {
     this.#suspended.close()
     await this.#pool.close()
@@ -313,24 +284,12 @@ class ProxyServer implements ProxiedServer {
   async #serve(exchange: Exchange): Promise<Outcome> {
     switch (exchange.method) {
       case 'server/discover':
-        return this.#discover()
+        return this.discover(exchange)
       case 'subscriptions/listen':
         return listen(this.changes, this.capabilities, exchange)
       default:
         return this.#forward(exchange)
     }
-  }
-
-  #discover(): Outcome {
-    const { instructions } = this
-    const result: JsonObject = {
-      supportedVersions: protocolVersions.toReversed(),
-      capabilities: this.capabilities,
-      ttlMs: 0,
-      cacheScope: 'private',
-    }
-    if (instructions !== undefined) result['instructions'] = instructions
-    return { type: 'complete', result }
   }
 
   async #forward(exchange: Exchange): Promise<Outcome> {
@@ -340,15 +299,11 @@ class ProxyServer implements ProxiedServer {
     if (row === undefined || params === undefined) throw methodNotFound(method)
     const capabilities = answerable(exchange, this.#extensions)
     const asks = row.asks === true
-    const request: ProxiedRequest = {
-      exchange,
-      params,
-      capabilities,
-      asks,
-      extended: this.#extensions.length > 0,
-    }
+    const extended = this.#extensions.length > 0
+    const request: ProxiedRequest = { exchange, params, capabilities, asks, extended }
     try {
-      await this.#ensureConnected()
+      // The era of the upstream server is known once it is connected.
+      if (this.#base.upstream.current === undefined) await this.#base.upstream.get()
       const capabilitiesOfClient = capabilitiesOf(exchange.peer, this.#extensions)
       const acquire = (): ReturnType<UpstreamPool['acquire']> =>
         this.#pool.acquire(exchange, capabilitiesOfClient, asks)
@@ -362,11 +317,6 @@ class ProxyServer implements ProxiedServer {
       if (isProxyFault(error)) this.report(error, { method })
       throw relayedError(error)
     }
-  }
-
-  /** Connects if necessary, to know the upstream server's era. */
-  async #ensureConnected(): Promise<void> {
-    if (this.#base.upstream.current === undefined) await this.#base.upstream.get()
   }
 
   /** The params to forward; undefined for a method that is not forwarded. */
@@ -387,10 +337,9 @@ class ProxyServer implements ProxiedServer {
   }
 
   #extensionRow(method: string): Pick<MethodRow, 'asks' | 'named'> | undefined {
-    for (const { methods = {} } of this.#options.extensions ?? []) {
-      if (Object.hasOwn(methods, method)) return methods[method]
-    }
-    return undefined
+    return this.#options.extensions?.find(({ methods = {} }) => Object.hasOwn(methods, method))?.methods?.[
+      method
+    ]
   }
 
   /** The connection whose changes a subscriber gets: the one its requests use. */
@@ -432,10 +381,6 @@ class ProxyServer implements ProxiedServer {
     return client
   }
 
-  #revisions(): ConnectOptions['revisions'] {
-    return this.#last === undefined ? undefined : [this.#last.revision]
-  }
-
   #givenClient(): Client {
     if (this.#client !== undefined && this.#last === undefined) return this.#client
     throw new McpError('CONNECTION_CLOSED', 'The client passed to proxy() is closed')
@@ -452,7 +397,7 @@ class ProxyServer implements ProxiedServer {
     const options: ConnectOptions = {
       info: { name, version },
       ...others,
-      ...(revisions === undefined ? {} : { revisions }),
+      ...defined({ revisions }),
       cache: false,
       relay: { capabilities, answer: events.answer },
       onLog: events.log,

@@ -14,7 +14,7 @@ import { noInput } from '../request/live-run.ts'
  * The end-to-end part of a `_meta`: without the keys of one hop (progress token, sender, revision) and other reserved keys,
  * except those of relayed extensions. Trace context is kept.
  */
-export function endToEnd(meta: unknown, relayed: ReadonlySet<string>): JsonObject | undefined {
+function endToEnd(meta: unknown, relayed: ReadonlySet<string>): JsonObject | undefined {
   if (!isObject(meta)) return undefined
   const endToEndEntries = Object.entries(meta).filter(([key]) => relayed.has(key) || !isHopByHop(key))
   return endToEndEntries.length === 0 ? undefined : Object.fromEntries(endToEndEntries)

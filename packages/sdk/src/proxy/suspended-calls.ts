@@ -107,7 +107,10 @@ export class SuspendedCall<T, L = undefined> {
         await Promise.race([this.#running, this.#nextQuestion()])
         // Questions asked in the same turn are sent together.
         await new Promise((resolve) => setTimeout(resolve, 0))
-        if (this.#open.size > 0 && this.#settled === undefined) return { asked: this.#openQuestions() }
+        if (this.#open.size > 0 && this.#settled === undefined) {
+          const asked = Array.from(this.#open, ([key, { question }]) => [key, question] as const)
+          return { asked: Object.fromEntries(asked) }
+        }
       }
       if ('error' in this.#settled) throw this.#settled.error
       return this.#settled
@@ -127,10 +130,6 @@ export class SuspendedCall<T, L = undefined> {
     return new Promise((resolve) => {
       this.#onQuestion = resolve
     })
-  }
-
-  #openQuestions(): InputRequests {
-    return Object.fromEntries(Array.from(this.#open, ([key, { question }]) => [key, question]))
   }
 }
 

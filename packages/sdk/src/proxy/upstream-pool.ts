@@ -37,7 +37,7 @@ export interface UpstreamConnectionEvents {
   elicitationComplete(id: string): void
 }
 
-export interface UpstreamConnectionOptions {
+interface UpstreamConnectionOptions {
   open(events: UpstreamConnectionEvents): Promise<Client>
   /** Whether several principals use it, so that messages must be attributed to a request. */
   shared: boolean
@@ -67,7 +67,13 @@ export class UpstreamConnection {
     this.#options = options
     const events: UpstreamConnectionEvents = {
       answer: (question, context) => this.#answer(question, context),
-      log: (message) => this.#unattributed(message),
+      // One of unknown cause goes to the newest request, unless it may belong to another principal.
+      log: (message) => {
+        if (options.shared) return
+        queueMicrotask(() => {
+          if (!this.#delivered.has(message)) [...this.#requests.keys()].at(-1)?.log(message)
+        })
+      },
       elicitationComplete: (id) => this.changes.publish({ type: 'elicitation', id }),
     }
     this.upstream = new Upstream(() => options.open(events))
@@ -101,15 +107,13 @@ export class UpstreamConnection {
         timeoutMs: this.#options.totalMs,
         maxTotalMs: this.#options.totalMs,
         onProgress: (report) => request.progress(report),
-        ...(logLevel === undefined
-          ? {}
-          : {
-              logLevel,
-              onLog: (message) => {
-                this.#delivered.add(message)
-                request.log(message)
-              },
-            }),
+        ...(logLevel && {
+          logLevel,
+          onLog: (message) => {
+            this.#delivered.add(message)
+            request.log(message)
+          },
+        }),
       })
     } finally {
       this.#requests.delete(request)
@@ -163,30 +167,22 @@ export class UpstreamConnection {
     }
   }
 
-  /** Sends a log message of unknown cause to the newest request, unless it may belong to another principal. */
-  #unattributed(message: LogMessage): void {
-    if (this.#options.shared) return
-    queueMicrotask(() => {
-      if (!this.#delivered.has(message)) [...this.#requests.keys()].at(-1)?.log(message)
-    })
-  }
-
   #queueChange(change: ServerChange): void {
     const { current } = this.upstream
     if (change.type === 'tools' && current !== undefined) this.#options.onTools(current)
     // The same change may arrive on several subscriptions.
-    if (this.#queued.size === 0) queueMicrotask(() => this.#publishQueued())
+    if (this.#queued.size === 0) {
+      queueMicrotask(() => {
+        const changes = [...this.#queued.values()]
+        this.#queued.clear()
+        for (const change of changes) this.changes.publish(change)
+      })
+    }
     this.#queued.set(JSON.stringify(change), change)
-  }
-
-  #publishQueued(): void {
-    const changes = [...this.#queued.values()]
-    this.#queued.clear()
-    for (const change of changes) this.changes.publish(change)
   }
 }
 
-export interface UpstreamPoolOptions {
+interface UpstreamPoolOptions {
   /** The proxy's own connection, which declares no input capabilities. */
   base: UpstreamConnection
   /** Whether the upstream server has sessions. */
@@ -312,7 +308,8 @@ export class UpstreamPool {
     const { principal, scopes, clientId, claims } = caller
     const { max, maxPerPrincipal: maxOfOne } = this.#options
     const isFull = this.#all.size >= max && !this.#makeRoom([...this.#all.keys()])
-    const own = principal === null ? [] : this.#connectionsOf(principal)
+    const ofCaller = principal === null ? [] : [...this.#all].filter(([, owner]) => owner === principal)
+    const own = ofCaller.map(([connection]) => connection)
     if (isFull || (own.length >= maxOfOne && !this.#makeRoom(own))) {
       throw new RpcError(
         ErrorCode.InternalError,
@@ -324,10 +321,6 @@ export class UpstreamPool {
     const connection = make((events) => open(owner, capabilities, events), shared)
     this.#all.set(connection, principal)
     return connection
-  }
-
-  #connectionsOf(principal: string): UpstreamConnection[] {
-    return [...this.#all].filter(([, owner]) => owner === principal).map(([connection]) => connection)
   }
 
   /** Closes the least recently used idle connection that belongs to no session. Returns false if there is none. */

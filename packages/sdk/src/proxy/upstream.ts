@@ -1,10 +1,11 @@
-import { allChanges } from '../client/cache.ts'
 import type { Client, ServerChange } from '../client/types.ts'
+import { deferred } from '../jsonrpc/deferred.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
+import { dropOldest } from '../jsonrpc/rotating-map.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
 import { type HeaderPlan, headerPlan } from '../protocol/headers.ts'
-import type { ChangeSubscription } from '../request/changes.ts'
+import { type ChangeSubscription, changesIn, listFlags } from '../request/changes.ts'
 import { RetryBackoff, wait } from '../transports/client/retry-backoff.ts'
 import { relayedError } from './questions.ts'
 
@@ -84,10 +85,7 @@ export class HeaderPlanCache {
       this.#byTool.delete(tool['name'])
       this.#byTool.set(tool['name'], planOf(tool['inputSchema']))
     }
-    for (const oldest of this.#byTool.keys()) {
-      if (this.#byTool.size <= maxTools) break
-      this.#byTool.delete(oldest)
-    }
+    dropOldest(this.#byTool, maxTools)
   }
 
   /** Forgets all tools after a change. */
@@ -136,15 +134,21 @@ export class UpstreamSubscriptions {
   /** Rejects with an RpcError if resources cannot be subscribed to; failed subscriptions to lists are retried. */
   async subscribe(filter: SubscriptionFilter): Promise<ChangeSubscription> {
     const uris = [...new Set(filter.resourceSubscriptions ?? [])]
-    const wantsLists = allChanges({ ...filter, resourceSubscriptions: [] }).length > 0
+    const wantsLists = changesIn({ ...filter, resourceSubscriptions: [] }).length > 0
     const subscriptions = this.#subscribeUris(uris)
-    if (wantsLists) subscriptions.add(this.#subscribeLists())
+    if (wantsLists) {
+      this.#listUsers++
+      this.#lists ??= new UpstreamSubscription(this.#upstream, allLists, true, this.#onChange)
+      subscriptions.add(this.#lists)
+    }
     let released = false
     const release = (): void => {
       if (released) return
       released = true
       this.#releaseUris(uris)
-      if (wantsLists) this.#releaseLists()
+      if (!wantsLists || --this.#listUsers > 0) return
+      this.#lists?.close()
+      this.#lists = undefined
     }
     try {
       const agreed = await Promise.all(Array.from(subscriptions, ({ opened }) => opened))
@@ -194,18 +198,6 @@ export class UpstreamSubscriptions {
       const used = [...this.#byUri.values()].some(({ subscription }) => subscription === entry.subscription)
       if (!used) entry.subscription.close()
     }
-  }
-
-  #subscribeLists(): UpstreamSubscription {
-    this.#listUsers++
-    this.#lists ??= new UpstreamSubscription(this.#upstream, allLists, true, this.#onChange)
-    return this.#lists
-  }
-
-  #releaseLists(): void {
-    if (--this.#listUsers > 0) return
-    this.#lists?.close()
-    this.#lists = undefined
   }
 
   /** A server may report a sub-resource of a subscribed one (Resources, Subscriptions). */
@@ -263,7 +255,7 @@ class UpstreamSubscription {
       try {
         const received = await this.#runOnce((filter) => {
           opened(filter)
-          if (mayHaveMissed) for (const change of allChanges(this.#filter)) this.#publish(change)
+          if (mayHaveMissed) for (const change of changesIn(this.#filter)) this.#publish(change)
         })
         wasOpened = true
         if (received) this.#backoff.reset()
@@ -286,17 +278,12 @@ class UpstreamSubscription {
       this.#publish(change)
     })
     opened(watch.acknowledged)
-    let stop = (): void => {}
-    const stopped = new Promise<void>((resolve) => {
-      stop = resolve
-    })
+    const stopped = deferred()
+    const stop = (): void => stopped.resolve()
     if (signal.aborted) stop()
     signal.addEventListener('abort', stop, { once: true })
-    try {
-      await Promise.race([watch.closed, stopped])
-    } finally {
-      signal.removeEventListener('abort', stop)
-    }
+    await Promise.race([watch.closed, stopped.promise])
+    signal.removeEventListener('abort', stop)
     await watch.close()
     return received
   }
@@ -317,8 +304,8 @@ function acceptedBy(
   agreed: readonly SubscriptionFilter[],
 ): SubscriptionFilter {
   const accepted: SubscriptionFilter = {}
-  for (const kind of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const) {
-    if (requested[kind] === true && agreed.some((filter) => filter[kind] === true)) accepted[kind] = true
+  for (const flag of Object.values(listFlags)) {
+    if (requested[flag] === true && agreed.some((filter) => filter[flag] === true)) accepted[flag] = true
   }
   const { resourceSubscriptions: uris } = requested
   if (uris === undefined) return accepted

@@ -73,13 +73,29 @@ export function createChanges(): Changes {
 
 /** The changes to report for a filter: `anything` becomes a change of everything in it. */
 export function changesFor(change: Change, filter: SubscriptionFilter): Change[] {
-  if (change.type !== 'anything') return [change]
-  const lists: Change[] = []
-  if (filter.toolsListChanged === true) lists.push({ type: 'tools' })
-  if (filter.promptsListChanged === true) lists.push({ type: 'prompts' })
-  if (filter.resourcesListChanged === true) lists.push({ type: 'resources' })
-  const resources = (filter.resourceSubscriptions ?? []).map((uri): Change => ({ type: 'resource', uri }))
-  return [...lists, ...resources]
+  return change.type === 'anything' ? changesIn(filter) : [change]
+}
+
+/** The member of a subscription filter for each list. */
+export const listFlags = {
+  tools: 'toolsListChanged',
+  prompts: 'promptsListChanged',
+  resources: 'resourcesListChanged',
+} as const
+
+/** The lists that can change. */
+export const changingLists = ['tools', 'prompts', 'resources'] as const
+
+type FilteredChange = { type: (typeof changingLists)[number] } | { type: 'resource'; uri: string }
+
+/** A change of everything in a filter. */
+export function changesIn(filter: SubscriptionFilter): FilteredChange[] {
+  const { resourceSubscriptions: uris = [] } = filter
+  const lists = changingLists.filter((type) => filter[listFlags[type]] === true)
+  return [
+    ...lists.map((type): FilteredChange => ({ type })),
+    ...uris.map((uri): FilteredChange => ({ type: 'resource', uri })),
+  ]
 }
 
 function watch(
@@ -97,7 +113,10 @@ function watch(
     notify(change) {
       if (change.type !== 'log') unread.set(keyOf(change), change)
       else if (unread.size < maxUnreadLogs) unread.set(`log ${++logs}`, change)
-      else unread.set('lost logs', lostLog(++lostLogs))
+      else {
+        const data = `${++lostLogs} log messages were left out: this client did not read them in time`
+        unread.set('lost logs', { type: 'log', level: 'warning', data, logger: undefined })
+      }
       wake?.()
     },
   }
@@ -131,11 +150,6 @@ function watch(
     }
   }
   return read()
-}
-
-function lostLog(count: number): Change {
-  const data = `${count} log messages were left out: this client did not read them in time`
-  return { type: 'log', level: 'warning', data, logger: undefined }
 }
 
 function keyOf(change: Exclude<Change, { type: 'log' }>): string {

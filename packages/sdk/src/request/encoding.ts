@@ -39,3 +39,12 @@ export function canonical(value: unknown): string {
 export async function digest(text: string): Promise<string> {
   return toBase64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(text))))
 }
+
+/**
+ * HTTP Basic with form-encoded parts (RFC 6749, section 2.3.1). Unreserved characters are not escaped, for servers that do not
+ * decode.
+ */
+export function basicAuthorization(name: string, secret: string): string {
+  const encode = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1)
+  return `Basic ${btoa(`${encode(name)}:${encode(secret)}`)}`
+}

@@ -1,4 +1,4 @@
-import { invalid, type McpError } from '../jsonrpc/error.ts'
+import { invalid, type McpError, messageOf } from '../jsonrpc/error.ts'
 
 /** What JSON can carry, seen from a type: members that JSON would lose or change are `never`. */
 export type JsonOf<T> = T extends string | number | boolean | null
@@ -31,9 +31,7 @@ const maxDepth = 1000
 export function unsent(what: string, value: unknown, cause: unknown): McpError | undefined {
   const fault = faultInJson(value, 'writable')
   if (fault === undefined) return undefined
-  return invalid(`${what} was not sent: ${describeFault(fault, 'it')}, which JSON cannot carry`, {
-    cause,
-  })
+  return invalid(`${what} was not sent: ${describeFault(fault, 'it')}, which JSON cannot carry`, { cause })
 }
 
 /**
@@ -117,10 +115,7 @@ function faultOfToJson(object: object, path: string): JsonFault | undefined {
     JSON.stringify(object)
     return undefined
   } catch (error) {
-    return {
-      path,
-      what: `an object whose toJSON failed (${error instanceof Error ? error.message : String(error)})`,
-    }
+    return { path, what: `an object whose toJSON failed (${messageOf(error)})` }
   }
 }
 

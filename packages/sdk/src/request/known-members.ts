@@ -38,3 +38,9 @@ function pairsIn(name: string): string[] {
   const letters = [...name.slice(0, 64).toLowerCase()]
   return letters.slice(1).map((letter, at) => `${letters[at]}${letter}`)
 }
+
+/** The members that are defined, for objects whose optional members must be absent rather than undefined. */
+export function defined<T extends object>(members: T): { [Name in keyof T]?: Exclude<T[Name], undefined> }
+export function defined(members: object): object {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+}

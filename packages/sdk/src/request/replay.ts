@@ -2,7 +2,6 @@ import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Question, QuestionMethod, Questions } from '../protocol/server-requests.ts'
-import type { Backplane } from './backplane.ts'
 import { canonical, digest } from './encoding.ts'
 import type { Carried, Exchange, HandlerRun, InputRequired, InputStrategy, Outcome } from './exchange.ts'
 import { answerTo } from './input-responses.ts'
@@ -16,32 +15,14 @@ import {
   occurrence,
   runStep,
 } from './live-run.ts'
-import { createStateCodec, type Sealer, type StateCodec } from './state.ts'
+import { createStateCodec, type StateCodec, type StateCodecOptions } from './state.ts'
 
-export interface ReplayOptions {
-  sealer: Sealer
-  /** Records used states, and stores large ones. */
-  backplane: Backplane
-  /** The audience of the state: one sealed for another audience is rejected. */
-  audience: string
-  /** Lifetime of a state in milliseconds. Default 30 minutes. */
-  ttlMs?: number
+interface ReplayOptions extends StateCodecOptions {
   /**
    * Accepts responses to questions that were never sent, if the handler chose their key. Default false: a client could
    * otherwise answer a question that no person saw.
    */
   acceptUnasked?: boolean
-  /**
-   * Accepts states of processes whose used states the backplane does not know. Default false: a state could be used once in
-   * each process.
-   */
-  acceptUnknown?: boolean
-  /** Called whenever a state is sealed. */
-  onSealed?: () => void
-  /** Called with the reason for which a state was refused, which the client does not get. */
-  onRefused?: (reason: string) => void
-  /** Called with an error of the backplane, whose details the client does not get. */
-  onFailed?: (error: unknown) => void
 }
 
 /**
@@ -56,12 +37,8 @@ export function replay(options: ReplayOptions): InputStrategy {
       const { requestState, inputResponses } = exchange.params
       const answers = isObject(inputResponses) ? inputResponses : {}
       if (requestState === undefined) {
-        return new ReplayHandlerRun(
-          exchange,
-          stateCodec,
-          emptyJournal(),
-          options.acceptUnasked === true ? answers : {},
-        )
+        const accepted = options.acceptUnasked === true ? answers : {}
+        return new ReplayHandlerRun(exchange, stateCodec, emptyJournal(), accepted)
       }
       const journal = await stateCodec.open(exchange, requestState)
       for (const [key, question] of Object.entries(journal.required)) {
@@ -72,20 +49,8 @@ export function replay(options: ReplayOptions): InputStrategy {
   }
 }
 
-/**
- * One run of a handler from what its request remembers.
- * @param given the answers of this run, by the keys the journal asked under
- */
-export function beginReplay(
-  exchange: Exchange,
-  stateCodec: StateCodec,
-  journal: Journal,
-  given: Readonly<Record<string, unknown>>,
-): HandlerRun {
-  return new ReplayHandlerRun(exchange, stateCodec, journal, given)
-}
-
-class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
+/** One run of a handler from what its request remembers. */
+export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
   readonly carried: Carried
   readonly #stateCodec: StateCodec
   readonly #journal: Journal
@@ -104,6 +69,7 @@ class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
   #closing = false
   #leaving = false
 
+  /** @param given the answers of this run, by the keys the journal asked under */
   constructor(
     exchange: Exchange,
     stateCodec: StateCodec,
@@ -217,16 +183,10 @@ class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
     this.#unread.delete(identity)
     const known = this.#journal.answers[identity]
     if (known !== undefined) return answerTo(question, known, name)
-    const fresh = this.#fresh.get(identity) ?? this.#unasked(name, named)
-    if (fresh === undefined) return undefined
-    return answerTo(question, fresh.answer, fresh.key)
-  }
-
-  #unasked(name: string, named: boolean): { key: string; answer: unknown } | undefined {
-    const neverAsked = this.#journal.round === 0
-    return neverAsked && named && Object.hasOwn(this.#given, name)
-      ? { key: name, answer: this.#given[name] }
-      : undefined
+    const fresh = this.#fresh.get(identity)
+    if (fresh !== undefined) return answerTo(question, fresh.answer, fresh.key)
+    const isUnasked = this.#journal.round === 0 && named && Object.hasOwn(this.#given, name)
+    return isUnasked ? answerTo(question, this.#given[name], name) : undefined
   }
 
   #ask(question: Question, identity: string, name: string): void {

@@ -34,18 +34,28 @@ export interface StateCodec {
   keep?(exchange: Exchange, journal: Journal): Promise<void>
 }
 
-export function createStateCodec(options: {
+export interface StateCodecOptions {
   sealer: Sealer
+  /** Records used states, and stores large ones. */
   backplane: Backplane
+  /** The audience of the state: one sealed for another audience is rejected. */
   audience: string
+  /** Lifetime of a state in milliseconds. Default 30 minutes. */
   ttlMs?: number
+  /**
+   * Accepts states of processes whose used states the backplane does not know. Default false: a state could be used once in
+   * each process.
+   */
   acceptUnknown?: boolean
   /** Called whenever a state is sealed. */
   onSealed?: () => void
+  /** Called with the reason for which a state was refused, which the client does not get. */
   onRefused?: (reason: string) => void
   /** Called with an error of the backplane, whose details the client does not get. */
   onFailed?: (error: unknown) => void
-}): StateCodec {
+}
+
+export function createStateCodec(options: StateCodecOptions): StateCodec {
   const { sealer, backplane, audience } = options
   const ttlMs = options.ttlMs ?? limits.stateTtlMs
 
@@ -62,7 +72,8 @@ export function createStateCodec(options: {
       return await work
     } catch (error) {
       options.onFailed?.(error)
-      const why = isFull(error) ? 'is full' : 'cannot be reached'
+      const isFull = error instanceof McpError && error.code === 'LIMIT'
+      const why = isFull ? 'is full' : 'cannot be reached'
       throw new RpcError(
         ErrorCode.InternalError,
         `The store for the state of this request ${why}. Try again later; if the requestState is then refused, start the request over.`,
@@ -70,12 +81,7 @@ export function createStateCodec(options: {
     }
   }
 
-  const forget = (key: string): Promise<void> =>
-    backplane.delete(key).catch((error) => options.onFailed?.(error))
-
-  const unseal = async ({ limits }: Exchange, state: unknown): Promise<unknown> => {
-    if (typeof state !== 'string') throw refuse('not a string')
-    if (state.length > limits.stateChars) throw refuse('too long')
+  const unseal = async (state: string): Promise<unknown> => {
     const opened = await sealer.open(state)
     if (opened === undefined) throw refuse('not sealed by a key of this server')
     return opened.value
@@ -104,8 +110,15 @@ export function createStateCodec(options: {
     },
 
     async open(exchange, state) {
-      const outer = await unseal(exchange, state)
-      const claims = isStored(outer) ? await fetchStored(outer.handle) : outer
+      if (typeof state !== 'string') throw refuse('not a string')
+      if (state.length > exchange.limits.stateChars) throw refuse('too long')
+      const outer = await unseal(state)
+      let claims = outer
+      if (isStored(outer)) {
+        const stored = await shared(backplane.get(storedAt(outer.handle)))
+        if (stored === undefined) throw refuse('no longer stored')
+        claims = await unseal(stored)
+      }
       if (!isClaims(claims)) throw refuse('not a request state')
       if (claims.exp <= Date.now()) throw refuse('expired')
       if (claims.aud !== audience) throw refuse('sealed for another audience')
@@ -115,26 +128,16 @@ export function createStateCodec(options: {
       const goodMs = claims.exp - Date.now() + 1000
       const firstUse = await shared(backplane.add(`used:${claims.jti}`, '1', goodMs, exchange.peer.quotaKey))
       if (!firstUse) throw refuse('used before')
-      if (isStored(outer)) await forget(storedAt(outer.handle))
+      if (isStored(outer)) {
+        await backplane.delete(storedAt(outer.handle)).catch((error) => options.onFailed?.(error))
+      }
       return claims.journal
     },
-  }
-
-  async function fetchStored(handle: string): Promise<unknown> {
-    const sealed = await shared(backplane.get(storedAt(handle)))
-    if (sealed === undefined) throw refuse('no longer stored')
-    const opened = await sealer.open(sealed)
-    if (opened === undefined) throw refuse('not sealed by a key of this server')
-    return opened.value
   }
 }
 
 function storedAt(handle: string): string {
   return `state:${handle}`
-}
-
-function isFull(error: unknown): boolean {
-  return error instanceof McpError && error.code === 'LIMIT'
 }
 
 function isStored(value: unknown): value is { handle: string } {

@@ -57,13 +57,10 @@ function chosenArguments(context: unknown): Record<string, string> {
   throw invalidParams('"context.arguments" must be an object of strings')
 }
 
-interface Target {
-  label: string
-  names: readonly string[]
-  completers: ReadonlyMap<string, Completer>
-}
-
-function targetOf(registry: Registry, ref: unknown): Target {
+function targetOf(
+  registry: Registry,
+  ref: unknown,
+): { label: string; names: readonly string[]; completers: ReadonlyMap<string, Completer> } {
   const { type, name, uri } = isObject(ref) ? ref : {}
   if (type === 'ref/prompt' && typeof name === 'string') {
     const prompt = registry.prompts.get(name)

@@ -4,6 +4,7 @@ import type { Implementation, LoggingLevel, ServerCapabilities } from '../protoc
 import { isExtensionId } from '../protocol/meta.ts'
 import { methodRow, methods, type ProtocolVersion } from '../protocol/methods.ts'
 import { createChanges } from '../request/changes.ts'
+import { defined } from '../request/known-members.ts'
 import { requireHints, requireIcons, requireMembers } from './definition-metadata.ts'
 import type {
   Described,
@@ -47,7 +48,7 @@ export function defineServer<
 >(
   options: ServerOptions<{ tools: T; resources: R; prompts: P }>,
 ): Server<{ tools: T; resources: R; prompts: P }> {
-  const { pageSize = defaultPageSize, cache, instructions } = options
+  const { pageSize = defaultPageSize, cache, instructions, tools, resources, prompts } = options
   requireOptions(options, pageSize)
   const { extensions = [] } = options
   const hasTasks = extensions.some(({ id }) => id === tasksExtension)
@@ -57,7 +58,7 @@ export function defineServer<
     return definitions
   }
   const registry = new Registry()
-  registry.add(check(definitionsOf(options)))
+  registry.add(check(defined({ tools, resources, prompts })))
   addDefinitionsOf(extensions, registry)
   const changes = createChanges()
   const report = reporter(options)
@@ -229,24 +230,9 @@ function addDefinitionsOf(extensions: readonly Extension[], registry: Registry):
   }
 }
 
-function definitionsOf({ tools, resources, prompts }: Definitions): Definitions {
-  return {
-    ...(tools === undefined ? {} : { tools }),
-    ...(resources === undefined ? {} : { resources }),
-    ...(prompts === undefined ? {} : { prompts }),
-  }
-}
-
 function infoOf(options: ServerOptions<Definitions>): Implementation {
   const { name, version, title, serverDescription: description, websiteUrl, icons } = options
-  return Object.freeze({
-    name,
-    version,
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(websiteUrl === undefined ? {} : { websiteUrl }),
-    ...(icons === undefined ? {} : { icons }),
-  })
+  return Object.freeze({ name, version, ...defined({ title, description, websiteUrl, icons }) })
 }
 
 function capabilitiesOf(
@@ -271,16 +257,15 @@ function reporter({ name: server, onError }: ServerOptions<Definitions>): Report
   return (error, where) => {
     try {
       if (onError !== undefined) onError(error, where)
-      else console.error(`[${server}] ${where.method}${nameOf(where)}:`, error)
+      else {
+        // The client chooses the name: it must not add lines or format specifiers to the log.
+        const name = where.name === undefined ? '' : ` ${excerpt(where.name).replaceAll('%', '%%')}`
+        console.error(`[${server}] ${where.method}${name}:`, error)
+      }
     } catch {
       // The report has no other destination.
     }
   }
-}
-
-/** The client chooses the name: it must not add lines or format specifiers to the log. */
-function nameOf({ name }: Parameters<Report>[1]): string {
-  return name === undefined ? '' : ` ${excerpt(name).replaceAll('%', '%%')}`
 }
 
 /** Defines a tool: its name is the key it is given in `defineServer`. */

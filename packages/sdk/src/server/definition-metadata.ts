@@ -2,7 +2,7 @@ import { invalid, McpError } from '../jsonrpc/error.ts'
 import { type Icon, isSafeIcon } from '../protocol/content.ts'
 import type { CacheHints, Tool } from '../protocol/definitions.ts'
 import { isScope } from '../request/exchange.ts'
-import { requireKnown } from '../request/known-members.ts'
+import { defined, requireKnown } from '../request/known-members.ts'
 
 /** Validates cache hints. @throws McpError 'INVALID' */
 export function requireHints(what: string, hints: Partial<CacheHints> | undefined): void {
@@ -39,12 +39,7 @@ export function listedMetadata(
 ): Pick<Tool, 'title' | 'description' | 'icons' | '_meta'> {
   const { title, description, icons, meta } = value
   requireIcons(what, icons)
-  return {
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(icons === undefined ? {} : { icons }),
-    ...(meta === undefined ? {} : { _meta: meta }),
-  }
+  return defined({ title, description, icons, _meta: meta })
 }
 
 /** Names of members in other SDKs, with a hint for this one. */

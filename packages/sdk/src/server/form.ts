@@ -1,3 +1,4 @@
+import { messageOf } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { checkElicitSchema, isElicitSchema } from '../protocol/elicitation.ts'
 import type {
@@ -42,13 +43,6 @@ export function formOf(schema: FormSchema, question: object = { schema }): Form 
   return made
 }
 
-/** The form of a schema. @throws TypeError naming a field that forms do not support */
-export function requireForm(schema: FormSchema, question: object): ElicitSchema {
-  const form = formOf(schema, question)
-  if (form.ok) return form.schema
-  throw new TypeError(form.why)
-}
-
 /** Why a question has no usable schema; undefined if it has one. */
 function whyNoSchema(schema: unknown, question: object): string | undefined {
   if ('requestedSchema' in question) {
@@ -67,7 +61,7 @@ function make(schema: FormSchema): Form {
     if (isElicitSchema(form)) return { ok: true, schema: form }
     return { ok: false, why: `The schema cannot be shown as a form: ${checkElicitSchema(form)}` }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     return { ok: false, why: `The schema cannot be shown as a form: ${why}` }
   }
 }
@@ -87,18 +81,13 @@ function fieldOf(field: unknown, root: Json): unknown {
   if (choice !== undefined) return { type: 'string', ...pick(schema, common), ...choice }
   const { type } = schema
   if (typeof type !== 'string' || schema['enum'] !== undefined || !Object.hasOwn(limits, type)) {
-    return { ...schema, type: describedType(schema) }
+    return { ...schema, type: schema['enum'] === undefined ? type : 'enum of other than strings' }
   }
   const kept: Record<string, unknown> = { type, ...pick(schema, [...common, ...(limits[type] ?? [])]) }
   if (type === 'string' && !formats.includes(String(schema['format']))) delete kept['format']
   if (type === 'integer') return { type, ...pick(schema, common), ...wholeBounds(schema) }
   if (type === 'array') return { ...kept, items: itemsOf(dereferenced(schema['items'], root) ?? {}) }
   return kept
-}
-
-/** The name of an unsupported type, for the error. */
-function describedType(schema: Json): unknown {
-  return schema['enum'] === undefined ? schema['type'] : 'enum of other than strings'
 }
 
 /** A choice of strings, in any of its schema forms. */
@@ -171,10 +160,12 @@ export const ask: {
   sample(request: CreateMessageParams): Question
   roots(): Question
 } = {
-  elicit: (form) => ({
-    method: 'elicitation/create',
-    params: { mode: 'form', message: form.message, requestedSchema: requireForm(form.schema, form) },
-  }),
+  elicit: (question) => {
+    const form = formOf(question.schema, question)
+    if (!form.ok) throw new TypeError(form.why)
+    const params = { mode: 'form' as const, message: question.message, requestedSchema: form.schema }
+    return { method: 'elicitation/create', params }
+  },
   elicitUrl: (visit) => ({ method: 'elicitation/create', params: { mode: 'url', ...visit } }),
   sample: (params) => ({ method: 'sampling/createMessage', params }),
   roots: () => ({ method: 'roots/list', params: {} }),

@@ -1,9 +1,8 @@
 import { ErrorCode, invalid, RpcError, readableError } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
-import { isObject } from '../jsonrpc/parse.ts'
 import type { LoggingLevel } from '../protocol/definitions.ts'
-import { isAtLeast, loggingLevels, MetaKey, type ProgressToken } from '../protocol/meta.ts'
+import { isAtLeast, loggingLevels, MetaKey, metaOf, type ProgressToken } from '../protocol/meta.ts'
 import type { ServerNotifications } from '../protocol/methods.ts'
 import type { Change } from '../request/changes.ts'
 import {
@@ -15,6 +14,7 @@ import {
   type Peer,
 } from '../request/exchange.ts'
 import { canAsk, type InputKind } from '../request/input-support.ts'
+import { defined } from '../request/known-members.ts'
 import type { Context, ElicitContent, Elicited, ElicitForm, FormSchema, RequestTransport } from './context.ts'
 import { ToolError } from './definitions.ts'
 import { formOf } from './form.ts'
@@ -67,8 +67,7 @@ export class HandlerContext implements Context {
   }
 
   get meta(): Readonly<JsonObject> {
-    const meta = this.#exchange.params['_meta']
-    return isObject(meta) ? meta : {}
+    return metaOf(this.#exchange.params)
   }
 
   get state(): unknown {
@@ -121,11 +120,7 @@ export class HandlerContext implements Context {
   get progress(): Context['progress'] {
     return (progress, total, message) => {
       if (this.#replaying) return
-      this.#progressAndLogs()?.progress({
-        progress,
-        ...(total === undefined ? {} : { total }),
-        ...(message === undefined ? {} : { message }),
-      })
+      this.#progressAndLogs()?.progress({ progress, ...defined({ total, message }) })
     }
   }
 
@@ -198,7 +193,10 @@ export class ProgressAndLogs {
       return
     }
     this.#delayed = report
-    this.#timer ??= setTimeout(() => this.#release(), 1000 / perSecond)
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      if (this.#delayed !== undefined && !this.#closed) this.#send(this.#delayed)
+    }, 1000 / perSecond)
   }
 
   log(level: LoggingLevel, data: unknown, logger: string | undefined): void {
@@ -224,11 +222,6 @@ export class ProgressAndLogs {
     this.#closed = true
   }
 
-  #release(): void {
-    this.#timer = undefined
-    if (this.#delayed !== undefined && !this.#closed) this.#send(this.#delayed)
-  }
-
   #send(report: Progress): void {
     this.#delayed = undefined
     const progressToken = this.#token
@@ -239,8 +232,7 @@ export class ProgressAndLogs {
   }
 
   get #token(): ProgressToken | undefined {
-    const meta = this.#exchange.params['_meta']
-    const token = isObject(meta) ? meta[MetaKey.progressToken] : undefined
+    const token = metaOf(this.#exchange.params)[MetaKey.progressToken]
     return typeof token === 'string' || (typeof token === 'number' && Number.isSafeInteger(token))
       ? token
       : undefined
@@ -324,7 +316,9 @@ export async function runToOutcome<T>(
     let carried = handlerRun?.carried ?? nothingCarried
     for (let count = 1; ; count++) {
       // A handler that waits for the signal's `abort` event would wait forever.
-      if (exchange.signal.aborted) throw notRun()
+      if (exchange.signal.aborted) {
+        throw new RpcError(ErrorCode.InternalError, 'The request was cancelled before its handler ran')
+      }
       const lazy = new HandlerRunOnDemand(exchange, handlerRun, carried)
       const returned = run(lazy)
       // A handler that is not asynchronous, and did not ask, has nothing to race.
@@ -345,10 +339,6 @@ export async function runToOutcome<T>(
   } catch (error) {
     throw readableError(error)
   }
-}
-
-function notRun(): RpcError {
-  return new RpcError(ErrorCode.InternalError, 'The request was cancelled before its handler ran')
 }
 
 /** The handler run ended before its handler returned. */

@@ -143,7 +143,6 @@ export function handlersOf(parts: Parts): Handler {
   }
 }
 
-/** Serves a method of an extension. */
 async function serveAdded(added: ExtensionMethods, exchange: Exchange): Promise<Outcome> {
   const outcome = await added.handle(exchange)
   if (outcome === undefined) throw methodNotFound(exchange.method)

@@ -12,15 +12,13 @@ import type { PromptEntry } from './registry.ts'
 import { objectSchema, type Prepared, prepareFor } from './schema.ts'
 import type { AnyPrompt } from './server.ts'
 
-/** A prompt as it is served. */
 interface Served {
   readonly listed: Prompt
   readonly input: Prepared | undefined
   readonly run: (args: unknown, ctx: Context) => unknown
 }
 
-/** Serves a request for a prompt. */
-export async function getPrompt(prompt: Served, exchange: Exchange): Promise<Outcome> {
+async function getPrompt(prompt: Served, exchange: Exchange): Promise<Outcome> {
   const value = await argumentsFor(prompt, exchange.params['arguments'] ?? {})
   try {
     return await runHandler(

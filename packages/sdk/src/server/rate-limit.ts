@@ -1,4 +1,5 @@
 import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { dropOldest } from '../jsonrpc/rotating-map.ts'
 import type { Peer } from '../request/exchange.ts'
 import type { Middleware } from './server.ts'
 
@@ -15,8 +16,8 @@ export interface RateLimit {
 const maxCallers = 10_000
 
 /**
- * Middleware for a server's `use` that limits the rate of requests per caller. A caller is a principal; unauthenticated requests
- * count as one caller. Each server process counts separately.
+ * Middleware for a server's `use` that limits the rate of requests per caller. A caller is a principal or, without
+ * authentication, a network address; requests without either count as one caller. Each server process counts separately.
  * @throws RpcError -32600 with `data.retryAfterMs`, to the caller
  */
 export function rateLimit(options: RateLimit): Middleware {
@@ -30,18 +31,15 @@ export function rateLimit(options: RateLimit): Middleware {
   const dueAt = new Map<string, number>()
 
   /** Counts one request; the milliseconds to wait if it exceeds the limit. */
-  const take = ({ principal }: Peer): number => {
-    const caller = principal === null ? '' : `as ${principal}`
+  const take = ({ principal, quotaKey = '' }: Peer): number => {
+    const caller = principal === null ? quotaKey : `as ${principal}`
     const now = performance.now()
     const due = Math.max(dueAt.get(caller) ?? now, now)
     const early = due - now - (burst - 1) * msEach
     // Reinserted at the end, so that the least recent caller is evicted first.
     dueAt.delete(caller)
     dueAt.set(caller, early > 0 ? due : due + msEach)
-    for (const silent of dueAt.keys()) {
-      if (dueAt.size <= maxCallers) break
-      dueAt.delete(silent)
-    }
+    dropOldest(dueAt, maxCallers)
     return early
   }
 

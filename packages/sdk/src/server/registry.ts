@@ -12,7 +12,6 @@ import type { Definitions } from './server.ts'
 import { toolEntry } from './tool.ts'
 import type { UriTemplate } from './uri-template.ts'
 
-/** A list of definitions. */
 export type ListName = 'tools' | 'resources' | 'prompts'
 
 /** Names of definitions, by list. */
@@ -94,12 +93,10 @@ export class Registry {
     return listNames.filter((list) => removed[list].length > 0)
   }
 
-  /** The resource at a URI. */
   resourceAt(uri: string): ResourceEntry | undefined {
     return this.#byUri.get(uri)
   }
 
-  /** The definition of a URI template. */
   templateOf(uriTemplate: string): TemplateEntry | undefined {
     return this.#byTemplate.get(uriTemplate)
   }
@@ -169,7 +166,6 @@ function requireKind(kind: string, name: string, value: unknown): void {
 /** A tool, prepared for serving. */
 export interface ToolEntry {
   readonly name: string
-  /** The required scopes. */
   readonly scopes: readonly string[]
   readonly input: Prepared | undefined
   readonly output: Prepared | undefined
@@ -203,11 +199,9 @@ export interface TemplateEntry {
   readonly listed: ResourceTemplate
 }
 
-/** A prompt, prepared for serving. */
 export interface PromptEntry {
   readonly name: string
   readonly scopes: readonly string[]
-  /** Serves a request for it. */
   readonly get: (exchange: Exchange) => Promise<Outcome>
   readonly completers: ReadonlyMap<string, Completer>
   readonly listed: Prompt

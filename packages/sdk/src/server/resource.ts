@@ -4,6 +4,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import type { ResourceContents } from '../protocol/content.ts'
 import type { CacheHints } from '../protocol/definitions.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
+import { defined } from '../request/known-members.ts'
 import { completersOf } from './completion.ts'
 import {
   faultOfContents,
@@ -42,12 +43,10 @@ export async function readResource(registry: Registry, exchange: Exchange): Prom
   throw resourceNotFound(uri)
 }
 
-/** The error for a URI without a resource. */
 export function resourceNotFound(uri: string): RpcError {
   return new RpcError(ErrorCode.ResourceNotFound, 'Resource not found', { uri })
 }
 
-/** How a resource is read. */
 export interface Source {
   scopes: readonly string[]
   mimeType: string | undefined
@@ -143,14 +142,7 @@ export function resourceEntry(name: string, value: ResourceValue): ResourceEntry
     name,
     scopes,
     serve: (exchange) => serveRead(exchange, uri, source),
-    listed: {
-      uri,
-      name,
-      ...listedMetadata(what, value),
-      ...(mimeType === undefined ? {} : { mimeType }),
-      ...(annotations === undefined ? {} : { annotations }),
-      ...(size === undefined ? {} : { size }),
-    },
+    listed: { uri, name, ...listedMetadata(what, value), ...defined({ mimeType, annotations, size }) },
   }
 }
 
@@ -192,12 +184,6 @@ export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
     },
     members: list === undefined ? undefined : (ctx) => list.call(value, ctx),
     completers: completersOf(what, value.complete, template.names),
-    listed: {
-      uriTemplate,
-      name,
-      ...listedMetadata(what, value),
-      ...(mimeType === undefined ? {} : { mimeType }),
-      ...(annotations === undefined ? {} : { annotations }),
-    },
+    listed: { uriTemplate, name, ...listedMetadata(what, value), ...defined({ mimeType, annotations }) },
   }
 }

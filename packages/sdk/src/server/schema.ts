@@ -1,8 +1,9 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import { compileTrusted } from '../json-schema/compile.ts'
-import { invalid, McpError } from '../jsonrpc/error.ts'
+import { invalid, McpError, messageOf } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { JsonSchema, Tool } from '../protocol/definitions.ts'
+import { defined } from '../request/known-members.ts'
 import { attempt } from './definition-metadata.ts'
 
 /** A validator that can also describe itself as JSON Schema: zod 4.2 and later, arktype, valibot by its converter. */
@@ -20,12 +21,6 @@ export type Checked =
 
 const maxIssues = 20
 
-/** Whether a schema is a validator. */
-export function isDescribed(schema: object): schema is DescribedSchema {
-  return '~standard' in schema
-}
-
-/** Validates a value. */
 export function validate(schema: DescribedSchema, value: unknown): Checked | Promise<Checked> {
   const result = schema['~standard'].validate(value)
   return result instanceof Promise ? result.then(checkedOf) : checkedOf(result)
@@ -67,13 +62,11 @@ export function jsonOf(schema: DescribedSchema, side: 'input' | 'output'): JsonS
     return jsonSchema[side]({ target: 'draft-2020-12' })
   } catch (error) {
     if (error instanceof McpError) throw error
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     const hint = /\b(?:date|bigint)\b/i.test(why)
       ? '. JSON has neither dates nor BigInts: use a string or a number, such as z.iso.datetime() or z.int(), and convert it in the handler'
       : ''
-    throw invalid(`the schema cannot be written as JSON Schema: ${why}${hint}`, {
-      cause: error,
-    })
+    throw invalid(`the schema cannot be written as JSON Schema: ${why}${hint}`, { cause: error })
   }
 }
 
@@ -94,7 +87,7 @@ function inWords({ path, message }: StandardSchemaV1.Issue): string {
  * @throws McpError 'INVALID' for an object that mixes schemas with other values, naming the member
  */
 export function describedOf(schema: object): DescribedSchema | undefined {
-  if (isDescribed(schema)) return schema
+  if (isValidator(schema)) return schema
   const members = Object.entries(schema)
   if (!members.some(([, member]) => isValidator(member))) return undefined
   const shape: [string, DescribedSchema][] = []
@@ -130,11 +123,10 @@ function objectOf(shape: readonly (readonly [string, DescribedSchema])[]): Descr
   }
   const json = (side: 'input' | 'output'): JsonSchema => {
     const properties = shape.map(([name, schema]) => {
-      const { $schema, ...property } = tryOrUndefined(`"${name}"`, () => jsonOf(schema, side))
-      return [
-        name,
-        property['$id'] === undefined ? movedTo(`/properties/${pointed(name)}`, property) : property,
-      ]
+      // The name as a part of a JSON Pointer within a URI fragment.
+      const place = `/properties/${encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))}`
+      const { $schema, ...property } = describeMember(name, () => jsonOf(schema, side))
+      return [name, property['$id'] === undefined ? movedTo(place, property) : property]
     })
     const required = shape.filter(([, schema]) => !isOptional(schema, side)).map(([name]) => name)
     return {
@@ -163,13 +155,7 @@ function unitedResult(
     if (result.issues === undefined) {
       if (result.value !== undefined || Object.hasOwn(value, name)) members.push([name, result.value])
     } else {
-      issues.push(
-        ...result.issues.map((issue) => ({
-          ...issue,
-          message: issue.message,
-          path: [name, ...(issue.path ?? [])],
-        })),
-      )
+      for (const { message, path = [] } of result.issues) issues.push({ message, path: [name, ...path] })
     }
   }
   return issues.length > 0 ? { issues } : { value: Object.fromEntries(members) }
@@ -221,17 +207,12 @@ function movedTo(place: string, schema: JsonSchema): JsonSchema {
   )
 }
 
-/** A name as a part of a JSON Pointer within a URI fragment. */
-function pointed(name: string): string {
-  return encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))
-}
-
-function tryOrUndefined<T>(what: string, make: () => T): T {
+function describeMember<T>(name: string, make: () => T): T {
   try {
     return make()
   } catch (error) {
     if (!(error instanceof McpError)) throw error
-    throw invalid(`${what}: ${error.message}`, { cause: error })
+    throw invalid(`"${name}": ${error.message}`, { cause: error })
   }
 }
 
@@ -313,11 +294,9 @@ function acceptsJson(schema: JsonSchema, member: string, value: unknown): boolea
   if (!isObject(properties) || !Object.hasOwn(properties, member)) return undefined
   try {
     const { [member]: property } = properties
-    const defs = {
-      ...($defs === undefined ? {} : { $defs }),
-      ...(definitions === undefined ? {} : { definitions }),
-    }
-    return compileTrusted({ ...defs, allOf: [property] }).check(value) === undefined
+    return (
+      compileTrusted({ ...defined({ $defs, definitions }), allOf: [property] }).check(value) === undefined
+    )
   } catch {
     // It refers to another part of the schema.
     return undefined

@@ -1,9 +1,10 @@
 import { invalidParams } from '../jsonrpc/error.ts'
+import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ServerCapabilities, SubscriptionFilter } from '../protocol/definitions.ts'
 import { MetaKey } from '../protocol/meta.ts'
 import type { ServerNotification } from '../protocol/methods.ts'
-import { type Change, type Changes, changesFor } from '../request/changes.ts'
+import { type Change, type Changes, changesFor, changingLists, listFlags } from '../request/changes.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import type { RequestLimits } from '../request/limits.ts'
 
@@ -41,12 +42,6 @@ export async function listen(
 
 function wants(filter: SubscriptionFilter, uris: ReadonlySet<string>, change: Change): boolean {
   switch (change.type) {
-    case 'tools':
-      return filter.toolsListChanged === true
-    case 'prompts':
-      return filter.promptsListChanged === true
-    case 'resources':
-      return filter.resourcesListChanged === true
     case 'resource':
       return uris.has(change.uri)
     case 'elicitation':
@@ -55,21 +50,28 @@ function wants(filter: SubscriptionFilter, uris: ReadonlySet<string>, change: Ch
       return false
     case 'anything':
       return true
+    default:
+      return filter[listFlags[change.type]] === true
   }
 }
 
-function notificationOf(change: Change, meta: object): ServerNotification | undefined {
-  const _meta = { ...meta }
+/** The notification of a change; undefined for `anything`, which has none of its own. */
+export function notificationOf(change: Change, meta?: JsonObject): ServerNotification | undefined {
+  const own = meta === undefined ? {} : { _meta: { ...meta } }
   switch (change.type) {
     case 'resource':
-      return { method: 'notifications/resources/updated', params: { uri: change.uri, _meta } }
+      return { method: 'notifications/resources/updated', params: { uri: change.uri, ...own } }
     case 'elicitation':
-      return { method: 'notifications/elicitation/complete', params: { elicitationId: change.id, _meta } }
-    case 'log':
+      return { method: 'notifications/elicitation/complete', params: { elicitationId: change.id, ...own } }
+    case 'log': {
+      const { level, data, logger } = change
+      const params = { level, data, ...(logger === undefined ? {} : { logger }) }
+      return { method: 'notifications/message', params }
+    }
     case 'anything':
       return undefined
     default:
-      return { method: `notifications/${change.type}/list_changed`, params: { _meta } }
+      return { method: `notifications/${change.type}/list_changed`, params: own }
   }
 }
 
@@ -81,19 +83,15 @@ function acknowledgedFilter(
   const filter = params['notifications']
   if (!isObject(filter))
     throw invalidParams('"notifications" must be an object that names the notifications to subscribe to')
-  const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = filter
-  for (const flag of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged']) {
+  const { resourceSubscriptions } = filter
+  const acknowledged: SubscriptionFilter = {}
+  for (const list of changingLists) {
+    const flag = listFlags[list]
     const value = filter[flag]
     if (value !== undefined && typeof value !== 'boolean')
       throw invalidParams(`"${flag}" must be true or false`)
+    if (value === true && capabilities[list]?.listChanged === true) acknowledged[flag] = true
   }
-  const acknowledged: SubscriptionFilter = {}
-  if (toolsListChanged === true && capabilities.tools?.listChanged === true)
-    acknowledged.toolsListChanged = true
-  if (promptsListChanged === true && capabilities.prompts?.listChanged === true)
-    acknowledged.promptsListChanged = true
-  if (resourcesListChanged === true && capabilities.resources?.listChanged === true)
-    acknowledged.resourcesListChanged = true
   if (resourceSubscriptions !== undefined && capabilities.resources?.subscribe === true) {
     acknowledged.resourceSubscriptions = urisOf(resourceSubscriptions, limits).filter(allowed)
   }

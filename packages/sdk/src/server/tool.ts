@@ -5,6 +5,7 @@ import type { ContentBlock } from '../protocol/content.ts'
 import type { Tool } from '../protocol/definitions.ts'
 import { headerPlan } from '../protocol/headers.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
+import { defined } from '../request/known-members.ts'
 import { faultOfContent, requireSerializable, requireSerializableBlock, withJsonPath } from './content.ts'
 import { attempt, listedMetadata, metadataMembers, requireMembers, scopesOf } from './definition-metadata.ts'
 import { blockOf, Reply, ToolError } from './definitions.ts'
@@ -40,9 +41,7 @@ export async function callTool(tool: ToolEntry, exchange: Exchange, report: Repo
 }
 
 /** The check of the arguments of a tool without `input`: they are ignored. */
-const noInput: Pick<Prepared, 'check'> = {
-  check: () => ({ ok: true, value: {} }),
-}
+const noInput: Pick<Prepared, 'check'> = { check: () => ({ ok: true, value: {} }) }
 
 /** The wire result of what a tool returned; its structured content satisfies the output schema. */
 function resultOf(tool: ToolEntry, returned: unknown, report: Report): JsonObject | Promise<JsonObject> {
@@ -176,8 +175,7 @@ export function toolEntry(name: string, value: AnyTool): ToolEntry {
       name,
       ...listedMetadata(what, value),
       inputSchema,
-      ...(output === undefined ? {} : { outputSchema: output.json }),
-      ...(value.annotations === undefined ? {} : { annotations: value.annotations }),
+      ...defined({ outputSchema: output?.json, annotations: value.annotations }),
     },
     headers: headers.length === 0 ? undefined : headers,
   }

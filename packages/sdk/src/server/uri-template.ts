@@ -317,7 +317,6 @@ export interface UriTemplate {
   match(uri: string): Record<string, string | string[]> | undefined
 }
 
-/** One variable of an expression. */
 export interface Spec {
   readonly name: string
   readonly explode: boolean

@@ -44,7 +44,6 @@ export function visibility(shows: (what: Visible, peer: Peer) => boolean | Promi
   }
 }
 
-/** The tool or prompt that a request names. */
 function namedBy(method: string, params: Exchange['params']): Visible | undefined {
   const { name, ref } = params
   switch (method) {
@@ -117,13 +116,8 @@ export function visible<Row>(
 /** The error for a caller without the required scopes; undefined if they have all. */
 export function missingScopesError(needed: readonly string[], caller: Caller): RpcError | undefined {
   if (allows(caller, needed)) return undefined
-  return new RpcError(
-    ErrorCode.InvalidRequest,
-    `Forbidden: this request needs the scopes ${needed.join(' ')}`,
-    {
-      scopes: needed,
-    },
-  )
+  const why = `Forbidden: this request needs the scopes ${needed.join(' ')}`
+  return new RpcError(ErrorCode.InvalidRequest, why, { scopes: needed })
 }
 
 function scopesOfReference(registry: Registry, ref: unknown): readonly string[] {

@@ -19,6 +19,7 @@ import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Exchange } from '../request/exchange.ts'
+import { defined } from '../request/known-members.ts'
 
 /** Most characters of a value the peer may have chosen. */
 const maxAttributeChars = 256
@@ -26,18 +27,17 @@ const maxAttributeChars = 256
 const maxContentChars = 8192
 
 /** The name and attributes of a request, by the MCP semantic conventions. */
-export interface Subject {
+interface Subject {
   /** The span's name: the method and, if it has low cardinality, its target. */
   readonly name: string
   /** Attributes of span and metric. */
   readonly common: Attributes
   /** Attributes of the metric too, once the target is known to exist: a peer can invent any number of names. */
   readonly target: Attributes
-  /** Attributes of the span only. */
   readonly single: Attributes
 }
 
-export function subjectOf(method: string, params: Readonly<JsonObject>): Subject {
+function subjectOf(method: string, params: Readonly<JsonObject>): Subject {
   const common: Attributes = { 'mcp.method.name': method }
   const name = truncate(params['name'])
   const uri = truncate(params['uri'], maxContentChars)
@@ -104,7 +104,7 @@ export interface TelemetryOptions {
 }
 
 /** A request at its start. */
-export interface Beginning {
+interface Beginning {
   readonly side: 'client' | 'server'
   readonly method: string
   readonly params: Readonly<JsonObject>
@@ -150,10 +150,8 @@ export class Recorder {
     if (content) Object.assign(attributes, contentAttribute('arguments', params['arguments']))
     const kind = side === 'client' ? SpanKind.CLIENT : SpanKind.SERVER
     const span = tracer.startSpan(name, { kind, attributes, links: [...links] }, parent)
-    return new Recording(trace.setSpan(parent, span), span, content, this.#histogram(side), {
-      common,
-      target,
-    })
+    const context = trace.setSpan(parent, span)
+    return new Recording(context, span, content, this.#histogram(side), { common, target })
   }
 
   #histogram(side: 'client' | 'server'): Histogram {
@@ -170,7 +168,6 @@ export class Recorder {
   }
 }
 
-/** The recording of one request. */
 export class Recording {
   readonly context: Context
   readonly #span: Span
@@ -214,12 +211,9 @@ export class Recording {
     const attributes: Attributes = { ...common }
     if (failure !== undefined) {
       const { type, status, message } = failure
-      const errors: Attributes = {
-        'error.type': type,
-        ...(status === undefined ? {} : { 'rpc.response.status_code': status }),
-      }
+      const errors: Attributes = { 'error.type': type, ...defined({ 'rpc.response.status_code': status }) }
       this.#span.setAttributes(errors)
-      this.#span.setStatus({ code: SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) })
+      this.#span.setStatus({ code: SpanStatusCode.ERROR, ...defined({ message }) })
       Object.assign(attributes, errors)
     }
     if (failure === undefined || failure.type === 'tool_error') Object.assign(attributes, target)
@@ -290,6 +284,5 @@ export function stopped({ signal }: Pick<Exchange, 'signal'>): Failure {
 }
 
 function ofCode(code: number, text?: string): Failure {
-  const message = truncate(text)
-  return { type: String(code), status: String(code), ...(message === undefined ? {} : { message }) }
+  return { type: String(code), status: String(code), ...defined({ message: truncate(text) }) }
 }

@@ -1,8 +1,7 @@
 import { type Attributes, type Context, context, type Link, ROOT_CONTEXT } from '@opentelemetry/api'
 import type { ClientTelemetry, TelemetryRequest, TelemetrySpan } from '../client/telemetry.ts'
 import type { JsonObject, RequestId } from '../jsonrpc/message.ts'
-import { isObject } from '../jsonrpc/parse.ts'
-import { MetaKey } from '../protocol/meta.ts'
+import { MetaKey, metaOf } from '../protocol/meta.ts'
 import type { Exchange, InputStrategy, Outcome } from '../request/exchange.ts'
 import { type LiveRequest, liveInput } from '../request/live-run.ts'
 import type { Middleware } from '../server/server.ts'
@@ -69,15 +68,13 @@ class ClientSpan implements TelemetrySpan {
 /** The parent of an input request: its own trace context, or else the request that caused it. */
 function parentOf({ by, params, parent }: TelemetryRequest): Context {
   const around = parent instanceof ClientSpan ? parent.context : context.active()
-  const meta = params['_meta']
-  return by === 'server' && isObject(meta) ? extract(around, meta) : around
+  return by === 'server' ? extract(around, metaOf(params)) : around
 }
 
 /** The revision; before it is negotiated, the one in the request. */
 function revisionOf({ revision, params }: TelemetryRequest): string | undefined {
   if (revision !== undefined) return revision
-  const { protocolVersion, _meta: meta } = params
-  const named = isObject(meta) ? (meta[MetaKey.protocolVersion] ?? protocolVersion) : protocolVersion
+  const named = metaOf(params)[MetaKey.protocolVersion] ?? params['protocolVersion']
   return typeof named === 'string' ? named : undefined
 }
 
@@ -108,7 +105,7 @@ function factsOf({ id, method, params, peer, transport, session }: Exchange) {
 /** The trace context in `_meta` is the parent; the current span becomes a link. */
 function originOf({ params }: Exchange) {
   const active = context.active()
-  const meta = isObject(params['_meta']) ? params['_meta'] : {}
+  const meta = metaOf(params)
   const remote = extract(ROOT_CONTEXT, meta)
   if (spanIn(remote) === undefined) return { parent: extract(active, meta) }
   const around = spanIn(active)
@@ -154,7 +151,7 @@ function tracedInputStrategy(recorder: Recorder, around: Recording, exchange: Ex
 function withTraceContext(params: JsonObject, from: Context): JsonObject {
   const carried = inject(from)
   if (Object.keys(carried).length === 0) return params
-  return { ...params, _meta: { ...(isObject(params['_meta']) ? params['_meta'] : {}), ...carried } }
+  return { ...params, _meta: { ...metaOf(params), ...carried } }
 }
 
 /** Middleware for `defineServer`, and the option `telemetry` of `connect`. */

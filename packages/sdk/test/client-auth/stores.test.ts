@@ -65,10 +65,15 @@ describe.each([
   it('lets work on different keys go on side by side', async () => {
     const store = await make()
     const order: string[] = []
-    let free = (): void => {}
-    const held = store.exclusive('a', () => new Promise<void>((resolve) => (free = resolve)))
+    const started = Promise.withResolvers<void>()
+    const freed = Promise.withResolvers<void>()
+    const held = store.exclusive('a', () => {
+      started.resolve()
+      return freed.promise
+    })
+    await started.promise
     await store.exclusive('b', async () => void order.push('b'))
-    free()
+    freed.resolve()
     await held
     expect(order).toEqual(['b'])
   })

@@ -32,10 +32,13 @@ const legs: Leg[] = []
 let failed = 0
 
 for (const up of revisions) {
-  const upstream = serveHttp(createConformanceServer(), { keys, acceptUnaskedAnswers: true })
+  const upstream = serveHttp(createConformanceServer(), { keys, dangerouslyAcceptUnsentQuestions: true })
   const { url } = await upstream.listen()
   const through = await proxy(url, { connect: { revisions: [up] }, extensions: [tasks] })
-  const served = serveHttp(through, { keys: keys.map((key) => `proxy ${key}`), acceptUnaskedAnswers: true })
+  const served = serveHttp(through, {
+    keys: keys.map((key) => `proxy ${key}`),
+    dangerouslyAcceptUnsentQuestions: true,
+  })
   const end = await served.listen()
   for (const down of revisions) {
     const folder = mkdtempSync(join(tmpdir(), 'proxy-conformance-'))

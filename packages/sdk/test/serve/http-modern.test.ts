@@ -310,11 +310,11 @@ describe.each(faces)('stateless requests over the %s face', (_, mount) => {
       const answer = await round.get().ask({ method: 'elicitation/create', params: question }, 'who')
       return answer.action
     }
-    for (const [acceptUnaskedAnswers, resultType] of [
+    for (const [dangerouslyAcceptUnsentQuestions, resultType] of [
       [false, 'input_required'],
       [true, 'complete'],
     ] as const) {
-      mounted = await mount(testServer({ keyed }), { acceptUnaskedAnswers })
+      mounted = await mount(testServer({ keyed }), { dangerouslyAcceptUnsentQuestions })
       expect(await (await mounted.send(request)).json()).toMatchObject({ result: { resultType } })
       await mounted.close()
     }

@@ -264,6 +264,12 @@ describe('options that can never work are refused at once', () => {
       () => serveHttp(server, { ...quiet, limits: { messagesBytes: 1 } }),
       '"limits" has an unknown member "messagesBytes": did you mean "messageBytes"?',
     ],
+    [
+      'an option of serveHttp by its earlier name',
+      // @ts-expect-error it is "dangerouslyAcceptUnsentQuestions"
+      () => serveHttp(defineServer(base), { acceptUnaskedAnswers: true }),
+      'The options object of serveHttp has an unknown member "acceptUnaskedAnswers": it is now "dangerouslyAcceptUnsentQuestions"',
+    ],
     // @ts-expect-error it is "keys"
     ['key of serveStdio', () => serveStdio(server, { key: 'x' }), 'did you mean "keys"?'],
     // @ts-expect-error it is "headers"

@@ -52,14 +52,32 @@ describe('a rate limit', () => {
     await request(server, 'prompts/get', { name: 'p', arguments: { a: 'x' } })
   })
 
-  test('is each principal’s own, and one for all who are not known', async () => {
+  test('is separate for each principal', async () => {
     const { server } = shop({ perMinute: 60, burst: 1 })
-    const as = (principal: string | null) => call(server, 't', {}, { peer: { principal } })
+    const as = (principal: string) => call(server, 't', {}, { peer: { principal } })
     await as('ada')
     await as('bob')
-    await as(null)
-    for (const caller of ['ada', 'bob', null])
-      await expect(as(caller)).rejects.toMatchObject({ code: -32600 })
+    for (const caller of ['ada', 'bob']) await expect(as(caller)).rejects.toMatchObject({ code: -32600 })
+  })
+
+  test('is separate for each network address without authentication, and one for all where none is known', async () => {
+    const { server } = shop({ perMinute: 60, burst: 1 })
+    const from = (quotaKey?: string) => {
+      const key = quotaKey === undefined ? {} : { quotaKey }
+      return call(server, 't', {}, { peer: { principal: null, ...key } })
+    }
+    await from('address 192.0.2.1')
+    await from('address 192.0.2.2')
+    await from()
+    for (const address of ['address 192.0.2.1', 'address 192.0.2.2', undefined])
+      await expect(from(address)).rejects.toMatchObject({ code: -32600 })
+  })
+
+  test('does not count an address as the principal of the same name', async () => {
+    const { server } = shop({ perMinute: 60, burst: 1 })
+    const quotaKey = 'address 192.0.2.1'
+    await call(server, 't', {}, { peer: { principal: quotaKey, quotaKey } })
+    await call(server, 't', {}, { peer: { principal: null, quotaKey } })
   })
 
   test('forgets who was silent longest before callers without end fill its memory', async () => {

@@ -1,3 +1,6 @@
+import type { ServeHttpOptions } from '@jackfield/sdk/http'
+import type { ServeSocketOptions } from '@jackfield/sdk/socket'
+import type { ServeStdioOptions } from '@jackfield/sdk/stdio'
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import * as v from 'valibot'
@@ -232,5 +235,19 @@ describe('types of a definition', () => {
       uriTemplate: 'file://{/path*}',
       read: ({ path }) => expectTypeOf(path).toEqualTypeOf<string[]>() && '',
     })
+  })
+
+  it('offer each transport the limits that have an effect there', () => {
+    const shared = { sessions: 10, connections: 10, messageBytes: 1000 }
+    expectTypeOf<typeof shared>().toExtend<ServeStdioOptions['limits']>()
+    expectTypeOf<'sessions'>().toExtend<keyof NonNullable<ServeHttpOptions['limits']>>()
+    expectTypeOf<'connections'>().toExtend<keyof NonNullable<ServeSocketOptions['limits']>>()
+    // @ts-expect-error stdio has one session
+    const stdio: ServeStdioOptions = { limits: { sessions: 10 } }
+    // @ts-expect-error sockets have no HTTP connections
+    const socket: ServeSocketOptions = { limits: { httpConnections: 10 } }
+    // @ts-expect-error HTTP has "httpConnections"
+    const http: ServeHttpOptions = { limits: { connections: 10 } }
+    expect([stdio, socket, http]).toHaveLength(3)
   })
 })

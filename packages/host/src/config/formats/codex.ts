@@ -1,8 +1,7 @@
-import { isRecord, type JsonRecord } from '../../json.ts'
+import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import { Draft } from '../draft.ts'
-import type { Path } from '../problem.ts'
-import { mustBeEntry, unused } from './entry.ts'
-import type { Form } from './form.ts'
+import type { Path } from '../reader.ts'
+import { type Form, mustBeEntry, unused } from './entry.ts'
 
 /** Codex: `[mcp_servers.name]` in `config.toml`. */
 export const codex: Form = {

@@ -1,8 +1,7 @@
-import { isRecord, type JsonRecord } from '../../json.ts'
+import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import { Draft } from '../draft.ts'
-import type { Path } from '../problem.ts'
-import { entryDraft, mustBeEntry, unused } from './entry.ts'
-import type { Form } from './form.ts'
+import type { Path } from '../reader.ts'
+import { entryDraft, type Form, mustBeEntry, unused } from './entry.ts'
 
 /** Zed: `context_servers` in `settings.json`. */
 export const zed: Form = {

@@ -1,6 +1,7 @@
-import { isRecord, type JsonRecord } from '../../json.ts'
+import { isRecord, type JsonRecord } from '../../shared/json.ts'
+import type { ConfigInput } from '../../types/index.ts'
 import { Draft } from '../draft.ts'
-import type { Path } from '../problem.ts'
+import type { Path } from '../reader.ts'
 
 /** Members that products write into entries for themselves, and that change nothing about the server. */
 const silent = new Set([
@@ -153,4 +154,22 @@ function takeAuth(draft: Draft, value: unknown, from: Path): void {
     if (name !== undefined) draft.setIn('auth', name, scopes, [...from, key])
     else if (key !== 'enabled') draft.warn([...from, key], unused)
   }
+}
+
+/** What a file says, in one form for all kinds of files. */
+export interface Found {
+  drafts: Draft[]
+  inputs: ConfigInput[]
+  /** Something about the whole file. */
+  problems: { path: Path; severity: 'error' | 'warning'; message: string }[]
+}
+
+/** A kind of file that names servers. */
+export interface Form {
+  /** The product, or the key that it is known by. */
+  readonly name: string
+  /** Whether this document is of this kind. */
+  fits(document: JsonRecord, file: string): boolean
+  /** What stands in it that concerns this working folder. Values are taken as they are; whether they can be used is found out later. */
+  read(document: JsonRecord, file: string, workspace: string): Found
 }

@@ -1,9 +1,8 @@
-import { inWords, isRecord, type JsonRecord } from '../../json.ts'
+import { inWords, isRecord, type JsonRecord } from '../../shared/json.ts'
 import type { ConfigInput } from '../../types/index.ts'
 import { Draft } from '../draft.ts'
-import type { Path } from '../problem.ts'
-import { mustBeEntry, unused } from './entry.ts'
-import type { Form } from './form.ts'
+import type { Path } from '../reader.ts'
+import { type Form, mustBeEntry, unused } from './entry.ts'
 
 const own = new Set(['builtin', 'platform', 'frontend', 'inline_python'])
 const silent = new Set(['type', 'name', 'display_name', 'description', 'bundled'])

@@ -1,12 +1,12 @@
-import type { JsonRecord } from '../../json.ts'
+import type { JsonRecord } from '../../shared/json.ts'
 import { codex } from './codex.ts'
 import { openCode, zed } from './editors.ts'
-import type { Form } from './form.ts'
+import type { Form } from './entry.ts'
 import { goose } from './goose.ts'
 import { claudeCode, geminiCli, mcpServers, vsCode } from './json-servers.ts'
 import { serverJson } from './server-json.ts'
 
-export type { Form, Found } from './form.ts'
+export type { Form, Found } from './entry.ts'
 
 const forms: readonly Form[] = [
   claudeCode,

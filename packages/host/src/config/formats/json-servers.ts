@@ -1,9 +1,8 @@
-import { isRecord, type JsonRecord } from '../../json.ts'
+import { isRecord, type JsonRecord } from '../../shared/json.ts'
+import type { ConfigInput } from '../../types/index.ts'
 import type { Draft } from '../draft.ts'
-import type { Path } from '../problem.ts'
-import { entryDraft, type TimeoutUnit } from './entry.ts'
-import type { Form, Found } from './form.ts'
-import { readInputs } from './inputs.ts'
+import type { Path } from '../reader.ts'
+import { entryDraft, type Form, type Found, type TimeoutUnit } from './entry.ts'
 
 /**
  * `{ "mcpServers": { name: entry } }`: Jackfield, Claude Code and Desktop, Cursor, Windsurf, Cline, Roo Code, Gemini CLI
@@ -114,4 +113,41 @@ function timeoutsOf(file: string): TimeoutUnit {
   return /(?:cline_mcp_settings|[\\/]mcp_settings)\.json$|[\\/]\.roo[\\/]mcp\.json$/.test(file)
     ? 'seconds'
     : 'milliseconds'
+}
+
+/** The `inputs` of a file: what the person is asked for once. */
+function readInputs(value: unknown, problems: Found['problems']): ConfigInput[] {
+  if (value === undefined) return []
+  if (!Array.isArray(value)) {
+    problems.push({ path: ['inputs'], severity: 'error', message: 'must be a list' })
+    return []
+  }
+  return value.flatMap((item: unknown, index) => {
+    const path = ['inputs', index]
+    if (!isRecord(item) || typeof item['id'] !== 'string') {
+      problems.push({ path, severity: 'error', message: 'must be an object with an "id"' })
+      return []
+    }
+    const { id, type, description, password, options } = item
+    if (type === 'command') {
+      const message = `is computed by another program (type "command"). You are asked for \${input:${id}} instead`
+      problems.push({ path, severity: 'warning', message })
+    }
+    const texts = Array.isArray(options) ? options.map(optionText).filter((text) => text !== undefined) : []
+    const preset = item['default']
+    return [
+      {
+        id,
+        ...(typeof description === 'string' && { description }),
+        ...(password === true && { password }),
+        ...(typeof preset === 'string' && { default: preset }),
+        ...(texts.length > 0 && { options: texts }),
+      },
+    ]
+  })
+}
+
+function optionText(option: unknown): string | undefined {
+  if (typeof option === 'string') return option
+  return isRecord(option) && typeof option['value'] === 'string' ? option['value'] : undefined
 }

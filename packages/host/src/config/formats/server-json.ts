@@ -1,8 +1,8 @@
-import { inWords, isRecord, type JsonRecord } from '../../json.ts'
+import { inWords, isRecord, type JsonRecord } from '../../shared/json.ts'
 import type { ConfigInput } from '../../types/index.ts'
 import { Draft } from '../draft.ts'
-import type { Path } from '../problem.ts'
-import type { Form } from './form.ts'
+import type { Path } from '../reader.ts'
+import type { Form } from './entry.ts'
 
 interface Launcher {
   command: string

@@ -1,5 +1,5 @@
 /** When a trip is meant to be, in ISO dates. */
-export interface Span {
+interface Span {
   /** Undefined where the text only says when the trip ends. */
   start: string | undefined
   end: string | undefined

@@ -3,7 +3,6 @@ import type { Model, ModelReply, ModelRequest } from '../../types/index.ts'
 import { blocksOf } from '../messages.ts'
 import { addDays, iso } from './dates.ts'
 import { canPlan, planTrip } from './planner.ts'
-import { rankFlights } from './ranking.ts'
 
 const sign = '[offline planner — not a language model]'
 /** Within one turn, after it was said in full. */
@@ -100,4 +99,133 @@ function fit(content: SamplingContent[], request: ModelRequest): ModelReply {
 function place(text: string, part: string): number {
   const at = part === '' ? -1 : text.indexOf(part)
   return at === -1 ? text.length : at
+}
+
+/** One flight as a server listed it for a model to compare. */
+interface Listed {
+  id: string
+  price: number
+  minutes: number
+  stops: number
+  /** Hour of departure, where it is listed. */
+  hour: number | undefined
+}
+
+/**
+ * Ranks the flights of a question that lists them in columns (`id | price | …`) and asks for the best ones as JSON.
+ * Undefined where the question is none of that kind.
+ */
+function rankFlights(question: string): string | undefined {
+  const flights = listed(question)
+  if (flights.length === 0 || !/json/i.test(question)) return undefined
+  const wanted = /preferences:?\s*(.*)/i.exec(question)?.[1] ?? ''
+  const cheapest = Math.min(...flights.map(({ price }) => price))
+  const quickest = Math.min(...flights.map(({ minutes }) => minutes))
+  const best = flights
+    .map((flight) => ({ flight, cost: cost(flight, wanted, cheapest, quickest) }))
+    .toSorted((a, b) => a.cost - b.cost || (a.flight.id < b.flight.id ? -1 : 1))
+    .slice(0, 3)
+  return JSON.stringify({
+    recommendations: best.map(({ flight }) => ({
+      id: flight.id,
+      reason: `${reasons(flight, wanted, cheapest, quickest)} (ranked by rules, not by a language model).`,
+    })),
+  })
+}
+
+function cost(flight: Listed, wanted: string, cheapest: number, quickest: number): number {
+  const limit = /max(?:imum)?\s+(\d)\s+(?:layover|stop)/i.exec(wanted)?.[1]
+  const tooManyStops = limit !== undefined && flight.stops > Number(limit)
+  const notDirect = /direct|non-?stop/i.test(wanted) && flight.stops > 0
+  return (
+    (flight.price / cheapest) * (/cheap/i.test(wanted) ? 3 : 1) +
+    0.8 * (flight.minutes / quickest) +
+    0.25 * flight.stops +
+    (leavesAsWanted(flight, wanted) === false ? 1.2 : 0) +
+    (tooManyStops || notDirect ? 10 : 0)
+  )
+}
+
+const partsOfDay: Readonly<Record<string, readonly [number, number]>> = {
+  morning: [5, 12],
+  afternoon: [12, 18],
+  evening: [18, 24],
+}
+
+function partIn(wanted: string): string | undefined {
+  return /\b(morning|afternoon|evening)\b/i.exec(wanted)?.[1]?.toLowerCase()
+}
+
+function leavesAsWanted({ hour }: Listed, wanted: string): boolean | undefined {
+  const part = partIn(wanted)
+  const span = part === undefined ? undefined : partsOfDay[part]
+  if (span === undefined || hour === undefined) return undefined
+  return hour >= span[0] && hour < span[1]
+}
+
+function reasons(flight: Listed, wanted: string, cheapest: number, quickest: number): string {
+  const words = [
+    flight.price === cheapest
+      ? `the cheapest at $${flight.price}`
+      : `$${flight.price}, $${flight.price - cheapest} above the cheapest`,
+    flight.stops === 0 ? 'nonstop' : `${flight.stops} ${flight.stops === 1 ? 'stop' : 'stops'}`,
+    flight.minutes === quickest
+      ? 'the quickest'
+      : `${Math.round((flight.minutes - quickest) / 6) / 10} h longer than the quickest`,
+    timeOfDay(flight, wanted),
+  ].filter((word) => word !== undefined)
+  const text = words.join(', ')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+}
+
+function timeOfDay(flight: Listed, wanted: string): string | undefined {
+  const fits = leavesAsWanted(flight, wanted)
+  if (fits === undefined) return undefined
+  const part = partIn(wanted)
+  return fits ? `leaves in the ${part} as you prefer` : `leaves at ${flight.hour} h, not in the ${part}`
+}
+
+function listed(question: string): Listed[] {
+  const rows = question
+    .split('\n')
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .filter((cells) => cells.length >= 4)
+  const [head, ...body] = rows
+  if (head === undefined) return []
+  const column = (name: string): number => head.findIndex((cell) => cell.toLowerCase().startsWith(name))
+  const columns = {
+    id: column('id'),
+    price: column('price'),
+    stops: column('stop'),
+    duration: column('duration'),
+    times: column('time'),
+  }
+  if (columns.id === -1 || columns.price === -1) return []
+  return body.flatMap((cells) => {
+    const id = cells[columns.id] ?? ''
+    const price = Number((cells[columns.price] ?? '').replace(/[^\d.]/g, ''))
+    const minutes = minutesIn(cells[columns.duration] ?? '')
+    if (id === '' || !(price > 0) || minutes === 0) return []
+    const hour = /^(\d{1,2}):\d{2}/.exec(cells[columns.times] ?? '')?.[1]
+    return [
+      {
+        id,
+        price,
+        minutes,
+        stops: stopsIn(cells[columns.stops] ?? ''),
+        hour: hour === undefined ? undefined : Number(hour),
+      },
+    ]
+  })
+}
+
+function minutesIn(text: string): number {
+  const hours = /(\d+)\s*h/.exec(text)?.[1] ?? '0'
+  const minutes = /(\d+)\s*m/.exec(text)?.[1] ?? '0'
+  return Number(hours) * 60 + Number(minutes)
+}
+
+/** "1 stop in MAD, 2 h; 1 stop in LIS, 1 h" are two stops. */
+function stopsIn(text: string): number {
+  return [...text.matchAll(/(\d+)\s+stop/g)].reduce((sum, match) => sum + Number(match[1]), 0)
 }

@@ -1,7 +1,6 @@
 import type { AuthTarget } from './discovery.ts'
 import { authError } from './network.ts'
 
-/** One challenge of a `WWW-Authenticate` header. */
 interface Challenge {
   /** In lower case. */
   readonly scheme: string
@@ -54,7 +53,6 @@ export interface ChallengeParams {
   readonly dpop: boolean
 }
 
-/** Combines the challenges of one response. */
 export function combineChallenges(challenges: readonly Challenge[]): ChallengeParams {
   const ours = challenges.filter(({ scheme }) => scheme === 'bearer' || scheme === 'dpop')
   const first = (name: string, among: readonly Challenge[]): string | undefined =>
@@ -68,7 +66,6 @@ export function combineChallenges(challenges: readonly Challenge[]): ChallengePa
   }
 }
 
-/** The distinct scopes of a space-separated list. */
 export function parseScopes(text: string): string[] {
   return [...new Set(text.split(' ').filter((scope) => scope !== ''))]
 }

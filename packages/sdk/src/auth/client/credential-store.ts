@@ -1,4 +1,5 @@
 import { orAborted } from '../../client/call-deadline.ts'
+import { deferred } from '../../jsonrpc/deferred.ts'
 
 /**
  * Stores credentials between requests, and between runs if it is persistent. Values are JSON that contains secrets; keys
@@ -21,11 +22,8 @@ export class KeyedQueue {
 
   async run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve()
-    let free = (): void => {}
-    const mine = new Promise<void>((resolve) => {
-      free = resolve
-    })
-    const turn = before.then(() => mine)
+    const mine = deferred()
+    const turn = before.then(() => mine.promise)
     this.#last.set(key, turn)
     turn.then(() => {
       if (this.#last.get(key) === turn) this.#last.delete(key)
@@ -34,7 +32,7 @@ export class KeyedQueue {
       await (signal === undefined ? before : orAborted(before, signal))
       return await work()
     } finally {
-      free()
+      mine.resolve()
     }
   }
 }

@@ -1,6 +1,13 @@
 import type { JWK } from 'jose'
-import { type ClientAuth, ClientSecretPost, None, PrivateKeyJwt } from 'oauth4webapi'
+import {
+  type AuthorizationServer,
+  type ClientAuth,
+  ClientSecretPost,
+  None,
+  PrivateKeyJwt,
+} from 'oauth4webapi'
 import { invalid } from '../../jsonrpc/error.ts'
+import { basicAuthorization } from '../../request/encoding.ts'
 import type { CredentialStore } from './credential-store.ts'
 import type { AuthTarget } from './discovery.ts'
 import type { Network } from './network.ts'
@@ -21,6 +28,16 @@ export interface SigningKey {
   keyId?: string
 }
 
+/** The credentials of a client at one authorization server. */
+export interface ConfiguredClient {
+  clientId: string
+  clientSecret?: string
+  /** For `private_key_jwt`, in place of a secret. */
+  signingKey?: SigningKey
+  /** Default: by the credentials and the metadata of the authorization server. */
+  authMethod?: ClientAuthMethod
+}
+
 /** A client as registered with one authorization server. */
 export interface Identity {
   /** Absent if an assertion alone identifies the client. */
@@ -28,6 +45,14 @@ export interface Identity {
   readonly secret?: string | undefined
   readonly key?: SigningKey | undefined
   readonly method: ClientAuthMethod
+}
+
+export function identityOf(
+  { clientId, clientSecret: secret, signingKey: key, authMethod }: ConfiguredClient,
+  { token_endpoint_auth_methods_supported: supported }: AuthorizationServer,
+): Identity & { clientId: string } {
+  const method = authMethod ?? (key === undefined ? methodFor(secret, supported) : 'private_key_jwt')
+  return { clientId, secret, key, method }
 }
 
 /** The authentication method for a client with or without a secret, among those that the authorization server supports. */
@@ -42,7 +67,6 @@ export function methodFor(
     : 'client_secret_basic'
 }
 
-/** The client authentication of a token request. */
 export async function clientAuth({ clientId, secret, key, method }: Identity): Promise<ClientAuth> {
   if (clientId === undefined) return () => {}
   if (key !== undefined && method === 'private_key_jwt') {
@@ -51,13 +75,8 @@ export async function clientAuth({ clientId, secret, key, method }: Identity): P
   if (secret === undefined || method === 'none') return None()
   if (method === 'client_secret_post') return ClientSecretPost(secret)
   return (_server, _client, _body, headers) => {
-    headers.set('authorization', `Basic ${btoa(`${formEncoded(clientId)}:${formEncoded(secret)}`)}`)
+    headers.set('authorization', basicAuthorization(clientId, secret))
   }
-}
-
-/** Form encoding (RFC 6749, section 2.3.1) without escaping unreserved characters, for servers that do not decode. */
-function formEncoded(text: string): string {
-  return new URLSearchParams([['', text]]).toString().slice(1)
 }
 
 async function signingKey({ privateKey, algorithm }: SigningKey): Promise<CryptoKey> {

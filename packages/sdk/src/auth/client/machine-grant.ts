@@ -1,12 +1,12 @@
 import { invalid } from '../../jsonrpc/error.ts'
 import { type DiscoveredIssuer, discoverIssuer } from './discovery.ts'
 import {
-  type ClientAuthMethod,
+  type ConfiguredClient,
   type Grant,
   type GrantContext,
   type Identity,
+  identityOf,
   methodFor,
-  type SigningKey,
 } from './identity.ts'
 import { authError, Network, type NetworkOptions } from './network.ts'
 import { type AuthOptions, type Authorization, AuthSession } from './session.ts'
@@ -17,18 +17,12 @@ import { requestTokens, type Tokens } from './token-endpoint.ts'
 export const anyAuthorizationServer = 'whichever-the-server-names'
 
 /** A client without a user. */
-export interface MachineClient {
+export interface MachineClient extends ConfiguredClient {
   /**
    * The issuer identifier of the authorization server that the credentials belong to; they are not sent to any other.
    * `anyAuthorizationServer` removes that protection.
    */
   issuer: string
-  clientId: string
-  clientSecret?: string
-  /** For `private_key_jwt`, in place of a secret. */
-  signingKey?: SigningKey
-  /** Default: by the credentials and the metadata of the authorization server. */
-  authMethod?: ClientAuthMethod
 }
 
 /** Options of `clientCredentials`. */
@@ -39,7 +33,7 @@ export interface ClientCredentialsOptions extends AuthOptions {
 /** Credentials of a client without a user: the client credentials grant, with a secret or a signing key. */
 export function clientCredentials(options: ClientCredentialsOptions): Authorization {
   const { client } = options
-  const identify = (context: GrantContext): Identity => identityOf(client, context)
+  const identify = (context: GrantContext): Identity => identityOf(client, context.target.metadata)
   return new AuthSession(
     new MachineGrant('client-credentials', client.issuer, identify, 'client_credentials', async () => ({})),
     options,
@@ -69,17 +63,8 @@ export function workloadIdentity(options: WorkloadOptions): Authorization {
 
 const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
-/** The resource and scope of a token request. */
 function grantParams({ target, scopes }: GrantContext): Record<string, string> {
   return { resource: target.resource, ...(scopes.length > 0 && { scope: scopes.join(' ') }) }
-}
-
-/** The client as registered with the target's authorization server. */
-function identityOf(client: Omit<MachineClient, 'issuer'>, { target }: GrantContext): Identity {
-  const { clientId, clientSecret: secret, signingKey: key, authMethod } = client
-  const supported = target.metadata.token_endpoint_auth_methods_supported
-  const method = authMethod ?? (key === undefined ? methodFor(secret, supported) : 'private_key_jwt')
-  return { clientId, secret, key, method }
 }
 
 /** A grant without a user: tokens are renewed by obtaining new ones. */
@@ -149,9 +134,7 @@ export interface IdentityProvider {
   subjectTokenType?: string
 }
 
-/**
- * Options of `enterpriseManaged`.
- */
+/** Options of `enterpriseManaged`. */
 export interface EnterpriseOptions extends AuthOptions {
   /** This client, as registered with the authorization server of the MCP server. */
   client: MachineClient
@@ -168,7 +151,7 @@ const idToken = 'urn:ietf:params:oauth:token-type:id_token'
  */
 export function enterpriseManaged(options: EnterpriseOptions): Authorization {
   const { client, idp } = options
-  const identify = (context: GrantContext): Identity => identityOf(client, context)
+  const identify = (context: GrantContext): Identity => identityOf(client, context.target.metadata)
   const assert = async (context: GrantContext) => ({ assertion: await requestIdJag(idp, options, context) })
   return new AuthSession(new MachineGrant('enterprise', client.issuer, identify, jwtBearer, assert), options)
 }
@@ -182,7 +165,9 @@ async function requestIdJag(
   const { issuer, clientId, clientSecret: secret, subjectToken, subjectTokenType = idToken } = idp
   const { target, signal } = context
   // The provider is configured, not named by the server, so any network is allowed.
-  const network = new Network(urlOf(idp), options)
+  const { tokenEndpoint = issuer } = idp
+  if (!URL.canParse(tokenEndpoint)) throw invalid(`${JSON.stringify(tokenEndpoint)} in "idp" is not a URL`)
+  const network = new Network(new URL(tokenEndpoint), options)
   const provider = await discoverProvider(idp, network, signal)
   const supported = provider.metadata.token_endpoint_auth_methods_supported
   const identity: Identity = { clientId, secret, method: methodFor(secret, supported) }
@@ -215,9 +200,4 @@ async function discoverProvider(
   const found = await discoverIssuer(issuer, network, signal)
   if (found !== undefined) return found
   throw authError(`The identity provider ${issuer} publishes no metadata. Set idp.tokenEndpoint`)
-}
-
-function urlOf({ issuer, tokenEndpoint = issuer }: IdentityProvider): URL {
-  if (URL.canParse(tokenEndpoint)) return new URL(tokenEndpoint)
-  throw invalid(`${JSON.stringify(tokenEndpoint)} in "idp" is not a URL`)
 }

@@ -56,7 +56,6 @@ export function hostOf(url: URL): string {
   return host !== named && URL.canParse(`http://${host}/`) ? new URL(`http://${host}/`).hostname : host
 }
 
-/** Whether the host of a URL is this machine. */
 export function isLoopback(url: URL): boolean {
   const host = hostOf(url)
   return (zoneOfAddress(host) ?? zoneOfName(host)) === 'loopback'

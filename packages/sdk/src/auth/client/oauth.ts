@@ -2,12 +2,11 @@ import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomS
 import { invalid } from '../../jsonrpc/error.ts'
 import type { DiscoveredIssuer } from './discovery.ts'
 import {
-  type ClientAuthMethod,
+  type ConfiguredClient,
   type Grant,
   type GrantContext,
   type Identity,
-  methodFor,
-  type SigningKey,
+  identityOf,
 } from './identity.ts'
 import { authError, isLoopback } from './network.ts'
 import { type Redirect, readCode } from './redirect.ts'
@@ -23,15 +22,9 @@ import type { StoredTokens } from './stored-tokens.ts'
 import { requestTokens, type Tokens } from './token-endpoint.ts'
 
 /** A pre-registered client. Its credentials are only sent to its issuer. */
-export interface RegisteredClient {
+export interface RegisteredClient extends ConfiguredClient {
   /** The issuer identifier of the authorization server, exactly as in its metadata. */
   issuer: string
-  clientId: string
-  clientSecret?: string
-  /** For `private_key_jwt`. */
-  signingKey?: SigningKey
-  /** Default: by the credentials and the metadata of the authorization server. */
-  authMethod?: ClientAuthMethod
 }
 
 /** How this client identifies itself, in order of precedence. */
@@ -98,7 +91,19 @@ class CodeGrant implements Grant {
       const verifier = generateRandomCodeVerifier()
       const url = new URL(metadata.authorization_endpoint)
       await context.network.check(url)
-      const params = await authorizationParams(context, clientId, session.uri, state, verifier)
+      const { scopes } = context
+      const params = {
+        response_type: 'code',
+        client_id: clientId,
+        redirect_uri: session.uri,
+        code_challenge: await calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+        state,
+        resource: target.resource,
+        ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+        // OpenID Connect requires consent for offline access.
+        ...(scopes.includes('offline_access') && { prompt: 'consent' }),
+      }
       for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value)
       const callback = await session.open(url, signal)
       const code = readCode(callback, { server: target, clientId, redirectUri: session.uri, state })
@@ -151,12 +156,7 @@ class CodeGrant implements Grant {
   /** The pre-registered client, or that of the metadata document. */
   #knownIdentity({ issuer, metadata }: DiscoveredIssuer): (Identity & { clientId: string }) | undefined {
     const registered = this.#registered.find((one) => one.issuer === issuer)
-    if (registered !== undefined) {
-      const { clientId, clientSecret: secret, signingKey: key, authMethod } = registered
-      const supported = metadata.token_endpoint_auth_methods_supported
-      const method = authMethod ?? (key === undefined ? methodFor(secret, supported) : 'private_key_jwt')
-      return { clientId, secret, key, method }
-    }
+    if (registered !== undefined) return identityOf(registered, metadata)
     if (this.#registered.length > 0) {
       throw authError(
         `The server requires a login at ${issuer}, but the registered client belongs to ${this.issuers.join(', ')}, and its credentials are not sent elsewhere. Register a client at ${issuer} and give it in client.registered, or omit that option`,
@@ -167,27 +167,6 @@ class CodeGrant implements Grant {
     return metadataUrl !== undefined && metadata.client_id_metadata_document_supported === true
       ? { clientId: metadataUrl, method: 'none' }
       : undefined
-  }
-}
-
-async function authorizationParams(
-  { target, scopes }: GrantContext,
-  clientId: string,
-  redirectUri: string,
-  state: string,
-  verifier: string,
-): Promise<Record<string, string>> {
-  return {
-    response_type: 'code',
-    client_id: clientId,
-    redirect_uri: redirectUri,
-    code_challenge: await calculatePKCECodeChallenge(verifier),
-    code_challenge_method: 'S256',
-    state,
-    resource: target.resource,
-    ...(scopes.length > 0 && { scope: scopes.join(' ') }),
-    // OpenID Connect requires consent for offline access.
-    ...(scopes.includes('offline_access') && { prompt: 'consent' }),
   }
 }
 

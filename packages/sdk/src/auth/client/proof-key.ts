@@ -47,7 +47,6 @@ export class ProofKey {
       .sign(await this.#key)
   }
 
-  /** Stores the nonce of a response, if any. */
   storeNonce(origin: string, headers: Headers): void {
     const nonce = headers.get('dpop-nonce')
     if (nonce === null || !nonceText.test(nonce)) return

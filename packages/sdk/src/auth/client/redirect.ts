@@ -49,7 +49,6 @@ export function manual({ redirectUri, ask }: ManualOptions): Redirect {
   }
 }
 
-/** What the callback of a login must match. */
 interface ExpectedCallback {
   readonly server: DiscoveredIssuer
   readonly clientId: string

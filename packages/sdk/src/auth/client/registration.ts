@@ -22,7 +22,6 @@ export function isUsable({ secretEndsAt }: Registration): boolean {
   return secretEndsAt === undefined || secretEndsAt >= Date.now() + goodForMs
 }
 
-/** Whether a stored value is a registration. */
 export function isRegistration(value: unknown): value is Registration {
   if (!isObject(value)) return false
   const { clientId, redirectUri, method, secret, secretEndsAt } = value
@@ -83,15 +82,9 @@ export async function forgetRegistration(
   })
 }
 
-async function requestRegistration({
-  server,
-  redirectUri,
-  name,
-  uri,
-  network,
-  signal,
-}: RegistrationRequest): Promise<Registration> {
-  const { issuer, metadata } = server
+async function requestRegistration(request: RegistrationRequest): Promise<Registration> {
+  const { redirectUri, name, uri, network, signal } = request
+  const { issuer, metadata } = request.server
   const { registration_endpoint: endpoint } = metadata
   if (endpoint === undefined) {
     throw authError(
@@ -99,7 +92,9 @@ async function requestRegistration({
       { issuer },
     )
   }
-  const method = preferredMethod(metadata.token_endpoint_auth_methods_supported)
+  // Without a list of supported methods, the standard's default is client_secret_basic.
+  const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+  const method = authMethods.find((one) => methods.includes(one)) ?? 'none'
   const grants = ['authorization_code', 'refresh_token']
   const supported = metadata.grant_types_supported
   const redirect = new URL(redirectUri)
@@ -121,11 +116,6 @@ async function requestRegistration({
     throw await readOAuthError(response, issuer, what)
   }
   return readRegistration(parseObject(await response.text()), redirectUri, method, issuer)
-}
-
-/** Without a list of supported methods, the standard's default is client_secret_basic. */
-function preferredMethod(supported: readonly string[] = ['client_secret_basic']): ClientAuthMethod {
-  return authMethods.find((method) => supported.includes(method)) ?? 'none'
 }
 
 function readRegistration(

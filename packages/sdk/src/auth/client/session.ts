@@ -13,14 +13,7 @@ import { type AuthTarget, type DiscoveredIssuer, discover, discoverIssuer, presu
 import type { Grant, GrantContext } from './identity.ts'
 import { authError, Network, type NetworkOptions } from './network.ts'
 import { ProofKey } from './proof-key.ts'
-import {
-  expiry,
-  isExpired,
-  isRenewalDue,
-  loadTokens,
-  type StoredTokens,
-  saveTokens,
-} from './stored-tokens.ts'
+import { expiry, isExpired, isRenewalDue, loadTokens, type StoredTokens } from './stored-tokens.ts'
 import { oauthError, type Revocation, revocationFailed, revokeTokens, type Tokens } from './token-endpoint.ts'
 
 interface InFlightWork {
@@ -146,12 +139,16 @@ export class AuthSession implements Authorization {
     const soon = AbortSignal.timeout(revokeWithinMs)
     const until = signal === undefined ? soon : AbortSignal.any([signal, soon])
     const saved = await this.#remove(url, until).catch((error: unknown) => {
-      throw error === soon.reason ? loginInProgress(url) : error
+      if (error !== soon.reason) throw error
+      throw new McpError(
+        'TIMEOUT',
+        `A login at ${url.origin} is still in progress after ${revokeWithinMs} ms, so its tokens are kept. Finish or cancel that login, then try again`,
+      )
     })
     if (saved === undefined) return { outcome: 'none' }
     const { issuer } = saved
     try {
-      const issuerMetadata = await this.#discoverIssuer(saved, until, this.#network(url))
+      const issuerMetadata = await this.#discoverIssuer(url, saved, until)
       if (issuerMetadata.metadata.revocation_endpoint === undefined) return { outcome: 'unsupported', issuer }
       const context = this.#context(url, { ...issuerMetadata, ...resourceFacts(saved) }, [], undefined, until)
       const identity = await this.#grant.identify(saved, context)
@@ -229,27 +226,22 @@ export class AuthSession implements Authorization {
       this.#use(stored)
       if (stored === undefined || !this.#grant.canRenew(stored)) return
       if (stored.accessToken !== due.accessToken && !isRenewalDue(stored)) return
-      const issuerMetadata = await this.#discoverIssuer(stored, signal)
+      const issuerMetadata = await this.#discoverIssuer(server, stored, signal)
       await this.#renew(server, stored, { ...issuerMetadata, ...resourceFacts(stored) }, signal)
     }
     await this.#store.exclusive(key, work, signal)
   }
 
   async #discoverIssuer(
+    server: URL,
     { issuer, presumed: unpublished }: StoredTokens,
     signal: AbortSignal,
-    network: Network = this.#networkNow(),
   ): Promise<DiscoveredIssuer> {
     if (this.#issuer?.issuer === issuer) return this.#issuer
-    const found = unpublished ? presumed(issuer) : await discoverIssuer(issuer, network, signal)
+    const found = unpublished ? presumed(issuer) : await discoverIssuer(issuer, this.#network(server), signal)
     if (found === undefined) throw authError(`The issuer ${issuer} no longer publishes metadata`)
     this.#issuer = found
     return found
-  }
-
-  #networkNow(): Network {
-    if (this.#server === undefined) throw invalid('These credentials have no server yet')
-    return this.#network(this.#server)
   }
 
   /** Renews a stored token; deletes it if the authorization server rejects it for good. */
@@ -263,17 +255,13 @@ export class AuthSession implements Authorization {
       if (code !== 'invalid_grant') {
         await this.#grant.forgetRegistration?.(stored.issuer, stored.clientId, this.#store)
       }
-      await this.#drop(server, stored)
+      // Rejected tokens are deleted, unless they were replaced meanwhile.
+      const key = this.#key(server)
+      const now = await loadTokens(this.#store, key)
+      const same = now?.accessToken === stored.accessToken && now.refreshToken === stored.refreshToken
+      if (same) await this.#store.delete(key)
+      this.#use(same ? undefined : now)
     }
-  }
-
-  /** Deletes rejected tokens, unless they were replaced meanwhile. */
-  async #drop(server: URL, rejected: StoredTokens): Promise<void> {
-    const key = this.#key(server)
-    const stored = await loadTokens(this.#store, key)
-    const same = stored?.accessToken === rejected.accessToken && stored.refreshToken === rejected.refreshToken
-    if (same) await this.#store.delete(key)
-    this.#use(same ? undefined : stored)
   }
 
   /** Replaces a refused token: by a newer one in the store, by renewal, or by a new login. */
@@ -293,31 +281,23 @@ export class AuthSession implements Authorization {
       this.#issuer = target
       const same = stored?.issuer === target.issuer && stored.resource === target.resource
       const fresh = used !== undefined && this.#unproven?.token === used ? this.#unproven.how : undefined
-      if (
-        status === 401 &&
-        stored !== undefined &&
-        same &&
-        fresh === undefined &&
-        this.#grant.canRenew(stored)
-      ) {
+      const mayRenew = status === 401 && same && fresh === undefined
+      if (mayRenew && stored !== undefined && this.#grant.canRenew(stored)) {
         // Not aborted with the request: the refresh token is used up, so its replacement must be stored.
         await this.#renew(server, stored, target, new AbortController().signal)
         if (this.#tokens !== undefined) return
         signal.throwIfAborted()
       }
-      if (status === 401 && fresh !== undefined) this.#assertRetryHelps(server, fresh)
+      if (status === 401 && fresh !== undefined && !(fresh === 'renewed' && this.#grant.interactive)) {
+        throw authError(
+          `${server.origin} refuses a token that its authorization server has just issued. Contact the operator of the server: it may expect another audience or issuer`,
+        )
+      }
       if (background && this.#grant.interactive) throw authError(`${server.origin} requires a new login`)
       const before = same ? stored.requested : []
       await this.#obtain(server, status, `${method} ${url.pathname}`, challenge, target, before, signal)
     }
     await this.#store.exclusive(key, work, signal)
-  }
-
-  #assertRetryHelps(server: URL, how: 'renewed' | 'obtained'): void {
-    if (how === 'renewed' && this.#grant.interactive) return
-    throw authError(
-      `${server.origin} refuses a token that its authorization server has just issued. Contact the operator of the server: it may expect another audience or issuer`,
-    )
   }
 
   async #obtain(
@@ -397,7 +377,7 @@ export class AuthSession implements Authorization {
       ...(proof !== undefined && { proofKey: proof.jwk }),
     }
     this.#proof = proof
-    await saveTokens(this.#store, this.#key(server), saved)
+    await this.#store.set(this.#key(server), JSON.stringify(saved))
     this.#use(saved)
     this.#unproven = { token: accessToken, how }
   }
@@ -411,13 +391,6 @@ export class AuthSession implements Authorization {
     if (proofKey === undefined) return undefined
     return this.#proof?.jwk.x === proofKey.x ? this.#proof : new ProofKey(proofKey)
   }
-}
-
-function loginInProgress({ origin }: URL): McpError {
-  return new McpError(
-    'TIMEOUT',
-    `A login at ${origin} is still in progress after ${revokeWithinMs} ms, so its tokens are kept. Finish or cancel that login, then try again`,
-  )
 }
 
 /** The resource of stored tokens. */

@@ -32,14 +32,7 @@ const longestMs = 3_155_760_000_000
 
 /** The stored tokens of a key; undefined if there are none, or none that are valid. */
 export async function loadTokens(store: CredentialStore, key: string): Promise<StoredTokens | undefined> {
-  return read(await store.get(key))
-}
-
-export function saveTokens(store: CredentialStore, key: string, saved: StoredTokens): Promise<void> {
-  return store.set(key, JSON.stringify(saved))
-}
-
-function read(text: string | undefined): StoredTokens | undefined {
+  const text = await store.get(key)
   if (text === undefined) return undefined
   try {
     const value: unknown = readJson(text)

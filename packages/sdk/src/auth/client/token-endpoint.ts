@@ -6,7 +6,7 @@ import {
   processRevocationResponse,
   revocationRequest,
 } from 'oauth4webapi'
-import { excerpt, McpError } from '../../jsonrpc/error.ts'
+import { excerpt, McpError, messageOf } from '../../jsonrpc/error.ts'
 import { isObject, parseJson } from '../../jsonrpc/parse.ts'
 import type { DiscoveredIssuer } from './discovery.ts'
 import { clientAuth, type Identity } from './identity.ts'
@@ -23,7 +23,6 @@ interface TokenRequestContext {
   readonly signal: AbortSignal
 }
 
-/** A token response. */
 export interface Tokens {
   readonly clientId: string
   /** The dynamically registered client, if any. */
@@ -128,7 +127,6 @@ function invalidTokenResponse(issuer: string): McpError {
   return authError(`The token response of ${issuer} is invalid. Contact its operator`)
 }
 
-/** The error for an OAuth error response. */
 export async function readOAuthError(response: Response, issuer: string, failure: string): Promise<McpError> {
   const { error, error_description: text } = parseObject(await response.text())
   const { status } = response
@@ -187,7 +185,7 @@ export async function revokeTokens(
 }
 
 export function revocationFailed(issuer: string, error: unknown): Revocation {
-  return { outcome: 'failed', issuer, reason: error instanceof Error ? error.message : String(error) }
+  return { outcome: 'failed', issuer, reason: messageOf(error) }
 }
 
 async function revokeToken(

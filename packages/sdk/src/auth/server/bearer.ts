@@ -22,9 +22,8 @@ import {
 } from './claims.ts'
 import { type DpopOptions, ProofChecker, type ProofResult } from './dpop.ts'
 import { type PublishedMetadata, publishMetadata, requireScopes, requireUrl } from './metadata.ts'
-import { type ChallengeTerms, refused, type Scheme, unauthorized, unavailable } from './refusals.ts'
+import { type ChallengeTerms, refused, type Scheme, unavailable } from './refusals.ts'
 
-/** The credentials of a request. */
 export type Credentials =
   | { readonly type: 'none' }
   | { readonly type: 'malformed'; readonly reason: string }
@@ -144,7 +143,7 @@ class Resource {
     const credentials = credentialsOf(request)
     switch (credentials.type) {
       case 'none':
-        return unauthorized(this.#terms, await this.#proofs?.nonce())
+        return refused(401, this.#terms, { nonce: await this.#proofs?.nonce() })
       case 'malformed':
         return refused(400, this.#terms, {
           error: 'invalid_request',
@@ -294,12 +293,13 @@ function metadataOf(
     resource,
     authorization_servers: authorizationServers,
     bearer_methods_supported: ['header'],
-    ...(supported === undefined ? {} : { scopes_supported: supported }),
-    ...(name === undefined ? {} : { resource_name: name }),
-    ...(documentation === undefined ? {} : { resource_documentation: documentation }),
-    ...(policy === undefined ? {} : { resource_policy_uri: policy }),
-    ...(terms === undefined ? {} : { resource_tos_uri: terms }),
-    ...(algorithms === undefined ? {} : { dpop_signing_alg_values_supported: algorithms }),
-    ...(isBindingRequired ? { dpop_bound_access_tokens_required: true } : {}),
+    // Members that are undefined are left out of the JSON.
+    scopes_supported: supported,
+    resource_name: name,
+    resource_documentation: documentation,
+    resource_policy_uri: policy,
+    resource_tos_uri: terms,
+    dpop_signing_alg_values_supported: algorithms,
+    dpop_bound_access_tokens_required: isBindingRequired || undefined,
   }
 }

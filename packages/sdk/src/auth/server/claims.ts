@@ -10,7 +10,6 @@ export type Claims = Readonly<JsonObject>
  */
 export type VerifyToken = (token: string) => Promise<Claims | undefined>
 
-/** What the claims of a token must match. */
 export interface ExpectedClaims {
   /** Accepted audiences; undefined to skip the check. */
   readonly audience: readonly string[] | undefined
@@ -62,7 +61,6 @@ export function bindingOf({ cnf }: Claims): Binding {
     : { type: 'other' }
 }
 
-/** The scopes of a token, from `scope` or `scp`. */
 export function scopesOf({ scope, scp }: Claims): string[] {
   return [scope, scp].flatMap((value): string[] => {
     const list: unknown[] = Array.isArray(value) ? value : typeof value === 'string' ? value.split(' ') : []
@@ -80,7 +78,6 @@ export function withImplied(
   return all
 }
 
-/** The OAuth client of a token. */
 export function clientIdOf({ client_id, azp }: Claims): string | undefined {
   return [client_id, azp].filter((id) => typeof id === 'string').find((id) => id !== '')
 }

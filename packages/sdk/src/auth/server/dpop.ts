@@ -127,9 +127,9 @@ export class ProofChecker {
   ): Promise<ProofResult> {
     const next = await this.#nonces?.current()
     const nextNonce = next === undefined ? {} : { nonce: next }
-    const reject = (reason: string): ProofResult => ({
+    const reject = (reason: string, error = 'invalid_dpop_proof'): ProofResult => ({
       ok: false,
-      error: 'invalid_dpop_proof',
+      error,
       reason,
       ...nextNonce,
     })
@@ -149,12 +149,7 @@ export class ProofChecker {
     }
     if (!this.#isRecent(iat)) return reject('The DPoP proof is too old, or its clock is wrong')
     if (this.#nonces !== undefined && !(await this.#nonces.accepts(nonce))) {
-      return {
-        ok: false,
-        error: 'use_dpop_nonce',
-        reason: 'The DPoP proof needs a nonce of this server',
-        ...nextNonce,
-      }
+      return reject('The DPoP proof needs a nonce of this server', 'use_dpop_nonce')
     }
     if (typeof jti !== 'string' || jti === '' || jti.length > maxJtiChars)
       return reject('The DPoP proof has no "jti"')

@@ -1,5 +1,5 @@
 import { invalid, McpError } from '../../jsonrpc/error.ts'
-import { digest } from '../../request/encoding.ts'
+import { basicAuthorization, digest } from '../../request/encoding.ts'
 import type { Claims, VerifyToken } from './claims.ts'
 import { type AuthFetch, fetchJson, requireUrl } from './metadata.ts'
 
@@ -67,7 +67,7 @@ async function introspect(options: IntrospectionOptions, token: string): Promise
     'content-type': 'application/x-www-form-urlencoded',
   })
   const form = new URLSearchParams({ token, token_type_hint: 'access_token' })
-  if (clientSecret !== undefined) headers.set('authorization', basic(clientId, clientSecret))
+  if (clientSecret !== undefined) headers.set('authorization', basicAuthorization(clientId, clientSecret))
   await auth?.({ headers, form })
   const load: AuthFetch = options.fetch ?? ((url, init) => fetch(url, init))
   const response = await fetchJson(load, endpoint, { method: 'POST', headers, body: form.toString() })
@@ -85,10 +85,4 @@ async function introspect(options: IntrospectionOptions, token: string): Promise
 /** Without this check, the operator of one origin could name subjects of any issuer. */
 function originOf(issuer: unknown): string | undefined {
   return typeof issuer === 'string' && URL.canParse(issuer) ? new URL(issuer).origin : undefined
-}
-
-/** HTTP Basic with form-encoded parts (RFC 6749, section 2.3.1). */
-function basic(clientId: string, secret: string): string {
-  const encode = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1)
-  return `Basic ${btoa(`${encode(clientId)}:${encode(secret)}`)}`
 }

@@ -6,7 +6,6 @@ import { type AuthFetch, fetchJson, requireUrl } from './metadata.ts'
 /** Milliseconds until a failed request is retried. */
 export const retryMs = 5000
 
-/** How an issuer's keys are fetched. */
 export interface IssuerOptions {
   issuer: string
   fetch?: AuthFetch | undefined

@@ -9,7 +9,7 @@ import {
   type JWTVerifyResult,
   jwtVerify,
 } from 'jose'
-import { invalid, McpError } from '../../jsonrpc/error.ts'
+import { invalid, McpError, messageOf } from '../../jsonrpc/error.ts'
 import { parseJson } from '../../jsonrpc/parse.ts'
 import { fromBase64Url } from '../../request/encoding.ts'
 import { type Claims, principalOf, type VerifyToken } from './claims.ts'
@@ -94,15 +94,11 @@ export function jwt(options: JwtOptions): VerifyToken {
     } catch (error) {
       if (error instanceof errors.JOSEError && tokenFaults.has(error.code)) return undefined
       if (error instanceof McpError) throw error
-      throw new McpError('PROTOCOL', `The keys of ${issuer} cannot be used: ${reasonOf(error)}`, {
+      throw new McpError('PROTOCOL', `The keys of ${issuer} cannot be used: ${messageOf(error)}`, {
         cause: error,
       })
     }
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 /** `typ` is unchecked header data. */

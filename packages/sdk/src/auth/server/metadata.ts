@@ -60,14 +60,18 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
  * @throws McpError CONNECT_FAILED, HTTP or PROTOCOL
  */
 export async function fetchJson(fetch: AuthFetch, url: string, init: RequestInit = {}): Promise<JsonObject> {
-  const response = await send(fetch, url, init)
+  const signal = init.signal ?? AbortSignal.timeout(timeoutMs)
+  const response = await orUnreachable(`${url} gave no answer`, () =>
+    fetch(url, { ...init, redirect: 'manual', signal }),
+  )
   if (response.status !== 200) {
     response.body?.cancel().catch(() => {})
     throw new McpError('HTTP', `${url} answered with status ${response.status}`, {
       details: { status: response.status },
     })
   }
-  const value = parseOrUndefined(await readBody(url, response))
+  const body = await orUnreachable(`${url} broke off its answer`, () => readBounded(url, response))
+  const value = parseOrUndefined(body)
   if (!isObject(value)) throw new McpError('PROTOCOL', `${url} did not answer with a JSON object`)
   return value
 }
@@ -81,25 +85,13 @@ function parseOrUndefined(bytes: Uint8Array): unknown {
   }
 }
 
-async function send(fetch: AuthFetch, url: string, init: RequestInit): Promise<Response> {
+/** Runs a step of a request, and reports its failure as that of the authorization server. */
+async function orUnreachable<T>(failure: string, step: () => Promise<T>): Promise<T> {
   try {
-    return await fetch(url, {
-      ...init,
-      redirect: 'manual',
-      signal: init.signal ?? AbortSignal.timeout(timeoutMs),
-    })
+    return await step()
   } catch (cause) {
     if (cause instanceof McpError) throw cause
-    throw new McpError('CONNECT_FAILED', `${url} gave no answer`, { cause })
-  }
-}
-
-async function readBody(url: string, response: Response): Promise<Uint8Array> {
-  try {
-    return await readBounded(url, response)
-  } catch (cause) {
-    if (cause instanceof McpError) throw cause
-    throw new McpError('CONNECT_FAILED', `${url} broke off its answer`, { cause })
+    throw new McpError('CONNECT_FAILED', failure, { cause })
   }
 }
 

@@ -28,15 +28,12 @@ function requireToken(text: string): string {
   return text
 }
 
-/** The authentication scheme of a token. */
 export type Scheme = 'Bearer' | 'DPoP'
 
-/** Why a request is rejected. */
 export interface AuthFailure {
   readonly error: string
   /** A description for the client. */
   readonly reason: string
-  /** The scheme of the request. */
   readonly scheme: Scheme
   /** Required scopes besides those of every request. */
   readonly scopes?: readonly string[]
@@ -55,16 +52,6 @@ export interface ChallengeTerms {
   readonly algorithms: readonly string[] | undefined
 }
 
-/** A challenge without an error, for a request without credentials. */
-export function unauthorized(terms: ChallengeTerms, nonce: string | undefined): HttpRefusal {
-  return refusal(401, terms, { nonce })
-}
-
-/** A challenge with an error and what to do (RFC 6750, RFC 9728). */
-export function refused(status: number, terms: ChallengeTerms, failure: AuthFailure): HttpRefusal {
-  return refusal(status, terms, failure)
-}
-
 /** 503: the token could not be verified. Reported to the operator; clients need not log in again. */
 export function unavailable(because: McpError): HttpRefusal {
   const body = {
@@ -75,7 +62,10 @@ export function unavailable(because: McpError): HttpRefusal {
   return { status: 503, headers: { 'Retry-After': '5' }, body: JSON.stringify(body), because }
 }
 
-function refusal(status: number, terms: ChallengeTerms, failure: Partial<AuthFailure>): HttpRefusal {
+/**
+ * A challenge: without a failure for a request without credentials, otherwise with the error and what to do (RFC 6750, RFC 9728).
+ */
+export function refused(status: number, terms: ChallengeTerms, failure: Partial<AuthFailure>): HttpRefusal {
   const { error, reason, scopes = [], nonce } = failure
   const { metadata, bearer, algorithms } = terms
   const schemes: readonly Scheme[] = [

@@ -45,10 +45,11 @@ export interface Skill {
 }
 
 const skillName = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
+const unsafeSegment = /^(?:\.|%2e){1,2}$|[\\?#]|%(?:2f|5c|00)/i
 const digest = /^sha256:[0-9a-f]{64}$/
 
 /** Whether a text is a valid skill name: 1 to 64 of a-z, 0-9 and single inner hyphens. */
-export function isSkillName(name: string): boolean {
+function isSkillName(name: string): boolean {
   return name.length <= 64 && skillName.test(name)
 }
 
@@ -72,7 +73,6 @@ export function entryProblem(value: unknown): string | undefined {
   return Array.isArray(resources) ? resourcesProblem(resources, uri, root) : 'it has no list of "resources"'
 }
 
-/** Whether a value is a valid skill entry. */
 export function isSkill(value: unknown): value is Skill {
   return entryProblem(value) === undefined
 }
@@ -108,11 +108,7 @@ export function isWithin(uri: string, root: string): boolean {
   return uri
     .slice(root.length + 1)
     .split('/')
-    .every((segment) => segment !== '' && !isUnsafeSegment(segment))
-}
-
-function isUnsafeSegment(segment: string): boolean {
-  return /^(?:\.|%2e){1,2}$/i.test(segment) || /[\\?#]|%(?:2f|5c|00)/i.test(segment)
+    .every((segment) => segment !== '' && !unsafeSegment.test(segment))
 }
 
 /** Most characters of the frontmatter with its delimiters. */

@@ -137,12 +137,7 @@ function manifestRow(value: SkillValue): Resource {
 function fileRow(segments: readonly string[], content: Content): Resource {
   const name = segments.at(-1) ?? ''
   const mimeType = mimeTypeOf(name)
-  return {
-    uri: uriOf(segments),
-    name,
-    ...(mimeType === undefined ? {} : { mimeType }),
-    ...sizeOf(content),
-  }
+  return { uri: uriOf(segments), name, ...(mimeType && { mimeType }), ...sizeOf(content) }
 }
 
 function sizeOf(content: Content | undefined): { size?: number } {

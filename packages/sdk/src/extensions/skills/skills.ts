@@ -2,7 +2,7 @@ import { stringify } from 'yaml'
 import { invalidParams, McpError } from '../../jsonrpc/error.ts'
 import type { CacheHints } from '../../protocol/definitions.ts'
 import { canonical } from '../../request/encoding.ts'
-import type { Exchange, Outcome, Peer } from '../../request/exchange.ts'
+import type { Exchange, Outcome } from '../../request/exchange.ts'
 import type { Context } from '../../server/context.ts'
 import { template } from '../../server/define.ts'
 import type { ReadReply } from '../../server/definitions.ts'
@@ -115,7 +115,8 @@ function method(
   return {
     open: true,
     handle(exchange) {
-      requireScopes(scopes, exchange.peer)
+      const missingScope = missingScopesError(scopes, exchange.peer)
+      if (missingScope !== undefined) throw missingScope
       return handle(exchange)
     },
   }
@@ -140,11 +141,6 @@ async function read(index: SkillIndex, uri: string, ctx: Context): Promise<ReadR
   if (content === undefined) return undefined
   if (typeof content !== 'function') return { contents: [contentsOf(uri, content)] }
   return { contents: [contentsOf(uri, bytesOf(await content(ctx)))], cache: uncached }
-}
-
-function requireScopes(scopes: readonly string[], peer: Peer): void {
-  const missingScope = missingScopesError(scopes, peer)
-  if (missingScope !== undefined) throw missingScope
 }
 
 function requireUri({ params: { uri }, limits }: Exchange): string {
@@ -229,7 +225,6 @@ export function generatedSkill(definition: GeneratedSkillDefinition): SkillValue
   })
 }
 
-/** The frontmatter as YAML. */
 function serializeFrontmatter(frontmatter: SkillFrontmatter): string {
   const head = `---\n${stringify(frontmatter)}---\n`
   if (canonical(parseFrontmatter(head)) !== canonical(frontmatter)) {

@@ -13,7 +13,6 @@ export type TaskSupport = ReturnType<Server['taskSupport']>
 /** How a call runs: as a task at once, or as a call whose handler may continue it as a task. */
 export type Admission = { as: 'task'; ttlMs: number } | { as: 'call'; mayBecomeTask: boolean }
 
-/** The tasks protocol of one revision. */
 export interface Dialect {
   /** Whether `tools/list` has `taskSupport`. */
   readonly listsTaskSupport: boolean
@@ -22,7 +21,6 @@ export interface Dialect {
   created(record: TaskRecord, settings: TaskSettings): Outcome
   /** @throws RpcError if the peer may not access the task in this revision */
   authorize(peer: Peer, record: TaskRecord | undefined): void
-  /** The result of `tasks/get`. */
   state(record: TaskRecord, peer: Peer, server: Server, settings: TaskSettings): JsonObject
   /**
    * The result of `tasks/cancel`.
@@ -114,13 +112,11 @@ const extension: Dialect = {
   cancelled: () => ({}),
 }
 
-/** The tasks protocol of a peer's revision. */
 export function dialectOf({ revision }: Peer): Dialect {
   if (supports(revision.version, 'coreTasks')) return experimental
   return revision.era === 'stateless' ? extension : none
 }
 
-/** The error of a failed task. */
 export function errorOf({ error }: TaskRecord): RpcError {
   return error === undefined
     ? new RpcError(ErrorCode.InternalError, 'Internal error')

@@ -109,7 +109,6 @@ export class TaskEngine {
     return (await this.settings.store.list(ownerOf(peer), after, limit)).map(fromRow)
   }
 
-  /** Emits a `read` event. */
   read(record: TaskRecord, peer: Peer): void {
     this.#emitFor('read', record, peer)
   }

@@ -6,13 +6,13 @@ import { revisions } from '../../protocol/revisions.ts'
 import type { InputRequests, Question } from '../../protocol/server-requests.ts'
 import type { Exchange, Peer } from '../../request/exchange.ts'
 import { answerTo } from '../../request/input-responses.ts'
+import { defined } from '../../request/known-members.ts'
 import { emptyJournal, type Journal } from '../../request/live-run.ts'
 import type { TaskRow } from './store.ts'
 
 /** The status of a task; the last three are final. */
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
 
-/** A question without an answer yet. */
 export interface OpenQuestion {
   /** Its key in the journal, which may be reused; its key on the wire is not. */
   readonly name: string
@@ -26,7 +26,6 @@ interface StoredPeer extends Omit<Peer, 'revision' | 'scopes' | 'logLevel' | 'in
   readonly info?: Peer['info']
 }
 
-/** The progress of a task. */
 export interface TaskProgress {
   readonly progress: number
   readonly total?: number
@@ -123,12 +122,10 @@ function storedPeer({ principal, scopes, clientId, claims, revision, capabilitie
     claims,
     capabilities,
     version: revision.version,
-    ...(clientId === undefined ? {} : { clientId }),
-    ...(info === undefined ? {} : { info }),
+    ...defined({ clientId, info }),
   }
 }
 
-/** The peer of a task's handler. */
 export function peerOf({ peer: { version, scopes, info, ...rest } }: TaskRecord): Peer {
   return {
     ...rest,
@@ -203,17 +200,8 @@ export function withAnswers(record: TaskRecord, responses: JsonObject): TaskReco
 
 export function toRow(record: TaskRecord): TaskRow {
   const { id, version, owner, createdAt, expiresAt, running, holder, heldUntil, ...body } = record
-  return {
-    id,
-    version,
-    owner,
-    createdAt,
-    expiresAt,
-    running,
-    holder,
-    heldUntil,
-    body: JSON.stringify(body),
-  }
+  const columns = { id, version, owner, createdAt, expiresAt, running, holder, heldUntil }
+  return { ...columns, body: JSON.stringify(body) }
 }
 
 /** @throws TypeError for a row with an unknown format */

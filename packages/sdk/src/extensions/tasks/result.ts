@@ -15,7 +15,12 @@ import { isFinal, type OpenQuestion, type TaskRecord } from './record.ts'
 export async function awaitResult(engine: TaskEngine, exchange: Exchange): Promise<Outcome> {
   const { id, updatedAt } = await engine.find(exchange.peer, exchange.params['taskId'])
   const questions = new TaskQuestions(engine, exchange, id)
-  const unsubscribe = engine.subscribe(id, (notification) => forward(notification, exchange, id))
+  const unsubscribe = engine.subscribe(id, (notification) => {
+    // Only progress that the original request asked for.
+    if (notification.method !== 'notifications/progress' || notification.params.progressToken === id) return
+    const { params } = notification
+    exchange.notify({ ...notification, params: { ...params, _meta: withRelatedTask(params._meta, id) } })
+  })
   try {
     for await (const record of engine.follow(id, exchange.signal)) {
       if (isFinal(record)) {
@@ -43,13 +48,6 @@ function resultOf(record: TaskRecord, { peer }: Exchange, { server }: TaskEngine
   }
   const result = peer.revision.result('tools/call', record.result, server.info)
   return { type: 'complete', result: { ...result, _meta: withRelatedTask(result['_meta'], record.id) } }
-}
-
-/** Forwards progress to the client that waits for the result, if the original request asked for it. */
-function forward(notification: ServerNotification, exchange: Exchange, id: string): void {
-  if (notification.method !== 'notifications/progress' || notification.params.progressToken === id) return
-  const { params } = notification
-  exchange.notify({ ...notification, params: { ...params, _meta: withRelatedTask(params._meta, id) } })
 }
 
 /** The questions of one task that one client is asked. */
@@ -126,24 +124,8 @@ function wasLost({ cause }: RpcError): boolean {
 }
 
 /** A question with `related-task` in its `_meta`. */
-function withTask(question: Question, id: string): Question {
-  switch (question.method) {
-    case 'elicitation/create':
-      return {
-        ...question,
-        params: { ...question.params, _meta: withRelatedTask(question.params._meta, id) },
-      }
-    case 'sampling/createMessage':
-      return {
-        ...question,
-        params: { ...question.params, _meta: withRelatedTask(question.params._meta, id) },
-      }
-    case 'roots/list':
-      return {
-        ...question,
-        params: { ...question.params, _meta: withRelatedTask(question.params._meta, id) },
-      }
-  }
+function withTask<Q extends Question>(question: Q, id: string): Q {
+  return { ...question, params: { ...question.params, _meta: withRelatedTask(question.params._meta, id) } }
 }
 
 function withRelatedTask(meta: unknown, taskId: string): JsonObject {

@@ -1,12 +1,12 @@
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
-import { isObject } from '../../jsonrpc/parse.ts'
-import { MetaKey } from '../../protocol/meta.ts'
+import { MetaKey, metaOf } from '../../protocol/meta.ts'
 import type { ServerNotification } from '../../protocol/methods.ts'
-import type { Exchange, HandlerRun, InputStrategy, Outcome } from '../../request/exchange.ts'
+import type { Exchange, HandlerRun, Outcome } from '../../request/exchange.ts'
+import { defined } from '../../request/known-members.ts'
 import type { RequestLimits } from '../../request/limits.ts'
 import type { Journal } from '../../request/live-run.ts'
-import { beginReplay } from '../../request/replay.ts'
+import { ReplayHandlerRun } from '../../request/replay.ts'
 import type { StateCodec } from '../../request/state.ts'
 import type { Server } from '../../server/server.ts'
 import { unref } from '../../transports/server/options.ts'
@@ -23,7 +23,6 @@ import {
 /** Runs a request's handler. */
 export type Serve = (exchange: Exchange) => Promise<Outcome>
 
-/** The dependencies of a run. */
 export interface RunParts {
   readonly server: Server
   /** Bypasses middleware: it ran when the request became a task. */
@@ -33,30 +32,10 @@ export interface RunParts {
   readonly limits: RequestLimits
   /** Changes the task; undefined if this run no longer holds it. */
   save(edit: (record: TaskRecord) => TaskRecord): Promise<TaskRecord | undefined>
-  /** Called for progress and log messages. */
   onNotification(notification: ServerNotification): void
 }
 
 const progressSaveMs = 250
-
-/** The handler's questions are stored with the task; it runs again once all are answered. */
-class TaskInputStrategy implements InputStrategy {
-  readonly #record: TaskRecord
-  readonly #stateCodec: StateCodec
-
-  constructor(record: TaskRecord, stateCodec: StateCodec) {
-    this.#record = record
-    this.#stateCodec = stateCodec
-  }
-
-  begin(exchange: Exchange): HandlerRun {
-    return beginReplay(exchange, this.#stateCodec, this.#record.journal, this.#record.answers)
-  }
-
-  async resume(exchange: Exchange): Promise<HandlerRun> {
-    return this.begin(exchange)
-  }
-}
 
 /** Runs one task in this process until it ends, waits for input or is taken over. */
 export class TaskRun {
@@ -139,19 +118,21 @@ export class TaskRun {
   }
 
   #exchange(record: TaskRecord): Exchange {
-    const meta = isObject(record.params['_meta']) ? record.params['_meta'] : {}
+    const begin = (exchange: Exchange): HandlerRun =>
+      new ReplayHandlerRun(exchange, this.#stateCodec, record.journal, record.answers)
     return {
       id: record.id,
       method: 'tools/call',
       params: {
         ...record.params,
         // Without a token there is no progress, which is the source of the task's status message.
-        _meta: { [MetaKey.progressToken]: record.id, ...meta },
+        _meta: { [MetaKey.progressToken]: record.id, ...metaOf(record.params) },
         inputResponses: record.answers,
       },
       peer: peerOf(record),
       signal: this.#controller.signal,
-      inputStrategy: new TaskInputStrategy(record, this.#stateCodec),
+      // Questions are stored with the task; its handler runs again once all are answered.
+      inputStrategy: { begin, resume: async (exchange) => begin(exchange) },
       limits: this.#parts.limits,
       notify: (notification) => this.#onNotification(notification),
     }
@@ -181,12 +162,16 @@ export class TaskRun {
     this.#parts.onNotification(notification)
     if (notification.method !== 'notifications/progress') return
     const { progress, total, message } = notification.params
-    this.#progress = {
-      progress,
-      ...(total === undefined ? {} : { total }),
-      ...(message === undefined ? {} : { message }),
-    }
-    this.#progressTimer ??= unref(setTimeout(() => this.#saveProgress(), progressSaveMs))
+    this.#progress = { progress, ...defined({ total, message }) }
+    this.#progressTimer ??= unref(
+      setTimeout(() => {
+        this.#progressTimer = undefined
+        const { server, save } = this.#parts
+        save((current) => ({ ...current, ...this.#newProgress(current) })).catch((error) =>
+          server.report(error, { method: 'tasks' }),
+        )
+      }, progressSaveMs),
+    )
   }
 
   /** The latest progress as a change of the task. A handler that runs again starts over, so lower progress is ignored. */
@@ -195,18 +180,8 @@ export class TaskRun {
     if (progress === undefined || (saved !== undefined && saved.progress >= progress.progress)) return {}
     return { progress, ...(progress.message === undefined ? {} : { statusMessage: progress.message }) }
   }
-
-  /** Saves the latest progress with the task. */
-  #saveProgress(): void {
-    this.#progressTimer = undefined
-    const { server, save } = this.#parts
-    save((current) => ({ ...current, ...this.#newProgress(current) })).catch((error) =>
-      server.report(error, { method: 'tasks' }),
-    )
-  }
 }
 
-/** Length of a text in UTF-8 bytes. */
 export function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length
 }

@@ -1,7 +1,7 @@
 import { ErrorCode, invalidParams, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
-import { MetaKey } from '../../protocol/meta.ts'
+import { MetaKey, metaOf } from '../../protocol/meta.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 import { latestLegacy as lastWithCoreTasks, latest, supports } from '../../protocol/revision.ts'
 import { fromBase64Url, toBase64Url } from '../../request/encoding.ts'
@@ -114,8 +114,7 @@ function methodsOf(engine: TaskEngine): Readonly<Record<string, ExtensionMethod>
 
 /** Sends the latest progress to a client that asks for it in `tasks/get`. */
 function notifyProgress({ progress }: TaskRecord, { params, notify }: Exchange): void {
-  const meta = params['_meta']
-  const token = isObject(meta) ? meta[MetaKey.progressToken] : undefined
+  const token = metaOf(params)[MetaKey.progressToken]
   if (progress === undefined || (typeof token !== 'string' && typeof token !== 'number')) return
   notify({ method: 'notifications/progress', params: { progressToken: token, ...progress } })
 }
@@ -159,7 +158,6 @@ async function call(
   })
 }
 
-/** A list of tools with their `taskSupport`. */
 function withTaskSupport(engine: TaskEngine, outcome: Outcome): Outcome {
   if (outcome.type !== 'complete' || !Array.isArray(outcome.result['tools'])) return outcome
   const tools = outcome.result['tools'].map((tool: unknown) => {
@@ -170,7 +168,6 @@ function withTaskSupport(engine: TaskEngine, outcome: Outcome): Outcome {
   return complete({ ...outcome.result, tools })
 }
 
-/** Handles `tasks/list` of 2025-11-25. */
 async function list(engine: TaskEngine, { peer, params, limits }: Exchange): Promise<Outcome> {
   if (!isIdentified(peer)) {
     throw new RpcError(

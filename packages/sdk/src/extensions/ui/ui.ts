@@ -1,10 +1,11 @@
-import { ErrorCode, invalid, type McpError, RpcError } from '../../jsonrpc/error.ts'
+import { ErrorCode, invalid, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import type { Icon } from '../../protocol/content.ts'
 import type { CacheHints } from '../../protocol/definitions.ts'
 import { supports } from '../../protocol/revision.ts'
 import type { Exchange, Outcome, Peer } from '../../request/exchange.ts'
+import { defined } from '../../request/known-members.ts'
 import type { Context } from '../../server/context.ts'
 import { resource } from '../../server/define.ts'
 import type { Extension } from '../../server/extension.ts'
@@ -38,7 +39,7 @@ const rules: Readonly<Record<keyof AppCsp, { readonly sockets: boolean; readonly
  * Validates origins so that a host can write them into a policy.
  * @throws McpError 'INVALID' for an invalid origin
  */
-export function requireCsp(what: string, csp: AppCsp): void {
+function requireCsp(what: string, csp: AppCsp): void {
   for (const [name, origins] of Object.entries(csp)) {
     if (!isDirective(name)) throw invalid(`${what} has a "csp" with the unknown member "${name}"`)
     if (!Array.isArray(origins) || origins.length > maxOrigins) {
@@ -130,7 +131,7 @@ export function app(definition: AppDefinition): AppValue {
     throw invalid(`${what} needs a URI that starts with ui:// and has no query`)
   }
   if (typeof html === 'string') requireDocument(what, html)
-  const meta = metaOf(what, definition)
+  const meta = appMeta(what, definition)
   const read = async (ctx: Context) => {
     const text = typeof html === 'string' ? html : requireDocument(what, await html(ctx))
     return { uri, mimeType: appMimeType, text, ...meta }
@@ -142,18 +143,13 @@ export function app(definition: AppDefinition): AppValue {
       uri,
       mimeType: appMimeType,
       read,
-      ...(meta._meta === undefined ? {} : { meta: meta._meta }),
-      ...(title === undefined ? {} : { title }),
-      ...(description === undefined ? {} : { description }),
-      ...(icons === undefined ? {} : { icons }),
-      ...(cache === undefined ? {} : { cache }),
-      ...(scopes === undefined ? {} : { scopes }),
+      ...defined({ meta: meta._meta, title, description, icons, cache, scopes }),
     }),
   }
 }
 
 /** The `_meta` of an app, in its listing and with its content. */
-function metaOf(what: string, definition: AppDefinition): { _meta?: JsonObject } {
+function appMeta(what: string, definition: AppDefinition): { _meta?: JsonObject } {
   const { csp, permissions: requested, domain, prefersBorder } = definition
   if (csp !== undefined) requireCsp(what, csp)
   const unknown = requested?.find((name) => !permissions.has(name))
@@ -165,14 +161,12 @@ function metaOf(what: string, definition: AppDefinition): { _meta?: JsonObject }
   if (domain !== undefined && !/^[\x21-\x7E]{1,253}$/.test(domain)) {
     throw invalid(`${what} has a "domain" that is not a host name: ${JSON.stringify(domain)}`)
   }
-  const ui = {
-    ...(csp === undefined ? {} : { csp: structuredClone(csp) }),
-    ...(requested === undefined
-      ? {}
-      : { permissions: Object.fromEntries(requested.map((name) => [name, {}])) }),
-    ...(domain === undefined ? {} : { domain }),
-    ...(prefersBorder === undefined ? {} : { prefersBorder }),
-  }
+  const ui = defined({
+    csp: csp && structuredClone(csp),
+    permissions: requested && Object.fromEntries(requested.map((name) => [name, {}])),
+    domain,
+    prefersBorder,
+  })
   return Object.keys(ui).length === 0 ? {} : { _meta: { ui } }
 }
 
@@ -184,8 +178,7 @@ function requireDocument(what: string, html: string): string {
 /** Who may call a tool: the model, or the app. */
 export type Visibility = 'model' | 'app'
 
-/** The app link in a tool's `_meta`. */
-export interface ToolLink {
+interface ToolLink {
   readonly resourceUri: string | undefined
   readonly visibility: readonly Visibility[]
 }
@@ -208,7 +201,7 @@ export function shownIn(
  * Parses the app link of a tool's `_meta`; undefined if there is none.
  * @throws McpError 'INVALID' for an invalid link
  */
-export function parseToolLink(tool: string, meta: JsonObject | undefined): ToolLink | undefined {
+function parseToolLink(tool: string, meta: JsonObject | undefined): ToolLink | undefined {
   if (meta?.['ui/resourceUri'] !== undefined) {
     throw invalid(`Tool "${tool}" uses "ui/resourceUri", which is deprecated: link it with shownIn()`)
   }
@@ -256,8 +249,10 @@ export function ui(apps: Readonly<Record<string, AppValue>>): Extension {
         ([name, { meta }]) => [name, parseToolLink(name, meta)] as const,
       )
       for (const [name, link] of links) {
-        if (link?.resourceUri !== undefined && !known.has(link.resourceUri))
-          throw unknownApp(name, link.resourceUri, known)
+        const uri = link?.resourceUri
+        if (uri === undefined || known.has(uri)) continue
+        const available = known.size === 0 ? 'it has none' : `it has ${[...known].join(', ')}`
+        throw invalid(`Tool "${name}" links to the app ${uri}, which was not passed to ui(): ${available}`)
       }
       for (const [name, link] of links) {
         if (link?.visibility.includes('model') === false) hidden.add(name)
@@ -322,9 +317,4 @@ function requireVisible({ params, peer }: Exchange, hidden: ReadonlySet<string>)
   const { name } = params
   if (typeof name !== 'string' || !hidden.has(name) || showsApps(peer)) return
   throw new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${clipped(name)}`)
-}
-
-function unknownApp(tool: string, uri: string, known: ReadonlySet<string>): McpError {
-  const available = known.size === 0 ? 'it has none' : `it has ${[...known].join(', ')}`
-  return invalid(`Tool "${tool}" links to the app ${uri}, which was not passed to ui(): ${available}`)
 }

@@ -1,7 +1,6 @@
-import type { Writable } from 'node:stream'
+import { type Deferred, deferred } from '../../jsonrpc/deferred.ts'
 import { McpError } from '../../jsonrpc/error.ts'
 import { InvalidInput } from '../../jsonrpc/invalid-input.ts'
-import { asLine } from '../../jsonrpc/line-reader.ts'
 import type {
   JsonRpcMessage,
   JsonRpcNotification,
@@ -10,7 +9,7 @@ import type {
   RequestId,
 } from '../../jsonrpc/message.ts'
 import { PendingRequests } from '../../jsonrpc/pending-requests.ts'
-import { RotatingSet } from '../../jsonrpc/rotating-map.ts'
+import { dropOldest } from '../../jsonrpc/rotating-map.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'
 import { limits } from '../../request/limits.ts'
 import { notUtf8Warning, parseMessages, tooMuchInvalidInput, WarningLimiter } from './parse-messages.ts'
@@ -42,7 +41,7 @@ const maxCancelledIds = 256
 export class DuplexTransport implements ClientTransport {
   readonly kind: string
   readonly hasHeaders = false
-  readonly closed: Promise<Error | undefined>
+  readonly #closed: Deferred<Error | undefined> = deferred()
   readonly #open: OpenChannel
   readonly #pending = new PendingRequests()
   readonly #cancelled = new Set<RequestId>()
@@ -54,14 +53,14 @@ export class DuplexTransport implements ClientTransport {
   #version: ProtocolVersion | undefined
   #closeReason: McpError | undefined
   #closing: Promise<void> | undefined
-  #settle: (reason: Error | undefined) => void = () => {}
 
   constructor(kind: string, open: OpenChannel) {
     this.kind = kind
     this.#open = open
-    this.closed = new Promise((resolve) => {
-      this.#settle = resolve
-    })
+  }
+
+  get closed(): Promise<Error | undefined> {
+    return this.#closed.promise
   }
 
   async start(events: ClientTransportEvents): Promise<void> {
@@ -133,11 +132,11 @@ export class DuplexTransport implements ClientTransport {
 
   async #end(): Promise<void> {
     const isRequested = this.#closeReason === undefined
-    this.#closeReason ??= new McpError('CONNECTION_CLOSED', 'The connection was closed by this client')
+    this.#closeReason ??= closedByClient()
     this.#pending.rejectAll(this.#closeReason)
     this.#stop.abort(this.#closeReason)
     await this.#channel?.close()
-    if (isRequested) this.#settle(undefined)
+    if (isRequested) this.#closed.resolve(undefined)
   }
 
   async #send(message: JsonRpcMessage): Promise<void> {
@@ -150,16 +149,9 @@ export class DuplexTransport implements ClientTransport {
   #cancel(message: JsonRpcRequest, reason: unknown): void {
     this.#pending.delete(message.id)
     this.#cancelled.add(message.id)
-    for (const oldest of this.#cancelled) {
-      if (this.#cancelled.size <= maxCancelledIds) break
-      this.#cancelled.delete(oldest)
-    }
+    dropOldest(this.#cancelled, maxCancelledIds)
     if (message.method === 'initialize') return
-    this.#send({
-      jsonrpc: '2.0',
-      method: 'notifications/cancelled',
-      params: { requestId: message.id, reason: reason instanceof Error ? reason.message : 'Cancelled' },
-    }).catch(() => {})
+    this.#send(cancelledNotification(message, reason)).catch(() => {})
   }
 
   #receiveText(text: string): void {
@@ -191,54 +183,17 @@ export class DuplexTransport implements ClientTransport {
     if (this.#closeReason !== undefined) return
     this.#closeReason = error
     this.#pending.rejectAll(error)
-    this.#settle(error)
+    this.#closed.resolve(error)
     this.close().catch(() => {})
   }
 }
 
-/** Writes lines to a stream and limits the bytes that wait for the server to read. */
-export class LineSender {
-  readonly #output: Writable
-  readonly #maxQueued: number
-  readonly #unsent = new RotatingSet<(error: McpError) => void>()
-  #queued = 0
-  #closeReason: McpError | undefined
+export function cancelledNotification({ id }: JsonRpcRequest, cause: unknown): JsonRpcNotification {
+  const reason = cause instanceof Error ? cause.message : 'Cancelled'
+  return { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id, reason } }
+}
 
-  constructor(output: Writable, maxQueuedBytes: number) {
-    this.#output = output
-    this.#maxQueued = maxQueuedBytes
-  }
-
-  /** Resolves when the line was written. Rejects with an McpError if it cannot be. */
-  send(text: string): Promise<void> {
-    if (this.#closeReason !== undefined) return Promise.reject(this.#closeReason)
-    const line = asLine(text)
-    const bytes = Buffer.byteLength(line) + 1
-    if (this.#queued > 0 && this.#queued + bytes > this.#maxQueued) {
-      return Promise.reject(
-        new McpError(
-          'LIMIT',
-          `The server does not read its input: ${this.#queued} bytes are queued, the limit is ${this.#maxQueued}`,
-        ),
-      )
-    }
-    this.#queued += bytes
-    return new Promise((resolve, reject) => {
-      this.#unsent.add(reject)
-      this.#output.write(`${line}\n`, (error) => {
-        this.#queued -= bytes
-        // A failed write is rejected by fail() with the reason, which is known a moment later.
-        if (error) return
-        this.#unsent.delete(reject)
-        resolve()
-      })
-    })
-  }
-
-  /** Rejects the queued lines and all later ones. */
-  fail(error: McpError): void {
-    this.#closeReason ??= error
-    for (const reject of this.#unsent.values()) reject(error)
-    this.#unsent.clear()
-  }
+/** The error of everything that is in flight when the client closes its connection. */
+export function closedByClient(): McpError {
+  return new McpError('CONNECTION_CLOSED', 'The connection was closed by this client')
 }

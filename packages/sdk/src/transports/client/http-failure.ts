@@ -4,8 +4,6 @@ import { classify, parseJson } from '../../jsonrpc/parse.ts'
 import { fetchError } from './http-request.ts'
 import { mediaType, retryAfter } from './http-response.ts'
 
-// Loaded with the first failed response: see failureOf() in http-response.ts.
-
 const errorBodyBytes = 64 * 1024
 /** The time to read a page, which may never end. */
 const excerptMs = 1_000
@@ -22,14 +20,15 @@ const entities: Readonly<Record<string, string>> = {
   nbsp: ' ',
 }
 
-/** See failureOf(). */
+/** The error of a failed HTTP response: the JSON-RPC error in its body, else an McpError. */
 export async function readFailure(
   response: Response,
   signal: AbortSignal,
   url: URL,
 ): Promise<JsonRpcErrorObject | McpError> {
   const text = await bodyStart(response, signal, url)
-  const rpc = rpcErrorIn(text)
+  const found = classify(json(text))
+  const rpc = found.kind === 'response' && 'error' in found.message ? found.message.error : undefined
   const { status } = response
   const refused = status === 401 || status === 403
   if (rpc !== undefined && !refused) return rpc
@@ -45,17 +44,13 @@ export async function readFailure(
   const retryAfterMs = retryAfter(response)
   const advice = adviceFor(status)
   const retryHint = retryAfterMs === undefined ? '' : ` Retry after ${Math.ceil(retryAfterMs / 1_000)} s.`
-  return new McpError(
-    'HTTP',
-    `${url} responded with status ${status}${why}. ${advice}${retryHint}`.trimEnd(),
-    {
-      details: retryAfterMs === undefined ? { status } : { status, retryAfterMs },
-    },
-  )
+  const details = retryAfterMs === undefined ? { status } : { status, retryAfterMs }
+  const message = `${url} responded with status ${status}${why}. ${advice}${retryHint}`.trimEnd()
+  return new McpError('HTTP', message, { details })
 }
 
-/** See notAResponse(). */
-export async function readNotAResponse(
+/** The error for a successful HTTP response of the wrong content type. */
+export async function notAResponse(
   response: Response,
   method: string,
   signal: AbortSignal,
@@ -100,15 +95,6 @@ async function bodyStart(
     return ''
   } finally {
     clearTimeout(timer)
-  }
-}
-
-function rpcErrorIn(text: string): JsonRpcErrorObject | undefined {
-  try {
-    const found = classify(parseJson(text))
-    return found.kind === 'response' && 'error' in found.message ? found.message.error : undefined
-  } catch {
-    return undefined
   }
 }
 

@@ -47,7 +47,6 @@ export interface HttpTransportOptions {
   maxMessageBytes?: number
 }
 
-/** Options of one request. */
 interface SendOptions {
   /** Pauses the caller's timeouts while credentials are obtained; returns the function that resumes them. */
   pause?: (() => () => void) | undefined
@@ -93,26 +92,17 @@ interface Sent {
 /** Sends requests to one endpoint and refuses redirects to another origin. */
 export class Endpoint {
   readonly url: URL
-  readonly #fetch: Fetch
-  readonly #headers: HeaderSource
-  readonly #auth: HttpAuth | undefined
+  readonly #options: HttpTransportOptions
 
-  static from(url: string | URL, options: HttpTransportOptions): Endpoint {
+  constructor(url: string | URL, options: HttpTransportOptions) {
     requireKnown('The options object of http', options, optionNames, (name) => insteadOf.get(name))
-    const send = options.fetch ?? ((to, init) => fetch(to, init))
-    return new Endpoint(url, options.headers ?? {}, send, options.auth)
-  }
-
-  constructor(url: string | URL, headers: HeaderSource, fetch: Fetch, auth?: HttpAuth) {
     this.url = endpointUrl(url)
-    this.#headers = headers
-    this.#fetch = fetch
-    this.#auth = auth
+    this.#options = options
   }
 
   /** Another URL of the same server, with the same headers and credentials. */
   at(url: URL): Endpoint {
-    return new Endpoint(url, this.#headers, this.#fetch, this.#auth)
+    return new Endpoint(url, this.#options)
   }
 
   /**
@@ -126,15 +116,16 @@ export class Endpoint {
     signal: AbortSignal,
     options: SendOptions = {},
   ): Promise<Response> {
-    const configured = typeof this.#headers === 'function' ? await this.#headers() : this.#headers
+    const { auth, headers: source = {} } = this.#options
+    const configured = typeof source === 'function' ? await source() : source
     const headers = mergeHeaders(configured, own)
     const init: RequestInit = { method, signal, redirect: 'manual' }
     if (body !== undefined) init.body = body
     for (let retry = 0; ; retry++) {
       const sent = await this.#follow(method, headers, init, signal)
-      if (this.#auth === undefined) return sent.response
+      if (auth === undefined) return sent.response
       const last = retry === maxRetries || method === 'DELETE'
-      if (!(await this.#renewed(this.#auth, sent, method, last, signal, options))) return sent.response
+      if (!(await this.#renewed(auth, sent, method, last, signal, options))) return sent.response
       sent.response.body?.cancel().catch(() => {})
     }
   }
@@ -165,12 +156,12 @@ export class Endpoint {
     }
   }
 
-  /** Sends a request and follows redirects. */
   async #follow(method: string, headers: Headers, init: RequestInit, signal: AbortSignal): Promise<Sent> {
+    const { auth } = this.#options
     let url = this.url
     for (let hop = 0; ; hop++) {
-      const supplied = this.#auth === undefined ? {} : ((await this.#auth.authorize({ method, url })) ?? {})
-      const all = this.#auth === undefined ? headers : new Headers(headers)
+      const supplied = (await auth?.authorize({ method, url })) ?? {}
+      const all = auth === undefined ? headers : new Headers(headers)
       for (const [name, value] of Object.entries(supplied)) all.set(name, value)
       signal.throwIfAborted()
       const response = await this.#fetchOnce(url, { ...init, headers: all }, signal)
@@ -186,7 +177,7 @@ export class Endpoint {
 
   async #fetchOnce(url: URL, init: RequestInit, signal: AbortSignal): Promise<Response> {
     try {
-      return await this.#fetch(url, init)
+      return await (this.#options.fetch ?? fetch)(url, init)
     } catch (error) {
       throw fetchError(error, signal, url)
     }
@@ -203,9 +194,7 @@ function mergeHeaders(
     for (const name in own) headers.set(name, own[name] ?? '')
     return headers
   } catch (error) {
-    throw invalid('A request header has a name or value that HTTP does not allow', {
-      cause: error,
-    })
+    throw invalid('A request header has a name or value that HTTP does not allow', { cause: error })
   }
 }
 

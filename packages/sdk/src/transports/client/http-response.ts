@@ -2,9 +2,8 @@ import { ByteCollector, nextTurn, pieceEnd, Slice } from '../../jsonrpc/bytes.ts
 import { McpError } from '../../jsonrpc/error.ts'
 import { InvalidInput } from '../../jsonrpc/invalid-input.ts'
 import type { JsonRpcErrorObject, JsonRpcMessage, JsonRpcRequest } from '../../jsonrpc/message.ts'
-import { isObject } from '../../jsonrpc/parse.ts'
 import { EventReader, type ServerSentEvent } from '../../jsonrpc/sse.ts'
-import { MetaKey } from '../../protocol/meta.ts'
+import { MetaKey, metaOf } from '../../protocol/meta.ts'
 import { limits } from '../../request/limits.ts'
 import { fetchError } from './http-request.ts'
 import { tooMuchInvalidInput } from './parse-messages.ts'
@@ -124,7 +123,7 @@ function tooLarge(maxBytes: number): McpError {
   return new McpError('LIMIT', `The server's response exceeds ${maxBytes} bytes`)
 }
 
-/** The error of a failed HTTP response: the JSON-RPC error in its body, else an McpError. */
+/** The error of a failed response. Its code is loaded with the first one. */
 export async function failureOf(
   response: Response,
   signal: AbortSignal,
@@ -132,17 +131,6 @@ export async function failureOf(
 ): Promise<JsonRpcErrorObject | McpError> {
   const { readFailure } = await import('./http-failure.ts')
   return readFailure(response, signal, url)
-}
-
-/** The error for a successful HTTP response of the wrong content type. */
-export async function notAResponse(
-  response: Response,
-  method: string,
-  signal: AbortSignal,
-  url: URL,
-): Promise<McpError> {
-  const { readNotAResponse } = await import('./http-failure.ts')
-  return readNotAResponse(response, method, signal, url)
 }
 
 /** Milliseconds from the `Retry-After` header. */
@@ -164,9 +152,8 @@ export class ProgressDetector {
   #progress = Number.NEGATIVE_INFINITY
 
   constructor({ id, params }: JsonRpcRequest) {
-    const meta = params?.['_meta']
     this.#id = id
-    this.#token = isObject(meta) ? meta[MetaKey.progressToken] : undefined
+    this.#token = metaOf(params)[MetaKey.progressToken]
   }
 
   isProgress(message: JsonRpcMessage): boolean {

@@ -4,7 +4,6 @@ import { discard, failureOf, mediaType, retryAfter } from './http-response.ts'
 import { RetryBackoff, wait } from './retry-backoff.ts'
 import { SessionEnded } from './transport.ts'
 
-/** The position in a stream, to resume it. */
 interface StreamPosition {
   id: string | undefined
   retryMs: number | undefined
@@ -20,7 +19,6 @@ function isHeaderSafe(id: string): boolean {
   return id.length <= limits.eventIdChars && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(id)
 }
 
-/** Opens and reads event streams. */
 export interface StreamSource {
   readonly url: URL
   /** Opens a stream: the rest of one from `position`, or the standalone stream of the session. */

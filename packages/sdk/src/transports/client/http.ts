@@ -1,3 +1,4 @@
+import { type Deferred, deferred } from '../../jsonrpc/deferred.ts'
 import { McpError } from '../../jsonrpc/error.ts'
 import type {
   JsonRpcMessage,
@@ -6,23 +7,15 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../../jsonrpc/message.ts'
-import { isObject } from '../../jsonrpc/parse.ts'
 import { RotatingMap, RotatingSet } from '../../jsonrpc/rotating-map.ts'
 import { encodeHeaderValue } from '../../protocol/headers.ts'
-import { MetaKey } from '../../protocol/meta.ts'
+import { MetaKey, metaOf } from '../../protocol/meta.ts'
 import { type ProtocolVersion, rowOf } from '../../protocol/methods.ts'
 import { latest } from '../../protocol/revision.ts'
 import { limits } from '../../request/limits.ts'
+import { cancelledNotification, closedByClient } from './duplex.ts'
 import { Endpoint, type HttpTransportOptions } from './http-request.ts'
-import {
-  bodyText,
-  discard,
-  failureOf,
-  mediaType,
-  notAResponse,
-  ProgressDetector,
-  readEvents,
-} from './http-response.ts'
+import { bodyText, discard, failureOf, mediaType, ProgressDetector, readEvents } from './http-response.ts'
 import { keepStreamOpen, readResponseStream, type StreamSource, updatePosition } from './http-session.ts'
 import { notUtf8Warning, parseMessages, WarningLimiter } from './parse-messages.ts'
 import { sse } from './sse.ts'
@@ -39,13 +32,12 @@ import {
  * response is limited in size. Falls back to HTTP+SSE if there is no Streamable HTTP endpoint.
  */
 export function http(url: string | URL, options: HttpTransportOptions = {}): ClientTransportFactory {
-  const endpoint = Endpoint.from(url, options)
+  const endpoint = new Endpoint(url, options)
   const create = (): ClientTransport =>
     new HttpTransport(endpoint, options.maxMessageBytes ?? limits.messageBytes)
   return Object.assign(create, { older: sse(url, options) })
 }
 
-/** One request in flight. */
 interface PendingCall {
   readonly message: JsonRpcRequest
   /** Whether its response may only arrive on its own stream. */
@@ -72,14 +64,13 @@ class HttpTransport implements ClientTransport {
   readonly kind = 'http'
   readonly hasHeaders = true
   readonly connectsEach = true
-  readonly closed: Promise<Error | undefined>
+  readonly #closed: Deferred<Error | undefined> = deferred()
   readonly #endpoint: Endpoint
   readonly #maxBytes: number
   readonly #calls = new RotatingMap<RequestId, PendingCall>()
   /** Cancels each running operation when the transport closes. */
   readonly #cancelers = new RotatingSet<(reason: McpError) => void>()
   #closeReason: McpError | undefined
-  #settle: (reason: Error | undefined) => void = () => {}
   #events: ClientTransportEvents = { message: () => {}, warning: () => {}, trace: () => {} }
   #warnings = new WarningLimiter(() => {})
   #version: ProtocolVersion | undefined
@@ -90,9 +81,10 @@ class HttpTransport implements ClientTransport {
   constructor(endpoint: Endpoint, maxBytes: number) {
     this.#endpoint = endpoint
     this.#maxBytes = maxBytes
-    this.closed = new Promise((resolve) => {
-      this.#settle = resolve
-    })
+  }
+
+  get closed(): Promise<Error | undefined> {
+    return this.#closed.promise
   }
 
   async start(events: ClientTransportEvents): Promise<void> {
@@ -114,15 +106,13 @@ class HttpTransport implements ClientTransport {
     if (signal?.aborted) return Promise.reject(signal.reason)
     return new Promise((resolve, reject) => {
       const stateless = versionIn(message) !== undefined
-      const session = message.method === 'initialize' ? undefined : this.#session
-      const progress = new ProgressDetector(message)
       const call: PendingCall = {
         message,
         stateless,
-        session,
+        session: message.method === 'initialize' ? undefined : this.#session,
         headers,
         pause,
-        progress,
+        progress: new ProgressDetector(message),
         answered: false,
         read: false,
         settle: () => {},
@@ -197,14 +187,14 @@ class HttpTransport implements ClientTransport {
 
   async #end(): Promise<void> {
     const headers = this.#sessionHeaders(this.#session)
-    this.#closeReason = new McpError('CONNECTION_CLOSED', 'The connection was closed by this client')
+    this.#closeReason = closedByClient()
     for (const cancel of this.#cancelers.values()) cancel(this.#closeReason)
     if (this.#session !== undefined) {
       await this.#endpoint
         .send('DELETE', headers, undefined, AbortSignal.timeout(deleteTimeoutMs))
         .then(discard, () => {})
     }
-    this.#settle(undefined)
+    this.#closed.resolve(undefined)
   }
 
   /** Sends a request and reads its HTTP response. Rejects if no JSON-RPC response can arrive any more. */
@@ -226,6 +216,7 @@ class HttpTransport implements ClientTransport {
       )
     }
     if (type !== 'text/event-stream') {
+      const { notAResponse } = await import('./http-failure.ts')
       throw await notAResponse(response, message.method, signal, url)
     }
     const source = this.#streamSource(call, call.session)
@@ -262,29 +253,17 @@ class HttpTransport implements ClientTransport {
     const cancel = (reason: McpError): void => stop.abort(reason)
     this.#cancelers.add(cancel)
     try {
-      await this.#postOneWay(message, session, stop.signal)
+      const response = await this.#post(message, session, {}, stop.signal)
+      const isEnded = response.status === 404 && session !== undefined
+      if (response.ok || isEnded) discard(response)
+      if (response.ok) return
+      if (isEnded) throw new SessionEnded(false)
+      const failure = await failureOf(response, stop.signal, this.#endpoint.url)
+      throw failure instanceof McpError ? failure : new McpError('HTTP', failure.message)
     } finally {
       clearTimeout(timer)
       this.#cancelers.delete(cancel)
     }
-  }
-
-  async #postOneWay(
-    message: JsonRpcNotification | JsonRpcResponse,
-    session: string | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const response = await this.#post(message, session, {}, signal)
-    if (response.ok) {
-      discard(response)
-      return
-    }
-    if (response.status === 404 && session !== undefined) {
-      discard(response)
-      throw new SessionEnded(false)
-    }
-    const failure = await failureOf(response, signal, this.#endpoint.url)
-    throw failure instanceof McpError ? failure : new McpError('HTTP', failure.message)
   }
 
   #post(
@@ -305,12 +284,7 @@ class HttpTransport implements ClientTransport {
   }
 
   #cancel(message: JsonRpcRequest, reason: unknown): void {
-    const why = reason instanceof Error ? reason.message : 'Cancelled'
-    this.#sendOneWay({
-      jsonrpc: '2.0',
-      method: 'notifications/cancelled',
-      params: { requestId: message.id, reason: why },
-    }).catch(() => {})
+    this.#sendOneWay(cancelledNotification(message, reason)).catch(() => {})
   }
 
   #sessionHeaders(session: string | undefined, message?: JsonRpcMessage): Record<string, string> {
@@ -392,8 +366,7 @@ class HttpTransport implements ClientTransport {
 /** The protocol version in the `_meta` of a stateless message. */
 function versionIn(message: JsonRpcMessage): string | undefined {
   if (!('method' in message)) return undefined
-  const meta = message.params?.['_meta']
-  const version = isObject(meta) ? meta[MetaKey.protocolVersion] : undefined
+  const version = metaOf(message.params)[MetaKey.protocolVersion]
   return typeof version === 'string' ? version : undefined
 }
 

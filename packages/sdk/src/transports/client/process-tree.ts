@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
+import { type Deferred, deferred } from '../../jsonrpc/deferred.ts'
 import { withoutInheritedDescriptors } from './inherited-descriptors.ts'
 import { windowsEnd } from './windows-launch.ts'
 
@@ -84,18 +85,13 @@ class ProcessDescendants {
 
   /** Call as soon as the leader has exited: its pid is only reserved while its session or group has members. */
   leaderEnded(): void {
-    this.find()
+    this.running()
     this.#leaderEnded = true
     this.#groupEnded = !isGroup(this.#leader)
   }
 
-  /** Searches for new descendants while their parents still run. */
-  find(): void {
-    this.#running()
-  }
-
   isRunning(): boolean {
-    const running = this.#running()
+    const running = this.running()
     if (running !== undefined) return running.length > 0
     if (!this.#groupEnded) this.#groupEnded = this.#leaderEnded && !isGroup(this.#leader)
     return !this.#groupEnded
@@ -106,7 +102,7 @@ class ProcessDescendants {
    * `all` avoids listing the processes for each of several servers.
    */
   signal(signal: 'SIGTERM' | 'SIGKILL', all: ProcessEntry[] | undefined = listProcesses()): void {
-    const running = this.#running(all)
+    const running = this.running(all)
     if (running === undefined) {
       if (this.isRunning()) send(this.#leader, signal)
       return
@@ -122,8 +118,8 @@ class ProcessDescendants {
     }
   }
 
-  /** The running processes; undefined if processes cannot be listed. */
-  #running(all = listProcesses()): ProcessEntry[] | undefined {
+  /** Searches for descendants, which works while their parents still run. Undefined if processes cannot be listed. */
+  running(all = listProcesses()): ProcessEntry[] | undefined {
     const since = this.#since
     if (since === undefined || all === undefined) return undefined
     // A descendant cannot join the session of this process, or one of another pid namespace (0).
@@ -262,7 +258,7 @@ function endAll(): void {
 /** A child process that leads its own session and process group, with its descendants. */
 export class ProcessTree {
   readonly #child: ChildProcess
-  readonly #exited: Promise<void>
+  readonly #exited: Deferred<void> = deferred()
   readonly #askToEnd: ((pid: number) => void) | undefined
   /** Undefined on Windows, where `taskkill` ends the tree. */
   readonly #descendants: ProcessDescendants | undefined
@@ -277,12 +273,10 @@ export class ProcessTree {
     this.#askToEnd = askToEnd
     const { pid } = child
     this.#descendants = onWindows || pid === undefined ? undefined : new ProcessDescendants(pid, serverId)
-    this.#exited = new Promise((resolve) => {
-      child.once('exit', () => {
-        this.#gone = true
-        this.#descendants?.leaderEnded()
-        resolve()
-      })
+    child.once('exit', () => {
+      this.#gone = true
+      this.#descendants?.leaderEnded()
+      this.#exited.resolve()
     })
     if (running.size === 0) process.once('exit', endAll)
     running.add(this)
@@ -294,8 +288,8 @@ export class ProcessTree {
    * input: descendants are found reliably only while it runs.
    */
   async end(graceMs: number): Promise<void> {
-    this.#descendants?.find()
-    await waitAtMost(this.#exited, graceMs)
+    this.#descendants?.running()
+    await waitAtMost(this.#exited.promise, graceMs)
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if (!this.#alive()) break
       const { pid } = this.#child
@@ -313,7 +307,10 @@ export class ProcessTree {
     const { pid } = this.#child
     if (pid === undefined) return
     if (!onWindows) this.#descendants?.signal(signal, all)
-    else if (!this.#gone) endOnWindows(pid)
+    else if (!this.#gone) {
+      const { command, args } = windowsEnd(pid, process.env)
+      spawn(command, args, { windowsHide: true, stdio: 'ignore' }).on('error', () => {})
+    }
   }
 
   #alive(): boolean {
@@ -329,12 +326,6 @@ export class ProcessTree {
       if (signal === 'SIGKILL' && !onWindows) this.signal(signal)
     }
   }
-}
-
-function endOnWindows(pid: number): void {
-  const { command, args } = windowsEnd(pid, process.env)
-  const kill = spawn(command, args, { windowsHide: true, stdio: 'ignore' })
-  kill.on('error', () => {})
 }
 
 /** Waits for a promise, at most this many milliseconds. */

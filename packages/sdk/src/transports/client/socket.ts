@@ -1,21 +1,15 @@
 import { connect as connectTo, type NetConnectOpts, type Socket } from 'node:net'
 import { McpError } from '../../jsonrpc/error.ts'
-import { LineSource } from '../../jsonrpc/line-source.ts'
 import { requireKnown } from '../../request/known-members.ts'
-import { limits } from '../../request/limits.ts'
 import type { SocketAddress } from '../server/socket.ts'
-import { type Channel, type ChannelEvents, DuplexTransport, LineSender } from './duplex.ts'
+import { type ChannelEvents, closedByClient, DuplexTransport } from './duplex.ts'
+import { LineChannel, type LineLimits } from './line-channel.ts'
 import type { ClientTransport, ClientTransportFactory } from './transport.ts'
 
 export type { ClientTransport, ClientTransportFactory, SocketAddress }
 
 /** Limits of `socket`. */
-export interface SocketTransportOptions {
-  /** Maximum bytes of one message. Default 4 MiB. */
-  maxFrameBytes?: number
-  /** Maximum bytes queued while the server does not read. Default 16 MiB. */
-  maxQueuedBytes?: number
-}
+export type SocketTransportOptions = LineLimits
 
 /** Milliseconds for the server to close its end before the socket is destroyed. */
 const graceMs = 100
@@ -31,12 +25,8 @@ export function socket(address: SocketAddress, options: SocketTransportOptions =
     new DuplexTransport('socket', (events, signal) => SocketChannel.open(address, options, events, signal))
 }
 
-class SocketChannel implements Channel {
+class SocketChannel extends LineChannel {
   readonly #socket: Socket
-  readonly #sender: LineSender
-  readonly #lines: LineSource
-  readonly #events: ChannelEvents
-  #over = false
 
   static async open(
     address: SocketAddress,
@@ -65,32 +55,25 @@ class SocketChannel implements Channel {
   }
 
   private constructor(socket: Socket, options: SocketTransportOptions, events: ChannelEvents) {
+    super(socket, socket, options, events)
     this.#socket = socket
-    this.#events = events
-    this.#sender = new LineSender(socket, options.maxQueuedBytes ?? 4 * limits.messageBytes)
-    const maxBytes = options.maxFrameBytes ?? limits.messageBytes
-    this.#lines = new LineSource(socket, {
-      maxBytes,
-      onLine: (text) => events.text(text),
-      onTooLong: () => this.#lose(tooLong(maxBytes)),
-      onNotUtf8: (bytes) => events.unreadable(bytes.length),
-      onEnd: () => this.#lose(new McpError('CONNECTION_CLOSED', 'The server closed the connection')),
+    socket.on('error', (cause) => {
+      const details = 'code' in cause ? { code: cause.code } : {}
+      const why = `The connection to the server failed: ${cause.message}`
+      this.lose(new McpError('CONNECTION_CLOSED', why, { cause, details }))
     })
-    socket.on('error', (cause) => this.#lose(broken(cause)))
     socket.once('close', () => {
-      this.#lines.drain()
-      this.#lose(new McpError('CONNECTION_CLOSED', 'The connection to the server was lost'))
+      this.lines.drain()
+      this.lose(new McpError('CONNECTION_CLOSED', 'The connection to the server was lost'))
     })
   }
 
-  send(text: string): Promise<void> {
-    return this.#sender.send(text)
+  protected onEnd(): void {
+    this.lose(new McpError('CONNECTION_CLOSED', 'The server closed the connection'))
   }
 
   async close(): Promise<void> {
-    this.#over = true
-    this.#lines.stop()
-    this.#sender.fail(new McpError('CONNECTION_CLOSED', 'The connection was closed by this client'))
+    this.lose(closedByClient(), false)
     this.#socket.resume()
     if (this.#socket.closed) return
     await new Promise<void>((resolve) => {
@@ -102,33 +85,10 @@ class SocketChannel implements Channel {
       this.#socket.end()
     })
   }
-
-  #lose(error: McpError): void {
-    if (this.#over) return
-    this.#over = true
-    this.#lines.stop()
-    this.#sender.fail(error)
-    this.#events.lost(error)
-  }
 }
 
 function connectError(address: SocketAddress, cause: Error): McpError {
   const where = 'path' in address ? address.path : `${address.host ?? '127.0.0.1'} port ${address.port}`
   const details = 'code' in cause ? { code: cause.code } : {}
   return new McpError('CONNECT_FAILED', `Could not connect to ${where}: ${cause.message}`, { cause, details })
-}
-
-function broken(cause: Error): McpError {
-  const details = 'code' in cause ? { code: cause.code } : {}
-  return new McpError('CONNECTION_CLOSED', `The connection to the server failed: ${cause.message}`, {
-    cause,
-    details,
-  })
-}
-
-function tooLong(maxBytes: number): McpError {
-  return new McpError(
-    'LIMIT',
-    `The server sent a message of more than ${maxBytes} bytes, so the connection was closed`,
-  )
 }

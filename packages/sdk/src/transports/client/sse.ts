@@ -1,4 +1,4 @@
-import { excerpt, McpError } from '../../jsonrpc/error.ts'
+import { excerpt, McpError, messageOf } from '../../jsonrpc/error.ts'
 import type { ServerSentEvent } from '../../jsonrpc/sse.ts'
 import { limits } from '../../request/limits.ts'
 import { type Channel, type ChannelEvents, DuplexTransport } from './duplex.ts'
@@ -12,7 +12,7 @@ import type { ClientTransportFactory } from './transport.ts'
  * connection.
  */
 export function sse(url: string | URL, options: HttpTransportOptions = {}): ClientTransportFactory {
-  const endpoint = Endpoint.from(url, options)
+  const endpoint = new Endpoint(url, options)
   const maxBytes = options.maxMessageBytes ?? limits.messageBytes
   return () => new DuplexTransport('sse', (events, signal) => open(endpoint, maxBytes, events, signal))
 }
@@ -66,7 +66,6 @@ function messageHandler(
   }
 }
 
-/** The error for a failed response. */
 async function failureError(response: Response, endpoint: Endpoint, signal: AbortSignal): Promise<McpError> {
   const failure = await failureOf(response, signal, endpoint.url)
   if (failure instanceof McpError) return failure
@@ -84,7 +83,7 @@ function ended(): McpError {
 
 function broken(error: unknown): McpError {
   if (error instanceof McpError && error.code !== 'CONNECTION_CLOSED') return error
-  const why = error instanceof Error ? error.message : String(error)
+  const why = messageOf(error)
   return new McpError('CONNECTION_CLOSED', `The event stream broke (${why}); ${notResumable}`, {
     cause: error,
   })

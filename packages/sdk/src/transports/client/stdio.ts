@@ -1,12 +1,11 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { McpError } from '../../jsonrpc/error.ts'
-import { LineSource } from '../../jsonrpc/line-source.ts'
-import { limits } from '../../request/limits.ts'
+import { McpError, messageOf } from '../../jsonrpc/error.ts'
 import { childEnvironment, defaultEnvironment } from './child-environment.ts'
-import { type Channel, type ChannelEvents, DuplexTransport, LineSender } from './duplex.ts'
+import { type ChannelEvents, closedByClient, DuplexTransport } from './duplex.ts'
 import { withoutInheritedDescriptors } from './inherited-descriptors.ts'
+import { LineChannel, type LineLimits } from './line-channel.ts'
 import { ProcessTree, serverIdVariable, waitAtMost } from './process-tree.ts'
 import { stderrExcerpt } from './stderr-excerpt.ts'
 import type { ClientTransport, ClientTransportFactory } from './transport.ts'
@@ -16,7 +15,7 @@ export type { ClientTransport, ClientTransportFactory }
 export { defaultEnvironment, withoutInheritedDescriptors }
 
 /** Options of `stdio`. Only `command` is required. */
-export interface StdioTransportOptions {
+export interface StdioTransportOptions extends LineLimits {
   /** The program to start; no shell is involved. */
   command: string
   args?: readonly string[]
@@ -33,10 +32,6 @@ export interface StdioTransportOptions {
   askToEnd?: (pid: number) => void
   /** Called with the server's stderr output, which is logging and need not mean an error. */
   onStderr?: (text: string) => void
-  /** Maximum bytes of one message. Default 4 MiB. */
-  maxFrameBytes?: number
-  /** Maximum bytes queued while the server does not read. Default 16 MiB. */
-  maxQueuedBytes?: number
 }
 
 const graceMs = 1_000
@@ -58,15 +53,12 @@ export function stdio(options: StdioTransportOptions): ClientTransportFactory {
   return () => new DuplexTransport('stdio', (events) => ServerProcess.start(options, events))
 }
 
-class ServerProcess implements Channel {
+class ServerProcess extends LineChannel {
   readonly #child: ChildProcessWithoutNullStreams
   readonly #command: string
   readonly #events: ChannelEvents
   readonly #tree: ProcessTree
-  readonly #sender: LineSender
-  readonly #lines: LineSource
   #stderr = ''
-  #over: McpError | undefined
   /** The process and its streams have ended. */
   #ended = false
 
@@ -106,35 +98,32 @@ class ServerProcess implements Channel {
     options: StdioTransportOptions,
     events: ChannelEvents,
   ) {
+    super(child.stdout, child.stdin, options, events)
     this.#child = child
     this.#command = options.command
     this.#events = events
-    this.#sender = new LineSender(child.stdin, options.maxQueuedBytes ?? 4 * limits.messageBytes)
     this.#tree = new ProcessTree(child, serverId, options.askToEnd)
-    const maxBytes = options.maxFrameBytes ?? limits.messageBytes
-    this.#lines = new LineSource(child.stdout, {
-      maxBytes,
-      onLine: (text) => events.text(text),
-      onTooLong: () => this.#tooLong(maxBytes),
-      onNotUtf8: (bytes) => events.unreadable(bytes.length),
-      onEnd: () => this.#loseAfterExit('closed its output'),
-    })
     child.stdin.on('error', () => this.#loseAfterExit('closed its input'))
     for (const stream of [child.stdout, child.stderr]) stream.on('error', () => {})
     this.#keepStderr(options.onStderr)
-    child.once('exit', () => this.#onExit())
+    const onLoss = (): void => this.#loseAtEnd('ended')
+    child.once('exit', () => {
+      waitAtMost(once(child, 'close'), drainMs)
+        .then(() => this.#drainPending())
+        .then(onLoss, onLoss)
+    })
     child.once('close', () => {
       this.#ended = true
     })
     child.on('error', () => {})
   }
 
-  send(text: string): Promise<void> {
-    return this.#sender.send(text)
+  protected onEnd(): void {
+    this.#loseAfterExit('closed its output')
   }
 
   async close(): Promise<void> {
-    this.#lose(new McpError('CONNECTION_CLOSED', 'The connection was closed by this client'))
+    this.lose(closedByClient(), false)
     const { stdin, stdout, stderr } = this.#child
     const ended = this.#tree.end(graceMs)
     stdin.end()
@@ -155,13 +144,6 @@ class ServerProcess implements Channel {
     })
   }
 
-  #onExit(): void {
-    const onLoss = (): void => this.#loseAtEnd('ended')
-    waitAtMost(once(this.#child, 'close'), drainMs)
-      .then(() => this.#drainPending())
-      .then(onLoss, onLoss)
-  }
-
   /** Reads what already arrived: after a blocked event loop, timers fire before streams are read. */
   async #drainPending(): Promise<void> {
     for (let turn = 0; turn < turnsToCatchUp && !this.#ended; turn++) {
@@ -175,21 +157,8 @@ class ServerProcess implements Channel {
   }
 
   #loseAtEnd(how: string): void {
-    this.#lines.drain()
-    this.#lose(this.#failure(how), true)
-  }
-
-  #tooLong(maxBytes: number): void {
-    const why = `The server sent a message of more than ${maxBytes} bytes, so the connection was closed`
-    this.#lose(new McpError('LIMIT', why), true)
-  }
-
-  #lose(error: McpError, notify = false): void {
-    if (this.#over !== undefined) return
-    this.#over = error
-    this.#lines.stop()
-    this.#sender.fail(error)
-    if (notify) this.#events.lost(error)
+    this.lines.drain()
+    this.lose(this.#failure(how))
   }
 
   #failure(how: string): McpError {
@@ -215,8 +184,7 @@ function hasStreams(child: ChildProcess): child is ChildProcessWithoutNullStream
 function startError({ command, cwd }: StdioTransportOptions, cause: unknown): McpError {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code === 'ENOENT') return noSuchProgram(command, cwd, cause)
-  const why =
-    code === 'EACCES' ? 'it is not executable.' : cause instanceof Error ? cause.message : String(cause)
+  const why = code === 'EACCES' ? 'it is not executable.' : messageOf(cause)
   const details = code === undefined ? {} : { code }
   return new McpError('CONNECT_FAILED', `Could not start ${JSON.stringify(command)}: ${why}`, {
     cause,

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { win32 } from 'node:path'
 import { invalid, McpError } from '../../jsonrpc/error.ts'
 
-/** Arguments of `spawn`. */
 export interface Launch {
   command: string
   args: string[]

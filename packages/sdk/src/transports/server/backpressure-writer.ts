@@ -11,9 +11,7 @@ export interface Sink {
 }
 
 export interface BackpressureEvents {
-  /** The reader is behind. */
   onHeld?(): void
-  /** Everything was flushed. */
   onDrained?(): void
 }
 
@@ -163,7 +161,6 @@ export class StallDetector {
     this.#onStalled = onStalled
   }
 
-  /** Starts unless started. */
   start(): void {
     if (this.#timer !== undefined) return
     this.#seen = this.#reader.taken()

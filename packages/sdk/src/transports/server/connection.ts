@@ -26,8 +26,10 @@ import {
   Calls,
   expectsResponse,
   failure,
-  openCall,
+  peerOf,
   refusalOf,
+  requireMethod,
+  ServedRequest,
   type ServedResponse,
   unsupportedVersion,
 } from './served-request.ts'
@@ -55,10 +57,6 @@ export interface DuplexOptions {
   sessionsOnly?: boolean
   /** The kind of channel; absent within one process. */
   transport?: Transport
-}
-
-function tooMany(): RpcError {
-  return new RpcError(ErrorCode.InvalidRequest, 'Too many requests in flight: wait for some to finish')
 }
 
 /** Milliseconds for handlers to finish. A process must exit 1 s after its input ended. */
@@ -123,7 +121,6 @@ export class DuplexConnection implements SessionOutlet {
     return this.#session.peer
   }
 
-  /** Number of requests in flight. */
   get running(): number {
     return this.#calls.size
   }
@@ -143,11 +140,12 @@ export class DuplexConnection implements SessionOutlet {
     }
     if (this.#queue.length >= this.#bounds.inFlight) {
       this.#memory.give(bytes)
-      return this.#overflow(value, tooMany())
+      const why = 'Too many requests in flight: wait for some to finish'
+      return this.#overflow(value, new RpcError(ErrorCode.InvalidRequest, why))
     }
     if (this.#queue.length === 0) this.#takeLater()
     this.#queue.push({ value, bytes, caller })
-    return this.#isMessage(value)
+    return Array.isArray(value) ? this.#isBatch(value) : classify(value).kind !== 'invalid'
   }
 
   /**
@@ -189,10 +187,6 @@ export class DuplexConnection implements SessionOutlet {
   /** Whether an array is a batch: it is no longer than the limit, and contains a message. */
   #isBatch(value: readonly unknown[]): boolean {
     return value.length <= this.#bounds.batch && value.some((one) => classify(one).kind !== 'invalid')
-  }
-
-  #isMessage(value: unknown): boolean {
-    return Array.isArray(value) ? this.#isBatch(value) : classify(value).kind !== 'invalid'
   }
 
   /** Serves one value and counts its bytes until its response is sent. False for a value that is no message. */
@@ -301,15 +295,16 @@ export class DuplexConnection implements SessionOutlet {
       throw unsupportedVersion(readPeerMeta(message.params?.['_meta']).version)
     }
     this.#calls.admit(message.id)
-    const call = openCall(this.#server, message, this.#caller, this.#inputStrategy, this, this.#bounds)
+    const peer = peerOf(readPeerMeta(message.params?.['_meta']), this.#caller)
+    requireMethod(this.#server, peer.revision, message.method)
+    const call = new ServedRequest(message, peer, this.#inputStrategy, this, this.#bounds)
     return this.#calls.run(call, this.#server)
   }
 
   async #batch(values: readonly unknown[], caller: Caller | undefined): Promise<void> {
     try {
-      const responses = await serveBatch(this.#session, values, this.#bounds.batch, (message) =>
-        this.#session.request(message, this, caller),
-      )
+      const serve = (message: JsonRpcRequest) => this.#session.request(message, this, caller)
+      const responses = await serveBatch(this.#session, this.#server, values, this.#bounds.batch, serve)
       if (responses.length === 0 || !this.#open) return
       if (this.#options.sendBatch !== undefined) this.#options.sendBatch(responses)
       else for (const response of responses) this.#send(response)

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
+import { type Deferred, deferred } from '../../jsonrpc/deferred.ts'
 import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
 import { InvalidInput } from '../../jsonrpc/invalid-input.ts'
 import { asLine } from '../../jsonrpc/line-reader.ts'
@@ -11,16 +12,16 @@ import { BackpressureWriter, StallDetector } from './backpressure-writer.ts'
 import { DuplexConnection, type DuplexOptions } from './connection.ts'
 import { type FullBudget, fullError, type MemoryAccount, MemoryBudget, parsedBytes } from './memory-budget.ts'
 import type { Bounds } from './options.ts'
-import { encodeMessage, failure, isDroppable } from './served-request.ts'
+import { encodeBatch, encodeMessage, failure, isDroppable } from './served-request.ts'
 
 /** Writes lines to a stream with a slow reader: those of one turn of the event loop at once. */
-export class LineWriter {
+class LineWriter {
   readonly #pieces: BackpressureWriter
   readonly #watch: StallDetector
   readonly #queueBytes: number
-  readonly #events: { onBehind(): void; onCaughtUp(): void; onDrained(): void }
-  #drained: Promise<void> | undefined
-  #settle: () => void = () => {}
+  readonly #events: { onBehind(): void; onCaughtUp(): void }
+  /** Resolves when the reader caught up; undefined if it is not behind. */
+  #behind: Deferred<void> | undefined
   #over = false
 
   /** @param write writes to `output` and calls back when that was flushed, or failed */
@@ -40,7 +41,7 @@ export class LineWriter {
       },
     })
     this.#watch = new StallDetector(
-      { taken: () => this.#pieces.taken, isBehind: () => this.#drained !== undefined },
+      { taken: () => this.#pieces.taken, isBehind: () => this.#behind !== undefined },
       bounds.streamStallMs,
       () => events.onStalled(),
     )
@@ -48,7 +49,7 @@ export class LineWriter {
 
   /** Writes one line. A droppable one is dropped while the reader is behind. */
   line(text: string, droppable: boolean): void {
-    if (this.#over || (droppable && this.#drained !== undefined)) return
+    if (this.#over || (droppable && this.#behind !== undefined)) return
     this.#pieces.add(`${asLine(text)}\n`)
   }
 
@@ -59,32 +60,29 @@ export class LineWriter {
 
   /** Resolves when the reader is no longer behind; undefined if it is not. */
   ready(): Promise<void> | undefined {
-    return this.#drained
+    return this.#behind?.promise
   }
 
-  /** Ignores further lines. */
   stop(): void {
     if (this.#over) return
     this.#over = true
     this.#watch.stop()
     this.#pieces.release()
-    this.#settle()
+    this.#behind?.resolve()
   }
 
   #onHeld(): void {
-    if (this.#over || this.#drained !== undefined || this.#pieces.queued <= this.#queueBytes) return
-    this.#drained = new Promise((resolve) => {
-      this.#settle = resolve
-    })
+    if (this.#over || this.#behind !== undefined || this.#pieces.queued <= this.#queueBytes) return
+    this.#behind = deferred()
     this.#watch.start()
     this.#events.onBehind()
   }
 
   #catchUp(): void {
-    if (this.#over || this.#drained === undefined) return
-    this.#drained = undefined
+    if (this.#over || this.#behind === undefined) return
+    this.#behind.resolve()
+    this.#behind = undefined
     this.#watch.stop()
-    this.#settle()
     this.#events.onCaughtUp()
   }
 }
@@ -111,6 +109,7 @@ export interface LineConnectionOptions
 export class LineConnection {
   /** Resolves when the connection is closed and all handlers ended, or after 0.9 s. */
   readonly closed: Promise<void>
+  readonly #closed: Deferred<void> = deferred()
   readonly #server: Server
   readonly #options: LineConnectionOptions
   readonly #lines: LineSource
@@ -123,7 +122,6 @@ export class LineConnection {
   #unproven: boolean
   #stalled = false
   #left = true
-  #settle: () => void = () => {}
   #ending: Promise<void> | undefined
 
   constructor(server: Server, options: LineConnectionOptions) {
@@ -132,9 +130,7 @@ export class LineConnection {
     this.#options = options
     this.#unproven = options.strict ?? false
     this.#memory = options.memory ?? new MemoryBudget(limits.memoryBytes).account(undefined)
-    this.closed = new Promise((resolve) => {
-      this.#settle = resolve
-    })
+    this.closed = this.#closed.promise
     this.#writer = new LineWriter(
       output,
       options.write ?? ((text, done) => output.write(text, done)),
@@ -145,15 +141,15 @@ export class LineConnection {
         onDrained: () => this.#count(),
         onStalled: () => {
           this.#stalled = true
-          this.#lost(stalled(limits.streamStallMs))
+          const why = `The client read nothing for ${limits.streamStallMs} ms, so the connection was closed`
+          this.#lost(new McpError('TIMEOUT', why))
         },
       },
     )
     this.#connection = new DuplexConnection(server, (message) => this.#send(message), {
       ...options,
       memory: this.#memory,
-      sendBatch: (responses) =>
-        this.#write(`[${responses.map((response) => encodeMessage(response, server)).join(',')}]`),
+      sendBatch: (responses) => this.#write(encodeBatch(responses, server)),
       ready: () => this.#writer.ready(),
     })
     this.#invalid = new InvalidInput(limits)
@@ -171,23 +167,18 @@ export class LineConnection {
       },
       onEnd: () => this.#finish(),
     })
-    this.#listen()
-  }
-
-  /** Closes the connection: ends open subscriptions, and sends responses within 0.9 s. */
-  close(): Promise<void> {
-    if (this.#ending === undefined) this.#left = false
-    return this.#end(() => this.#connection.shutdown('The server is shutting down'))
-  }
-
-  #listen(): void {
-    const { input, output } = this.#options
     output.on('error', (error) => this.#lost(error))
     input.on('error', (error) => this.#lost(error))
     input.on('close', () => {
       this.#lines.drain()
       this.#finish()
     })
+  }
+
+  /** Closes the connection: ends open subscriptions, and sends responses within 0.9 s. */
+  close(): Promise<void> {
+    if (this.#ending === undefined) this.#left = false
+    return this.#end(() => this.#connection.shutdown('The server is shutting down'))
   }
 
   #line(text: string, depth: number): void {
@@ -209,7 +200,6 @@ export class LineConnection {
     this.#lost(new McpError('LIMIT', `The client sent ${this.#invalid}, so the connection was closed`))
   }
 
-  /** Sends the error for a line that is no JSON. */
   #refuse({ code, message }: RpcError, bytes: number): void {
     this.#connection.reject(code, message)
     this.#wasInvalid(bytes)
@@ -230,7 +220,6 @@ export class LineConnection {
     } else this.#writer.line(JSON.stringify(failure(message.id, fullError(full))), false)
   }
 
-  /** Writes the responses to a batch. */
   #write(text: string): void {
     if (this.#lacks(text) !== undefined) {
       this.#lost(unread())
@@ -282,7 +271,7 @@ export class LineConnection {
     this.#memory.give(this.#unsent)
     this.#unsent = 0
     this.#options.onOver({ stuck: this.#connection.running > 0 || this.#stalled, left: this.#left })
-    this.#settle()
+    this.#closed.resolve()
   }
 }
 
@@ -291,8 +280,4 @@ const freeBytes = 16_384
 
 function unread(): McpError {
   return new McpError('LIMIT', 'The client did not read what it was sent, so the connection was closed')
-}
-
-function stalled(ms: number): McpError {
-  return new McpError('TIMEOUT', `The client read nothing for ${ms} ms, so the connection was closed`)
 }

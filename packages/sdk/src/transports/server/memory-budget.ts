@@ -65,7 +65,6 @@ export class MemoryBudget {
   }
 }
 
-/** Bytes held for one connection. */
 export interface ConnectionBytes {
   held: number
 }
@@ -87,7 +86,6 @@ export class MemoryAccount {
     return this.#take(bytes, 1)
   }
 
-  /** Takes bytes for a new request. */
   admit(bytes: number): FullBudget | undefined {
     return this.#take(bytes, forRequests)
   }
@@ -97,7 +95,6 @@ export class MemoryAccount {
     return this.#budget.lacks(bytes, forRequests, this.#principal, this.#connection)
   }
 
-  /** Takes bytes for session state. */
   keep(bytes: number): FullBudget | undefined {
     return this.#take(bytes, forState)
   }

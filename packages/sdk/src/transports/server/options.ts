@@ -1,5 +1,6 @@
 import { invalid, kindOf } from '../../jsonrpc/error.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
+import type { Backplane } from '../../request/backplane.ts'
 import { requireKnown } from '../../request/known-members.ts'
 import { limits } from '../../request/limits.ts'
 import type { Server } from '../../server/server.ts'
@@ -9,6 +10,34 @@ export type Bounds = { readonly [Name in keyof typeof limits]: number }
 
 const names = Object.keys(limits)
 
+/** Limits that have an effect over HTTP only. */
+type HttpLimit =
+  | 'inFlightPerPrincipal'
+  | 'inFlightPerNode'
+  | 'httpConnections'
+  | 'headersMs'
+  | 'requestMs'
+  | 'sessions'
+  | 'sessionsPerPrincipal'
+  | 'sessionIdleMs'
+  | 'listenStreams'
+  | 'listenStreamsPerPrincipal'
+  | 'storedEvents'
+  | 'storedEventChars'
+  | 'storedEventsMs'
+  | 'keepAliveMs'
+
+type ClientLimit = 'eventIdChars' | 'cacheChars'
+
+/** The limits that have an effect in `serveHttp`. */
+export type HttpLimits = Omit<Bounds, 'connections' | ClientLimit>
+
+/** The limits that have an effect in `serveSocket`. */
+export type SocketLimits = Omit<Bounds, HttpLimit | ClientLimit>
+
+/** The limits that have an effect in `serveStdio`. */
+export type StdioLimits = Omit<SocketLimits, 'connections'>
+
 /**
  * The default limits with overrides.
  * @throws McpError 'INVALID' for a limit that does not exist
@@ -17,6 +46,34 @@ export function bounds(changed?: Partial<Bounds>): Bounds {
   if (changed === undefined) return limits
   requireKnown('"limits"', changed, names)
   return { ...limits, ...changed }
+}
+
+/** Options of every server transport about the state of requests that wait for input. */
+export interface StateOptions {
+  /**
+   * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Use the same in every process
+   * that a client may retry with. Default, also for an empty list: a random one, so that states of other processes, or from
+   * before a restart, are rejected.
+   */
+  keys?: readonly (string | Uint8Array)[]
+  /**
+   * Storage for state shared between requests: used states, over HTTP also stored events and changes on other nodes. Default:
+   * memory of this process, so that a `requestState` of another process is rejected even with the same `keys`.
+   */
+  backplane?: Backplane
+  /**
+   * Accepts a `requestState` of another process, or of this one before a restart, without a `backplane` that records whether it
+   * was used: it may then be used once in each process. Only for servers whose handlers may run twice, or pass the key of
+   * `ctx.step` on. Default false: it is rejected, and the client starts its request over.
+   */
+  acceptUnknownStates?: boolean
+}
+
+/** The names of `StateOptions`. */
+export const stateOptionNames: Readonly<Record<keyof StateOptions, true>> = {
+  keys: true,
+  backplane: true,
+  acceptUnknownStates: true,
 }
 
 /** Reports an error whose text is not sent to the client. Errors of the reporter are ignored. */

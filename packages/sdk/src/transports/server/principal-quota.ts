@@ -18,7 +18,6 @@ export class PrincipalQuota {
     return true
   }
 
-  /** Gives one back. */
   give(principal: string | null): void {
     if (principal === null) return
     const held = this.#held.get(principal) ?? 0

@@ -10,7 +10,7 @@ import type {
 } from '../../jsonrpc/message.ts'
 import { isObject, isRequestId } from '../../jsonrpc/parse.ts'
 import { RotatingMap, RotatingSet } from '../../jsonrpc/rotating-map.ts'
-import { type PeerMeta, readPeerMeta } from '../../protocol/meta.ts'
+import type { PeerMeta } from '../../protocol/meta.ts'
 import { type MethodRow, protocolVersions, type ServerNotification } from '../../protocol/methods.ts'
 import { type Revision, stateless } from '../../protocol/revision.ts'
 import { revisionOf } from '../../protocol/revisions.ts'
@@ -40,7 +40,6 @@ export interface Outlet {
 /** The response to a request, or `undefined` if the request was cancelled. */
 export type ServedResponse = JsonRpcResponse | undefined
 
-/** A request while it is served. */
 export class ServedRequest {
   readonly id: RequestId
   readonly method: string
@@ -56,7 +55,7 @@ export class ServedRequest {
     inputStrategy: InputStrategy,
     outlet: Outlet,
     limits: RequestLimits,
-    session?: ClientSession | undefined,
+    session?: ClientSession,
   ) {
     this.id = request.id
     this.method = request.method
@@ -165,7 +164,6 @@ function exchangeOf(
 export interface CallQuota {
   /** Counts one more request of a principal; if a limit is reached, the error for its response. */
   admitCall(principal: string | null): { readonly error: RpcError } | undefined
-  /** Counts one request less. */
   releaseCall(principal: string | null): void
 }
 
@@ -225,7 +223,6 @@ export class Calls {
     return response
   }
 
-  /** Cancels a request; one that is not in flight is ignored. */
   cancel(id: RequestId, reason: unknown): void {
     const call = this.#byId.get(id)
     if (call === undefined) return
@@ -239,7 +236,6 @@ export class Calls {
     for (const call of [...this.#byId.values(), ...this.#cancelled.values()]) call.abort(reason)
   }
 
-  /** Cancels all requests. */
   cancelAll(reason: unknown): void {
     for (const call of this.#byId.values()) this.#cancelled.add(call)
     this.#byId.clear()
@@ -264,23 +260,6 @@ export function cancelCall(calls: Calls, { method, params }: JsonRpcNotification
   if (method !== 'notifications/cancelled' || !isRequestId(params?.['requestId'])) return
   const reason = typeof params['reason'] === 'string' ? `: ${params['reason']}` : ''
   calls.cancel(params['requestId'], new McpError('CANCELLED', `The client cancelled the request${reason}`))
-}
-
-/**
- * Creates a stateless request, whose `_meta` describes the client.
- * @throws RpcError -32602, -32022 or -32601
- */
-export function openCall(
-  server: Server,
-  request: JsonRpcRequest,
-  caller: Caller,
-  inputStrategy: InputStrategy,
-  outlet: Outlet,
-  limits: RequestLimits,
-): ServedRequest {
-  const peer = peerOf(readPeerMeta(request.params?.['_meta']), caller)
-  requireMethod(server, peer.revision, request.method)
-  return new ServedRequest(request, peer, inputStrategy, outlet, limits)
 }
 
 /**
@@ -369,6 +348,12 @@ export function encodeMessage(
     report(server, error, isCall ? message.method : 'response')
     return isCall ? undefined : JSON.stringify(failure(message.id, internalError()))
   }
+}
+
+/** The JSON of the responses to a batch; '' for one without requests. */
+export function encodeBatch(responses: readonly JsonRpcResponse[], server: Server): string {
+  if (responses.length === 0) return ''
+  return `[${responses.map((response) => encodeMessage(response, server)).join(',')}]`
 }
 
 /** The JSON of a response as text or UTF-8. One that cannot be serialized is reported and replaced by an error. */

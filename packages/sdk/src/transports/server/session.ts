@@ -24,8 +24,7 @@ import {
   isModern,
   loggingLevels,
 } from '../../protocol/meta.ts'
-import type { ServerNotification } from '../../protocol/methods.ts'
-import { latestLegacy, type Revision } from '../../protocol/revision.ts'
+import { latestLegacy } from '../../protocol/revision.ts'
 import { revisionOf, revisions } from '../../protocol/revisions.ts'
 import { type Change, changesFor, type Subscriber } from '../../request/changes.ts'
 import type {
@@ -38,6 +37,7 @@ import type {
 } from '../../request/exchange.ts'
 import { type LiveRequest, liveInput } from '../../request/live-run.ts'
 import type { Server } from '../../server/server.ts'
+import { notificationOf } from '../../server/subscriptions.ts'
 import { missingScopesError } from '../../server/visibility.ts'
 import { fullError, type MemoryAccount } from './memory-budget.ts'
 import { type Bounds, report } from './options.ts'
@@ -59,25 +59,23 @@ export interface SessionOutlet extends Outlet {
   request(message: JsonRpcRequest): boolean
 }
 
-/** Shared by the requesters of one session. */
-export interface SessionRequesterOptions {
-  readonly pending: PendingRequests
-  /** Assigns an id to a request to the client. */
-  next(requester: SessionRequester, method: string, params: JsonObject): RequestId
-}
-
 const requestOver = 'The request that asked is over'
 
+/** Assigns an id to a request to the client. */
+type NextId = (requester: SessionRequester, method: string, params: JsonObject) => RequestId
+
 /** Sends requests to the client on behalf of one request of a session. */
-export class SessionRequester implements InputStrategy {
-  readonly #requesterOptions: SessionRequesterOptions
+class SessionRequester implements InputStrategy {
+  readonly #pending: PendingRequests
+  readonly #nextId: NextId
   readonly #outlet: SessionOutlet
   #inputStrategy: InputStrategy | undefined
   #open: Map<RequestId, (error: Error) => void> | undefined
   #over = false
 
-  constructor(requesterOptions: SessionRequesterOptions, outlet: SessionOutlet) {
-    this.#requesterOptions = requesterOptions
+  constructor(pending: PendingRequests, nextId: NextId, outlet: SessionOutlet) {
+    this.#pending = pending
+    this.#nextId = nextId
     this.#outlet = outlet
   }
 
@@ -93,7 +91,6 @@ export class SessionRequester implements InputStrategy {
     return (...question) => this.#ask(...question)
   }
 
-  /** Whether it waits for a response. */
   get waiting(): boolean {
     return this.#open !== undefined && this.#open.size > 0
   }
@@ -106,9 +103,8 @@ export class SessionRequester implements InputStrategy {
   async #ask(...[method, params, { signal }]: Parameters<LiveRequest>): Promise<unknown> {
     signal.throwIfAborted()
     if (this.#over) throw new McpError('CANCELLED', requestOver)
-    const { pending } = this.#requesterOptions
-    const id = this.#requesterOptions.next(this, method, params)
-    const answered = pending.open(id)
+    const id = this.#nextId(this, method, params)
+    const answered = this.#pending.open(id)
     this.#open ??= new Map()
     const open = this.#open
     const withdrawn = new Promise<never>((_, reject) => open.set(id, reject))
@@ -123,7 +119,7 @@ export class SessionRequester implements InputStrategy {
       throw new RpcError(response.error.code, response.error.message, response.error.data)
     } finally {
       signal.removeEventListener('abort', onAbort)
-      pending.delete(id)
+      this.#pending.delete(id)
       open.delete(id)
       answered.catch(() => {})
     }
@@ -140,28 +136,17 @@ export class SessionRequester implements InputStrategy {
     const reject = this.#open?.get(id)
     if (reject === undefined) return
     this.#open?.delete(id)
-    this.#requesterOptions.pending.delete(id)
-    const message: JsonRpcNotification = {
-      jsonrpc: '2.0',
-      method: 'notifications/cancelled',
-      params: { requestId: id, reason },
-    }
-    this.#outlet.notify(message)
+    this.#pending.delete(id)
+    const params = { requestId: id, reason }
+    this.#outlet.notify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
     reject(new McpError('CANCELLED', reason))
   }
-}
-
-/** The result of `initialize`. */
-export interface Initialized {
-  readonly peer: Peer
-  readonly result: JsonObject
-  /** Characters of the stored client info and capabilities. */
-  readonly chars: number
 }
 
 /**
  * Negotiates the revision and capabilities of a client that sends `initialize`.
  * @param offer the capabilities to declare, of those that the server has on this revision
+ * @returns the client, the result, and the characters of the stored client info and capabilities
  * @throws RpcError -32602 for invalid params
  */
 export function initialize(
@@ -169,12 +154,13 @@ export function initialize(
   caller: Caller,
   params: JsonObject | undefined,
   offer: (capabilities: ServerCapabilities) => ServerCapabilities = (capabilities) => capabilities,
-): Initialized {
+): { peer: Peer; result: JsonObject; chars: number } {
   const { protocolVersion, capabilities, clientInfo } = params ?? {}
   if (typeof protocolVersion !== 'string') throw invalidParams('"protocolVersion" must be a string')
   if (!isCapabilities(capabilities)) throw invalidParams('"capabilities" must be an object of objects')
   if (!isImplementation(clientInfo)) throw invalidParams('"clientInfo" must have a "name" and a "version"')
-  const revision = negotiated(protocolVersion)
+  const requested = revisionOf(protocolVersion)
+  const revision = requested?.era === 'session' ? requested : revisions[latestLegacy]
   const kept = boundIdentity(clientInfo, capabilities)
   const peer: Peer = {
     ...caller,
@@ -213,12 +199,6 @@ function offeredTo(offered: ServerCapabilities, client: ClientCapabilities): Ser
   return rest
 }
 
-/** The negotiated revision: the requested one if it has sessions, else the newest that has. */
-function negotiated(requested: string): Revision {
-  const revision = revisionOf(requested)
-  return revision?.era === 'session' ? revision : revisions[latestLegacy]
-}
-
 export interface SessionOptions {
   server: Server
   /** The requests in flight, including stateless ones on the same connection. */
@@ -234,7 +214,6 @@ export interface SessionOptions {
   send(message: JsonRpcNotification): void | Promise<void>
 }
 
-/** A message that is invalid. */
 export interface InvalidMessage {
   readonly id: RequestId | undefined
   readonly error: RpcError
@@ -247,7 +226,6 @@ export class Session {
   readonly #pending = new PendingRequests()
   /** Requests in flight that sent requests to the client. */
   readonly #requesters = new RotatingSet<SessionRequester>()
-  readonly #requesterOptions: SessionRequesterOptions
   /** Subscribed resources, each with its release function. */
   readonly #subscribed = new Map<string, () => void>()
   /** Ids of URL elicitations without a completion notification, oldest first. */
@@ -265,7 +243,6 @@ export class Session {
   constructor(options: SessionOptions) {
     this.#options = options
     this.#server = options.server
-    this.#requesterOptions = { pending: this.#pending, next: (...question) => this.#next(...question) }
     this.#clientSession = {
       ended: this.#over.signal,
       ...(options.id === undefined ? {} : { id: options.id }),
@@ -302,32 +279,29 @@ export class Session {
     const peer = this.#peerOf(caller)
     requireMethod(this.#server, peer.revision, message.method)
     switch (message.method) {
-      case 'logging/setLevel':
-        this.#setLevel(message.params?.['level'])
+      case 'logging/setLevel': {
+        if (this.#server.capabilities.logging === undefined) throw methodNotFound(message.method)
+        const logLevel = requireLoggingLevel(message.params?.['level'])
+        if (this.#peer !== undefined) this.#peer = { ...this.#peer, logLevel }
         return result(message, {})
+      }
       case 'resources/subscribe':
         return result(message, await this.#subscribe(message, peer))
       case 'resources/unsubscribe':
         this.#unsubscribe(this.#uriOf(message))
         return result(message, {})
     }
-    const requester = new SessionRequester(this.#requesterOptions, outlet)
-    const call = new ServedRequest(
-      message,
-      peer,
-      requester,
-      outlet,
-      this.#options.bounds,
-      this.#clientSession,
-    )
+    const requester = new SessionRequester(this.#pending, this.#nextId, outlet)
+    const { bounds } = this.#options
+    const call = new ServedRequest(message, peer, requester, outlet, bounds, this.#clientSession)
     const response = await calls.run(call, this.#server)
     requester.close()
     this.#requesters.delete(requester)
     return response
   }
 
-  /** Assigns an id to a request to the client, and records URL elicitations for their completion. */
-  #next(requester: SessionRequester, method: string, params: JsonObject): RequestId {
+  /** Records URL elicitations for their completion. */
+  readonly #nextId: NextId = (requester, method, params) => {
     this.#requesters.add(requester)
     const id = method === 'elicitation/create' ? params['elicitationId'] : undefined
     if (typeof id === 'string') {
@@ -341,8 +315,11 @@ export class Session {
 
   /** Handles a notification; unknown ones are ignored. */
   notification(message: JsonRpcNotification): void {
-    if (message.method === 'notifications/initialized') this.#watch()
-    else cancelCall(this.#options.calls, message)
+    if (message.method !== 'notifications/initialized') cancelCall(this.#options.calls, message)
+    else if (this.#peer !== undefined && !this.#watching) {
+      this.#watching = true
+      this.#notifyOfChanges(this.#peer).catch((error) => report(this.#server, error, message.method))
+    }
   }
 
   /** Handles a response to a request of the server; an unexpected one is ignored. */
@@ -366,11 +343,6 @@ export class Session {
     this.#held = 0
     this.#options.calls.cancelAll(error)
     this.#pending.rejectAll(error)
-  }
-
-  /** The error to send for a request that was rejected before it began. */
-  refusal(error: unknown, method: string): RpcError {
-    return refusalOf(error, method, this.#server)
   }
 
   /** The session's client with the scopes of a caller. */
@@ -408,12 +380,6 @@ export class Session {
     const full = this.#options.memory.keep(bytes)
     if (full !== undefined) throw fullError(full)
     this.#held += bytes
-  }
-
-  #setLevel(level: unknown): void {
-    if (this.#server.capabilities.logging === undefined) throw methodNotFound('logging/setLevel')
-    const logLevel = requireLoggingLevel(level)
-    if (this.#peer !== undefined) this.#peer = { ...this.#peer, logLevel }
   }
 
   async #subscribe(message: JsonRpcRequest, peer: Peer): Promise<JsonObject> {
@@ -459,13 +425,6 @@ export class Session {
       throw invalidParams(`"uri" must be an absolute URI of at most ${uriChars} characters`)
     }
     return uri
-  }
-
-  #watch(): void {
-    const peer = this.#peer
-    if (peer === undefined || this.#watching) return
-    this.#watching = true
-    this.#notifyOfChanges(peer).catch((error) => report(this.#server, error, 'notifications/initialized'))
   }
 
   async #notifyOfChanges(peer: Peer): Promise<void> {
@@ -522,90 +481,54 @@ const everyList: SubscriptionFilter = {
   resourcesListChanged: true,
 }
 
-function notificationOf(change: Change): ServerNotification | undefined {
-  switch (change.type) {
-    case 'resource':
-      return { method: 'notifications/resources/updated', params: { uri: change.uri } }
-    case 'elicitation':
-      return { method: 'notifications/elicitation/complete', params: { elicitationId: change.id } }
-    case 'log': {
-      const { level, data, logger } = change
-      return {
-        method: 'notifications/message',
-        params: { level, data, ...(logger === undefined ? {} : { logger }) },
-      }
-    }
-    case 'anything':
-      return undefined
-    default:
-      return { method: `notifications/${change.type}/list_changed`, params: {} }
-  }
-}
-
 function result({ id }: JsonRpcRequest, value: JsonObject): JsonRpcResponse {
   return { jsonrpc: '2.0', id, result: value }
 }
 
 /** Handles the messages of a batch: a session, or one POST without a session. */
-export type BatchReceiver = Pick<Session, 'peer' | 'notification' | 'response' | 'invalidMessage' | 'refusal'>
-
-type Serve = (message: JsonRpcRequest) => Promise<ServedResponse>
+export type BatchReceiver = Pick<Session, 'peer' | 'notification' | 'response' | 'invalidMessage'>
 
 /**
  * Serves the messages of one batch (2025-03-26) concurrently.
- * @param serve serves one request
  * @returns the responses; none for a batch without requests
  * @throws RpcError -32600 for an array that is no valid batch on this revision
  */
 export async function serveBatch(
   receiver: BatchReceiver,
+  server: Server,
   values: readonly unknown[],
   max: number,
-  serve: Serve,
+  serve: (message: JsonRpcRequest) => Promise<ServedResponse>,
 ): Promise<JsonRpcResponse[]> {
-  requireBatch(receiver, values, max)
-  const responses = await Promise.all(values.map((value) => serveOne(receiver, value, serve)))
-  return responses.filter((response) => response !== undefined)
-}
-
-function requireBatch({ peer }: BatchReceiver, values: readonly unknown[], max: number): void {
-  const revision = peer?.revision
-  if (revision?.batches !== true) {
+  if (receiver.peer?.revision.batches !== true) {
     throw refused(`batches are part of revision 2025-03-26 only, so send each message by itself`)
   }
   if (values.length === 0) throw refused('a batch must hold at least one message')
   if (values.length > max) throw refused(`a batch may hold at most ${max} messages`)
-}
-
-async function serveOne(
-  receiver: BatchReceiver,
-  value: unknown,
-  serve: Serve,
-): Promise<JsonRpcResponse | undefined> {
-  const classified = classify(value)
-  switch (classified.kind) {
-    case 'invalid':
-      if (expectsResponse(value)) return failure(classified.id, classified.error)
-      receiver.invalidMessage(classified)
-      return undefined
-    case 'notification':
-      receiver.notification(classified.message)
-      return undefined
-    case 'response':
-      receiver.response(classified.message)
-      return undefined
-    case 'request': {
-      const { message } = classified
-      if (message.method === 'initialize' || isModern(message.params)) {
-        return failure(message.id, refused('this request may not be part of a batch'))
-      }
-      try {
-        return await serve(message)
-      } catch (error) {
-        return failure(message.id, receiver.refusal(error, message.method))
+  const serveOne = async (value: unknown): Promise<ServedResponse> => {
+    const classified = classify(value)
+    switch (classified.kind) {
+      case 'invalid':
+        if (expectsResponse(value)) return failure(classified.id, classified.error)
+        receiver.invalidMessage(classified)
+        return undefined
+      case 'notification':
+        receiver.notification(classified.message)
+        return undefined
+      case 'response':
+        receiver.response(classified.message)
+        return undefined
+      case 'request': {
+        const { message } = classified
+        if (message.method === 'initialize' || isModern(message.params)) {
+          return failure(message.id, refused('this request may not be part of a batch'))
+        }
+        return serve(message).catch((error) => failure(message.id, refusalOf(error, message.method, server)))
       }
     }
   }
+  const responses = await Promise.all(values.map(serveOne))
+  return responses.filter((response) => response !== undefined)
 }
 
 function refused(why: string): RpcError {

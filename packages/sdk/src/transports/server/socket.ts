@@ -1,23 +1,24 @@
 import { chmodSync, lstatSync, type Stats, unlinkSync } from 'node:fs'
-import {
-  type AddressInfo,
-  connect,
-  createServer,
-  isIPv4,
-  type Server as NetServer,
-  type Socket,
-} from 'node:net'
+import { connect, createServer, isIPv4, type Server as NetServer, type Socket } from 'node:net'
 import process from 'node:process'
 import { isMainThread } from 'node:worker_threads'
-import { ErrorCode, McpError, RpcError } from '../../jsonrpc/error.ts'
-import { type Backplane, memoryBackplane } from '../../request/backplane.ts'
+import { ErrorCode, McpError, messageOf, RpcError } from '../../jsonrpc/error.ts'
+import { memoryBackplane } from '../../request/backplane.ts'
 import { anonymousCaller, localCaller } from '../../request/exchange.ts'
 import { requireKnown } from '../../request/known-members.ts'
 import { stateKeys } from '../../request/state.ts'
 import type { Server } from '../../server/server.ts'
 import { LineConnection } from './line-connection.ts'
 import { MemoryBudget } from './memory-budget.ts'
-import { type Bounds, bounds, requirePort, requireServer } from './options.ts'
+import {
+  type Bounds,
+  bounds,
+  requirePort,
+  requireServer,
+  type SocketLimits,
+  type StateOptions,
+  stateOptionNames,
+} from './options.ts'
 import { failure } from './served-request.ts'
 
 const onWindows = process.platform === 'win32'
@@ -62,7 +63,7 @@ function statOf(path: string): Stats | undefined {
     return lstatSync(path)
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw refused(path, error instanceof Error ? error.message : String(error), error)
+    throw refused(path, messageOf(error), error)
   }
 }
 
@@ -81,8 +82,8 @@ function isServed(path: string): Promise<boolean> {
   })
 }
 
-function refused(path: string, why: string, cause?: unknown): McpError {
-  return new McpError('CONNECT_FAILED', `Cannot listen on ${path}: ${why}`, { cause })
+function refused(where: string, why: string, cause?: unknown): McpError {
+  return new McpError('CONNECT_FAILED', `Cannot listen on ${where}: ${why}`, { cause })
 }
 
 /** The address of a server: a Unix domain socket (a named pipe on Windows), or a TCP port. */
@@ -96,25 +97,9 @@ export type SocketAddress =
     }
 
 /** Options of `serveSocket`. */
-export interface ServeSocketOptions {
-  /**
-   * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Default, also for an empty
-   * list: a random one for all connections of this server.
-   */
-  keys?: readonly (string | Uint8Array)[]
-  /**
-   * Storage for state shared between requests. Default: memory, so that a `requestState` of another process is rejected even
-   * with the same `keys`.
-   */
-  backplane?: Backplane
-  /**
-   * Accepts a `requestState` of another process, or of this one before a restart, without a `backplane` that records whether it
-   * was used: it may then be used once in each process. Only for servers whose handlers may run twice, or pass the key of
-   * `ctx.step` on. Default false: it is rejected, and the client starts its request over.
-   */
-  acceptUnknownStates?: boolean
+export interface ServeSocketOptions extends StateOptions {
   /** Overrides of the default limits; `connections` is the maximum number of clients. */
-  limits?: Partial<Bounds>
+  limits?: Partial<SocketLimits>
   /** Called with the error of a broken connection. Default: ignored, because clients may disconnect. */
   onError?: (error: Error) => void
   /**
@@ -128,16 +113,13 @@ export interface ServeSocketOptions {
 export interface SocketServer {
   /** Its address, with the actual port. */
   readonly address: { readonly path: string } | { readonly port: number; readonly host: string }
-  /** Number of connected clients. */
   readonly connections: number
   /** Stops listening and closes every connection; responses within 0.9 s are sent. */
   close(): Promise<void>
 }
 
 const optionNames = Object.keys({
-  keys: true,
-  backplane: true,
-  acceptUnknownStates: true,
+  ...stateOptionNames,
   limits: true,
   onError: true,
   dangerouslyListenBeyondLoopback: true,
@@ -180,10 +162,8 @@ export async function serveSocket(
 class ListeningServer implements SocketServer {
   readonly #server: Server
   readonly #address: SocketAddress
-  readonly #options: ServeSocketOptions
-  readonly #limits: Bounds
-  readonly #keys: readonly (string | Uint8Array)[]
-  readonly #backplane: Backplane
+  /** Shared by all connections. */
+  readonly #options: ServeSocketOptions & { readonly limits: Bounds }
   readonly #memory: MemoryBudget
   readonly #net: NetServer
   readonly #open = new Set<LineConnection>()
@@ -192,13 +172,12 @@ class ListeningServer implements SocketServer {
   constructor(server: Server, address: SocketAddress, options: ServeSocketOptions) {
     this.#server = server
     this.#address = address
-    this.#options = options
-    this.#limits = bounds(options.limits)
-    stateKeys(options.keys)
-    const { keys = [] } = options
-    this.#keys = keys.length > 0 ? keys : [crypto.getRandomValues(new Uint8Array(32))]
-    this.#backplane = options.backplane ?? memoryBackplane(this.#limits)
-    this.#memory = new MemoryBudget(this.#limits.memoryBytes)
+    const limits = bounds(options.limits)
+    const { keys = [], backplane = memoryBackplane(limits) } = options
+    stateKeys(keys)
+    const usedKeys = keys.length > 0 ? keys : [crypto.getRandomValues(new Uint8Array(32))]
+    this.#options = { ...options, limits, keys: usedKeys, backplane }
+    this.#memory = new MemoryBudget(limits.memoryBytes)
     const shared = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs }
     this.#net = createServer(shared, (socket) => this.#accept(socket))
   }
@@ -206,7 +185,8 @@ class ListeningServer implements SocketServer {
   get address(): SocketServer['address'] {
     if ('path' in this.#address) return this.#address
     const bound = this.#net.address()
-    return { port: isAddressInfo(bound) ? bound.port : this.#address.port, host: hostOf(this.#address) }
+    const { port } = typeof bound === 'object' && bound !== null ? bound : this.#address
+    return { port, host: hostOf(this.#address) }
   }
 
   get connections(): number {
@@ -216,7 +196,10 @@ class ListeningServer implements SocketServer {
   async start(): Promise<void> {
     const address = this.#address
     await new Promise<void>((resolve, reject) => {
-      this.#net.once('error', (cause) => reject(notBound(address, cause)))
+      this.#net.once('error', (cause) => {
+        const where = 'path' in address ? address.path : `${hostOf(address)} port ${address.port}`
+        reject(refused(where, cause.message, cause))
+      })
       this.#net.once('listening', resolve)
       if ('path' in address) bindPrivately(this.#net, address.path)
       else this.#net.listen({ port: address.port, host: hostOf(address), exclusive: true })
@@ -236,25 +219,21 @@ class ListeningServer implements SocketServer {
   }
 
   #accept(socket: Socket): void {
-    if (this.#open.size >= this.#limits.connections) {
-      socket.on('error', ignore)
+    if (this.#open.size >= this.#options.limits.connections) {
+      socket.on('error', () => {})
       const full = new RpcError(ErrorCode.InternalError, 'Too many clients are connected: try again later')
       socket.end(`${JSON.stringify(failure(undefined, full))}\n`)
       linger(socket)
       return
     }
     const connection = new LineConnection(this.#server, {
+      ...this.#options,
       input: socket,
       output: socket,
-      limits: this.#limits,
-      keys: this.#keys,
-      backplane: this.#backplane,
       memory: this.#memory.account(undefined, { held: 0 }),
       caller: 'path' in this.#address ? localCaller : anonymousCaller,
       transport: 'path' in this.#address ? 'unix' : 'tcp',
       strict: true,
-      acceptUnknownStates: this.#options.acceptUnknownStates,
-      onError: this.#options.onError,
       onOver: () => {
         this.#open.delete(connection)
         socket.end()
@@ -276,21 +255,10 @@ function linger(socket: Socket): void {
   socket.once('close', () => clearTimeout(timer))
 }
 
-function ignore(): void {}
-
 function hostOf(address: { readonly host?: string }): string {
   return address.host ?? '127.0.0.1'
 }
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
-}
-
-function isAddressInfo(address: AddressInfo | string | null): address is AddressInfo {
-  return typeof address === 'object' && address !== null
-}
-
-function notBound(address: SocketAddress, cause: Error): McpError {
-  const where = 'path' in address ? address.path : `${hostOf(address)} port ${address.port}`
-  return new McpError('CONNECT_FAILED', `Cannot listen on ${where}: ${cause.message}`, { cause })
 }

@@ -1,9 +1,8 @@
 import type { Readable, Writable } from 'node:stream'
-import type { Backplane } from '../../request/backplane.ts'
 import { requireKnown } from '../../request/known-members.ts'
 import type { Server } from '../../server/server.ts'
 import { LineConnection } from './line-connection.ts'
-import { type Bounds, bounds, requireServer } from './options.ts'
+import { bounds, requireServer, type StateOptions, type StdioLimits, stateOptionNames } from './options.ts'
 
 /**
  * Reserves stdout for protocol messages: other writes of this process go to stderr until `restore`. Child processes with an
@@ -42,27 +41,11 @@ function heldStderr(): NodeJS.WriteStream {
 function ignore(): void {}
 
 /** Options of `serveStdio`. */
-export interface ServeStdioOptions {
-  /**
-   * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Default, also for an empty
-   * list: a random one, which suffices unless clients retry with another process.
-   */
-  keys?: readonly (string | Uint8Array)[]
-  /**
-   * Storage for state shared between requests. Default: memory, so that a `requestState` of another process is rejected even
-   * with the same `keys`.
-   */
-  backplane?: Backplane
-  /**
-   * Accepts a `requestState` of another process, or of this one before a restart, without a `backplane` that records whether it
-   * was used: it may then be used once in each process. Only for servers whose handlers may run twice, or pass the key of
-   * `ctx.step` on. Default false: it is rejected, and the client starts its request over.
-   */
-  acceptUnknownStates?: boolean
+export interface ServeStdioOptions extends StateOptions {
+  /** Overrides of the default limits. */
+  limits?: Partial<StdioLimits>
   /** Called with the error of a broken connection. Default: ignored, because clients may disconnect. */
   onError?: (error: Error) => void
-  /** Overrides of the default limits. */
-  limits?: Partial<Bounds>
   /**
    * Whether the process continues when its client disconnected, for processes with other duties. Default false: if something
    * (a timer, a database) still keeps it alive a second later, it exits. A process that was given an `input`, or closed the
@@ -95,15 +78,12 @@ export function serveStdio(server: Server, options: ServeStdioOptions = {}): Std
   const { input = process.stdin, output = process.stdout } = options
   const guard = options.output === undefined ? guardStdout() : undefined
   return new LineConnection(server, {
+    ...options,
     input,
     output,
     transport: 'pipe',
     write: guard?.write,
     limits: bounds(options.limits),
-    keys: options.keys,
-    backplane: options.backplane,
-    acceptUnknownStates: options.acceptUnknownStates,
-    onError: options.onError,
     onOver: ({ stuck, left }) => {
       guard?.restore()
       input.destroy()
@@ -116,11 +96,9 @@ export function serveStdio(server: Server, options: ServeStdioOptions = {}): Std
 }
 
 const optionNames = Object.keys({
-  keys: true,
-  backplane: true,
-  acceptUnknownStates: true,
-  onError: true,
+  ...stateOptionNames,
   limits: true,
+  onError: true,
   outlives: true,
   input: true,
   output: true,

@@ -180,7 +180,6 @@ export function keychain({
 
 const otherKeySources = 'or use a passphrase or a key file'
 
-/** What the child process reports. */
 interface KeychainAnswer {
   /** Base64. */
   key?: string

@@ -26,7 +26,7 @@ import {
 } from '../entry.ts'
 
 /** The bytes of a resource; undefined if there are more than `size`. */
-export function contentAt(content: ResourceContents, size: number): Uint8Array | undefined {
+function contentAt(content: ResourceContents, size: number): Uint8Array | undefined {
   if ('text' in content && typeof content.text === 'string') {
     return content.text.length > size ? undefined : bytesOf(content.text)
   }
@@ -72,8 +72,7 @@ export interface LoadedSkill {
   read(reference: string, options?: CallOptions): Promise<SkillFile>
 }
 
-/** Reads a skill's `SKILL.md`. */
-export async function load(client: Client, entry: Skill, options: LoadOptions): Promise<LoadedSkill> {
+async function load(client: Client, entry: Skill, options: LoadOptions): Promise<LoadedSkill> {
   const { acceptUnverifiableContent = false, ...rest } = options
   const skill = structuredClone(entry)
   requireLimits(skill)
@@ -291,7 +290,6 @@ async function pages<T>(
   return allPages(method, page, () => {}, bound)
 }
 
-/** The extension settings the server declared. */
 function requireSkills({ server }: Client): JsonObject {
   const settings = server.capabilities.extensions?.[skillsExtension]
   if (isObject(settings)) return settings

@@ -32,7 +32,7 @@ const statuses: readonly string[] = ['working', 'input_required', 'completed', '
  * Parses a task.
  * @throws McpError 'PROTOCOL' for an invalid one
  */
-export function parseState(task: unknown): TaskState {
+function parseState(task: unknown): TaskState {
   if (!isObject(task)) throw protocolError('a task must be an object')
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt, inputRequests } = task
   const { ttlMs = task['ttl'] ?? null, pollIntervalMs = task['pollInterval'] } = task
@@ -52,8 +52,7 @@ export function parseState(task: unknown): TaskState {
   }
 }
 
-/** The error of a failed task. */
-export function parseError({ error }: JsonObject, state: TaskState): Error {
+function parseError({ error }: JsonObject, state: TaskState): Error {
   if (!isObject(error) || !Number.isSafeInteger(error['code']) || typeof error['code'] !== 'number') {
     return protocolError(`the task ${state.taskId} failed without an error`)
   }
@@ -64,15 +63,14 @@ function isStatus(value: unknown): value is TaskStatus {
   return typeof value === 'string' && statuses.includes(value)
 }
 
-export function protocolError(reason: string): McpError {
+function protocolError(reason: string): McpError {
   return new McpError('PROTOCOL', `The server violated the tasks protocol: ${reason}`)
 }
 
-/** The outcome of a task. */
-export type TaskOutcome = { readonly result: JsonObject } | { readonly error: Error }
+type TaskOutcome = { readonly result: JsonObject } | { readonly error: Error }
 
 /** Follows a task to its end and answers its input requests. Rejects when the connection or a handler fails. */
-export type Follow = (first: TaskState | string, call: ExtensionCall) => Promise<TaskOutcome>
+type Follow = (first: TaskState | string, call: ExtensionCall) => Promise<TaskOutcome>
 
 const defaultPollMs = 1_000
 const minPollMs = 50
@@ -82,7 +80,7 @@ const maxBackoffMs = 30_000
 const maxFailures = 8
 
 /** Follows a task of the extension: polls it and answers new input requests. */
-export const followExtension: Follow = async (first, call) => {
+const followExtension: Follow = async (first, call) => {
   const poller = new Poller(first, call)
   const answers = new TaskAnswers()
   let { state } = poller
@@ -105,13 +103,9 @@ export const followExtension: Follow = async (first, call) => {
 }
 
 /** Follows a task of 2025-11-25. `tasks/result` is sent early only if the server needs input, which it requests there. */
-export const followExperimental: Follow = async (first, call) => {
+const followExperimental: Follow = async (first, call) => {
   const poller = new Poller(first, call)
-  try {
-    return await pollToEnd(poller, call)
-  } finally {
-    poller.stop()
-  }
+  return pollToEnd(poller, call).finally(() => poller.stop())
 }
 
 async function pollToEnd(poller: Poller, call: ExtensionCall): Promise<TaskOutcome> {
@@ -241,7 +235,7 @@ class TaskAnswers {
 }
 
 /** Whether a failure is one of the connection, so that a retry may help. */
-export function isTransient(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (!(error instanceof McpError)) return false
   if (error.code === 'CONNECTION_CLOSED' || error.code === 'OUTCOME_UNKNOWN') return true
   const { status } = error.details

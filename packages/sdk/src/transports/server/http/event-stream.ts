@@ -11,7 +11,6 @@ export type CredentialValidity = Pick<AuthenticatedCaller, 'expires' | 'stillCou
 /** The method whose response is a stream that stays open. */
 export const listenMethod = 'subscriptions/listen'
 
-/** Milliseconds between checks for revocation. */
 const checkMs = 30_000
 /** Consecutive checks that may fail before the credentials count as invalid. */
 const toleratedFailures = 1
@@ -19,7 +18,7 @@ const toleratedFailures = 1
 const longestMs = 2 ** 31 - 1
 
 /** Watches the credentials of an open stream, and calls back once when they are no longer valid. */
-export class CredentialWatch {
+class CredentialWatch {
   readonly #patienceMs: number
   readonly #over: () => void
   #validity: CredentialValidity
@@ -68,17 +67,15 @@ export class CredentialWatch {
     // A check counts as failed until it resolves, so that one which never does is counted too.
     this.#failures++
     validity.stillCounts().then(
-      (counts) => this.#answered(validity, counts),
+      (counts) => {
+        if (validity !== this.#validity) return
+        this.#failures = 0
+        if (!counts && Date.now() < endOf(validity)) this.#end()
+      },
       () => {
         if (validity === this.#validity && this.#failures > toleratedFailures) this.#end()
       },
     )
-  }
-
-  #answered(validity: CredentialValidity, counts: boolean): void {
-    if (validity !== this.#validity) return
-    this.#failures = 0
-    if (!counts && Date.now() < endOf(validity)) this.#end()
   }
 
   #end(): void {
@@ -126,10 +123,14 @@ export class EventStream {
     // Streams that were opened at the same time, as after a restart, must not all be written to at the same times.
     const part = Math.ceil(Math.random() * delays) / delays
     this.#quiet = unref(setTimeout(() => this.#breatheOn(), part * bounds.keepAliveMs))
-    this.#validity = reply.validity && new CredentialWatch(reply.validity, patienceMs, () => this.#expire())
+    this.#validity =
+      reply.validity &&
+      new CredentialWatch(reply.validity, patienceMs, () => {
+        this.#expired = true
+        this.end()
+      })
   }
 
-  /** Whether it ended because its credentials are no longer valid. */
   get expired(): boolean {
     return this.#expired
   }
@@ -146,7 +147,6 @@ export class EventStream {
     return behind
   }
 
-  /** Sends a keep-alive comment. */
   breathe(): void {
     if (this.#open && !this.isBehind()) this.#write(keepAlive)
   }
@@ -194,7 +194,6 @@ export class EventStream {
     this.#pipe.cut()
   }
 
-  /** The connection was closed. */
   closed(): void {
     this.#open = false
     clearInterval(this.#quiet)
@@ -203,7 +202,6 @@ export class EventStream {
     this.#drained()
   }
 
-  /** The reader received everything. */
   #drained(): void {
     if (this.#held > 0) this.#memory?.give(this.#held)
     this.#held = 0
@@ -215,11 +213,6 @@ export class EventStream {
     this.breathe()
   }
 
-  #expire(): void {
-    this.#expired = true
-    this.end()
-  }
-
   #write(text: string): void {
     this.#written += text.length
     this.#pipe.write(text)
@@ -228,16 +221,12 @@ export class EventStream {
   #watch(): void {
     this.#stall ??= new StallDetector(
       {
-        taken: () => this.#taken(),
+        taken: () => this.#written - this.#pipe.queued,
         isBehind: () => this.#pipe.queued > (this.#open ? this.#bounds.streamQueueBytes : 0),
       },
       this.#bounds.streamStallMs,
       () => this.cut(),
     )
     this.#stall.start()
-  }
-
-  #taken(): number {
-    return this.#written - this.#pipe.queued
   }
 }

@@ -1,12 +1,6 @@
 import { kindOf } from '../../../jsonrpc/error.ts'
 import type { HeaderFields, HttpRequest } from './http-adapter.ts'
-
-export interface GuardOptions {
-  allowedHosts: readonly string[]
-  allowedOrigins: readonly string[]
-  anyHost: boolean
-  anyOrigin: boolean
-}
+import type { ServeHttpOptions } from './options.ts'
 
 interface Authority {
   readonly host: string
@@ -36,16 +30,17 @@ const corsHeaders: ReadonlySet<string> = new Set([
 export class Guard {
   readonly #hosts = new Set<string>()
   readonly #origins: ReadonlySet<string>
-  readonly #options: GuardOptions
+  readonly #options: ServeHttpOptions
   #lastHost: string | undefined
 
   /** @throws TypeError for an invalid host or origin */
-  constructor(options: GuardOptions) {
+  constructor(options: ServeHttpOptions) {
     this.#options = options
-    requireList('allowedHosts', options.allowedHosts, 'mcp.example.com')
-    requireList('allowedOrigins', options.allowedOrigins, 'https://app.example.com')
-    for (const host of options.allowedHosts) this.allowHost(host)
-    this.#origins = new Set(options.allowedOrigins.map(originOf))
+    const { allowedHosts = [], allowedOrigins = [] } = options
+    requireList('allowedHosts', allowedHosts, 'mcp.example.com')
+    requireList('allowedOrigins', allowedOrigins, 'https://app.example.com')
+    for (const host of allowedHosts) this.allowHost(host)
+    this.#origins = new Set(allowedOrigins.map(originOf))
   }
 
   /**
@@ -68,7 +63,8 @@ export class Guard {
     // Browsers send no Origin for images and frames, but `Sec-Fetch-Site`.
     const isAllowed =
       origin === undefined
-        ? this.#options.anyOrigin || request.header('sec-fetch-site') !== 'cross-site'
+        ? this.#options.dangerouslyAllowAnyOrigin === true ||
+          request.header('sec-fetch-site') !== 'cross-site'
         : this.#allowsOrigin(origin)
     return isAllowed
       ? undefined
@@ -109,7 +105,7 @@ export class Guard {
   }
 
   #allowsHost(host: string): boolean {
-    if (this.#options.anyHost) return true
+    if (this.#options.dangerouslyAllowAnyHost === true) return true
     const parsed = parseAuthority(host)
     if (parsed === undefined) return false
     const allowed =
@@ -121,7 +117,7 @@ export class Guard {
   }
 
   #allowsOrigin(origin: string): boolean {
-    if (this.#options.anyOrigin || this.#origins.has(origin)) return true
+    if (this.#options.dangerouslyAllowAnyOrigin === true || this.#origins.has(origin)) return true
     const host = webOrigin.exec(origin)?.[1]
     if (host === undefined) return false
     const parsed = parseAuthority(host)

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { requireKnown } from '../../../request/known-members.ts'
 import type { Server } from '../../../server/server.ts'
-import { requirePort, requireServer } from '../options.ts'
+import { requirePort, requireServer, stateOptionNames } from '../options.ts'
 import { Guard } from './guard.ts'
 import {
   type HttpListener,
@@ -39,9 +39,7 @@ const notOfNode =
 const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '::', ''])
 
 const optionNames = Object.keys({
-  keys: true,
-  backplane: true,
-  acceptUnknownStates: true,
+  ...stateOptionNames,
   sessions: true,
   path: true,
   sse: true,
@@ -51,7 +49,7 @@ const optionNames = Object.keys({
   clientAddress: true,
   limits: true,
   onWarning: true,
-  acceptUnaskedAnswers: true,
+  dangerouslyAcceptUnsentQuestions: true,
   dangerouslyAllowAnyHost: true,
   dangerouslyAllowAnyOrigin: true,
 } satisfies Record<keyof ServeHttpOptions, true>)
@@ -62,7 +60,9 @@ const optionNames = Object.keys({
  */
 export function serveHttp(server: Server, options: ServeHttpOptions = {}): HttpHandler {
   requireServer(server, 'serveHttp')
-  requireKnown('The options object of serveHttp', options, optionNames)
+  requireKnown('The options object of serveHttp', options, optionNames, (name) =>
+    name === 'acceptUnaskedAnswers' ? 'it is now "dangerouslyAcceptUnsentQuestions"' : undefined,
+  )
   const warn = options.onWarning ?? ((message: string): void => console.warn(message))
   const path = options.path ?? '/mcp'
   checkPath('path', path)
@@ -70,12 +70,7 @@ export function serveHttp(server: Server, options: ServeHttpOptions = {}): HttpH
   if (options.sse === path)
     throw new TypeError(`sse: "${path}" is the path of the endpoint, so it needs another`)
   checkSessions(options)
-  const guard = new Guard({
-    allowedHosts: options.allowedHosts ?? [],
-    allowedOrigins: options.allowedOrigins ?? [],
-    anyHost: options.dangerouslyAllowAnyHost ?? false,
-    anyOrigin: options.dangerouslyAllowAnyOrigin ?? false,
-  })
+  const guard = new Guard(options)
   const state = new HttpServerState(server, options, warn)
   const router = new Router(state, guard, path, options, warn)
   if (server.scopes.length > 0 && options.authenticate === undefined) {

@@ -20,7 +20,6 @@ export interface HttpRequest {
   readonly method: string
   /** Path and query, as sent. */
   readonly url: string
-  /** The host it was sent to. */
   readonly host: string | undefined
   /** The network address of the client; undefined if the runtime does not provide it. */
   readonly address: string | undefined
@@ -28,7 +27,6 @@ export interface HttpRequest {
   header(name: string): string | undefined
   /** All headers by lower-case name, without credentials. */
   headers(): Readonly<Record<string, string>>
-  /** Whether a header was sent more than once. */
   repeats(name: string): boolean
   /** A header of `singletons` that was sent more than once; undefined if there is none. */
   repeatedSingleton(): string | undefined
@@ -47,7 +45,6 @@ export type Bytes = ReturnType<TextEncoder['encode']>
 
 /** The response to an HTTP request, independent of the runtime. */
 export interface HttpReply {
-  /** Additional headers of the response. */
   extra: HeaderFields | undefined
   /** The memory account of the response; absent until the caller is known. */
   memory: MemoryAccount | undefined
@@ -59,7 +56,6 @@ export interface HttpReply {
   onClose(listener: () => void): void
   /** Sends a complete response. The body is JSON as text or bytes; '' for none. */
   send(status: number, body: string | Bytes, headers?: HeaderFields): void
-  /** Starts an event stream. */
   open(headers?: HeaderFields): Pipe
 }
 
@@ -71,7 +67,6 @@ export interface Pipe {
   onDrained: (() => void) | undefined
   write(text: string): void
   end(): void
-  /** Disconnects the client. */
   cut(): void
 }
 
@@ -106,7 +101,6 @@ const credentials: ReadonlySet<string> = new Set([
   'mcp-session-id',
 ])
 
-/** Headers without credentials. */
 export function withoutCredentials(
   headers: Iterable<readonly [string, string | readonly string[] | undefined]>,
 ): Readonly<Record<string, string>> {

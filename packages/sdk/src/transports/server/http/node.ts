@@ -99,7 +99,6 @@ interface MountedRequest extends IncomingMessage {
   readonly route?: { readonly path?: unknown }
 }
 
-/** A request as `node:http` gives it. */
 export class NodeRequest implements HttpRequest {
   readonly method: string
   readonly url: string
@@ -263,7 +262,6 @@ function parsedBody(request: object): Body {
 /** Bodies and responses up to this size are not counted: the number of connections is limited. */
 const freeBytes = 4096
 
-/** The response to a `node:http` request. */
 export class NodeReply implements HttpReply {
   extra: HeaderFields | undefined
   memory: MemoryAccount | undefined
@@ -312,16 +310,14 @@ export class NodeReply implements HttpReply {
 
   open(headers?: HeaderFields): Pipe {
     const response = this.#response
-    response.on('error', ignore)
+    // Errors of a stream are followed by `close`.
+    response.on('error', () => {})
     if (!response.headersSent && !response.destroyed) {
       response.writeHead(200, { ...streamHeaders, ...headers, ...this.extra })
     }
     return new NodePipe(response)
   }
 }
-
-/** Errors of a stream are followed by `close`. */
-function ignore(): void {}
 
 /** The body of an event stream, with backpressure. */
 class NodePipe implements Pipe {

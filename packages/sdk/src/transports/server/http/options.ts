@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../../jsonrpc/message.ts'
-import type { Backplane } from '../../../request/backplane.ts'
 import type { Caller } from '../../../request/exchange.ts'
-import type { Bounds } from '../options.ts'
+import type { HttpLimits, StateOptions } from '../options.ts'
 import type { HeaderFields } from './http-adapter.ts'
 
 /** A request, as `authenticate` sees it. */
@@ -62,23 +61,7 @@ export interface Authenticate {
 /**
  * Options of `serveHttp`. All have safe defaults; `keys` is required for retries after a restart or on a second node.
  */
-export interface ServeHttpOptions {
-  /**
-   * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Use the same on every node.
-   * Default, also for an empty list: a random one, so that states of other nodes, or from before a restart, are rejected.
-   */
-  keys?: readonly (string | Uint8Array)[]
-  /**
-   * Storage for state shared between requests: used states, stored events, changes on other nodes. Default: memory of this
-   * process, so that a `requestState` of an earlier or another process is rejected even with the same `keys`.
-   */
-  backplane?: Backplane
-  /**
-   * Accepts a `requestState` of another process, or of this one before a restart, without a `backplane` that records whether it
-   * was used: it may then be used once in each process. Only for servers whose handlers may run twice, or pass the key of
-   * `ctx.step` on. Default false: it is rejected, and the client starts its request over.
-   */
-  acceptUnknownStates?: boolean
+export interface ServeHttpOptions extends StateOptions {
   /**
    * `'none'` serves clients of 2024-11-05 to 2025-11-25 without sessions: every POST is independent, on any instance, without
    * `initialize` and `Mcp-Session-Id`. GET and DELETE get 405. These clients do not get what requires a session: elicitation,
@@ -114,14 +97,14 @@ export interface ServeHttpOptions {
    */
   clientAddress?: (request: HttpCaller) => string | undefined
   /** Overrides of the default limits. */
-  limits?: Partial<Bounds>
+  limits?: Partial<HttpLimits>
   /** Called with warnings for the operator. Default `console.warn`. */
   onWarning?: (message: string) => void
   /**
    * Accepts responses to questions that were never sent, if a handler's question has the same key. Insecure: a client could claim
    * consent to a question that no person saw. For test suites that send responses with their first request. Default false.
    */
-  acceptUnaskedAnswers?: boolean
+  dangerouslyAcceptUnsentQuestions?: boolean
   /** Allows any Host. Only behind a proxy that checks it: otherwise web sites can reach the server by DNS rebinding. Default false. */
   dangerouslyAllowAnyHost?: boolean
   /** Allows any Origin: every web page can use this server from its reader's network. Default false. */

@@ -37,7 +37,6 @@ export class ResumableStream {
     return this.#connection !== undefined
   }
 
-  /** Sends later events to a connection. */
   attach(connection: EventStream): void {
     this.#connection?.end()
     this.#connection = connection
@@ -76,7 +75,6 @@ export class ResumableStream {
     })
   }
 
-  /** A connection was lost. */
   lost(connection: EventStream): void {
     if (this.#connection === connection) this.#connection = undefined
     if (this.#replaying === connection) this.#replaying = undefined

@@ -29,7 +29,6 @@ const documentPreflight: HeaderFields = {
 // Created on first use: the runtime's module takes long to load.
 let decoder: TextDecoder | undefined
 
-/** Checks and routes HTTP requests. */
 export class Router {
   readonly #state: HttpServerState
   readonly #guard: Guard
@@ -43,7 +42,6 @@ export class Router {
   /** Whether the handler receives all requests of a port, with no framework in between. */
   ownsPort = false
   #isPublished = false
-  /** Warnings that were given. */
   readonly #hinted = new Set<'metadata' | 'path'>()
 
   /** @param path of the endpoint; without `path` in the options also the path at which a framework mounts the handler */
@@ -118,7 +116,9 @@ export class Router {
     } else if (this.#state.closing) {
       this.#closing(reply)
     } else if (request.method === 'OPTIONS') {
-      this.#options(request, reply)
+      const headers = this.#guard.preflight(request)
+      if (headers === undefined) this.#wrongMethod(reply, this.#methods)
+      else reply.send(204, '', headers)
     } else if (request.method !== 'POST' && request.method !== 'GET' && request.method !== 'DELETE') {
       this.#wrongMethod(reply, this.#methods)
     } else {
@@ -338,12 +338,6 @@ export class Router {
     refuse(reply, 503, ErrorCode.InternalError, 'The server is shutting down')
   }
 
-  #options(request: HttpRequest, reply: HttpReply): void {
-    const headers = this.#guard.preflight(request)
-    if (headers === undefined) this.#wrongMethod(reply, this.#methods)
-    else reply.send(204, '', headers)
-  }
-
   #wrongMethod(reply: HttpReply, allowed: string): void {
     refuse(reply, 405, ErrorCode.InvalidRequest, `Method not allowed: use ${allowed}`, { Allow: allowed })
   }
@@ -380,7 +374,6 @@ function decode(bytes: Uint8Array): string {
 const json = /^application\/json[\t ]*(;[^,]*)?$/i
 const otherCharset = /;[\t ]*charset=(?!"?utf-?8"?[\t ]*(?:;|$))/i
 
-/** Whether a Content-Type is JSON in UTF-8. */
 export function isJson(contentType: string | undefined): boolean {
   if (contentType === 'application/json') return true
   return contentType !== undefined && json.test(contentType) && !otherCharset.test(contentType)

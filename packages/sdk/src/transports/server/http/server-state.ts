@@ -1,5 +1,5 @@
 import { collectedBytes, nextTurn } from '../../../jsonrpc/bytes.ts'
-import { ErrorCode, McpError, RpcError } from '../../../jsonrpc/error.ts'
+import { ErrorCode, McpError, messageOf, RpcError } from '../../../jsonrpc/error.ts'
 import type { RequestId } from '../../../jsonrpc/message.ts'
 import { isObject, isRequestId } from '../../../jsonrpc/parse.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
@@ -43,7 +43,6 @@ export interface Sender {
   readonly memory: MemoryAccount
 }
 
-/** An HTTP request with its reply and sender. */
 export interface HttpExchange extends Sender {
   readonly request: HttpRequest
   readonly reply: HttpReply
@@ -84,7 +83,6 @@ export class HttpServerState implements CallQuota {
   readonly #listenQuota: PrincipalQuota
   readonly #clientAddress: ((request: HttpCaller) => string | undefined) | undefined
   readonly #anonymous = new RotatingMap<string, Sender>()
-  /** Whether the server is shutting down. */
   closing = false
   #warned = false
   #subscriptions = 0
@@ -110,11 +108,11 @@ export class HttpServerState implements CallQuota {
       backplane: this.backplane,
       audience: server.info.name,
       ttlMs: this.bounds.stateTtlMs,
-      acceptUnasked: options.acceptUnaskedAnswers ?? false,
+      acceptUnasked: options.dangerouslyAcceptUnsentQuestions ?? false,
       acceptUnknown: options.acceptUnknownStates ?? false,
       onSealed: () => this.#warnOfStates(options, warn),
       onRefused: (reason) => warn(`A requestState was refused: ${reason}`),
-      onFailed: (error) => warn(`The backplane failed: ${error instanceof Error ? error.message : error}`),
+      onFailed: (error) => warn(`The backplane failed: ${messageOf(error)}`),
     })
     this.#replicator =
       options.backplane === undefined ? undefined : new ChangeReplicator(server, options.backplane)
@@ -145,7 +143,6 @@ export class HttpServerState implements CallQuota {
     await this.#replicator?.open()
   }
 
-  /** A caller with its memory account. */
   sender(caller: Caller): Sender {
     return { caller, memory: this.memory.account(caller.quotaKey) }
   }
@@ -213,7 +210,6 @@ export class HttpServerState implements CallQuota {
     })
   }
 
-  /** Unregisters a response that was sent. */
   end(serving: PendingResponse): void {
     this.#serving.delete(serving)
     if (this.#serving.size === 0) this.#onIdle?.()

@@ -15,7 +15,7 @@ import { fullError, fullStatus } from '../memory-budget.ts'
 import { report } from '../options.ts'
 import {
   Calls,
-  encodeMessage,
+  encodeBatch,
   encodeResponse,
   failure,
   internalError,
@@ -65,7 +65,7 @@ export class SessionRequests {
       const response = await owner.session.request(message, post, caller)
       post.answer(200, response === undefined ? '' : encodeResponse(response, this.#state.server))
     } catch (error) {
-      const refusal = owner.session.refusal(error, message.method)
+      const refusal = refusalOf(error, message.method, this.#state.server)
       post.answer(refusalStatus(refusal), JSON.stringify(failure(message.id, refusal)))
     }
   }
@@ -78,18 +78,16 @@ export class SessionRequests {
     const { server, bounds } = this.#state
     const post = new PostStream(owner, reply, exchange.request)
     try {
-      const responses = await serveBatch(owner.session, values, bounds.batch, (message) =>
-        owner.session.request(message, post, caller),
-      )
+      const serve = (message: JsonRpcRequest) => owner.session.request(message, post, caller)
+      const responses = await serveBatch(owner.session, server, values, bounds.batch, serve)
       if (responses.length === 0) post.accept()
-      else post.answer(200, `[${responses.map((response) => encodeMessage(response, server)).join(',')}]`)
+      else post.answer(200, encodeBatch(responses, server))
     } catch (error) {
       const refusal = refusalOf(error, 'batch', server)
       post.answer(refusalStatus(refusal), JSON.stringify(failure(undefined, refusal)))
     }
   }
 
-  /** Handles a notification or response. */
   other(exchange: HttpExchange, message: JsonRpcNotification | JsonRpcResponse): void {
     const owner = this.#find(exchange, undefined)
     if (owner === undefined) return
@@ -124,7 +122,6 @@ export class SessionRequests {
     standalone.attach(connection)
   }
 
-  /** Ends a session on request of its client. */
   delete(exchange: HttpExchange): void {
     const owner = this.#find(exchange, undefined)
     if (owner === undefined) return
@@ -132,7 +129,6 @@ export class SessionRequests {
     exchange.reply.send(204, '')
   }
 
-  /** Ends every session. */
   close(reason: string): void {
     this.#sessions.close(reason)
   }
@@ -157,7 +153,7 @@ export class SessionRequests {
       const response = await owner.session.request(message, nowhere)
       reply.send(200, JSON.stringify(response), { 'Mcp-Session-Id': owner.id })
     } catch (error) {
-      const refusal = owner.session.refusal(error, message.method)
+      const refusal = refusalOf(error, message.method, this.#state.server)
       sendError(reply, refusalStatus(refusal), refusal, message.id)
       this.#sessions.end(owner, refusal.message)
     }
@@ -266,7 +262,6 @@ export class SessionlessRequests {
   close(): void {}
 }
 
-/** The requests of one POST, and their response. */
 class SessionlessPost extends PostResponse implements BatchReceiver {
   readonly peer: Peer
   readonly #calls: Calls
@@ -291,26 +286,28 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
     }
   }
 
-  async serve(message: JsonRpcRequest): Promise<void> {
-    this.state.begin(this, this.reply)
-    try {
-      this.#finish(200, await this.#serve(message))
-    } catch (error) {
-      const refusal = this.refusal(error, message.method)
-      this.#finish(refusalStatus(refusal), failure(message.id, refusal))
-    }
+  serve(message: JsonRpcRequest): Promise<void> {
+    return this.#respond(message.id, message.method, async () => this.finish(200, await this.#serve(message)))
   }
 
-  async serveAll(values: readonly unknown[]): Promise<void> {
+  serveAll(values: readonly unknown[]): Promise<void> {
+    const { server, bounds } = this.state
+    return this.#respond(undefined, 'batch', async () => {
+      const serve = (message: JsonRpcRequest) => this.#serve(message)
+      const responses = await serveBatch(this, server, values, bounds.batch, serve)
+      this.finish(responses.length === 0 ? 202 : 200, responses)
+    })
+  }
+
+  async #respond(id: RequestId | undefined, method: string, respond: () => Promise<void>): Promise<void> {
     this.state.begin(this, this.reply)
     try {
-      const responses = await serveBatch(this, values, this.state.bounds.batch, (message) =>
-        this.#serve(message),
-      )
-      this.#finish(responses.length === 0 ? 202 : 200, responses)
+      await respond()
     } catch (error) {
-      const refusal = this.refusal(error, 'batch')
-      this.#finish(refusalStatus(refusal), failure(undefined, refusal))
+      const refusal = refusalOf(error, method, this.state.server)
+      this.finish(refusalStatus(refusal), failure(id, refusal))
+    } finally {
+      this.state.end(this)
     }
   }
 
@@ -320,10 +317,6 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
 
   invalidMessage({ error }: InvalidMessage): void {
     report(this.state.server, error, 'a message')
-  }
-
-  refusal(error: unknown, method: string): RpcError {
-    return refusalOf(error, method, this.state.server)
   }
 
   /** @throws RpcError for a request that is rejected before it begins */
@@ -342,13 +335,11 @@ class SessionlessPost extends PostResponse implements BatchReceiver {
       return { jsonrpc: '2.0', id, result: {} }
     }
     const instead = needsSession.get(method)
-    if (instead !== undefined) throw sessionNeeded(method, instead)
+    if (instead !== undefined) {
+      const why = `${method} needs a session, and this server is mounted with sessions: 'none': ${instead}`
+      throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${why}`)
+    }
     return this.#calls.run(new ServedRequest(message, this.peer, inputStrategy, this, bounds), server)
-  }
-
-  #finish(...answer: Parameters<PostResponse['finish']>): void {
-    this.state.end(this)
-    this.finish(...answer)
   }
 }
 
@@ -365,11 +356,4 @@ function withoutSessions(offered: ServerCapabilities): ServerCapabilities {
 
 function without(capability: JsonObject, ...names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(capability).filter(([name]) => !names.includes(name)))
-}
-
-function sessionNeeded(method: string, instead: string): RpcError {
-  return new RpcError(
-    ErrorCode.MethodNotFound,
-    `Method not found: ${method} needs a session, and this server is mounted with sessions: 'none': ${instead}`,
-  )
 }

@@ -4,9 +4,8 @@ import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { supports } from '../../../protocol/revision.ts'
 import { randomText } from '../../../request/encoding.ts'
 import { allows, type Caller } from '../../../request/exchange.ts'
-import type { Server } from '../../../server/server.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
-import { type Bounds, report, unref } from '../options.ts'
+import { report, unref } from '../options.ts'
 import { PrincipalQuota } from '../principal-quota.ts'
 import { Calls, encodeMessage, failure, isDroppable } from '../served-request.ts'
 import { Session, type SessionOutlet } from '../session.ts'
@@ -22,7 +21,6 @@ export class HttpSession {
   /** The principal that began it, and the only one that may use it. */
   readonly principal: string | null
   readonly state: HttpServerState
-  readonly server: Server
   readonly session: Session
   readonly log: EventLog
   /** The stream for messages outside of requests, which GET opens. */
@@ -31,22 +29,18 @@ export class HttpSession {
   listener: Caller
   /** The time of the last request, in milliseconds of the monotonic clock. */
   lastSeen: number = performance.now()
-  /** Responses that were not sent yet. */
   readonly posts: RotatingSet<PostStream> = new RotatingSet()
-  readonly #bounds: Bounds
   readonly #streams = new RotatingMap<string, ResumableStream>()
   readonly #connections = new RotatingSet<EventStream>()
   readonly #tag: string = randomText(6)
-  readonly #report = (error: unknown): void => report(this.server, error, 'event stream')
+  readonly #report = (error: unknown): void => report(this.state.server, error, 'event stream')
   #lastStream = 0
 
   constructor(state: HttpServerState, caller: Caller, memory: MemoryAccount) {
     const { server, bounds, backplane } = state
     this.state = state
-    this.server = server
     this.principal = caller.principal
     this.listener = caller
-    this.#bounds = bounds
     this.log = new EventLog(backplane, this.id, bounds)
     this.standalone = this.#newStream()
     this.session = new Session({
@@ -70,7 +64,6 @@ export class HttpSession {
     return this.#connections.size > 0 || this.session.working
   }
 
-  /** Number of open event streams. */
   get connections(): number {
     return this.#connections.size
   }
@@ -81,7 +74,6 @@ export class HttpSession {
     return version !== undefined && supports(version, 'ssePolling')
   }
 
-  /** Turns a response into a stream. */
   openStream(reply: HttpReply): ResumableStream {
     const stream = this.#newStream()
     stream.attach(this.connect(reply, stream, answerPatienceMs))
@@ -91,7 +83,7 @@ export class HttpSession {
 
   /** Opens an event stream as the connection of a stream. */
   connect(reply: HttpReply, stream: ResumableStream, patienceMs = 0): EventStream {
-    const connection = new EventStream(reply, this.#bounds, patienceMs)
+    const connection = new EventStream(reply, this.state.bounds, patienceMs)
     this.#connections.add(connection)
     reply.onClose(() => {
       connection.closed()
@@ -102,14 +94,12 @@ export class HttpSession {
     return connection
   }
 
-  /** An open stream, by its id. */
   stream(id: string): ResumableStream | undefined {
     return this.#streams.get(id)
   }
 
-  /** An ended stream, for its stored events. */
   ended(id: string): ResumableStream {
-    const stream = new ResumableStream(id, this.log, this.#bounds, this.#report)
+    const stream = new ResumableStream(id, this.log, this.state.bounds, this.#report)
     stream.end()
     return stream
   }
@@ -127,18 +117,18 @@ export class HttpSession {
     for (const stream of this.#streams.values()) stream.end()
     this.#streams.clear()
     for (const connection of this.#connections.values()) connection.end()
-    this.log.drop().catch((error) => report(this.server, error, 'session'))
+    this.log.drop().catch((error) => report(this.state.server, error, 'session'))
   }
 
   /** Whether the caller of the standalone stream may receive a notification: that of the subscription may have had more scopes. */
   #isForListener({ method, params }: JsonRpcNotification): boolean {
     if (method !== 'notifications/resources/updated') return true
-    return allows(this.listener, this.server.scopesFor('resources/subscribe', params))
+    return allows(this.listener, this.state.server.scopesFor('resources/subscribe', params))
   }
 
   #newStream(): ResumableStream {
     const id = `${this.#tag}-${this.#lastStream++}`
-    const stream = new ResumableStream(id, this.log, this.#bounds, this.#report)
+    const stream = new ResumableStream(id, this.log, this.state.bounds, this.#report)
     this.#streams.set(id, stream)
     return stream
   }
@@ -147,7 +137,6 @@ export class HttpSession {
 /** Milliseconds until a response becomes an event stream, which outlives its connection. */
 const wholeAnswerMs = 100
 
-/** The response to a POST of a session. */
 export class PostStream implements SlowAnswer, SessionOutlet {
   readonly transport = 'tcp'
   readonly #owner: HttpSession
@@ -168,7 +157,11 @@ export class PostStream implements SlowAnswer, SessionOutlet {
   wait(): void {
     if (this.#over || this.#stream !== undefined) return
     this.#wait = unref(setTimeout(() => this.#open(), wholeAnswerMs))
-    this.#reply.onClose(() => this.#lost())
+    // Nothing was sent, so a client that disconnects has no event id to resume from.
+    this.#reply.onClose(() => {
+      clearTimeout(this.#wait)
+      this.#over = true
+    })
   }
 
   headers(): Readonly<Record<string, string>> {
@@ -198,7 +191,6 @@ export class PostStream implements SlowAnswer, SessionOutlet {
     this.#done()
   }
 
-  /** Accepts a batch without requests. */
   accept(): void {
     if (this.#stream === undefined && !this.#over) this.#reply.send(202, '')
     else this.#stream?.end()
@@ -214,7 +206,7 @@ export class PostStream implements SlowAnswer, SessionOutlet {
 
   #send(message: JsonRpcNotification | JsonRpcRequest, droppable: boolean): boolean {
     const stream = this.#open()
-    const text = encodeMessage(message, this.#owner.server)
+    const text = encodeMessage(message, this.#owner.state.server)
     if (stream === undefined || text === undefined) return false
     stream.send(text, droppable)
     return true
@@ -235,26 +227,18 @@ export class PostStream implements SlowAnswer, SessionOutlet {
     this.#owner.posts.delete(this)
     if (this.#stream !== undefined) this.#owner.forget(this.#stream)
   }
-
-  /** The client disconnected before anything was sent, so it has no event id to resume from. */
-  #lost(): void {
-    clearTimeout(this.#wait)
-    this.#over = true
-  }
 }
 
 const sweepMs = 60_000
 
 /** The sessions of one node, least recently used first. Idle ones are closed after a timeout, or to make room. */
 export class Sessions {
-  readonly #bounds: Bounds
   readonly #state: HttpServerState
   readonly #byId = new RotatingMap<string, HttpSession>()
   readonly #quota: PrincipalQuota
   #sweep: ReturnType<typeof setTimeout> | undefined
 
   constructor(state: HttpServerState) {
-    this.#bounds = state.bounds
     this.#state = state
     this.#quota = new PrincipalQuota(state.bounds.sessionsPerPrincipal)
   }
@@ -300,7 +284,7 @@ export class Sessions {
     if (!quota.take(principal)) {
       return this.#makeRoom((session) => session.principal === principal) && quota.take(principal)
     }
-    if (this.#byId.size < this.#bounds.sessions || this.#makeRoom(() => true)) return true
+    if (this.#byId.size < this.#state.bounds.sessions || this.#makeRoom(() => true)) return true
     quota.give(principal)
     return false
   }
@@ -316,20 +300,17 @@ export class Sessions {
 
   #schedule(): void {
     if (this.#sweep !== undefined) return
-    const after = Math.min(sweepMs, this.#bounds.sessionIdleMs)
+    const after = Math.min(sweepMs, this.#state.bounds.sessionIdleMs)
     this.#sweep = unref(
       setTimeout(() => {
         this.#sweep = undefined
-        this.#endIdle()
+        const oldest = performance.now() - this.#state.bounds.sessionIdleMs
+        for (const session of this.#byId.values()) {
+          if (session.lastSeen <= oldest && !session.busy)
+            this.end(session, 'The session was idle for too long')
+        }
         if (this.#byId.size > 0) this.#schedule()
       }, after),
     )
-  }
-
-  #endIdle(): void {
-    const oldest = performance.now() - this.#bounds.sessionIdleMs
-    for (const session of this.#byId.values()) {
-      if (session.lastSeen <= oldest && !session.busy) this.end(session, 'The session was idle for too long')
-    }
   }
 }

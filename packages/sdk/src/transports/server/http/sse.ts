@@ -3,12 +3,10 @@ import { classify } from '../../../jsonrpc/parse.ts'
 import { encodeEvent } from '../../../jsonrpc/sse.ts'
 import { randomText } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
-import type { Server } from '../../../server/server.ts'
 import { DuplexConnection } from '../connection.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
-import type { Bounds } from '../options.ts'
 import { PrincipalQuota } from '../principal-quota.ts'
-import { encodeMessage, isDroppable } from '../served-request.ts'
+import { encodeBatch, encodeMessage, isDroppable } from '../served-request.ts'
 import { EventStream } from './event-stream.ts'
 import { type HttpReply, type HttpRequest, sendBusy, sendError, sessionIdIn } from './http-adapter.ts'
 import type { HttpServerState } from './server-state.ts'
@@ -25,28 +23,24 @@ export class SseSessions {
   /** The path for GET, which opens a stream, and for the client's POSTs. */
   readonly path: string
   readonly #state: HttpServerState
-  readonly #server: Server
-  readonly #bounds: Bounds
   readonly #byId = new Map<string, SseSession>()
   readonly #quota: PrincipalQuota
 
   constructor(path: string, state: HttpServerState) {
     this.path = path
     this.#state = state
-    this.#server = state.server
-    this.#bounds = state.bounds
     this.#quota = new PrincipalQuota(state.bounds.sessionsPerPrincipal)
   }
 
   /** Opens a session on the response to a GET, whose first event is the endpoint for messages. */
   open(reply: HttpReply, caller: Caller, memory: MemoryAccount): void {
-    if (this.#byId.size >= this.#bounds.sessions || !this.#quota.take(caller.principal)) {
+    if (this.#byId.size >= this.#state.bounds.sessions || !this.#quota.take(caller.principal)) {
       const full = new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later')
       sendBusy(reply, 503, full, undefined, 60)
       return
     }
     const id = randomText(24)
-    const stream = new EventStream(reply, this.#bounds, 0)
+    const stream = new EventStream(reply, this.#state.bounds, 0)
     const connection = this.#connection(stream, caller, memory)
     this.#byId.set(id, { principal: caller.principal, connection, stream })
     reply.onClose(() => {
@@ -86,7 +80,7 @@ export class SseSessions {
   }
 
   #connection(stream: EventStream, caller: Caller, memory: MemoryAccount): DuplexConnection {
-    const server = this.#server
+    const { server, bounds } = this.#state
     const send = (text: string | undefined, droppable: boolean): void => {
       if (text !== undefined) stream.send(encodeEvent({ event: 'message', data: text }), droppable)
     }
@@ -95,13 +89,12 @@ export class SseSessions {
       (message) => send(encodeMessage(message, server), 'method' in message && isDroppable(message.method)),
       {
         caller,
-        limits: this.#bounds,
+        limits: bounds,
         memory,
         quota: this.#state,
         sessionsOnly: true,
         transport: 'tcp',
-        sendBatch: (responses) =>
-          send(`[${responses.map((response) => encodeMessage(response, server)).join(',')}]`, false),
+        sendBatch: (responses) => send(encodeBatch(responses, server), false),
       },
     )
   }

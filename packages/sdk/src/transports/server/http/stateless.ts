@@ -6,6 +6,7 @@ import { checkParamHeaders, decodeHeaderValue, type HeaderPlan } from '../../../
 import { readPeerMeta } from '../../../protocol/meta.ts'
 import { unref } from '../options.ts'
 import {
+  encodeBatch,
   encodeMessage,
   encodeResponse,
   isDroppable,
@@ -100,21 +101,13 @@ export class PostResponse implements Outlet, SlowAnswer, PendingResponse {
     }
     const { server } = this.state
     if (this.#stream === undefined) {
-      this.reply.send(
-        status,
-        'jsonrpc' in answer ? encodeResponse(answer, server) : this.#encodeBatch(answer),
-      )
+      const body = 'jsonrpc' in answer ? encodeResponse(answer, server) : encodeBatch(answer, server)
+      this.reply.send(status, body)
       return
     }
-    const data = 'jsonrpc' in answer ? (encodeMessage(answer, server) ?? '') : this.#encodeBatch(answer)
+    const data = 'jsonrpc' in answer ? (encodeMessage(answer, server) ?? '') : encodeBatch(answer, server)
     if (data !== '') this.#stream.send(encodeEvent({ event: 'message', data }), false)
     this.#stream.end()
-  }
-
-  /** A batch without requests has no responses, and so no body. */
-  #encodeBatch(responses: readonly JsonRpcResponse[]): string {
-    if (responses.length === 0) return ''
-    return `[${responses.map((response) => encodeMessage(response, this.state.server)).join(',')}]`
   }
 
   #showLife(): void {
@@ -142,7 +135,6 @@ export class PostResponse implements Outlet, SlowAnswer, PendingResponse {
   }
 }
 
-/** The response to one request of 2026-07-28. */
 export class StatelessResponse extends PostResponse {
   /** Serves the request, and resolves when its response was sent. */
   async serve(exchange: HttpExchange, message: JsonRpcRequest): Promise<void> {
@@ -176,7 +168,6 @@ export function refusalStatus(code: number): number {
   return code === ErrorCode.InternalError ? 500 : 400
 }
 
-/** The HTTP status of an error response. */
 function answerStatus(code: number): number {
   switch (code) {
     case ErrorCode.MethodNotFound:

@@ -1,4 +1,5 @@
 import { ByteCollector, collectedBytes } from '../../../jsonrpc/bytes.ts'
+import { type Deferred, deferred } from '../../../jsonrpc/deferred.ts'
 import type { MemoryAccount } from '../memory-budget.ts'
 import type { CredentialValidity } from './event-stream.ts'
 import {
@@ -12,7 +13,6 @@ import {
   withoutCredentials,
 } from './http-adapter.ts'
 
-/** A web `Request`. */
 export class WebRequest implements HttpRequest {
   readonly #request: Request
   readonly #url: URL
@@ -103,18 +103,18 @@ export class WebReply implements HttpReply {
   memory: MemoryAccount | undefined
   validity: CredentialValidity | undefined
   readonly sharesTimers = false
-  readonly response: Promise<Response>
-  #resolve: (response: Response) => void = () => {}
+  readonly #response: Deferred<Response> = deferred()
   #answered = false
   #closed = false
   #listener: (() => void) | undefined
 
   constructor(request: Request) {
-    this.response = new Promise((resolve) => {
-      this.#resolve = resolve
-    })
     if (request.signal.aborted) this.#close()
     else request.signal.addEventListener('abort', () => this.#close(), { once: true })
+  }
+
+  get response(): Promise<Response> {
+    return this.#response.promise
   }
 
   onClose(listener: () => void): void {
@@ -138,7 +138,7 @@ export class WebReply implements HttpReply {
   #answer(response: Response): void {
     if (this.#answered) return
     this.#answered = true
-    this.#resolve(response)
+    this.#response.resolve(response)
   }
 
   #close(): void {

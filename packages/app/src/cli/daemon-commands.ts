@@ -1,0 +1,49 @@
+import { type Command, Option } from 'commander'
+import type { DaemonOptions } from '../commands/daemon.ts'
+import type { ExitCode } from './exit.ts'
+import type { Io, Output } from './io.ts'
+import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import { refuseUnknownWords } from './unknown-word.ts'
+
+/** Adds `daemon` with everything under it. `begin` is told whether the result is JSON. */
+export function addDaemonCommands(
+  program: Command,
+  io: Io,
+  begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
+): void {
+  const daemon = program
+    .command('daemon')
+    .description('Show or end the host process that runs servers for the commands of a folder')
+  const status = daemon
+    .command('status', { isDefault: true })
+    .description('Show the host process of this folder')
+    .option('--all', 'those of every folder')
+  refuseUnknownWords(daemon, status)
+  const stop = daemon
+    .command('stop')
+    .description('End the host process of this folder')
+    .option('--all', 'those of every folder')
+    .option('--now', 'also while calls are running')
+  for (const [command, work] of [
+    [status, async () => (await import('../commands/daemon.ts')).daemonStatus],
+    [stop, async () => (await import('../commands/daemon.ts')).daemonStop],
+  ] as const) {
+    withConfigOptions(command)
+      .addOption(storeOption())
+      .addOption(jsonOption())
+      .action(async (options: DaemonOptions) => {
+        const { output, end } = begin(options.json === true)
+        end(await (await work())(options, io, output))
+      })
+  }
+  // Commands start it; a person who does sees its messages.
+  withConfigOptions(daemon.command('serve', { hidden: true }))
+    .addOption(storeOption())
+    .addOption(
+      new Option('--idle <seconds>', 'seconds without clients after which it ends').argParser(Number),
+    )
+    .action(async (options: DaemonOptions & { idle?: number }) => {
+      const { end } = begin(false)
+      end(await (await import('../daemon/serve.ts')).serveDaemon(options, io))
+    })
+}

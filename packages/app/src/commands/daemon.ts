@@ -1,0 +1,106 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createHostClient, type HostStatus } from '@jackfield/host/client'
+import { ExitCode } from '../cli/exit.ts'
+import type { Io, Output } from '../cli/io.ts'
+import { dataFolder } from '../cli/store.ts'
+import { type DaemonAddress, daemonAddress, type HostChoice } from '../daemon/address.ts'
+import { connectTo } from '../daemon/attach.ts'
+import { buildId } from '../daemon/build-id.ts'
+import { errorOfFault } from '../daemon/faults.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { table } from '../output/table.ts'
+
+export interface DaemonOptions extends HostChoice {
+  json?: boolean
+  /** Those of every folder. */
+  all?: boolean
+  /** At once, also while calls are running. */
+  now?: boolean
+}
+
+/** `jackfield daemon status`: the host process of this folder, or all of them. */
+export async function daemonStatus(options: DaemonOptions, io: Io, output: Output): Promise<ExitCode> {
+  const running: HostStatus[] = []
+  for (const address of addresses(options, io)) {
+    const status = await withHost(address, (call) => call('host.status', {}))
+    if (status !== undefined) running.push(status)
+  }
+  output.result({ hosts: running }, () => {
+    if (running.length === 0)
+      return `No host process runs${options.all === true ? '' : ' for this folder'}. The first command that needs a server starts one.`
+    const rows = running.map(({ pid, workspace, since, clients, servers, runs, openQuestions }) => [
+      `${pid}`,
+      oneLine(workspace ?? ''),
+      since.slice(0, 19).replace('T', ' '),
+      `${servers}`,
+      `${clients.length - 1}`,
+      `${runs}`,
+      `${openQuestions}`,
+    ])
+    return table(['PID', 'FOLDER', 'SINCE (UTC)', 'SERVERS', 'CLIENTS', 'RUNS', 'QUESTIONS'], rows, output)
+  })
+  return ExitCode.done
+}
+
+/** `jackfield daemon stop`: ends the host process of this folder, or all of them, once nothing runs in it. */
+export async function daemonStop(options: DaemonOptions, io: Io, output: Output): Promise<ExitCode> {
+  const stopped: number[] = []
+  const busy: number[] = []
+  for (const address of addresses(options, io)) {
+    const done = await withHost(address, async (call) => {
+      const { pid, runs } = await call('host.status', {})
+      const ended = options.now === true || runs === 0
+      await call('host.stop', { now: options.now === true })
+      return { pid, ended }
+    })
+    if (done !== undefined) (done.ended ? stopped : busy).push(done.pid)
+  }
+  output.result({ stopped, busy }, () => {
+    if (stopped.length + busy.length === 0) return 'No host process was running.'
+    return [
+      ...stopped.map((pid) => `The host process ${pid} ends.`),
+      ...busy.map(
+        (pid) => `The host process ${pid} ends once its runs are over. With --now, it ends at once.`,
+      ),
+    ].join('\n')
+  })
+  return ExitCode.done
+}
+
+function addresses(options: DaemonOptions, io: Io): DaemonAddress[] {
+  const own = daemonAddress(options, io)
+  if (options.all !== true) return [own]
+  const folder = join(dataFolder(io), 'hosts')
+  return readdirSync(folder).flatMap((name) => {
+    const [, key] = /^([0-9a-f]{16})\.json$/.exec(name) ?? []
+    if (key === undefined) return []
+    const at = (path: string): string => path.replaceAll(own.key, key)
+    return [{ key, socket: at(own.socket), file: at(own.file), lock: at(own.lock), log: at(own.log) }]
+  })
+}
+
+/** Does something at a host process; undefined where there is none. */
+async function withHost<T>(
+  address: DaemonAddress,
+  work: (call: ReturnType<typeof createHostClient>['call']) => Promise<T>,
+): Promise<T | undefined> {
+  const channel = await connectTo(address)
+  if (channel === undefined) return undefined
+  const client = createHostClient({
+    name: 'jackfield daemon',
+    build: buildId(),
+    errorOf: errorOfFault,
+    connect: () => channel,
+    // The process may end before it answers; a lost connection is not made again.
+    onState({ state }) {
+      if (state === 'connecting') client.close()
+    },
+  })
+  try {
+    await client.ready()
+    return await work((method, params) => client.call(method, params))
+  } finally {
+    client.close()
+  }
+}

@@ -1,0 +1,149 @@
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { type Channel, createHostClient, type HostClient, streamChannel } from '@jackfield/host/client'
+import { CliError, ExitCode } from '../cli/exit.ts'
+import type { Io } from '../cli/io.ts'
+import { type DaemonAddress, daemonAddress, type HostChoice, readRecord } from './address.ts'
+import { buildId, programFile } from './build-id.ts'
+import { errorOfFault } from './faults.ts'
+
+/** Milliseconds within which a host process has to serve. */
+const startMs = 15_000
+/** Milliseconds between two looks whether it does. */
+const lookMs = 15
+/** Milliseconds within which a host process of another build has to end. */
+const endMs = 10_000
+
+/**
+ * Attaches to the host process of a choice; starts one where there is none. Where it is lost, another one is started.
+ * @throws CliError where none can be started, with the end of its log
+ */
+export async function attach(choice: HostChoice, name: string, io: Io): Promise<HostClient> {
+  const address = daemonAddress(choice, io)
+  const build = buildId()
+  const first = await reach(address, choice, io)
+  let waiting: Channel | undefined = first
+  const client = createHostClient({
+    name,
+    build,
+    errorOf: errorOfFault,
+    async connect() {
+      const channel = waiting ?? (await reach(address, choice, io))
+      waiting = undefined
+      return channel
+    },
+  })
+  await client.ready()
+  return client
+}
+
+/** A connection to the host process of an address, where there is one of this build. */
+export async function connectTo(address: DaemonAddress): Promise<Channel | undefined> {
+  const record = readRecord(address)
+  if (record === undefined) return undefined
+  const socket = await opened(connect(address.socket))
+  if (socket === undefined) return undefined
+  const channel = streamChannel(socket)
+  channel.send(record.token)
+  return channel
+}
+
+async function reach(address: DaemonAddress, choice: HostChoice, io: Io): Promise<Channel> {
+  const deadline = performance.now() + startMs
+  if (readRecord(address)?.build !== buildId()) await endOther(address)
+  const known = await connectTo(address)
+  if (known !== undefined) return known
+  const start = startDaemon(address, choice, io)
+  try {
+    for (;;) {
+      const channel = await connectTo(address)
+      if (channel !== undefined) return channel
+      if (start.failed()) throw notStarted(address, 'it ended')
+      if (performance.now() > deadline)
+        throw notStarted(address, `it does not answer within ${startMs / 1_000} s`)
+      await new Promise((resolve) => setTimeout(resolve, lookMs))
+      io.signal.throwIfAborted()
+    }
+  } finally {
+    start.release()
+  }
+}
+
+/** Ends a host process of another build. Its open questions stay in the store, and calls that wait for answers are continued by the next. */
+async function endOther(address: DaemonAddress): Promise<void> {
+  const record = readRecord(address)
+  if (record === undefined) return
+  const channel = await connectTo(address)
+  if (channel === undefined) return
+  const over = new Promise<void>((resolve) =>
+    channel.listen(
+      () => {},
+      () => resolve(),
+    ),
+  )
+  channel.send(
+    JSON.stringify({ hello: { client: crypto.randomUUID(), name: 'jackfield', build: buildId() } }),
+  )
+  channel.send(JSON.stringify({ call: 1, method: 'host.stop', params: { now: true } }))
+  const timer = setTimeout(() => channel.close(), endMs)
+  await over
+  clearTimeout(timer)
+}
+
+function startDaemon(
+  address: DaemonAddress,
+  choice: HostChoice,
+  io: Io,
+): { failed(): boolean; release(): void } {
+  const log = openSync(address.log, 'a', 0o600)
+  const child = spawn(process.execPath, [programFile, 'daemon', 'serve', ...wordsOf(choice)], {
+    cwd: io.cwd,
+    env: io.env,
+    detached: true,
+    stdio: ['ignore', log, log],
+    windowsHide: true,
+  })
+  closeSync(log)
+  let over = false
+  // Without an error, another process serves, or is about to.
+  child.once('exit', (code) => {
+    over = code !== 0
+  })
+  child.once('error', () => {
+    over = true
+  })
+  return { failed: () => over, release: () => child.unref() }
+}
+
+/** The options of a choice, as a command line has them. */
+function wordsOf({ store, config, profile, discover, startWhatThisFolderNames }: HostChoice): string[] {
+  return [
+    ...(store === undefined ? [] : ['--store', store]),
+    ...[config ?? []].flat().flatMap((file) => ['--config', file]),
+    ...(profile === undefined ? [] : ['--profile', profile]),
+    ...(discover === true ? ['--discover'] : []),
+    ...(startWhatThisFolderNames === true ? ['--start-what-this-folder-names'] : []),
+  ]
+}
+
+function notStarted({ log }: DaemonAddress, why: string): CliError {
+  let last = ''
+  try {
+    last = readFileSync(log, 'utf8').trim().split('\n').slice(-5).join('\n  ')
+  } catch {
+    // Without a log there is nothing more to say.
+  }
+  const said = last === '' ? '' : `\nIts last messages (${log}):\n  ${last}`
+  return new CliError(
+    ExitCode.cannotConnect,
+    `The host process could not be started: ${why}. Run with --no-daemon to do without it.${said}`,
+  )
+}
+
+function opened(socket: Socket): Promise<Socket | undefined> {
+  return new Promise((resolve) => {
+    socket.once('connect', () => resolve(socket))
+    socket.once('error', () => resolve(undefined))
+  })
+}

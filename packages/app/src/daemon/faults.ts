@@ -1,0 +1,45 @@
+import type { Fault } from '@jackfield/host/client'
+import { McpError, RpcError } from '@jackfield/sdk'
+import { CliError, ExitCode } from '../cli/exit.ts'
+
+/** The error that a fault of the host stands for, so that failures read the same with and without a host process. */
+export function errorOfFault({ code, message, data }: Fault): Error {
+  if (typeof code === 'number') return new RpcError(code, message, data)
+  const details = typeof data === 'object' && data !== null ? { details: { ...data } } : {}
+  if (code === 'STORE') return new CliError(ExitCode.usage, storeFailure(message, isDamage(data)), { code })
+  return isMcpCode(code) ? new McpError(code, message, details) : new CliError(ExitCode.usage, message)
+}
+
+/** What a person does about a store that cannot be used. */
+export function storeFailure(message: string, isDamaged: boolean): string {
+  const setAside = isDamaged
+    ? ' To keep it under another name and begin a new store: jackfield store set-aside.'
+    : ''
+  return `${message}${setAside} To run without a store, where a command offers it: --no-store.`
+}
+
+function isDamage(data: unknown): boolean {
+  return typeof data === 'object' && data !== null && 'fault' in data && data.fault === 'damaged'
+}
+
+const mcpCodes = [
+  'CONNECTION_CLOSED',
+  'CONNECT_FAILED',
+  'TIMEOUT',
+  'CANCELLED',
+  'PROTOCOL',
+  'VERSION_MISMATCH',
+  'CAPABILITY',
+  'CANNOT_ASK',
+  'TOO_MANY_ROUNDS',
+  'LIMIT',
+  'INVALID',
+  'UNVERIFIED',
+  'HTTP',
+  'UNAUTHORIZED',
+  'OUTCOME_UNKNOWN',
+] as const satisfies readonly McpError['code'][]
+
+function isMcpCode(code: string): code is (typeof mcpCodes)[number] {
+  return mcpCodes.some((one) => one === code)
+}

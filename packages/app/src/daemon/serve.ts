@@ -1,0 +1,127 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { chmodSync, existsSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
+import { type Channel, createPeerServer, streamChannel } from '@jackfield/host/service'
+import { CliError, ExitCode } from '../cli/exit.ts'
+import type { Io } from '../cli/io.ts'
+import { storeFile } from '../cli/store.ts'
+import { type DaemonAddress, daemonAddress, type HostChoice, removeRecord, writeRecord } from './address.ts'
+import { buildId } from './build-id.ts'
+import { createService } from './service.ts'
+
+/** Milliseconds without clients and work after which the host process ends. */
+const idleMs = 300_000
+/** Milliseconds between two looks whether its files are still there. */
+const lookMs = 5_000
+
+export interface ServeOptions extends HostChoice {
+  /** Seconds without clients and work after which the process ends. Default 300. */
+  idle?: number
+}
+
+/**
+ * Runs the host process of a choice until it is idle, is asked to end, or `io.signal` aborts. One process serves a choice:
+ * another one ends at once.
+ */
+export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCode> {
+  const address = daemonAddress(options, io)
+  const lock = takeLock(address)
+  if (lock === undefined) return ExitCode.done
+  const over = Promise.withResolvers<void>()
+  try {
+    const build = buildId()
+    let stopping = false
+    await using made = await createService(options, io, {
+      build,
+      onStop(now) {
+        stopping = true
+        // The answer to the client that asked goes out first.
+        setImmediate(() => (now ? over.resolve() : check()))
+      },
+    })
+    const { service } = made
+    const peers = await createPeerServer(service)
+    const idle = (options.idle ?? idleMs / 1_000) * 1_000
+    let idleSince = performance.now()
+    const check = (): void => {
+      const isFree = !service.busy && (stopping || peers.count === 0)
+      if (!isFree) idleSince = performance.now()
+      if (isFree && (stopping || performance.now() - idleSince >= idle)) over.resolve()
+      // Whoever removed the data folder wants nothing of it to run.
+      if (!existsSync(address.file)) over.resolve()
+    }
+    peers.onChange(check)
+    const token = randomBytes(24).toString('base64url')
+    const server = await listen(address, (channel) => peers.serve(withToken(channel, token)))
+    writeRecord(address, {
+      pid: process.pid,
+      token,
+      build,
+      since: new Date().toISOString(),
+      workspace: io.cwd,
+      store: storeFile(options.store, io),
+    })
+    const timer = setInterval(check, Math.min(lookMs, Math.max(idle / 4, 20)))
+    const end = (): void => over.resolve()
+    io.signal.addEventListener('abort', end, { once: true })
+    if (io.signal.aborted) end()
+    await over.promise
+    clearInterval(timer)
+    // From here on, a client starts another process.
+    removeRecord(address)
+    server.close()
+    peers.close('the host ends')
+    return ExitCode.done
+  } finally {
+    lock.close()
+  }
+}
+
+/** A lock that the system takes back when this process ends, however it ends; undefined where another process has it. */
+function takeLock({ lock }: DaemonAddress): DatabaseSync | undefined {
+  const database = new DatabaseSync(lock, { timeout: 0 })
+  try {
+    chmodSync(lock, 0o600)
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+    return database
+  } catch {
+    database.close()
+    return undefined
+  }
+}
+
+/** Only the holder of the lock comes here, so a socket that is there is what a process left that was killed. */
+async function listen({ socket }: DaemonAddress, serve: (channel: Channel) => void): Promise<Server> {
+  if (process.platform !== 'win32') rmSync(socket, { force: true })
+  const server = createServer((stream) => serve(streamChannel(stream)))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) =>
+      reject(new CliError(ExitCode.usage, `The host process cannot listen on ${socket}: ${error.message}`)),
+    )
+    server.listen(socket, resolve)
+  })
+  if (process.platform !== 'win32') chmodSync(socket, 0o600)
+  return server
+}
+
+/** A channel whose first frame must be the token. */
+function withToken(channel: Channel, token: string): Channel {
+  const wanted = Buffer.from(token)
+  return {
+    get unsent() {
+      return channel.unsent
+    },
+    send: (frame) => channel.send(frame),
+    close: (reason) => channel.close(reason),
+    listen(message, closed) {
+      let isOpen = false
+      channel.listen((frame) => {
+        if (isOpen) return message(frame)
+        const given = Buffer.from(frame)
+        if (given.length === wanted.length && timingSafeEqual(given, wanted)) isOpen = true
+        else channel.close('the token is wrong')
+      }, closed)
+    },
+  }
+}

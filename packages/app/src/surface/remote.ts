@@ -1,0 +1,124 @@
+import type { HostQuestion } from '@jackfield/host'
+import type { HostClient, InboxRow, InputRow } from '@jackfield/host/client'
+import { McpError } from '@jackfield/sdk'
+import type { TerminalSurface } from './terminal.ts'
+
+export interface AnswerOptions {
+  /** Whether this terminal shows a question. Default all. */
+  isMine?: (row: InboxRow) => boolean
+  /** Writes a message for the person. */
+  note: (text: string) => void
+}
+
+/** The questions of a host at a terminal. */
+export interface Answering {
+  /** Resolves when no question is on the screen and every answer was taken by the host; true where there were some. */
+  settled(): Promise<boolean>
+  stop(): void
+}
+
+/** Shows the questions of a host at a terminal and sends the answers. */
+export async function answerQuestions(
+  client: HostClient,
+  person: TerminalSurface,
+  { isMine = () => true, note }: AnswerOptions,
+): Promise<Answering> {
+  const shown = new Map<string, AbortController>()
+  const asked = new Set<string>()
+  const under = new Set<Promise<void>>()
+  const track = (work: Promise<void>): void => {
+    const tracked = work.finally(() => under.delete(tracked))
+    under.add(tracked)
+  }
+
+  async function show({ id, question, digest }: InboxRow): Promise<void> {
+    const over = new AbortController()
+    shown.set(id, over)
+    try {
+      // Most commands ask nothing, and the host is much to load.
+      const { showQuestion } = await import('@jackfield/host')
+      const answer = await showQuestion(person, question, over.signal)
+      if (over.signal.aborted) return
+      if (answer === undefined) await client.call('inbox.defer', { id })
+      else await client.call('inbox.answer', { id, answer, seen: digest })
+    } catch (error) {
+      if (!over.signal.aborted) note(`! ${error instanceof Error ? error.message : String(error)}`)
+    } finally {
+      shown.delete(id)
+    }
+  }
+
+  async function askFor({ id, server, input }: InputRow): Promise<void> {
+    const value = await person.askInput(server, input).catch(() => undefined)
+    // Another client may have answered meanwhile.
+    await client.call('inputs.answer', { id, ...(value !== undefined && { value }) }).catch(() => {})
+  }
+
+  const offInbox = client.subscribe('inbox', {
+    rows(view) {
+      for (const [id, over] of shown) {
+        const row = view.get(id)
+        if (row?.state !== 'open') over.abort(new McpError('CANCELLED', whyOver(row)))
+      }
+      for (const row of view.values()) {
+        if (row.state !== 'open' || asked.has(row.id) || !canShow(person, row.question) || !isMine(row))
+          continue
+        asked.add(row.id)
+        track(show(row))
+      }
+    },
+  })
+  const offInputs = client.subscribe('inputs', {
+    rows(view) {
+      for (const row of view.values()) {
+        if (asked.has(row.id)) continue
+        asked.add(row.id)
+        track(askFor(row))
+      }
+    },
+  })
+  await client.call('surface.attach', {
+    name: person.name,
+    kinds: kindsOf(person),
+    urlElicitation: person.urlElicitation === true,
+    inputs: true,
+  })
+  return {
+    async settled() {
+      const had = under.size > 0
+      while (under.size > 0) await Promise.all(under)
+      await person.idle()
+      return had
+    },
+    stop() {
+      offInbox()
+      offInputs()
+      for (const over of shown.values()) over.abort(new McpError('CANCELLED', 'The command ended'))
+    },
+  }
+}
+
+function kindsOf({ show }: TerminalSurface): HostQuestion['kind'][] {
+  const kinds: readonly HostQuestion['kind'][] = [
+    'approval',
+    'result',
+    'elicitation',
+    'sampling-request',
+    'sampling-result',
+    'roots',
+    'install',
+    'drift',
+    'login',
+  ]
+  return kinds.filter((kind) => show[kind] !== undefined)
+}
+
+function canShow(person: TerminalSurface, question: HostQuestion): boolean {
+  if (person.show[question.kind] === undefined) return false
+  return question.kind !== 'elicitation' || question.params.mode !== 'url' || person.urlElicitation === true
+}
+
+function whyOver(row: InboxRow | undefined): string {
+  if (row?.answer !== undefined) return `It was answered at ${row.answer.by}`
+  return row?.reason ?? 'It is no longer asked'
+}

@@ -1,0 +1,177 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { begin, type Ended, tempFolder, travel } from '../cli/jackfield.ts'
+
+interface Project {
+  readonly folder: string
+  readonly data: string
+  run(...args: string[]): Promise<Ended>
+  /** As `run`, with other variables. */
+  runWith(env: Record<string, string>, ...args: string[]): Promise<Ended>
+  /** Process ids of the host processes. */
+  hosts(): Promise<number[]>
+}
+
+/** A folder with one configured server, whose host process ends with the test. */
+function project(): Project {
+  const folder = tempFolder()
+  const data = tempFolder()
+  const [command, ...args] = travel()
+  const config = { mcpServers: { travel: { command, args } } }
+  writeFileSync(join(folder, 'jackfield.json'), JSON.stringify(config))
+  const runWith = (env: Record<string, string>, ...args: string[]): Promise<Ended> =>
+    begin(args, {
+      cwd: folder,
+      env: { HOME: folder, XDG_DATA_HOME: data, JACKFIELD_DAEMON: 'on', ...env },
+    }).ended
+  const run = (...args: string[]): Promise<Ended> => runWith({}, ...args)
+  onTestFinished(async () => {
+    await run('daemon', 'stop', '--all', '--now')
+  })
+  return {
+    folder,
+    data,
+    run,
+    runWith,
+    async hosts() {
+      const { stdout } = await run('daemon', 'status', '--all', '--json')
+      const { hosts }: { hosts: { pid: number }[] } = JSON.parse(stdout)
+      return hosts.map(({ pid }) => pid)
+    },
+  }
+}
+
+const mine = '--start-what-this-folder-names'
+const tools = ['tools', 'travel', mine, '--json']
+const flights = [
+  'call',
+  'travel.searchFlights',
+  'origin=OSL',
+  'destination=BCN',
+  'date=2027-01-10',
+  mine,
+  '--json',
+]
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+async function until(condition: () => boolean, what: string): Promise<void> {
+  const deadline = performance.now() + 15_000
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`Not within 15 s: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+}
+
+/** Processes of the travel server that belong to a host process. */
+function childrenOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return children.trim().split(' ').filter(Boolean).map(Number)
+}
+
+const onLinux = process.platform === 'linux'
+
+describe.concurrent('the host process of a folder', () => {
+  test('is started by the first command that needs a server, and used by the next', async () => {
+    const { run, hosts } = project()
+    expect((await run('daemon')).stdout).toContain('No host process runs for this folder')
+    const first = await run(...tools)
+    expect(first).toMatchObject({ code: 0, stderr: '' })
+    const [pid, ...others] = await hosts()
+    expect(others).toEqual([])
+    const children = onLinux ? childrenOf(pid ?? 0) : []
+    expect(await run(...flights)).toMatchObject({ code: 0, stderr: '' })
+    expect((await run(...tools)).stdout).toBe(first.stdout)
+    expect(await hosts()).toEqual([pid])
+    if (onLinux) expect(childrenOf(pid ?? 0)).toEqual(children)
+    expect((await run('daemon', 'stop', mine)).stdout).toContain(`The host process ${pid} ends.`)
+    await until(() => !isRunning(pid ?? 0), 'the end of the host process')
+    for (const child of children) expect(isRunning(child)).toBe(false)
+  })
+
+  test('is one, however many commands begin at once', async () => {
+    const { run, hosts } = project()
+    const ended = await Promise.all(Array.from({ length: 6 }, () => run(...tools)))
+    for (const { code, stderr } of ended) expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(await hosts()).toHaveLength(1)
+  })
+
+  test('that was killed is replaced, and leaves no server behind', async () => {
+    const { run, hosts } = project()
+    expect(await run(...tools)).toMatchObject({ code: 0 })
+    const [pid = 0] = await hosts()
+    const children = onLinux ? childrenOf(pid) : []
+    process.kill(pid, 'SIGKILL')
+    await until(() => !isRunning(pid), 'the end of the host process')
+    await until(() => children.every((child) => !isRunning(child)), 'the end of its servers')
+    expect(await run(...tools)).toMatchObject({ code: 0, stderr: '' })
+    expect(await hosts()).not.toContain(pid)
+  })
+
+  test('follows the configuration before each command', async () => {
+    const { run, folder } = project()
+    expect(await run(...tools)).toMatchObject({ code: 0 })
+    const [command, ...args] = travel()
+    const config = { mcpServers: { travel: { command, args }, again: { command, args } } }
+    writeFileSync(join(folder, 'jackfield.json'), JSON.stringify(config))
+    expect(await run('tools', 'again', mine, '--json')).toMatchObject({ code: 0, stderr: '' })
+    writeFileSync(
+      join(folder, 'jackfield.json'),
+      JSON.stringify({ mcpServers: { again: { command, args } } }),
+    )
+    expect(await run(...tools)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/has no server .{1,2}travel/),
+    })
+  })
+
+  test('is not used where variables differ, and the command says so', async () => {
+    const { run, runWith, hosts } = project()
+    expect(await run(...tools)).toMatchObject({ code: 0 })
+    const other = await runWith({ HTTPS_PROXY: 'http://127.0.0.1:9', PATH: '/usr/bin:/bin' }, ...tools)
+    expect(other.code).toBe(0)
+    expect(other.stderr).toMatch(/other values of .*PATH.*jackfield daemon stop/)
+    expect(await hosts()).toHaveLength(1)
+  })
+
+  test('is not used with --no-daemon', async () => {
+    const { run, hosts } = project()
+    expect(await run(...tools, '--no-daemon')).toMatchObject({ code: 0, stderr: '' })
+    expect(await hosts()).toEqual([])
+  })
+
+  test('ends when it was idle for a while, or its files are gone', async () => {
+    const { folder, data } = project()
+    const env = { HOME: folder, XDG_DATA_HOME: data }
+    const idle = begin(['daemon', 'serve', '--idle', '0.3'], { cwd: folder, env })
+    expect(await idle.ended).toMatchObject({ code: 0, stderr: '' })
+    expect(readdirSync(join(data, 'jackfield', 'hosts')).filter((name) => name.endsWith('.json'))).toEqual([])
+  })
+
+  test.runIf(process.platform !== 'win32')('can be reached by its user alone, with its token', async () => {
+    const { run, data } = project()
+    expect(await run(...tools)).toMatchObject({ code: 0 })
+    const folder = join(data, 'jackfield', 'hosts')
+    expect(statSync(folder).mode & 0o777).toBe(0o700)
+    const names = readdirSync(folder)
+    for (const name of names) expect([name, statSync(join(folder, name)).mode & 0o077]).toEqual([name, 0])
+    const [socket = ''] = names.filter((name) => name.endsWith('.sock'))
+    expect(existsSync(join(folder, socket))).toBe(true)
+    const stranger = connect(join(folder, socket))
+    let said = ''
+    stranger.on('data', (chunk) => (said += chunk))
+    stranger.write(
+      `${JSON.stringify({ hello: { client: 'a-stranger-without-token', name: 'x', build: '' } })}\n`,
+    )
+    await new Promise((resolve) => stranger.once('close', resolve))
+    expect(said).toBe('')
+  })
+})

@@ -1,6 +1,0 @@
-export { Advertised } from './advertised.ts'
-export { answersFor, type ServerAnswers } from './answers.ts'
-export { discreetly } from './discreet.ts'
-export { type Found, type Origin, Origins } from './origins.ts'
-export { questionId } from './put.ts'
-export { type Relays, relayed } from './relays.ts'

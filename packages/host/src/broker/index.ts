@@ -1,1 +1,0 @@
-export { Broker, isTransport } from './broker.ts'

@@ -1,1 +1,0 @@
-export { type Bundle, type BundleOptions, readBundle, removeBundle } from './bundle.ts'

@@ -1,0 +1,425 @@
+import { realpath } from 'node:fs/promises'
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import { McpError } from '@jackfield/sdk'
+import type { FormTable } from '../../log/store/answer-tables.ts'
+import { readSmallFile } from '../../shared/files.ts'
+import { reasonOf } from '../../shared/text.ts'
+import type {
+  AskInput,
+  ConfigInput,
+  MissingInput,
+  SecretStore,
+  Secrets,
+  ServerConfig,
+} from '../../types/index.ts'
+import { serverProblems } from '../server-entry.ts'
+import {
+  type ConfigEnvironment,
+  folderText,
+  fromEnvironment,
+  type Part,
+  partsOf,
+  soundsSecret,
+} from '../variables.ts'
+import type { Redactor } from './redactor.ts'
+
+/** What the answers of inputs are remembered under, as values of forms are under their server. */
+const settingsPlace = 'inputs of configuration files'
+const maxSetting = 65_536
+
+interface SecretsDeps {
+  store: SecretStore
+  /** Where answers are remembered that are no secrets. */
+  settings: FormTable
+  redactor: Redactor
+  env: ConfigEnvironment
+  home: string
+  ask?: AskInput | undefined
+  servers: () => Iterable<[string, ServerConfig]>
+}
+
+/** The secrets of one host. `resolve` makes of a configuration what is started. */
+export function createSecrets(deps: SecretsDeps): Secrets & {
+  resolve(server: string, config: ServerConfig): Promise<ServerConfig>
+  /** The answer that is kept under a name, or that the person gives now; undefined where they give none. */
+  answer: ResolveDeps['input']
+} {
+  const { store, settings, redactor } = deps
+  let last: Promise<unknown> = Promise.resolve()
+  /** One question at a time; what two servers want is asked for once. */
+  const input: ResolveDeps['input'] = (secret, server, wanted) => {
+    const turn = last.then(async () => {
+      const kept = await store.get(secret)
+      if (kept !== undefined) return kept
+      const given = await deps.ask?.(server, wanted)
+      if (given !== undefined && given !== '') await store.set(secret, given)
+      return given
+    })
+    last = turn.catch(() => {})
+    return turn
+  }
+  /** The answer to an input of a file. One that is no secret is remembered with the settings. */
+  const inputOfFile: ResolveDeps['input'] = (secret, server, wanted) => {
+    if (wanted.password === true || soundsSecret(wanted.id)) return input(secret, server, wanted)
+    const turn = last.then(async () => {
+      const kept = (await store.get(secret)) ?? settings.get(settingsPlace, secret)
+      if (typeof kept === 'string') return kept
+      const given = await deps.ask?.(server, wanted)
+      if (given !== undefined && given !== '' && given.length <= maxSetting)
+        settings.set(settingsPlace, secret, given)
+      return given
+    })
+    last = turn.catch(() => {})
+    return turn
+  }
+  return {
+    get kind() {
+      return store.kind
+    },
+    names: () => store.names(),
+    async set(name, value) {
+      redactor.add(value, name, name)
+      await store.set(name, value)
+    },
+    async remove(name) {
+      const wasSetting = settings.get(settingsPlace, name) !== undefined
+      settings.forget(settingsPlace, name)
+      return (await store.remove(name)) || wasSetting
+    },
+    missing: () =>
+      missingInputs(
+        deps.servers(),
+        async (name) =>
+          settings.get(settingsPlace, name) !== undefined || (await store.get(name)) !== undefined,
+      ),
+    redact: (text) => redactor.text(text),
+    answer: input,
+    resolve: (server, config) => resolveServer(server, config, { ...deps, input: inputOfFile }),
+  }
+}
+
+interface ResolveDeps {
+  env: ConfigEnvironment
+  home: string
+  store: SecretStore
+  redactor: Redactor
+  /** Gets the value that is kept under a name, or asks the person for it. */
+  input: (secret: string, server: string, input: ConfigInput) => Promise<string | undefined>
+}
+
+const maxFileBytes = 65_536
+/** Bytes of a file of variables. */
+export const maxVariablesBytes = 1_048_576
+
+/** The name that the answer to `${input:id}` of a file is kept under. Another file's input of that id is another one. */
+function inputSecret(id: string, file: string): string {
+  return `input ${id} of ${file}`
+}
+
+/**
+ * The configuration with every variable replaced by what it stands for now. What is secret of it is made known to the
+ * redactor first. The result belongs to the process or address it is for and to nothing else.
+ * @throws McpError 'INVALID' that names the field and says what is missing.
+ */
+async function resolveServer(server: string, config: ServerConfig, deps: ResolveDeps): Promise<ServerConfig> {
+  learnSecrets(config, deps.redactor)
+  if (config.from === undefined) return config
+  const text = (given: string, field: string): Promise<string> =>
+    resolveText(server, config, given, field, deps)
+  const record = async (given: Record<string, string> | undefined, field: string) =>
+    given === undefined
+      ? undefined
+      : Object.fromEntries(
+          await inTurn(Object.entries(given), async ([name, item]) => {
+            const value = await text(item, `${field}.${name}`)
+            if (soundsSecret(name)) deps.redactor.add(bare(value), name)
+            return [name, value] as const
+          }),
+        )
+  const { from, ...rest } = config
+  const resolved: ServerConfig =
+    'url' in rest
+      ? { ...rest, url: await text(rest.url, 'url'), ...(await httpTexts(rest, text, record)) }
+      : { ...rest, command: await text(rest.command, 'command'), ...(await stdioTexts(rest, text, record)) }
+  if ('envFile' in resolved && resolved.envFile !== undefined) {
+    const kept = await fileVariables(resolve(dirname(from.file), resolved.envFile))
+    for (const [name, value] of Object.entries(kept)) if (soundsSecret(name)) deps.redactor.add(value, name)
+    resolved.env = { ...kept, ...resolved.env }
+    delete resolved.envFile
+  }
+  for (const { field, message } of serverProblems(resolved))
+    throw new McpError('INVALID', `${field.join('.')} ${message}, once its variables are replaced`)
+  return resolved
+}
+
+type Text = (given: string, field: string) => Promise<string>
+type TextRecord = (
+  given: Record<string, string> | undefined,
+  field: string,
+) => Promise<Record<string, string> | undefined>
+
+async function httpTexts(
+  config: Extract<ServerConfig, { url: string }>,
+  text: Text,
+  record: TextRecord,
+): Promise<Partial<Extract<ServerConfig, { url: string }>>> {
+  const headers = await record(config.headers, 'headers')
+  const { auth } = config
+  if (auth === undefined || auth === false) return headers === undefined ? {} : { headers }
+  const { clientId, clientSecret } = auth
+  return {
+    ...(headers !== undefined && { headers }),
+    auth: {
+      ...auth,
+      ...(clientId !== undefined && { clientId: await text(clientId, 'auth.clientId') }),
+      ...(clientSecret !== undefined && { clientSecret: await text(clientSecret, 'auth.clientSecret') }),
+    },
+  }
+}
+
+async function stdioTexts(
+  config: Extract<ServerConfig, { command: string }>,
+  text: Text,
+  record: TextRecord,
+): Promise<Partial<Extract<ServerConfig, { command: string }>>> {
+  const args = await inTurn([...(config.args ?? []).entries()], ([index, item]) =>
+    text(item, `args[${index}]`),
+  )
+  const env = await record(config.env, 'env')
+  return {
+    ...(config.args !== undefined && { args }),
+    ...(env !== undefined && { env }),
+    ...(config.envFile !== undefined && { envFile: await text(config.envFile, 'envFile') }),
+    ...(config.cwd !== undefined && { cwd: await text(config.cwd, 'cwd') }),
+  }
+}
+
+async function resolveText(
+  server: string,
+  config: ServerConfig,
+  given: string,
+  field: string,
+  deps: ResolveDeps,
+): Promise<string> {
+  const read = partsOf(given)
+  if ('problem' in read) throw new McpError('INVALID', `${field}: ${read.problem}`)
+  const texts = await inTurn(read.parts, async (part) => {
+    try {
+      return await partText(server, config, part, deps)
+    } catch (error) {
+      const { message } = error instanceof Error ? error : { message: String(error) }
+      const details = error instanceof McpError ? error.details : {}
+      throw new McpError('INVALID', `${field}: ${message}`, { cause: error, details })
+    }
+  })
+  return texts.join('')
+}
+
+async function partText(
+  server: string,
+  config: ServerConfig,
+  part: Part,
+  deps: ResolveDeps,
+): Promise<string> {
+  const file = config.from?.file ?? ''
+  switch (part.kind) {
+    case 'text':
+      return part.text
+    case 'env': {
+      const found = fromEnvironment(part, deps.env)
+      if ('problem' in found) throw new Error(found.problem)
+      if (soundsSecret(part.name)) deps.redactor.add(found.text, part.name)
+      return found.text
+    }
+    case 'secret': {
+      const value = await deps.store.get(part.name)
+      if (value === undefined)
+        throw new Error(
+          `there is no secret "${part.name}". Set it with: jackfield secret set ${quoted(part.name)}`,
+        )
+      deps.redactor.add(value, part.name, part.name)
+      return value
+    }
+    case 'input':
+      return inputText(server, config, part.name, deps)
+    case 'file':
+      return fileText(part.name, file, deps)
+    default:
+      return folderText(part.kind, {
+        workspace: config.from?.workspace ?? dirname(file),
+        home: deps.home,
+      })
+  }
+}
+
+async function inputText(
+  server: string,
+  config: ServerConfig,
+  id: string,
+  deps: ResolveDeps,
+): Promise<string> {
+  const input = config.from?.inputs?.find((known) => known.id === id) ?? { id }
+  const name = inputSecret(id, config.from?.file ?? '')
+  const value = await deps.input(name, server, input)
+  if (value === undefined || value === '') {
+    const what = input.description === undefined ? '' : ` (${input.description})`
+    throw new Error(
+      `the input "${id}"${what} is not given yet. Give it with: jackfield secret set ${quoted(name)}`,
+    )
+  }
+  if (input.password === true || soundsSecret(id)) deps.redactor.add(value, id, name)
+  return value
+}
+
+/** A file beside the configuration, whose text is as secret as anything. */
+async function fileText(path: string, config: string, { redactor }: ResolveDeps): Promise<string> {
+  const folder = await realpath(dirname(config))
+  const wanted = isAbsolute(path) ? path : join(folder, path)
+  let real: string
+  try {
+    real = await realpath(wanted)
+  } catch {
+    throw new Error(`there is no file ${path}`)
+  }
+  const inside = relative(folder, real)
+  if (inside.startsWith('..') || isAbsolute(inside))
+    throw new Error(`the file ${path} is not inside the folder of the configuration, so it is not read`)
+  const read = await readSmallFile(real, maxFileBytes).catch((error: unknown) => {
+    throw new Error(`the file ${path} cannot be a value: ${reasonOf(error)}`)
+  })
+  const text = read.toString('utf8')
+  const value = text.replace(/\r?\n$/, '')
+  redactor.add(value, path)
+  return value
+}
+
+/** The variables of a file of `NAME=value` lines. @throws McpError 'INVALID' where it cannot be read */
+export async function fileVariables(file: string): Promise<Record<string, string>> {
+  try {
+    const variables = parseEnv((await readSmallFile(file, maxVariablesBytes)).toString('utf8'))
+    return Object.fromEntries(
+      Object.entries(variables).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    )
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    throw new McpError('INVALID', `envFile: ${file} cannot be read (${code})`, { cause: error })
+  }
+}
+
+/** Makes the values known that stand in the configuration itself under names that say that they are secret. */
+export function learnSecrets(config: ServerConfig, redactor: Redactor): void {
+  for (const { name, text } of secretTexts(config)) {
+    const read = partsOf(text)
+    if (config.from === undefined || ('parts' in read && read.parts.every(({ kind }) => kind === 'text')))
+      redactor.add(bare(text), name)
+  }
+}
+
+/** Makes the values known that a configuration takes from the environment for something that is secret by its name. */
+export function learnVariables(config: ServerConfig, env: ConfigEnvironment, redactor: Redactor): void {
+  learnSecrets(config, redactor)
+  if (config.from === undefined) return
+  for (const { name, text } of textsOf(config)) {
+    const read = partsOf(text)
+    if ('problem' in read) continue
+    let whole: string | undefined = ''
+    for (const part of read.parts) {
+      const found = part.kind === 'text' ? part : part.kind === 'env' ? fromEnvironment(part, env) : undefined
+      const value = found !== undefined && 'text' in found ? found.text : undefined
+      if (value !== undefined && part.kind === 'env' && soundsSecret(part.name))
+        redactor.add(value, part.name)
+      whole = value === undefined ? undefined : whole === undefined ? undefined : whole + value
+    }
+    if (whole !== undefined && soundsSecret(name)) redactor.add(bare(whole), name)
+  }
+}
+
+/** Every text of a configuration that variables are replaced in, with the name of its member. */
+function textsOf(config: ServerConfig): { name: string; text: string }[] {
+  const members =
+    'url' in config
+      ? [
+          ...Object.entries(config.headers ?? {}),
+          ['url', config.url] as const,
+          ...(config.auth ? Object.entries(config.auth) : []),
+        ]
+      : [
+          ...Object.entries(config.env ?? {}),
+          ...(config.args ?? []).map((text) => ['args', text] as const),
+          ['command', config.command] as const,
+        ]
+  return members.flatMap(([name, text]) => (typeof text === 'string' ? [{ name, text }] : []))
+}
+
+function secretTexts(config: ServerConfig): { name: string; text: string }[] {
+  const named: [string, string][] =
+    'url' in config
+      ? [
+          ...Object.entries(config.headers ?? {}),
+          ...queryOf(config.url),
+          ...(config.auth && config.auth.clientSecret !== undefined
+            ? [['clientSecret', config.auth.clientSecret] satisfies [string, string]]
+            : []),
+        ]
+      : [...Object.entries(config.env ?? {}), ...flagsOf(config.args ?? [])]
+  const inAddresses =
+    'url' in config ? [] : [...(config.args ?? []), ...Object.values(config.env ?? {})].flatMap(passwordsOf)
+  return [
+    ...named.filter(([name]) => soundsSecret(name)).map(([name, text]) => ({ name, text })),
+    ...inAddresses.map((text) => ({ name: 'password', text })),
+  ]
+}
+
+/** `postgres://user:password@host`, wherever it stands in a text; one that is the user's name again hides nothing. */
+function passwordsOf(text: string): string[] {
+  return Array.from(text.matchAll(/:\/\/([^\s/?#@:]*):([^\s/?#@]+)@/g)).flatMap(([, user, password = '']) =>
+    password === user ? [] : [password],
+  )
+}
+
+function queryOf(url: string): [string, string][] {
+  return [...(URL.parse(url)?.searchParams ?? [])]
+}
+
+/** `--token=value` and `--token value`. */
+function flagsOf(args: readonly string[]): [string, string][] {
+  return args.flatMap((arg, index): [string, string][] => {
+    const [, name, value = args[index + 1]] = /^--?([\w-]+)(?:=(.*))?$/s.exec(arg) ?? []
+    return name === undefined || value === undefined || value.startsWith('-') ? [] : [[name, value]]
+  })
+}
+
+/** A header's value without the word before the token. */
+function bare(text: string): string {
+  return text.replace(/^(?:Bearer|Basic|Token|Digest)\s+/i, '').trim()
+}
+
+function quoted(name: string): string {
+  return /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`
+}
+
+/** One after another, so that the person is asked one thing at a time. */
+async function inTurn<T, R>(items: Iterable<T>, work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  for (const item of items) results.push(await work(item))
+  return results
+}
+
+/** What the person has to give before these servers can start. */
+async function missingInputs(
+  servers: Iterable<[string, ServerConfig]>,
+  isKnown: (name: string) => Promise<boolean>,
+): Promise<MissingInput[]> {
+  const wanted = [...servers].flatMap(([server, { from, disabled }]) =>
+    from === undefined || disabled === true
+      ? []
+      : (from.inputs ?? []).map((input: ConfigInput) => ({
+          server,
+          input,
+          secret: inputSecret(input.id, from.file),
+        })),
+  )
+  const found = await inTurn(wanted, async (item) => ((await isKnown(item.secret)) ? [] : [item]))
+  return found.flat()
+}

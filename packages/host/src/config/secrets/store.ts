@@ -1,0 +1,295 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { McpError } from '@jackfield/sdk'
+import type { CredentialStore } from '@jackfield/sdk/client/auth'
+import type { EncryptedFiles, StoreKey } from '@jackfield/sdk/client/auth/node'
+import type { SecretStore } from '../../types/index.ts'
+import type { SystemKey } from './system-key.ts'
+
+/** Where the key that seals the secrets comes from. */
+export type SecretKey =
+  /** The keychain of the system; needs the package `@napi-rs/keyring`. */
+  | { kind: 'keychain' }
+  /** At least 12 characters. */
+  | { kind: 'passphrase'; text: string }
+  /** A file that is made on first use, readable to its owner alone. */
+  | { kind: 'key file'; file: string }
+  /** The keychain of the system, or a file where the system has none. */
+  | SystemKey
+
+const listName = 'names'
+const maxNames = 1_000
+const maxChars = 65_536
+
+/** Secrets in memory, for as long as the process lives. */
+export function memorySecrets(): SecretStore {
+  const store = onFirstUse(async () => (await import('@jackfield/sdk/client/auth')).memoryStore())
+  return { ...secretStore(store, 'memory, until this program ends'), ready: async () => {} }
+}
+
+/**
+ * Secrets in sealed files in this folder. Each kind of key has its own files, since none reads another's. Nothing is
+ * opened before it is needed.
+ */
+export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
+  if (key.kind !== 'system') {
+    const files = sealedFiles(folder, key)
+    const ready = async (): Promise<void> => (await files.open()).ready()
+    const secrets = secretStore(files.open, kinds[key.kind])
+    return {
+      ...secrets,
+      ready,
+      get: async (name) => (await secrets.get(name)) ?? refuseOtherKey(folder, name),
+      set: async (name, value) => {
+        // A key that cannot be had leaves no folder behind.
+        await ready()
+        await secrets.set(name, value)
+      },
+      readable: async () => (key.kind === 'keychain' ? [] : readableIn(files, key)),
+    }
+  }
+  const places = placesOf(folder, key)
+  const inKeychain = secretStore(places.inKeychain.open, kinds.keychain)
+  const inFile = secretStore(places.inFile.open, kinds['key file'])
+  /** Where a secret is; undefined where there is none of that name. */
+  const placeOf = async (name: string): Promise<Secrets | undefined> => {
+    if (await places.inKeychain.has(keyOf(name))) return inKeychain
+    return (await places.inFile.has(keyOf(name))) ? inFile : undefined
+  }
+  const namesInKeychain = async (): Promise<string[]> => {
+    if (await key.hasKeychain()) return inKeychain.names()
+    key.report('secrets that are sealed with the key in the keychain are left out of the list')
+    return []
+  }
+  return {
+    get kind() {
+      const used = [
+        ...(places.inKeychain.isThere() ? [inKeychain.kind] : []),
+        ...(places.inFile.isThere() ? [inFile.kind] : []),
+      ]
+      if (used.length > 0) return used.join(', and ')
+      return 'files sealed with a key in the keychain, or with a key file where there is none'
+    },
+    ready: async () => {
+      const place = (await key.hasKeychain()) ? places.inKeychain : places.inFile
+      await (await place.open()).ready()
+    },
+    names: async () => {
+      const sealed = (await places.inKeychain.has(listName)) ? namesInKeychain() : []
+      return [...new Set([...(await sealed), ...(await inFile.names())])].sort()
+    },
+    readable: () => readableIn(places.inFile, key),
+    get: async (name) => (await (await placeOf(name))?.get(name)) ?? refuseOtherKey(folder, name),
+    set: async (name, value) => {
+      refuseUnfit(name, value)
+      const place = (await placeOf(name)) ?? ((await key.hasKeychain()) ? inKeychain : inFile)
+      await place.set(name, value)
+    },
+    remove: async (name) => (await (await placeOf(name))?.remove(name)) ?? false,
+  }
+}
+
+/**
+ * Tokens in sealed files in this folder, kept as secrets are. The key is loaded when a token is first read or written,
+ * and not before.
+ */
+export function sealedCredentials(folder: string, key: SecretKey): CredentialStore {
+  if (key.kind !== 'system') {
+    const files = sealedFiles(folder, key)
+    return {
+      get: async (name) => (files.isThere() ? (await files.open()).get(name) : undefined),
+      set: async (name, value) => (await files.open()).set(name, value),
+      delete: async (name) => {
+        if (files.isThere()) await (await files.open()).delete(name)
+      },
+      exclusive: async (name, work, signal) => (await files.open()).exclusive(name, work, signal),
+    }
+  }
+  const { inKeychain, inFile } = placesOf(folder, key)
+  const placeOf = async (name: string): Promise<SealedFiles | undefined> => {
+    if (await inKeychain.has(name)) return inKeychain
+    return (await inFile.has(name)) ? inFile : undefined
+  }
+  return {
+    get: async (name) => (await (await placeOf(name))?.open())?.get(name),
+    set: async (name, value) => {
+      const place = (await placeOf(name)) ?? ((await key.hasKeychain()) ? inKeychain : inFile)
+      await (await place.open()).set(name, value)
+    },
+    delete: async (name) => {
+      for (const place of [inKeychain, inFile])
+        if (await place.has(name)) await (await place.open()).delete(name)
+    },
+    // Locks are always in one folder, whichever key is used inside.
+    exclusive: async (name, work, signal) => (await inFile.open()).exclusive(name, work, signal),
+  }
+}
+
+const kinds = {
+  keychain: 'files sealed with a key in the keychain',
+  passphrase: 'files sealed with a passphrase',
+  'key file': 'files sealed with a key file',
+} as const
+
+/** Sealed files in one folder, opened when they are first needed. */
+interface SealedFiles {
+  /** Whether the folder exists. */
+  isThere(): boolean
+  has(name: string): Promise<boolean>
+  open(): Promise<EncryptedFiles>
+}
+
+/** The folder of each of the two keys. The files of `key file` have a key that the user chose, so they are apart. */
+function placesOf(folder: string, key: SystemKey): { inKeychain: SealedFiles; inFile: SealedFiles } {
+  return {
+    inKeychain: filesIn(join(folder, 'keychain'), async () => key.inKeychain),
+    inFile: filesIn(join(folder, 'own-key-file'), async () => key.inFile),
+  }
+}
+
+/** Each kind of key has a folder of its own. */
+function sealedFiles(folder: string, key: Exclude<SecretKey, SystemKey>): SealedFiles {
+  return filesIn(join(folder, key.kind.replace(' ', '-')), async () => {
+    const { keychain, keyFile, passphrase } = await import('@jackfield/sdk/client/auth/node')
+    switch (key.kind) {
+      case 'keychain':
+        return keychain({ account: 'secrets' })
+      case 'passphrase':
+        return passphrase(key.text)
+      case 'key file':
+        return keyFile(key.file)
+    }
+  })
+}
+
+function filesIn(directory: string, key: () => Promise<StoreKey>): SealedFiles {
+  const store = onFirstUse(async () => {
+    const { encryptedFiles } = await import('@jackfield/sdk/client/auth/node')
+    return encryptedFiles({ directory, key: await key() })
+  })
+  const isThere = (): boolean => existsSync(directory)
+  return {
+    isThere,
+    has: async (name) => isThere() && (await store()).has(name),
+    open: store,
+  }
+}
+
+/** A store that is made when it is first wanted; where that fails, it is tried again with the next call. */
+function onFirstUse<T>(make: () => Promise<T>): () => Promise<T> {
+  let store: Promise<T> | undefined
+  return () => {
+    store ??= make().catch((error: unknown) => {
+      store = undefined
+      throw error
+    })
+    return store
+  }
+}
+
+/** The secrets in a folder; none where it or the file of its key does not exist, so that nothing is created. */
+async function readableIn(
+  files: SealedFiles,
+  key: Exclude<SecretKey, { kind: 'keychain' }>,
+): Promise<{ name: string; value: string }[]> {
+  if (!files.isThere() || (key.kind !== 'passphrase' && !existsSync(key.file))) return []
+  const store = await files.open()
+  const found = await Promise.all(
+    (await namesIn(store)).map(async (name) => ({ name, value: await store.get(keyOf(name)) })),
+  )
+  return found.flatMap(({ name, value }) => (value === undefined ? [] : [{ name, value }]))
+}
+
+async function namesIn(store: CredentialStore): Promise<string[]> {
+  const kept: unknown = JSON.parse((await explained(store.get(listName), 'The list of secrets')) ?? '[]')
+  return Array.isArray(kept) ? kept.filter((name) => typeof name === 'string') : []
+}
+
+/** Secrets as credentials of a store. */
+type Secrets = Omit<SecretStore, 'ready'>
+
+function secretStore(open: () => Promise<CredentialStore>, kind: string): Secrets {
+  const names = async (): Promise<string[]> => namesIn(await open())
+  return {
+    kind,
+    names,
+    get: async (name) => {
+      const store = await open()
+      return explained(store.get(keyOf(name)), `The secret "${name}"`)
+    },
+    set: async (name, value) => {
+      const store = await open()
+      await store.exclusive(listName, async () => {
+        refuseUnfit(name, value)
+        const known = await names()
+        if (!known.includes(name) && known.length >= maxNames)
+          throw new McpError('LIMIT', `There are ${maxNames} secrets already. Remove some first`)
+        await store.set(keyOf(name), value)
+        await store.set(listName, JSON.stringify([...new Set([...known, name])].sort()))
+      })
+    },
+    remove: async (name) => {
+      const store = await open()
+      return store.exclusive(listName, async () => {
+        const known = await names()
+        if (!known.includes(name)) return false
+        await store.set(listName, JSON.stringify(known.filter((other) => other !== name)))
+        await store.delete(keyOf(name))
+        return true
+      })
+    },
+  }
+}
+
+/** What reading gives; where it is sealed with another key, an error that names it and says what to do. */
+async function explained(reading: Promise<string | undefined>, what: string): Promise<string | undefined> {
+  try {
+    return await reading
+  } catch (error) {
+    const file = error instanceof McpError ? error.details['sealed'] : undefined
+    if (typeof file !== 'string') throw error
+    throw new McpError(
+      'INVALID',
+      `${what} is sealed with another key than the one in use. Use the passphrase or key file that it was kept with; if that is lost, delete the folder ${dirname(file)} and set its secrets anew`,
+      { cause: error, details: { sealed: file } },
+    )
+  }
+}
+
+/** Each folder of sealed files, with what has to be set so that it is read. */
+const ways = [
+  ['passphrase', 'a passphrase', 'Set JACKFIELD_PASSPHRASE to it'],
+  ['key-file', 'a key file', 'Set JACKFIELD_KEY_FILE to it'],
+  [
+    'own-key-file',
+    'the key file of this system',
+    'Unset JACKFIELD_PASSPHRASE, JACKFIELD_KEY_FILE and JACKFIELD_KEYCHAIN',
+  ],
+  ['keychain', 'the key in the keychain', 'Unset JACKFIELD_PASSPHRASE and JACKFIELD_KEY_FILE'],
+] as const
+
+/** @throws McpError 'INVALID' where a secret that the key in use does not seal is there, sealed with another one */
+function refuseOtherKey(folder: string, name: string): undefined {
+  // The name of the file depends on the name of the secret alone.
+  const file = createHash('sha256').update(keyOf(name)).digest('hex').slice(0, 40)
+  const found = ways.find(([place]) => existsSync(join(folder, place, file)))
+  if (found === undefined) return undefined
+  const [place, sealedWith, how] = found
+  throw new McpError(
+    'INVALID',
+    `The secret "${name}" is kept under another key: it is sealed with ${sealedWith}. ${how}, or set it under the key in use`,
+    { details: { sealed: join(folder, place, file) } },
+  )
+}
+
+function keyOf(name: string): string {
+  return `secret ${name}`
+}
+
+function refuseUnfit(name: string, value: string): void {
+  if (name.trim() === '' || name.length > 500 || /[\p{Cc}}]/u.test(name))
+    throw new McpError('INVALID', 'The name of a secret is a short text without control characters and }')
+  if (value === '') throw new McpError('INVALID', `The secret ${name} is empty`)
+  if (value.length > maxChars) throw new McpError('LIMIT', `A secret has at most ${maxChars} characters`)
+}

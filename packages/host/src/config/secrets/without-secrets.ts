@@ -1,0 +1,53 @@
+import type { Store } from '../../log/store/store.ts'
+import type { ServerConfig } from '../../types/index.ts'
+import { partsOf, soundsSecret } from '../variables.ts'
+import type { Redactor } from './redactor.ts'
+
+/** A configuration whose secrets are named and no longer written out, with the secrets to keep under those names. */
+export function withoutSecrets(
+  server: string,
+  config: ServerConfig,
+): { config: ServerConfig; secrets: { name: string; value: string }[] } {
+  const secrets: { name: string; value: string }[] = []
+  const named = (record: Record<string, string>): Record<string, string> =>
+    Object.fromEntries(
+      Object.entries(record).map(([name, text]) => {
+        const read = partsOf(text)
+        const literal = 'parts' in read && read.parts.every(({ kind }) => kind === 'text')
+        if (!soundsSecret(name) || !literal || text === '') return [name, text]
+        const secret = `${server}.${name}`.replaceAll('}', '')
+        const [, scheme = '', value = text] = /^(Bearer |Basic |Token )?(.*)$/is.exec(text) ?? []
+        secrets.push({ name: secret, value })
+        return [name, `${scheme}\${secret:${secret}}`]
+      }),
+    )
+  const cleaned =
+    'url' in config
+      ? { ...config, ...(config.headers !== undefined && { headers: named(config.headers) }) }
+      : { ...config, ...(config.env !== undefined && { env: named(config.env) }) }
+  return { config: cleaned, secrets }
+}
+
+/** The store, where nothing that servers or forms say is kept with a known secret in it. */
+export function withoutKeptSecrets(store: Store, redactor: Redactor): Store {
+  const { forms, manifests } = store
+  const holds = (value: unknown): boolean => redactor.value(value) !== value
+  return {
+    ...store,
+    forms: {
+      ...forms,
+      set(identity, field, value) {
+        if (holds(value)) forms.forget(identity, field)
+        else forms.set(identity, field, value)
+      },
+    },
+    manifests: {
+      ...manifests,
+      // A list that is kept without its secrets would not be the one that was agreed to.
+      put(identity, principal, lists) {
+        if (holds(lists)) manifests.forget(identity)
+        else manifests.put(identity, principal, lists)
+      },
+    },
+  }
+}

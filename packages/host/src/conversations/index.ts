@@ -1,1 +1,0 @@
-export { createConversationDesk } from './desk.ts'

@@ -1,0 +1,118 @@
+import { McpError, RpcError } from '@jackfield/sdk'
+import type { AskContext } from '@jackfield/sdk/client'
+import { canonical, type JsonRecord } from '../shared/json.ts'
+import type { Caller, Cause } from '../types/index.ts'
+
+/** Something the host is doing at a server, from which a question may come. */
+export interface Origin {
+  server: string
+  /** The row that tells of it. */
+  row: number
+  method: 'tools/call' | 'resources/read' | 'prompts/get'
+  /** The tool or prompt by its own name, or the resource's URI. */
+  target: string
+  arguments?: JsonRecord
+  caller?: Caller
+  conversation?: string
+}
+
+export interface Found {
+  cause: Cause
+  /** The row that caused the question; null where nobody can tell. */
+  row: number | null
+}
+
+/** How long a request that ended without an answer may still be running at its server, and how many count of each server. */
+const abandonedMs = 600_000
+const maxAbandoned = 32
+
+/** What is under way at which server, to tell a person why they are asked. */
+export class Origins {
+  readonly #open = new Map<string, Set<Origin>>()
+  /** Requests that were cancelled or timed out here, by when: a question may still come from one. Oldest first. */
+  readonly #abandoned = new Map<string, Map<Origin, number>>()
+
+  /** Notes what begins; call the returned function when it is over, with the error where it failed. */
+  begin(origin: Origin): (error?: unknown) => void {
+    const { server } = origin
+    const open = this.#open.get(server) ?? new Set()
+    this.#open.set(server, open)
+    open.add(origin)
+    return (error) => {
+      if (!open.delete(origin) || !mayStillRun(error)) return
+      const abandoned = this.#abandoned.get(server) ?? new Map<Origin, number>()
+      this.#abandoned.set(server, abandoned)
+      abandoned.set(origin, performance.now())
+      const [oldest] = abandoned.keys()
+      if (abandoned.size > maxAbandoned && oldest !== undefined) abandoned.delete(oldest)
+    }
+  }
+
+  /** The connection ended, and everything that ran there with it. */
+  disconnected(server: string): void {
+    this.#abandoned.delete(server)
+  }
+
+  /**
+   * Where a question comes from: what the transport says. Where it says nothing, a question that only comes during a
+   * call (`within`) belongs to the one call under way, unless another one was abandoned lately, which may still run at
+   * the server. Anything else is left open, since a wrong reason is worse than none.
+   */
+  find(server: string, asked: AskContext['cause'], within = true): Found {
+    const open = [...(this.#open.get(server) ?? [])]
+    const possible = within && open.length > 0 ? [...open, ...this.#stillRunning(server)] : []
+    const fitting = asked === undefined ? possible : open.filter((origin) => fits(origin, asked))
+    const exact = fitting.find(
+      (origin) => origin.arguments && origin.arguments === asked?.params['arguments'],
+    )
+    const origin = exact ?? (fitting.length === 1 ? fitting[0] : undefined)
+    const alike = origin ?? allAlike(fitting)
+    if (alike === undefined) return { cause: { server, ...inCommon(fitting) }, row: null }
+    return {
+      row: origin?.row ?? null,
+      cause: {
+        server,
+        ...(alike.method === 'tools/call' && { tool: alike.target }),
+        ...(alike.arguments !== undefined && { arguments: alike.arguments }),
+        ...(alike.caller !== undefined && { caller: alike.caller }),
+        ...(alike.conversation !== undefined && { conversation: alike.conversation }),
+      },
+    }
+  }
+
+  #stillRunning(server: string): Origin[] {
+    const abandoned = this.#abandoned.get(server) ?? new Map<Origin, number>()
+    const since = performance.now() - abandonedMs
+    for (const [origin, at] of abandoned) if (at < since) abandoned.delete(origin)
+    return [...abandoned.keys()]
+  }
+}
+
+/** Whether a request that failed so may still run at its server: it was cancelled, or its answer did not come. */
+function mayStillRun(error: unknown): boolean {
+  if (error === undefined || error instanceof RpcError) return false
+  return !(error instanceof McpError) || !['CONNECTION_CLOSED', 'CONNECT_FAILED'].includes(error.code)
+}
+
+function fits(origin: Origin, asked: NonNullable<AskContext['cause']>): boolean {
+  if (origin.method !== asked.method) return false
+  const target = asked.method === 'resources/read' ? asked.params['uri'] : asked.params['name']
+  if (origin.target !== target) return false
+  return (
+    origin.method !== 'tools/call' || canonical(origin.arguments) === canonical(asked.params['arguments'])
+  )
+}
+
+/** Whose several are, where that is the same for all of them. */
+function inCommon([first, ...rest]: readonly Origin[]): Pick<Cause, 'caller' | 'conversation'> {
+  const { caller, conversation } = first ?? {}
+  if (conversation === undefined || rest.some((other) => other.conversation !== conversation)) return {}
+  return { conversation, ...(caller !== undefined && { caller }) }
+}
+
+/** One of several that a person could not tell apart. */
+function allAlike(origins: readonly Origin[]): Origin | undefined {
+  const [first, ...rest] = origins
+  const text = (origin: Origin): string => canonical({ ...origin, row: 0 })
+  return first !== undefined && rest.every((other) => text(other) === text(first)) ? first : undefined
+}

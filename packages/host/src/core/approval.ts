@@ -1,0 +1,252 @@
+import { randomUUID } from 'node:crypto'
+import type { CallToolResult } from '@jackfield/sdk'
+import { areTests } from '../config/rule.ts'
+import type { Recorder } from '../log/store/activity-log.ts'
+import { StoreError } from '../log/store/store-error.ts'
+import { canonical, frozenCopy, isRecord, type JsonRecord } from '../shared/json.ts'
+import { reasonOf } from '../shared/text.ts'
+import type {
+  BrokeredCall,
+  CatalogTool,
+  Decision,
+  Remember,
+  ServerTrust,
+  TrustFinding,
+} from '../types/index.ts'
+import { problemWithArguments } from './broker.ts'
+import { asResult, withheld } from './call-results.ts'
+import type { Asker } from './inbox/asker.ts'
+import { likenessOf } from './policy/grants.ts'
+import type { Policy, PolicySubject, Ruling } from './policy/policy.ts'
+
+export interface ApprovalDeps {
+  policy: Policy
+  asker: Asker
+  recorder: Recorder
+  /** What is known of a server of this name. */
+  trust: (server: string) => Pick<ServerTrust, 'findings' | 'items'>
+  /** Whether a value has a known secret in it. */
+  holdsSecret: (value: unknown) => boolean
+}
+
+interface ApprovalRequest {
+  entry: CatalogTool
+  subject: PolicySubject
+  ruling: Ruling
+  /** What the server is, for a person. */
+  origin: string
+  /** The row of the call this is about. */
+  row: number
+}
+
+type Approved =
+  | { allowed: true; arguments: JsonRecord; edited: boolean }
+  | { allowed: true; result: CallToolResult; by: string }
+  | { allowed: false; outcome: 'denied' | 'cancelled' | 'error'; reason: string }
+
+/** How often arguments that do not fit the tool are given back to the person. */
+const maxPuts = 5
+
+/** Asks the person about one call. Anything but a plain yes is a no, and the answer is what they saw or wrote. */
+export async function approval(
+  request: ApprovalRequest,
+  deps: ApprovalDeps,
+  signal: AbortSignal,
+): Promise<Approved> {
+  const { entry, subject, ruling } = request
+  const { asker, recorder } = deps
+  const { decision } = ruling
+  if (!asker.can('approval')) {
+    const reason = `nobody can be asked here (${asker.names}), and rule "${decision.rule}" says to ask`
+    return { allowed: false, outcome: 'denied', reason }
+  }
+  const row = recorder.open({
+    kind: 'approval',
+    server: entry.server,
+    cause: request.row,
+    summary: `May ${entry.tool.name} of ${entry.server} run?`,
+    detail: {
+      tool: entry.tool.name,
+      rule: decision.rule,
+      author: decision.author ?? null,
+      arguments: subject.arguments,
+      labels: ruling.labels,
+      surface: asker.names,
+    },
+  })
+  try {
+    const { outcome, detail, approved } = await put(request, deps, row.id, signal)
+    row.close(outcome, detail)
+    return approved
+  } catch (error) {
+    if (signal.aborted) {
+      row.close('withdrawn')
+      const reason = 'the call was cancelled before anybody answered'
+      return { allowed: false, outcome: 'cancelled', reason }
+    }
+    row.close('error', { reason: reasonOf(error) })
+    const reason = error instanceof StoreError ? error.message : `nobody could be asked: ${reasonOf(error)}`
+    return { allowed: false, outcome: 'error', reason }
+  }
+}
+
+interface Answer {
+  outcome: string
+  detail: JsonRecord
+  approved: Approved
+}
+
+async function put(
+  { entry, subject, ruling, origin }: ApprovalRequest,
+  { policy, asker, trust, holdsSecret }: ApprovalDeps,
+  activity: number,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { tool, arguments: given, caller, conversation } = subject
+  let shown = given
+  let problem: string | undefined
+  for (let puts = 0; puts < maxPuts; puts += 1) {
+    const question = {
+      kind: 'approval',
+      id: randomUUID(),
+      cause: {
+        server: entry.server,
+        tool: tool.name,
+        arguments: given,
+        caller,
+        ...(conversation !== undefined && { conversation }),
+      },
+      tool: frozenCopy(entry),
+      arguments: shown,
+      decision: ruling.decision,
+      remember: ruling.remember,
+      // What is remembered is kept in the store, where no secret goes.
+      likeness:
+        ruling.remember.length === 0
+          ? []
+          : likenessOf(shown, subject.base).filter((alike) => !holdsSecret(alike)),
+      ...(ruling.readOnlyTools.length > 0 && { readOnlyTools: ruling.readOnlyTools }),
+      labels: ruling.labels,
+      origin,
+      findings: findingsOf(entry, trust(entry.server)),
+      ...(problem !== undefined && { problem }),
+    } as const
+    const { answer, by } = await asker.ask(question, { signal, activity })
+    if (answer.verdict === 'respond') {
+      const result = asResult(answer.result, by)
+      return { outcome: 'answered', detail: { by, result }, approved: { allowed: true, result, by } }
+    }
+    const { remember } = answer
+    if (remember !== undefined) checkRemember(remember, by)
+    const kept = (): Remember | null => {
+      const scope =
+        remember && policy.remember(subject, answer.verdict === 'deny' ? 'deny' : 'allow', remember, ruling)
+      return scope === undefined ? null : { ...remember, scope }
+    }
+    if (answer.verdict === 'deny') {
+      const reason = `the person said no${answer.reason === undefined ? '' : `: ${answer.reason}`}`
+      const detail = { by, reason: answer.reason ?? null, remembered: kept() }
+      return { outcome: 'denied', detail, approved: { allowed: false, outcome: 'denied', reason } }
+    }
+    const args = answer.arguments === undefined ? shown : frozenCopy(answer.arguments)
+    if (!isRecord(args)) throw new Error(`${by} gave arguments that are no object`)
+    const edited = canonical(args) !== canonical(given)
+    problem = edited ? problemWithArguments(entry, args) : undefined
+    shown = args
+    if (problem !== undefined) continue
+    const detail = { by, edited, ...(edited && { sent: args }), remembered: kept() }
+    return { outcome: 'allowed', detail, approved: { allowed: true, arguments: args, edited } }
+  }
+  throw new Error(`the edited arguments do not fit the tool: ${problem}`)
+}
+
+function checkRemember(remember: Remember, by: string): void {
+  if (remember.arguments === undefined || areTests(remember.arguments)) return
+  throw new Error(`${by} asked to remember the answer for arguments that cannot be told apart`)
+}
+
+/** What there is to look at before trusting a tool and its server. */
+function findingsOf(
+  { tool }: CatalogTool,
+  { findings, items }: Pick<ServerTrust, 'findings' | 'items'>,
+): readonly TrustFinding[] {
+  const item = items.find(({ what, name }) => what === 'tool' && name === tool.name)
+  return [...findings, ...(item?.findings ?? [])]
+}
+
+interface ReleaseRequest {
+  entry: CatalogTool
+  subject: PolicySubject
+  result: CallToolResult
+  decision: Decision
+  /** The row of the call. */
+  row: number
+}
+
+/** A result as the caller gets it. */
+interface Released {
+  result: CallToolResult
+  release: NonNullable<BrokeredCall['release']>
+}
+
+/** Lets a result through as the policy or the person says. The call has happened; only who sees its result is open. */
+export async function release(
+  request: ReleaseRequest,
+  { asker, recorder }: ApprovalDeps,
+  signal: AbortSignal,
+): Promise<Released> {
+  const { entry, subject, decision } = request
+  const keep = (reason: string): Released => ({
+    result: withheld(entry, reason),
+    release: { decision, outcome: 'withheld' },
+  })
+  const pass: Released = { result: request.result, release: { decision, outcome: 'passed' } }
+  if (decision.verdict === 'allow') return pass
+  const row = recorder.open({
+    kind: 'result',
+    server: entry.server,
+    cause: request.row,
+    summary: `May the ${subject.caller} see what ${entry.tool.name} of ${entry.server} gave?`,
+    detail: { tool: entry.tool.name, rule: decision.rule, author: decision.author ?? null },
+  })
+  if (decision.verdict === 'deny') {
+    row.close('denied', { reason: 'the rule says so' })
+    return keep(`rule "${decision.rule}" holds it back`)
+  }
+  if (!asker.can('result')) {
+    row.close('denied', { reason: 'no-surface' })
+    return keep(`nobody can be asked here (${asker.names}), and rule "${decision.rule}" says to ask`)
+  }
+  try {
+    const { conversation, caller } = subject
+    const question = {
+      kind: 'result',
+      id: randomUUID(),
+      cause: {
+        server: entry.server,
+        tool: entry.tool.name,
+        arguments: subject.arguments,
+        caller,
+        ...(conversation !== undefined && { conversation }),
+      },
+      tool: frozenCopy(entry),
+      arguments: subject.arguments,
+      result: frozenCopy(request.result),
+      decision,
+    } as const
+    const { answer, by } = await asker.ask(question, { signal, activity: row.id })
+    if (answer.verdict === 'deny') {
+      row.close('denied', { by, reason: answer.reason ?? null })
+      return keep(`the person said no${answer.reason === undefined ? '' : `: ${answer.reason}`}`)
+    }
+    const result = answer.result === undefined ? request.result : asResult(answer.result, by)
+    const edited = canonical(result) !== canonical(request.result)
+    row.close('allowed', { by, edited, ...(edited && { passed: result }) })
+    return edited ? { result, release: { decision, outcome: 'edited' } } : pass
+  } catch (error) {
+    row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
+    return keep(
+      signal.aborted ? 'the call was cancelled meanwhile' : `nobody could be asked: ${reasonOf(error)}`,
+    )
+  }
+}

@@ -1,0 +1,408 @@
+import { type CallToolResult, McpError } from '@jackfield/sdk'
+import type { AskContext, Client, ProgressReport } from '@jackfield/sdk/client'
+import { compileSchema, type Validator } from '@jackfield/sdk/schema'
+import type { Catalog } from '../servers/catalog.ts'
+import type { ServerConnection } from '../servers/connections/connection.ts'
+import { frozenCopy, isRecord, type JsonRecord } from '../shared/json.ts'
+import { reasonOf } from '../shared/text.ts'
+import type {
+  BrokeredCall,
+  Caller,
+  CallNotice,
+  CatalogTool,
+  Decision,
+  Failure,
+  HostEvent,
+} from '../types/index.ts'
+import type { Origins } from './active-requests.ts'
+import { type ApprovalDeps, approval, release } from './approval.ts'
+import {
+  denial,
+  failure,
+  failureOf,
+  type Lost,
+  leftCall,
+  lostCall,
+  misfit,
+  withheld,
+} from './call-results.ts'
+import { subjectOf } from './policy/grants.ts'
+import { serverOrigin, toolDefinition } from './policy/identity.ts'
+import type { PolicySubject, Ruling } from './policy/policy.ts'
+import type { Parking } from './suspended-calls.ts'
+
+/** How often one call is tried again after visits. */
+const maxVisits = 5
+
+interface BrokerDeps extends ApprovalDeps {
+  catalog: Catalog
+  origins: Origins
+  parking: Parking
+  callTimeoutMs: number
+  emit: (event: HostEvent) => void
+  /** Why a tool is out of use, whatever policy says; undefined where it is not. */
+  usable?: ((server: string, tool: string) => string | undefined) | undefined
+  /** Lets the person make the visits that a failed call wants first; true where it can be tried again. */
+  visitFirst?: ((server: string, error: unknown, context: AskContext) => Promise<boolean>) | undefined
+}
+
+interface BrokerOptions {
+  caller: Caller
+  /** The person wrote this very call. */
+  typed: boolean
+  conversation?: string | undefined
+  signal: AbortSignal
+  /** The row that caused the call. */
+  cause?: number | undefined
+  onProgress?: ((report: ProgressReport) => void) | undefined
+  onRow?: ((activity: number) => void) | undefined
+}
+
+type More = Partial<
+  Pick<BrokeredCall, 'denied' | 'edited' | 'error' | 'parked' | 'answeredBy' | 'release'> & {
+    given: CallToolResult
+  }
+>
+
+/** What a caller gets of a result. */
+type Passed = Pick<BrokeredCall, 'result' | 'release'>
+
+/** A call that this host did not begin. */
+interface TakenUp {
+  server: string
+  tool: string
+  arguments: JsonRecord
+  caller: Caller
+  conversation?: string | undefined
+}
+
+/** The one way to an effect: policy, then the person where the policy says so, then the call, and a row of it all. */
+export class Broker {
+  readonly #deps: BrokerDeps
+
+  constructor(deps: BrokerDeps) {
+    this.#deps = deps
+  }
+
+  /** Throws an McpError 'INVALID' for an unknown name or arguments that are no JSON object; otherwise gives a result. */
+  async call(name: string, given: JsonRecord, options: BrokerOptions): Promise<BrokeredCall> {
+    const { catalog, policy, recorder } = this.#deps
+    const { entry, connection } = catalog.tool(name)
+    const args = copyOf(given)
+    const { caller, conversation, typed, signal } = options
+    const subject = subjectOf(entry, connection, args, options)
+    const outOfUse = this.#outOfUse(entry)
+    const ruling = outOfUse ?? policy.decide(subject, typed)
+    const { decision } = ruling
+    const cause = options.cause ?? null
+    const row = recorder.open({
+      kind: 'call',
+      server: entry.server,
+      cause,
+      summary: `${entry.tool.name} of ${entry.server}`,
+      detail: {
+        tool: entry.tool.name,
+        arguments: args,
+        caller,
+        decision,
+        annotations: entry.tool.annotations ?? {},
+        labels: ruling.labels,
+        base: subject.base ?? null,
+        ...(conversation !== undefined && { conversation }),
+      },
+    })
+    options.onRow?.(row.id)
+    const finish = (outcome: string, result: CallToolResult, more: More = {}): BrokeredCall => {
+      const { denied = false, given: own = result, ...told } = more
+      const { edited, ...rest } = told
+      row.close(outcome, { result: own, ...rest, ...(edited !== undefined && { sent: edited }) })
+      return { result, denied, decision, activity: row.id, ...told }
+    }
+
+    if (decision.verdict === 'deny') {
+      const reason = outOfUse?.reason ?? because(decision)
+      return finish('denied', denial(entry, reason), { denied: true })
+    }
+    const { rules } = policy
+    let sent = args
+    let edited = {}
+    if (decision.verdict === 'ask') {
+      const problem = problemWithArguments(entry, args)
+      if (problem !== undefined) return finish('error', misfit(entry, problem))
+      const request = { entry, subject, ruling, origin: serverOrigin(connection.config), row: row.id }
+      const answer = await approval(request, this.#deps, signal)
+      if (!answer.allowed) {
+        if (answer.outcome !== 'cancelled')
+          return finish(answer.outcome, denial(entry, answer.reason), { denied: true })
+        const error: Failure = { code: 'CANCELLED', message: answer.reason }
+        return finish('cancelled', failure(`${entry.tool.name} was not called: ${answer.reason}.`), { error })
+      }
+      if ('result' in answer) return finish('answered', answer.result, { answeredBy: answer.by })
+      sent = answer.arguments
+      if (answer.edited) edited = { edited: sent }
+      // The rules may have changed while the person thought, and may forbid what the person wrote.
+      const isSame = policy.rules === rules && !answer.edited
+      const now = isSame ? undefined : policy.decide({ ...subject, arguments: sent }, typed)
+      if (now?.decision.verdict === 'deny') {
+        return finish('denied', denial(entry, because(now.decision)), { denied: true })
+      }
+    }
+
+    const notice: CallNotice = {
+      activity: row.id,
+      server: entry.server,
+      tool: entry.tool.name,
+      caller,
+      ...(conversation !== undefined && { conversation }),
+      cause,
+    }
+    const { outcome, result, error } = await this.#send(
+      entry,
+      subject,
+      connection,
+      sent,
+      notice,
+      decision,
+      options,
+    )
+    const more = {
+      ...edited,
+      ...(error !== undefined && { error }),
+      ...(outcome === 'parked' && { parked: true }),
+    }
+    if (outcome !== 'ok' && (outcome !== 'error' || error !== undefined)) return finish(outcome, result, more)
+    const passed = await this.#pass(entry, { ...subject, arguments: sent }, result, row.id, typed, signal)
+    return finish(outcome, passed.result, {
+      ...more,
+      ...(passed.release !== undefined && { given: result, release: passed.release }),
+    })
+  }
+
+  /** Lets the result of a call that began in another program through to its caller, as policy says. */
+  passOn(
+    { server, tool, ...call }: TakenUp,
+    result: CallToolResult,
+    row: number,
+    signal: AbortSignal,
+  ): Promise<Passed> {
+    const { catalog } = this.#deps
+    const entry = catalog.tools().find((one) => one.server === server && one.tool.name === tool) ?? {
+      name: tool,
+      server,
+      tool: { name: tool, inputSchema: { type: 'object' } },
+    }
+    const subject = subjectOf(entry, catalog.server(server), call.arguments, call)
+    return this.#pass(entry, subject, result, row, false, signal)
+  }
+
+  /**
+   * Why a call that its server no longer continues may not be made again; undefined where it may: policy does not forbid it, and
+   * either its tool says that repeating it does no harm, or the person agrees.
+   */
+  async refusalToRepeat(
+    { server, tool, ...call }: TakenUp,
+    row: number,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { catalog, policy } = this.#deps
+    const entry = catalog.tools().find((one) => one.server === server && one.tool.name === tool)
+    if (entry === undefined) return `${server} has no tool ${tool} any more`
+    const connection = catalog.server(server)
+    const subject = subjectOf(entry, connection, call.arguments, call)
+    const ruling = policy.decide(subject)
+    if (ruling.decision.verdict === 'deny') return because(ruling.decision)
+    const { readOnlyHint, idempotentHint, destructiveHint } = entry.tool.annotations ?? {}
+    // Without a hint a tool counts as destructive, as the specification says.
+    if (readOnlyHint === true || idempotentHint === true || destructiveHint === false) return undefined
+    const decision: Decision = { verdict: 'ask', rule: 'repeat', author: 'Jackfield' }
+    const request = { entry, subject, origin: serverOrigin(connection.config), row }
+    const answer = await approval(
+      { ...request, ruling: { ...ruling, decision, remember: [] } },
+      this.#deps,
+      signal,
+    )
+    if (!answer.allowed) return answer.reason
+    return 'result' in answer || answer.edited ? 'it is made again only as it was' : undefined
+  }
+
+  /** What the caller gets, and a note of the labels where it sees what the tool gave. */
+  async #pass(
+    entry: CatalogTool,
+    subject: PolicySubject,
+    result: CallToolResult,
+    row: number,
+    typed: boolean,
+    signal: AbortSignal,
+  ): Promise<Passed> {
+    const { policy } = this.#deps
+    try {
+      const decision = policy.decideResult(subject, typed)
+      const passed: Passed =
+        decision === undefined
+          ? { result }
+          : await release({ entry, subject, result, decision, row }, this.#deps, signal)
+      if (passed.release?.outcome !== 'withheld') {
+        policy.saw(subject.conversation, subject.server, subject.gives ?? [])
+      }
+      return passed
+    } catch (error) {
+      // Without its labels or its review on record, later calls of the conversation would be decided without them.
+      const decision: Decision = { verdict: 'deny', rule: 'unrecorded', author: 'Jackfield' }
+      return { result: withheld(entry, reasonOf(error)), release: { decision, outcome: 'withheld' } }
+    }
+  }
+
+  #outOfUse(entry: CatalogTool): (Ruling & { reason: string }) | undefined {
+    const reason = this.#deps.usable?.(entry.server, entry.tool.name)
+    if (reason === undefined) return undefined
+    const decision: Decision = { verdict: 'deny', rule: 'quarantine', author: 'Jackfield' }
+    return { decision, reason, remember: [], matched: [], grants: [], labels: [], readOnlyTools: [] }
+  }
+
+  async #send(
+    entry: CatalogTool,
+    decided: PolicySubject,
+    connection: ServerConnection,
+    args: JsonRecord,
+    notice: CallNotice,
+    decision: Decision,
+    { signal, onProgress }: BrokerOptions,
+  ): Promise<Lost | { outcome: 'ok' | 'error'; result: CallToolResult; error?: undefined }> {
+    const { catalog, origins, parking, callTimeoutMs, emit } = this.#deps
+    const { server } = entry
+    const tool = entry.tool.name
+    let client: Client
+    try {
+      client = await connection.ready(signal, notice.conversation)
+      const now = catalog.tool(entry.name).entry
+      const isOther = connection.identity !== decided.identity
+      if (
+        isOther ||
+        toolDefinition(now.tool) !== toolDefinition(decided.tool) ||
+        this.#outOfUse(now) !== undefined
+      ) {
+        return {
+          outcome: 'changed',
+          result: failure(`${tool} of ${server} changed meanwhile and was not called. Look at it again.`),
+        }
+      }
+    } catch (error) {
+      const result = failure(`${tool} was not called: ${reasonOf(error)}`)
+      return signal.aborted
+        ? { outcome: 'cancelled', result, error: { code: 'CANCELLED', message: reasonOf(error) } }
+        : { outcome: 'error', result, error: failureOf(error) }
+    }
+
+    const { caller, conversation } = notice
+    const over = origins.begin({
+      server,
+      row: notice.activity,
+      method: 'tools/call',
+      target: tool,
+      arguments: args,
+      caller,
+      ...(conversation !== undefined && { conversation }),
+    })
+    const parked = parking.begin({
+      call: notice.activity,
+      identity: connection.identity,
+      request: {
+        server,
+        tool,
+        arguments: args,
+        caller,
+        decision,
+        ...(conversation !== undefined && { conversation }),
+      },
+    })
+    emit({ type: 'call', state: 'begins', call: notice })
+    let outcome = 'unknown'
+    let failed: unknown
+    try {
+      const call = (): Promise<CallToolResult> =>
+        client.call(tool, args, {
+          signal,
+          timeoutMs: connection.config.callTimeoutMs ?? callTimeoutMs,
+          onRound: (round) => parked.keep(round),
+          onAnswered: () => parked.sending(),
+          onProgress: (report) => {
+            emit({ type: 'progress', server, tool, ...report })
+            onProgress?.(report)
+          },
+        })
+      const result = await this.#afterVisits(call, server, tool, args, signal)
+      outcome = result.isError ? 'error' : 'ok'
+      parked.end()
+      return { outcome: result.isError ? 'error' : 'ok', result }
+    } catch (error) {
+      if (isTransport(error)) connection.suspect(client)
+      failed = error
+      const lost = parked.end() ? leftCall(server, tool) : lostCall(server, tool, error)
+      outcome = lost.outcome
+      return lost
+    } finally {
+      over(failed)
+      emit({ type: 'call', state: 'ends', call: notice, outcome })
+    }
+  }
+
+  /** Calls, and again after visits that the server wants first, as long as the person makes them. */
+  async #afterVisits(
+    call: () => Promise<CallToolResult>,
+    server: string,
+    tool: string,
+    args: JsonRecord,
+    signal: AbortSignal,
+  ): Promise<CallToolResult> {
+    const cause = { id: 0, method: 'tools/call', params: { name: tool, arguments: args } }
+    for (let visits = 0; ; visits++) {
+      try {
+        return await call()
+      } catch (error) {
+        if (visits >= maxVisits || signal.aborted) throw error
+        if ((await this.#deps.visitFirst?.(server, error, { cause, signal })) !== true) throw error
+      }
+    }
+  }
+}
+
+/** Failures that a lost connection would explain. */
+export function isTransport(error: unknown): boolean {
+  return (
+    error instanceof McpError &&
+    ['CONNECTION_CLOSED', 'CONNECT_FAILED', 'HTTP', 'OUTCOME_UNKNOWN', 'TIMEOUT', 'UNAUTHORIZED'].includes(
+      error.code,
+    )
+  )
+}
+
+function copyOf(given: JsonRecord): JsonRecord {
+  let copy: JsonRecord | undefined
+  try {
+    copy = frozenCopy(given)
+  } catch (error) {
+    throw new McpError('INVALID', `The arguments are no JSON: ${reasonOf(error)}`, { cause: error })
+  }
+  if (isRecord(copy)) return copy
+  throw new McpError('INVALID', 'The arguments must be a JSON object')
+}
+
+function because(decision: Decision): string {
+  if (decision.rule === 'default') return 'the policy allows nothing it does not name'
+  if (decision.rule.startsWith('remembered:')) return 'the person said no before'
+  return `rule "${decision.rule}" forbids it`
+}
+
+const maxWords = 1_000
+
+/** What is wrong with arguments by the tool's own schema; undefined where nothing is, or where it cannot be checked. */
+export function problemWithArguments({ tool }: CatalogTool, args: unknown): string | undefined {
+  let validator: Validator
+  try {
+    validator = compileSchema(tool.inputSchema)
+  } catch {
+    // The server checks by its own means; a dialect that is not known here keeps nobody from calling.
+    return undefined
+  }
+  return validator.check(args)?.slice(0, maxWords)
+}

@@ -1,0 +1,92 @@
+import { type CallToolResult, McpError, RpcError } from '@jackfield/sdk'
+import { frozenCopy, isRecord } from '../shared/json.ts'
+import { failureFrom, reasonOf } from '../shared/text.ts'
+import type { CatalogTool, Failure } from '../types/index.ts'
+
+/** A result that tells the model why there is none. */
+export function failure(text: string): CallToolResult {
+  return { content: [{ type: 'text', text }], isError: true }
+}
+
+/** A call that was not made. */
+export function denial({ tool, server }: CatalogTool, reason: string): CallToolResult {
+  return failure(
+    `${tool.name} of ${server} was not called: ${reason}. Do not try it again or another way around it.`,
+  )
+}
+
+/** A call that was not made since its arguments do not fit the tool; other arguments may. */
+export function misfit({ tool, server }: CatalogTool, problem: string): CallToolResult {
+  return failure(
+    `${tool.name} of ${server} was not called: its arguments do not match its input schema: ${problem}. Call it again with arguments that match.`,
+  )
+}
+
+/** A call that was made, and whose result its caller may not have. */
+export function withheld({ tool, server }: CatalogTool, reason: string): CallToolResult {
+  return failure(
+    `${tool.name} of ${server} was called, and its result is held back: ${reason}. Do not call it again for that.`,
+  )
+}
+
+/** A result that a person wrote, as nobody can change it any more. Throws where it is no tool result. */
+export function asResult(given: CallToolResult, by: string): CallToolResult {
+  const result = frozenCopy(given)
+  const blocks = isRecord(result) ? result.content : undefined
+  if (Array.isArray(blocks) && blocks.every((block) => isRecord(block) && typeof block.type === 'string')) {
+    return result
+  }
+  throw new Error(`${by} gave a result that is no tool result: it needs "content", a list of blocks`)
+}
+
+/** What became of a call that gave no result. */
+export interface Lost {
+  outcome: 'error' | 'cancelled' | 'unknown' | 'changed' | 'parked'
+  result: CallToolResult
+  error?: Failure
+}
+
+/** Failures after which nobody can say whether the tool did its work. */
+const unknowable = new Set(['CONNECTION_CLOSED', 'OUTCOME_UNKNOWN', 'TIMEOUT', 'HTTP', 'PROTOCOL', 'LIMIT'])
+
+/** Says what a failed call means, without hiding that it may have had an effect. */
+export function lostCall(server: string, tool: string, error: unknown): Lost {
+  return { ...meaning(server, tool, error), error: failureOf(error) }
+}
+
+/** A call whose question stays in the inbox, where answering it goes on with the call. */
+export function leftCall(server: string, tool: string): Lost {
+  const message = `The call of ${tool} of ${server} waits in the inbox for an answer`
+  return { outcome: 'parked', result: failure(message), error: { code: 'CANCELLED', message } }
+}
+
+/** The failure as data; one that nobody named is taken for a breach of the protocol. */
+export function failureOf(error: unknown): Failure {
+  return failureFrom(error) ?? { code: 'PROTOCOL', message: reasonOf(error) }
+}
+
+function meaning(server: string, tool: string, error: unknown): Lost {
+  const reason = reasonOf(error)
+  if (error instanceof RpcError) {
+    return {
+      outcome: 'error',
+      result: failure(`The call of ${tool} of ${server} ended with an error: ${reason}`),
+    }
+  }
+  if (error instanceof McpError && error.code === 'CANCELLED') {
+    return {
+      outcome: 'cancelled',
+      result: failure(`The call of ${tool} was cancelled. It may have had an effect before that.`),
+    }
+  }
+  if (error instanceof McpError && !unknowable.has(error.code)) {
+    return { outcome: 'error', result: failure(`The call of ${tool} of ${server} failed: ${reason}`) }
+  }
+  return {
+    outcome: 'unknown',
+    result: failure(
+      `The answer of ${tool} was lost, so it is unknown whether it had its effect (${reason}). ` +
+        'Find out before calling it again.',
+    ),
+  }
+}

@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto'
+import { type ElicitParams, type ElicitResult, ErrorCode, RpcError } from '@jackfield/sdk'
+import type { AskContext } from '@jackfield/sdk/client'
+import { frozenCopy } from '../shared/json.ts'
+import { reasonOf } from '../shared/text.ts'
+import type { HostAnswers, TrustFinding, Visit } from '../types/index.ts'
+import { planForm, withoutSecretFields } from './forms/form.ts'
+import { inspectUrl } from './forms/inspect-url.ts'
+import { rememberedAnswers } from './forms/remembered.ts'
+import { serverOrigin } from './policy/identity.ts'
+import type { AskingDeps } from './server-requests.ts'
+
+const outcomes: Readonly<Record<ElicitResult['action'], string>> = {
+  accept: 'accepted',
+  decline: 'declined',
+  cancel: 'cancelled',
+}
+
+/**
+ * Puts a form or a URL to the person. A question that could not be shown is an error and never a refusal, so that the
+ * server does not take it for the person's will.
+ */
+export function elicitation(
+  server: string,
+  { asker, origins, recorder, forms, warn }: AskingDeps,
+  visits: Visits,
+): (params: ElicitParams, context: AskContext) => Promise<ElicitResult> {
+  const { config, identity, table, open } = forms
+  return async (given, context) => {
+    const params = frozenCopy(given)
+    const remembered = rememberedAnswers(identity(), table)
+    const { cause, row: causeRow } = origins.find(server, context.cause)
+    const findings = elicitationFindings(params, 'url' in config ? config.url : undefined)
+    const before = params.mode === 'url' ? undefined : remembered.for(params)
+    const row = recorder.open({
+      kind: 'elicitation',
+      server,
+      cause: causeRow,
+      summary:
+        params.mode === 'url' ? `${server} asks to visit ${hostOf(params.url)}` : `${server} asks for input`,
+      detail: { cause, params, findings, surface: asker.names },
+    })
+    const about = {
+      cause,
+      params,
+      origin: serverOrigin(config),
+      ...(findings.length > 0 && { findings }),
+      ...(before !== undefined && { remembered: before }),
+    }
+    try {
+      const ask = visiting({
+        put: (visit, signal) =>
+          asker.ask(
+            { kind: 'elicitation', id: randomUUID(), ...about, ...(visit !== undefined && { visit }) },
+            { signal, activity: row.id },
+          ),
+        visits,
+        open,
+      })
+      const { answer, by, opened } = await ask(params, context.signal)
+      const { reason, visit: _visit, remember, ...told } = answer
+      if (params.mode !== 'url' && remember !== undefined && told.action === 'accept') {
+        try {
+          remembered.keep(params, told.content ?? {}, remember)
+        } catch (error) {
+          // The answer is worth more than its copy for the next time.
+          warn(`The answers of this form could not be remembered: ${reasonOf(error)}`)
+        }
+      }
+      row.close(outcomes[told.action], {
+        answer: withoutSecretFields(told, params),
+        by,
+        ...(opened > 0 && { opened }),
+        ...(reason !== undefined && { reason }),
+      })
+      return told
+    } catch (error) {
+      const gone = context.signal.aborted
+      row.close(gone ? 'withdrawn' : 'error', { reason: reasonOf(error) })
+      throw new RpcError(
+        ErrorCode.InternalError,
+        gone ? 'The question was withdrawn' : 'The question could not be shown to anybody',
+      )
+    }
+  }
+}
+
+function hostOf(url: string): string {
+  return URL.parse(url)?.host ?? 'a URL'
+}
+
+interface Answer {
+  answer: HostAnswers['elicitation']
+  by: string
+}
+
+interface VisitingDeps {
+  /** Puts the question; `visit` once the person agreed to go there. */
+  put(visit: Visit | undefined, signal: AbortSignal): Promise<Answer>
+  visits: Visits
+  /** Opens a page for the person. Default: their browser. */
+  open?: ((url: URL) => Promise<void>) | undefined
+}
+
+/**
+ * Asks, and where the person agrees to a visit and wants to say when it is over, opens the page and asks about that
+ * too, until they finished, gave it up, or the server says that the visit is over.
+ */
+export function visiting({ put, visits, open = openInBrowser }: VisitingDeps) {
+  return async (params: ElicitParams, signal: AbortSignal): Promise<Answer & { opened: number }> => {
+    if (params.mode !== 'url') return { ...(await put(undefined, signal)), opened: 0 }
+    const { over, end } = visits.begin(params.elicitationId)
+    let opened = 0
+    try {
+      let given = await put(undefined, signal)
+      while (given.answer.action === 'accept' && given.answer.visit !== undefined) {
+        let problem: string | undefined
+        if (given.answer.visit === 'open') {
+          problem = await problemOpening(params.url, open)
+          if (problem === undefined) opened++
+        }
+        const visit = { opened: opened > 0, ...(problem !== undefined && { problem }) }
+        given = await put(visit, AbortSignal.any([signal, over])).catch((error: unknown) => {
+          if (signal.aborted || !over.aborted) throw error
+          // The person agreed, and the server knows that they finished.
+          return { answer: { action: 'accept' }, by: 'the server, which says that the visit is over' }
+        })
+      }
+      return { ...given, opened }
+    } finally {
+      end()
+    }
+  }
+}
+
+async function problemOpening(url: string, open: (url: URL) => Promise<void>): Promise<string | undefined> {
+  const { href, opens, blocked } = inspectUrl(url)
+  if (blocked !== undefined) return blocked
+  if (!opens) return 'Only pages over https, and those on this machine, are opened for you.'
+  try {
+    await open(new URL(href))
+    return undefined
+  } catch (error) {
+    return reasonOf(error)
+  }
+}
+
+async function openInBrowser(url: URL): Promise<void> {
+  const { openBrowser } = await import('@jackfield/sdk/client/auth/node')
+  await openBrowser(url)
+}
+
+/** What a person should look at before they answer. `address`: where the server is, for one over the network. */
+function elicitationFindings(params: ElicitParams, address?: string): TrustFinding[] {
+  if (params.mode === 'url') {
+    return [...inspectUrl(params.url, address === undefined ? {} : { known: [address] }).findings]
+  }
+  const plan = planForm(params.requestedSchema, params.message)
+  if ('fault' in plan) return []
+  return plan.fields.flatMap(({ key, label, secret }) =>
+    secret === undefined
+      ? []
+      : [
+          {
+            severity: 'danger',
+            code: 'asks-for-secret',
+            at: `fields.${key}`,
+            message: `"${label}" seems to ask for ${secret}. Servers must not ask for secrets in a form: what is typed reaches the server as plain text. It can send you to a page of its own instead.`,
+          },
+        ],
+  )
+}
+
+/** Visits under way that one server may say are over, by the id that it gave them (2025-11-25). */
+export class Visits {
+  readonly #open = new Map<string, AbortController>()
+
+  /** Follows a visit; the signal is aborted once the server says that it is over. Call `end` when nobody waits. */
+  begin(id: string | undefined): { over: AbortSignal; end(): void } {
+    const control = new AbortController()
+    if (id !== undefined) this.#open.set(id, control)
+    return {
+      over: control.signal,
+      end: () => {
+        if (id !== undefined && this.#open.get(id) === control) this.#open.delete(id)
+      },
+    }
+  }
+
+  /** The server says so. */
+  finished(id: string): void {
+    this.#open.get(id)?.abort()
+  }
+}

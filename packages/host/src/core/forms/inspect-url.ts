@@ -1,0 +1,205 @@
+import { isIP } from 'node:net'
+import { domainToUnicode } from 'node:url'
+import { nearlySame, skeleton } from '../../shared/look-alike.ts'
+import { unseenIn } from '../../shared/visible.ts'
+import type { TrustFinding, UrlInspection } from '../../types/index.ts'
+
+/** What an address is judged beside. */
+export interface InspectOptions {
+  /** Addresses that the page may be taken for: the server's own. */
+  known?: readonly string[]
+}
+
+const longUrl = 2_000
+const gravity = ['danger', 'warning', 'notice']
+
+/**
+ * Takes a URL apart that a server wants a person to visit, and says what about it they should know. Nothing is fetched
+ * or looked up.
+ */
+export function inspectUrl(text: string, { known = [] }: InspectOptions = {}): UrlInspection {
+  const url = URL.parse(text)
+  if (url === null || url.host === '') {
+    const blocked = url === null ? 'It is not a valid URL.' : schemeRefused(url)
+    const href = url?.href ?? text
+    return { href, parts: { before: '', host: '', after: href }, findings: [], opens: false, blocked }
+  }
+  const { href, hostname } = url
+  // Whatever stands before the @ may hold the host's name too.
+  const from = href.indexOf(hostname, href.indexOf('//') + 2 + credentialsLength(url))
+  const parts = {
+    before: href.slice(0, from),
+    host: hostname,
+    after: href.slice(from + hostname.length),
+  }
+  const isWeb = url.protocol === 'https:' || url.protocol === 'http:'
+  const reads = domainToUnicode(hostname)
+  return {
+    href,
+    parts,
+    ...(reads !== '' && reads !== hostname && { reads }),
+    findings: isWeb ? findingsAbout(url, text, reads, known) : [],
+    opens: url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(hostname)),
+    ...(!isWeb && { blocked: schemeRefused(url) }),
+  }
+}
+
+function schemeRefused({ protocol }: URL): string {
+  return `It is no web page: "${protocol.slice(0, 40)}" may start other programs. Only https and http are gone to.`
+}
+
+function credentialsLength({ username, password }: URL): number {
+  if (username === '' && password === '') return 0
+  return username.length + (password === '' ? 0 : password.length + 1) + 1
+}
+
+function isLoopback(hostname: string): boolean {
+  const name = hostname.replace(/\.$/, '')
+  return (
+    name === 'localhost' || name.endsWith('.localhost') || name === '[::1]' || /^127(\.\d+){3}$/.test(name)
+  )
+}
+
+function findingsAbout(url: URL, text: string, reads: string, known: readonly string[]): TrustFinding[] {
+  const found: TrustFinding[] = []
+  const add = (severity: TrustFinding['severity'], code: string, message: string): void => {
+    found.push({ severity, code, at: 'url', message })
+  }
+  const { hostname, protocol, username, password, port } = url
+  if (username !== '' || password !== '') {
+    add('danger', 'user-information', `What stands before the @ is not the site. The site is ${hostname}.`)
+  }
+  lookOfName(hostname, reads, add)
+  const local = isLoopback(hostname)
+  const kind = kindOfAddress(hostname)
+  if (local) add('notice', 'this-machine', 'The page is on this machine.')
+  else if (kind === 'link-local') {
+    add(
+      'danger',
+      'link-local',
+      'The address belongs to the machine’s own network, such as a cloud’s credential service.',
+    )
+  } else if (kind === 'address') {
+    add('warning', 'ip-address', 'The site is a bare network address; no name says whose it is.')
+  }
+  if (protocol === 'http:' && !local) {
+    add(
+      'warning',
+      'not-encrypted',
+      'The connection is not encrypted (http): others on the way can read and change it.',
+    )
+  }
+  if (port !== '' && !local)
+    add('notice', 'port', `It is not the usual web server of that site, but one at port ${port}.`)
+  if (unseenIn(text).length > 0 || /[\t\r\n]|^\s|\s$/.test(text)) {
+    add(
+      'warning',
+      'hidden-characters',
+      'Characters that do not show stand in it; the address here is what it really is.',
+    )
+  } else if (/^[a-z]+:[^?#]*\\/i.test(text) || !/^https?:\/\/[^/]/i.test(text)) {
+    add(
+      'warning',
+      'odd-spelling',
+      'It is spelled oddly, so that it may look like another; the address here is what it really is.',
+    )
+  }
+  if (url.href.length > longUrl) {
+    add(
+      'notice',
+      'long',
+      `It is ${url.href.length.toLocaleString('en')} characters long; look at its beginning and at the site.`,
+    )
+  }
+  if (!local) besideKnown(url, reads, known, add)
+  return found.sort((one, other) => gravity.indexOf(one.severity) - gravity.indexOf(other.severity))
+}
+
+type Add = (severity: TrustFinding['severity'], code: string, message: string) => void
+
+/** What letters outside ASCII in a host name may pretend. */
+function lookOfName(hostname: string, reads: string, add: Add): void {
+  if (reads === '' || reads === hostname) return
+  const labels = reads.split('.')
+  const mixed = labels.find(mixesScripts)
+  const disguised = labels.find(isDisguised)
+  if (mixed !== undefined) {
+    add(
+      'danger',
+      'mixed-letters',
+      `"${mixed}" mixes letters of different alphabets, as imitations do. The site is really ${hostname}.`,
+    )
+  } else if (disguised !== undefined) {
+    add(
+      'danger',
+      'disguised-letters',
+      `Every letter of "${disguised}" looks like a Latin one and is not. The site is really ${hostname}.`,
+    )
+  } else {
+    add(
+      'warning',
+      'other-letters',
+      `The name has letters outside ASCII: it reads "${reads}" and is really ${hostname}.`,
+    )
+  }
+}
+
+const alphabets = [
+  /\p{Script=Latin}/u,
+  /\p{Script=Cyrillic}/u,
+  /\p{Script=Greek}/u,
+  /\p{Script=Armenian}/u,
+  /\p{Script=Cherokee}/u,
+]
+
+function mixesScripts(label: string): boolean {
+  return alphabets.filter((alphabet) => alphabet.test(label)).length > 1
+}
+
+function isDisguised(label: string): boolean {
+  return !/\p{Script=Latin}/u.test(label) && /\p{L}/u.test(label) && /^[a-z0-9]+$/.test(skeleton(label))
+}
+
+function kindOfAddress(hostname: string): 'address' | 'link-local' | undefined {
+  const bare = hostname.replace(/^\[|\]$/g, '')
+  if (bare === 'metadata.google.internal' || /^169\.254\.|^fe80:/i.test(bare)) return 'link-local'
+  return isIP(bare) === 0 ? undefined : 'address'
+}
+
+/** How the site stands to the server's own. */
+function besideKnown(url: URL, reads: string, known: readonly string[], add: Add): void {
+  const own = known.flatMap((address) => {
+    const other = URL.parse(address)
+    return other === null || other.hostname === '' || isIP(other.hostname) !== 0 || isLoopback(other.hostname)
+      ? []
+      : [other.hostname]
+  })
+  if (own.length === 0 || own.some((name) => domainOf(name) === domainOf(url.hostname))) return
+  const posing = own.find((name) => posesAs(url.hostname, reads, name))
+  if (posing !== undefined) {
+    add(
+      'danger',
+      'looks-like',
+      `It is easily taken for the server's own site ${posing}, and is ${url.hostname}.`,
+    )
+  } else {
+    add('notice', 'other-site', `The page is not on the server's own site, ${own.join(', ')}.`)
+  }
+}
+
+function posesAs(hostname: string, reads: string, own: string): boolean {
+  const [domain, real] = [domainOf(reads === '' ? hostname : reads), domainOf(own)]
+  if (skeleton(domain) === skeleton(real) || nearlySame(domain, real)) return true
+  const name = real.split('.')[0] ?? real
+  // The name of the site as a part of another one's: bank.example.evil.test, login-bank.test.
+  return name.length >= 4 && reads.split(/[.-]/).some((part) => skeleton(part) === skeleton(name))
+}
+
+const secondLevel = /^(?:ac|co|com|edu|gob|gov|go|mil|ne|net|nom|or|org|sch)$/
+
+/** The part of a host name that somebody registered, as far as the name alone tells. */
+function domainOf(hostname: string): string {
+  const labels = hostname.toLowerCase().replace(/\.$/, '').split('.')
+  const [country = '', second = ''] = labels.toReversed()
+  return labels.slice(country.length === 2 && secondLevel.test(second) ? -3 : -2).join('.')
+}

@@ -1,0 +1,109 @@
+import type { ElicitFormParams, ElicitValue } from '@jackfield/sdk'
+import { checkElicitValue } from '@jackfield/sdk/internal'
+import type { FormTable } from '../../log/store/answer-tables.ts'
+import type { PromptValues } from '../../types/index.ts'
+import { planForm } from './form.ts'
+import { secretAskedBy } from './secret-fields.ts'
+
+/** Answers to one server's forms that the person let be remembered. */
+interface Remembered {
+  /** Those that fit the fields of this form; undefined where there are none. */
+  for(params: ElicitFormParams): Record<string, ElicitValue> | undefined
+  /** Keeps the values of these fields, and forgets those of the form's others. Secrets are never kept. */
+  keep(
+    params: ElicitFormParams,
+    content: Readonly<Record<string, ElicitValue>>,
+    fields: readonly string[],
+  ): void
+}
+
+const maxFormValue = 10_000
+
+/** `identity`: what the server is, so that another of the same name gets none of it. */
+export function rememberedAnswers(identity: string, table: FormTable): Remembered {
+  return {
+    for(params) {
+      const found = fieldsOf(params).flatMap(({ key, schema, secret }): [string, ElicitValue][] => {
+        const value = secret === undefined ? table.get(identity, key) : undefined
+        return isValue(value) && checkElicitValue(schema, value) === undefined ? [[key, value]] : []
+      })
+      return found.length === 0 ? undefined : Object.fromEntries(found)
+    },
+    keep(params, content, fields) {
+      for (const { key, secret } of fieldsOf(params)) {
+        const value = Object.hasOwn(content, key) ? content[key] : undefined
+        const small = JSON.stringify(value ?? null).length <= maxFormValue
+        if (value !== undefined && small && secret === undefined && fields.includes(key)) {
+          table.set(identity, key, value)
+        } else table.forget(identity, key)
+      }
+    },
+  }
+}
+
+function fieldsOf(params: ElicitFormParams) {
+  const plan = planForm(params.requestedSchema, params.message)
+  return 'fields' in plan ? plan.fields : []
+}
+
+function isValue(value: unknown): value is ElicitValue {
+  return (
+    typeof value === 'string' ||
+    typeof value === 'number' ||
+    typeof value === 'boolean' ||
+    (Array.isArray(value) && value.every((entry) => typeof entry === 'string'))
+  )
+}
+
+const maxPromptValue = 2_000
+
+/** What remembered arguments of prompts stand on. */
+interface PromptValuesDeps {
+  table: FormTable
+  /** The folder the person works in; without one nothing is remembered. */
+  workspace: string | undefined
+  /** What a server is, so that another of the same name gets none of it; undefined for an unknown one. */
+  identityOf(server: string): string | undefined
+  /** Whether a value has a known secret in it. */
+  holdsSecret(value: string): boolean
+}
+
+/** Arguments that prompts were used with, by folder and by what their server is. Secrets are never kept. */
+export function createPromptValues({
+  table,
+  workspace,
+  identityOf,
+  holdsSecret,
+}: PromptValuesDeps): PromptValues {
+  type Prompt = Parameters<PromptValues['of']>[0]
+  const placeOf = ({ server, prompt }: Prompt): string | undefined => {
+    const identity = identityOf(server)
+    if (identity === undefined || workspace === undefined) return undefined
+    return JSON.stringify(['prompt', workspace, identity, prompt.name])
+  }
+  const open = ({ prompt }: Prompt): string[] =>
+    (prompt.arguments ?? []).flatMap(({ name, title, description }) => {
+      const words = { key: name, label: title ?? name, description, kind: 'text' as const, message: '' }
+      return secretAskedBy(words) === undefined ? [name] : []
+    })
+  return {
+    of(entry) {
+      const place = placeOf(entry)
+      if (place === undefined) return {}
+      const known = open(entry).flatMap((name): [string, string][] => {
+        const value = table.get(place, name)
+        return typeof value === 'string' ? [[name, value]] : []
+      })
+      return Object.fromEntries(known)
+    },
+    keep(entry, given) {
+      const place = placeOf(entry)
+      if (place === undefined) return
+      for (const name of open(entry)) {
+        const value = Object.hasOwn(given, name) ? given[name] : undefined
+        if (value === undefined || value === '') table.forget(place, name)
+        else if (value.length <= maxPromptValue && !holdsSecret(value)) table.set(place, name, value)
+      }
+    },
+  }
+}

@@ -1,0 +1,42 @@
+import { checkElicitContent, fillDefaults } from '@jackfield/sdk/internal'
+import { isRecord } from '../../shared/json.ts'
+import type { HostQuestion, QuestionKind } from '../../types/index.ts'
+import type { AnswerTo } from './asker.ts'
+
+/** What an answer to each kind of question says first. */
+const words: Readonly<Record<QuestionKind, { member: string; values: readonly string[] }>> = {
+  approval: { member: 'verdict', values: ['allow', 'deny', 'respond'] },
+  result: { member: 'verdict', values: ['allow', 'deny'] },
+  elicitation: { member: 'action', values: ['accept', 'decline', 'cancel'] },
+  'sampling-request': { member: 'verdict', values: ['allow', 'deny'] },
+  'sampling-result': { member: 'verdict', values: ['allow', 'regenerate', 'deny'] },
+  roots: { member: 'verdict', values: ['allow', 'deny'] },
+  install: { member: 'verdict', values: ['allow', 'deny'] },
+  drift: { member: 'verdict', values: ['accept', 'block'] },
+  login: { member: 'verdict', values: ['allow', 'deny'] },
+}
+
+/** Whether this is an answer to the question; anything else is not the person's will. */
+export function fitsQuestion<Q extends HostQuestion>(question: Q, answer: unknown): answer is AnswerTo<Q> {
+  return misfit(question, answer) === undefined
+}
+
+/** Whether an answer permits and discloses nothing. */
+export function isRefusal(question: HostQuestion, answer: unknown): boolean {
+  const word = isRecord(answer) ? answer[words[question.kind].member] : undefined
+  return word === 'deny' || word === 'block' || word === 'decline' || word === 'cancel'
+}
+
+/** Why this is no answer to the question; undefined where it is one. */
+export function misfit(question: HostQuestion, answer: unknown): string | undefined {
+  const { member, values } = words[question.kind]
+  const word = isRecord(answer) ? answer[member] : undefined
+  if (typeof word !== 'string' || !values.includes(word)) {
+    return `an answer to this question (${question.kind}) has "${member}": ${values.join(', ')}`
+  }
+  if (question.kind !== 'elicitation' || question.params.mode === 'url' || word !== 'accept') return undefined
+  const { requestedSchema } = question.params
+  const content = isRecord(answer) ? (answer['content'] ?? {}) : {}
+  if (!isRecord(content)) return '"content" must be an object'
+  return checkElicitContent(requestedSchema, { ...fillDefaults(requestedSchema, {}), ...content })
+}

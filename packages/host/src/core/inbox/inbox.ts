@@ -1,0 +1,483 @@
+import { McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
+import { type Redactor, redactedError } from '../../config/secrets/redactor.ts'
+import type { InboxRow, ParkedCall } from '../../log/store/inbox-tables.ts'
+import type { Owners } from '../../log/store/owners.ts'
+import type { Store } from '../../log/store/store.ts'
+import { advice, asStoreError, cannotRecord } from '../../log/store/store-error.ts'
+import { canonical } from '../../shared/json.ts'
+import { reasonOf } from '../../shared/text.ts'
+import type {
+  BrokeredCall,
+  HostAnswers,
+  HostQuestion,
+  Inbox,
+  InboxItem,
+  QuestionKind,
+  Surface,
+} from '../../types/index.ts'
+import { type Answered, type Asker, type AskOptions, Nobody } from './asker.ts'
+import { InboxDiscretion, type KeptAnswer } from './discretion.ts'
+import { fitsQuestion, isRefusal, misfit } from './fitting.ts'
+import { Unrecorded } from './unrecorded.ts'
+import { type Attachment, Waiting } from './waiting.ts'
+
+/** Milliseconds between two looks whether another program answered, while a question is open here. */
+const lookMs = 50
+/** Questions that may be open in one program. */
+const maxOpen = 256
+/** Characters of one question as JSON. */
+const maxQuestion = 8_388_608
+/** Results of calls that were taken up, kept for whoever asks. */
+const keptResults = 64
+
+export interface InboxDeps {
+  store: Pick<Store, 'inbox' | 'parked' | 'owners'>
+  redactor: Redactor
+  /** Called for every change of an item. `rows`: its activity row and those that led to it. */
+  told(item: InboxItem, rows: readonly number[]): void
+  /** The person left a question for later. `rows`: its activity row and those that led to it. */
+  left(item: InboxItem, rows: readonly number[]): void
+  /** Shows the person a warning about a server's question. */
+  warn(server: string, message: string): void
+  /** A face came or went. */
+  facesChanged(): void
+  /** Goes on with calls whose program ended. */
+  takeUp: {
+    /** Why this host cannot. */
+    refusal(call: ParkedCall): string | undefined
+    run(call: ParkedCall): Promise<BrokeredCall>
+  }
+}
+
+interface Open extends Waiting {
+  /** The row is no longer open. */
+  settled(row: InboxRow): void
+}
+
+/**
+ * Puts questions to every face that can show them and keeps them in the store, where any program can answer them; the
+ * first answer counts.
+ */
+export class LiveInbox implements Inbox, Asker {
+  readonly #deps: InboxDeps
+  readonly #discretion: InboxDiscretion
+  readonly #owners: Owners
+  readonly #unrecorded: Unrecorded
+  readonly #open = new Map<string, Open>()
+  readonly #attached = new Set<Attachment>()
+  /** Questions of parked calls that this program put, or took the answer of. */
+  readonly #own = new Set<string>()
+  /** The round of a call whose answers are used once more, because the call is made again. */
+  readonly #reused = new Map<number, number>()
+  readonly #results = new Map<number, Promise<BrokeredCall>>()
+  #seen = 0
+  #looking: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(deps: InboxDeps) {
+    this.#deps = deps
+    this.#discretion = new InboxDiscretion(deps.redactor)
+    this.#owners = deps.store.owners
+    this.#unrecorded = new Unrecorded(deps.store.inbox, (id, { answer, by }) => this.#settle(id, answer, by))
+  }
+
+  get names(): string {
+    return [...this.#attached].map(({ surface }) => surface.name).join(', ') || 'nobody'
+  }
+
+  get urls(): boolean {
+    return [...this.#attached].some(
+      ({ surface }) => surface.show.elicitation !== undefined && surface.urlElicitation,
+    )
+  }
+
+  can(kind: QuestionKind): boolean {
+    return [...this.#attached].some(({ surface }) => surface.show[kind] !== undefined)
+  }
+
+  attach(surface: Surface): () => void {
+    const gone = new AbortController()
+    const attachment = { surface, gone: gone.signal }
+    this.#attached.add(attachment)
+    for (const open of this.#open.values()) open.show(attachment)
+    this.#deps.facesChanged()
+    return () => {
+      if (!this.#attached.delete(attachment)) return
+      for (const open of this.#open.values()) open.hide(attachment)
+      gone.abort(new McpError('CANCELLED', 'The face was taken away'))
+      this.#deps.facesChanged()
+    }
+  }
+
+  ask<Q extends HostQuestion>(asked: Q, { signal, activity }: AskOptions): Promise<Answered<Q>> {
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted()
+      if (this.#closed) throw new McpError('CANCELLED', 'The host is closed')
+      const question = this.#discretion.shown(asked)
+      const parked = this.#parkedFor(question, activity)
+      const before = parked && this.#answeredBefore(question, parked)
+      if (before !== undefined) return resolve(before)
+      const row = this.#put(question, activity, parked)
+
+      const over = (why: string): void => {
+        open.end(why)
+        signal.removeEventListener('abort', withdraw)
+        this.#open.delete(question.id)
+        this.#unrecorded.removePending(question.id)
+        if (this.#open.size === 0) this.#stopLooking()
+      }
+      const settled = (now: InboxRow): void => {
+        over(outcomeOf(now))
+        const answer = now.state === 'answered' ? this.#taken(asked, now) : undefined
+        if (answer !== undefined) resolve(answer)
+        else if (now.state === 'open') reject(new McpError('CANCELLED', 'The question stays in the inbox'))
+        else
+          reject(
+            new McpError('CANCELLED', `The question is ${now.state}: ${now.reason ?? 'nobody waits for it'}`),
+          )
+      }
+      const fail = (reason: string, error: unknown): void => {
+        try {
+          const now = this.#withdraw(question.id, reason)
+          if (now?.state === 'answered') settled(now)
+          else over(reason)
+        } catch (problem) {
+          // Whoever waits must hear of the failure even while the store cannot be written.
+          over(reason)
+          if (asStoreError(problem) === undefined)
+            process.emitWarning(`A question could not be withdrawn in the store: ${reasonOf(problem)}`)
+          else this.#unrecorded.addSettled({ ...row, state: 'withdrawn', reason })
+        }
+        reject(error)
+      }
+      const withdraw = (): void =>
+        fail(`the answer is no longer wanted: ${reasonOf(signal.reason)}`, signal.reason)
+      const waiting = new Waiting({
+        row,
+        signal,
+        answer: (answer, by) => {
+          const fault = misfit(question, answer)
+          if (fault !== undefined) throw new McpError('INVALID', `${by} gave no valid answer: ${fault}`)
+          try {
+            this.#settle(question.id, answer, by)
+          } catch (error) {
+            this.#deps.warn(question.cause.server, reasonOf(error))
+            throw error
+          }
+        },
+        later: () => {
+          this.#deps.left(this.#item(row), this.#rowsOf(row))
+        },
+        failed: (error) => fail('it could not be shown', error),
+      })
+      const open: Open = Object.assign(waiting, { settled })
+      this.#open.set(question.id, open)
+      this.#told(row)
+      signal.addEventListener('abort', withdraw, { once: true })
+      this.#look()
+      const shown = [...this.#attached].filter((attachment) => open.show(attachment))
+      if (shown.length === 0) fail('no-surface: no face could show it', new Nobody(this.names))
+    })
+  }
+
+  list: Inbox['list'] = (filter = {}) => {
+    this.#sweep()
+    const { state = 'open' } = filter
+    return this.#deps.store.inbox
+      .list(filter)
+      .map((row) => this.#unrecorded.now(row))
+      .filter((row) => state === 'all' || row.state === state)
+      .map((row) => this.#item(row))
+  }
+
+  get(id: string): InboxItem | undefined {
+    this.#sweep()
+    const row = this.#row(id)
+    return row && this.#item(row)
+  }
+
+  answer(id: string, answer: HostAnswers[QuestionKind], by: string): void {
+    this.#sweep()
+    const row = this.#row(id)
+    if (row === undefined) throw new McpError('INVALID', `There is no question ${id}`)
+    if (row.state !== 'open') throw notOpen(row)
+    const fault = misfit(row.question, answer)
+    if (fault !== undefined) throw new McpError('INVALID', `The answer does not fit the question: ${fault}`)
+    const refusal = this.refusal(id)
+    if (refusal !== undefined) throw new McpError('INVALID', refusal)
+    if (!this.#settle(id, answer, by)) throw notOpen(this.#row(id) ?? row)
+    this.resumed(id)?.catch(() => {})
+  }
+
+  refusal(id: string): string | undefined {
+    const row = this.#row(id)
+    if (row === undefined || row.state !== 'open' || row.owner !== null) return undefined
+    const call = row.parked && this.#deps.store.parked.get(row.parked.call)
+    return call === undefined
+      ? `The call that asked ${row.id} is gone; make it again`
+      : this.#deps.takeUp.refusal(call)
+  }
+
+  resumed(id: string): Promise<BrokeredCall> | undefined {
+    this.#sweep()
+    const { inbox, parked } = this.#deps.store
+    const at = inbox.get(id)?.parked
+    if (at === undefined) return undefined
+    const known = this.#results.get(at.call)
+    if (known !== undefined) return known
+    const call = parked.get(at.call)
+    if (call === undefined || call.owner !== null || call.sent || call.round !== at.round) return undefined
+    if (inbox.ofRound(at.call, at.round).some(({ state }) => state === 'open')) return undefined
+    const refusal = this.#deps.takeUp.refusal(call)
+    if (refusal !== undefined) throw new McpError('INVALID', refusal)
+    for (const { id: own } of inbox.ofRound(at.call, at.round)) this.#own.delete(own)
+    const { redactor } = this.#deps
+    const result = this.#deps.takeUp.run(call).then(
+      (done) => redactor.value(done),
+      (error: unknown) => {
+        throw redactedError(error, redactor)
+      },
+    )
+    this.#keepResult(at.call, result)
+    return result
+  }
+
+  /** Uses the answers of a round of a call once more, for equal questions of the call that is made again. */
+  reuseAnswers(call: number, round: number): void {
+    for (const { id } of this.#deps.store.inbox.ofRound(call, round)) this.#own.delete(id)
+    this.#reused.set(call, round)
+  }
+
+  /** Lets go of every question: those of parked calls stay open for other programs, the others are lost. */
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#stopLooking()
+    this.#unrecorded.end()
+    const { inbox } = this.#deps.store
+    // A store that cannot be written keeps nothing from ending: the next program finds that this one is gone.
+    const tried = <T>(work: () => T): T | undefined => {
+      try {
+        return work()
+      } catch (error) {
+        process.emitWarning(`The end of a question could not be stored: ${reasonOf(error)}`)
+        return undefined
+      }
+    }
+    tried(() => inbox.abandon(this.#owners.me, 'the program that asked ended'))
+    for (const [id, open] of [...this.#open]) {
+      const now = tried(() => inbox.get(id)) ?? open.row
+      tried(() => this.#told(now))
+      open.settled(now)
+    }
+  }
+
+  /** The row of a question as it is now. */
+  #row(id: string): InboxRow | undefined {
+    const row = this.#deps.store.inbox.get(id)
+    return row && this.#unrecorded.now(row)
+  }
+
+  /** The answer counts if no other came before it; true also if it counts once it can be recorded. */
+  #settle(id: string, answer: unknown, by: string): boolean {
+    const { inbox } = this.#deps.store
+    const row = this.#row(id)
+    if (row === undefined || row.state !== 'open') return false
+    const isMine = row.owner === null || row.owner === this.#owners.me
+    const kept = this.#discretion.keep(row.question, answer, row.address, isMine)
+    let counts: boolean
+    try {
+      counts = inbox.answer(id, { ...kept, by })
+    } catch (error) {
+      this.#settleUnrecorded(row, { answer, kept, by }, error)
+      return true
+    }
+    const now = inbox.get(id)
+    if (now === undefined) return counts
+    if (counts) this.#told(now)
+    this.#open.get(id)?.settled(now)
+    return counts
+  }
+
+  /**
+   * Settles an open question of this program although the store cannot record the answer. A refusal counts at once, and so
+   * does input to a call that is not parked. Input to a parked call counts once it is recorded, because what was sent must not
+   * be sent again by another program.
+   * @throws StoreError for an answer that permits something, and for a question of another program
+   */
+  #settleUnrecorded(
+    row: InboxRow,
+    { answer, kept, by }: { answer: unknown; kept: KeptAnswer; by: string },
+    error: unknown,
+  ): void {
+    const fault = asStoreError(error)
+    if (fault === undefined) throw error
+    const { id, question, parked } = row
+    const open = this.#open.get(id)
+    const why = `${reasonOf(error)}. ${advice[fault.fault]}`
+    const warn = (message: string): void => this.#deps.warn(question.cause.server, message)
+    const isNow = isRefusal(question, answer) || (question.kind === 'elicitation' && parked === undefined)
+    if (open !== undefined && isNow) {
+      const { value, ...sealed } = kept
+      const now: InboxRow = {
+        ...row,
+        ...sealed,
+        state: 'answered',
+        // As the store would have it.
+        answer: { value: readJson(JSON.stringify(value)), by, at: new Date().toISOString() },
+      }
+      this.#unrecorded.addSettled(now)
+      warn(`Your answer was sent, but it cannot be recorded yet: ${why}`)
+      this.#told(now)
+      open.settled(now)
+    } else if (open !== undefined && question.kind === 'elicitation') {
+      if (this.#unrecorded.addPending(id, { answer, by }))
+        warn(
+          `Your answer is kept and not sent yet, because it cannot be recorded: ${why} It is then sent by itself; until then you can still decline or cancel.`,
+        )
+    } else throw cannotRecord('the answer', error)
+  }
+
+  /** Nobody wants the answer any more; gives what became of the question. */
+  #withdraw(id: string, reason: string): InboxRow | undefined {
+    const { inbox } = this.#deps.store
+    const withdrawn = inbox.withdraw(id, reason)
+    const now = inbox.get(id)
+    if (withdrawn && now !== undefined) this.#told(now)
+    return now
+  }
+
+  /** Forms, URL visits and folders of a parked call can be answered whenever; a model's answer is not asked for twice. */
+  #parkedFor(question: HostQuestion, activity: number | null): InboxRow['parked'] {
+    if (question.kind !== 'elicitation' && question.kind !== 'roots') return undefined
+    return activity === null ? undefined : this.#deps.store.parked.above(activity)
+  }
+
+  /** The answer that was given while no program waited for it. Equal questions are told apart by their order. */
+  #answeredBefore<Q extends HostQuestion>(
+    question: Q,
+    { call, round }: NonNullable<InboxRow['parked']>,
+  ): Answered<Q> | undefined {
+    const { inbox } = this.#deps.store
+    const reused = this.#reused.get(call)
+    const rows = [...inbox.ofRound(call, round), ...(reused === undefined ? [] : inbox.ofRound(call, reused))]
+    const found = rows.find(
+      (row) => row.state === 'answered' && !this.#own.has(row.id) && sameQuestion(row.question, question),
+    )
+    if (found === undefined) return undefined
+    this.#own.add(found.id)
+    return this.#taken(question, found)
+  }
+
+  /** The answer as it was given and meant; undefined where it is none, or what was secret of it is gone. */
+  #taken<Q extends HostQuestion>(asked: Q, { id, answer, sealed }: InboxRow): Answered<Q> | undefined {
+    if (answer === undefined) return undefined
+    const { value, by } = answer
+    const whole = this.#discretion.whole(id, { value, ...(sealed !== undefined && { sealed }) })
+    if (whole === undefined || !fitsQuestion(asked, whole.value)) return undefined
+    if (sealed !== undefined && sealed !== '') this.#deps.store.inbox.taken(id)
+    return { answer: this.#discretion.meant(asked, whole.value), by }
+  }
+
+  #put(question: HostQuestion, activity: number | null, parked: InboxRow['parked']): InboxRow {
+    if (JSON.stringify(question).length > maxQuestion) {
+      throw new McpError(
+        'LIMIT',
+        `The question is larger than the ${maxQuestion} characters that are kept of one`,
+      )
+    }
+    if (this.#open.size >= maxOpen) {
+      throw new McpError('LIMIT', `${maxOpen} questions are open already; answer some of them first`)
+    }
+    this.#owners.hold()
+    if (parked !== undefined) this.#own.add(question.id)
+    const address = this.#owners.shared ? { address: this.#discretion.address } : {}
+    return this.#deps.store.inbox.add({ question, activity, owner: this.#owners.me, parked, ...address })
+  }
+
+  #keepResult(call: number, result: Promise<BrokeredCall>): void {
+    this.#results.set(call, result)
+    const again = (): void => {
+      this.#reused.delete(call)
+      // What failed before the answers went out can be taken up once more.
+      if (!this.#closed && this.#deps.store.parked.get(call)?.owner === null) this.#results.delete(call)
+    }
+    result.then(again, again)
+    const [oldest] = this.#results.keys()
+    if (this.#results.size > keptResults && oldest !== undefined) this.#results.delete(oldest)
+  }
+
+  /** Finds out which programs have ended, and what becomes of their questions. */
+  #sweep(): void {
+    if (this.#closed || !this.#owners.shared) return
+    const { inbox } = this.#deps.store
+    for (const owner of inbox.owners()) {
+      if (!this.#owners.isGone(owner)) continue
+      for (const row of inbox.abandon(owner, 'the program that asked ended')) this.#told(row)
+    }
+  }
+
+  /** Looks for answers that other programs gave, as long as a question is open here. */
+  #look(): void {
+    if (!this.#owners.shared || this.#looking !== undefined) return
+    const { inbox } = this.#deps.store
+    this.#seen = -1
+    this.#looking = setInterval(() => {
+      try {
+        const version = inbox.version()
+        if (version === this.#seen) return
+        for (const id of [...this.#open.keys()]) this.#notice(id)
+        this.#seen = version
+      } catch {
+        // A store that is busy is looked at again the next time.
+      }
+    }, lookMs)
+  }
+
+  #notice(id: string): void {
+    const row = this.#deps.store.inbox.get(id)
+    if (row === undefined || row.state === 'open') return
+    this.#told(row)
+    this.#open.get(id)?.settled(row)
+  }
+
+  #stopLooking(): void {
+    clearInterval(this.#looking)
+    this.#looking = undefined
+  }
+
+  #told(row: InboxRow): void {
+    this.#deps.told(this.#item(row), this.#rowsOf(row))
+  }
+
+  #rowsOf({ activity }: InboxRow): number[] {
+    return activity === null ? [] : this.#deps.store.inbox.above(activity)
+  }
+
+  #item({ owner, parked, address: _address, sealed: _sealed, ...row }: InboxRow): InboxItem {
+    return { ...row, resumable: parked !== undefined, waits: row.state === 'open' && owner !== null }
+  }
+}
+
+function sameQuestion(one: HostQuestion, other: HostQuestion): boolean {
+  const text = ({ id: _id, cause: _cause, ...rest }: HostQuestion): string => {
+    if (rest.kind === 'roots') return canonical(rest.roots)
+    // What is filled in beforehand may have changed meanwhile.
+    return canonical(rest.kind === 'elicitation' ? { ...rest, remembered: null } : rest)
+  }
+  return text(one) === text(other)
+}
+
+/** What became of a question, for the faces that showed it. */
+function outcomeOf({ state, answer, reason }: InboxRow): string {
+  if (state === 'answered' && answer !== undefined) return `Answered by ${answer.by}`
+  return `The question is ${state === 'open' ? 'left in the inbox' : state}${reason === undefined ? '' : `: ${reason}`}`
+}
+
+function notOpen({ id, state, answer, reason }: InboxRow): McpError {
+  if (answer !== undefined && state === 'answered') {
+    return new McpError('INVALID', `Question ${id} was already answered by ${answer.by} at ${answer.at}`)
+  }
+  return new McpError('INVALID', `Question ${id} is ${state}${reason === undefined ? '' : `: ${reason}`}`)
+}

@@ -1,0 +1,35 @@
+import type { HostAnswers, HostQuestion, QuestionKind, Surface } from '../../types/index.ts'
+
+/** Whether a face can show a question. */
+export function canShow(surface: Surface, question: HostQuestion): boolean {
+  if (surface.show[question.kind] === undefined) return false
+  return question.kind !== 'elicitation' || question.params.mode !== 'url' || surface.urlElicitation === true
+}
+
+/** Lets a face show a question; undefined leaves it in the inbox. */
+export async function showQuestion(
+  { show }: Surface,
+  question: HostQuestion,
+  signal: AbortSignal,
+): Promise<HostAnswers[QuestionKind] | undefined> {
+  switch (question.kind) {
+    case 'approval':
+      return show.approval?.(question, signal)
+    case 'result':
+      return show.result?.(question, signal)
+    case 'elicitation':
+      return show.elicitation?.(question, signal)
+    case 'sampling-request':
+      return show['sampling-request']?.(question, signal)
+    case 'sampling-result':
+      return show['sampling-result']?.(question, signal)
+    case 'roots':
+      return show.roots?.(question, signal)
+    case 'install':
+      return show.install?.(question, signal)
+    case 'drift':
+      return show.drift?.(question, signal)
+    case 'login':
+      return show.login?.(question, signal)
+  }
+}

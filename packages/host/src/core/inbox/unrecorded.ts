@@ -1,0 +1,97 @@
+import type { InboxRow, InboxTable } from '../../log/store/inbox-tables.ts'
+import { reasonOf } from '../../shared/text.ts'
+
+/** Milliseconds between two attempts to record. */
+const retryMs = 500
+
+/** An answer that takes effect only once it is recorded. */
+interface PendingAnswer {
+  answer: unknown
+  by: string
+}
+
+/**
+ * What the store could not record of questions that are open in this program: settled questions, which are settled all the
+ * same, and answers that take effect once they are recorded. Both are tried again until the store can be written.
+ */
+export class Unrecorded {
+  readonly #table: Pick<InboxTable, 'answer' | 'withdraw'>
+  readonly #again: (id: string, pending: PendingAnswer) => void
+  readonly #settled = new Map<string, InboxRow>()
+  readonly #pending = new Map<string, PendingAnswer>()
+  #retrying: NodeJS.Timeout | undefined
+
+  /** `again`: gives a pending answer once more, which adds it again if it still cannot be recorded. */
+  constructor(
+    table: Pick<InboxTable, 'answer' | 'withdraw'>,
+    again: (id: string, pending: PendingAnswer) => void,
+  ) {
+    this.#table = table
+    this.#again = again
+  }
+
+  /** A row as it is now, which the store may not have. */
+  now(row: InboxRow): InboxRow {
+    const settled = this.#settled.get(row.id)
+    return settled !== undefined && row.state === 'open' ? settled : row
+  }
+
+  /** Adds a question that was answered or withdrawn. */
+  addSettled(row: InboxRow): void {
+    this.#settled.set(row.id, row)
+    this.#start()
+  }
+
+  /** Adds an answer that takes effect once it is recorded; true if it is the first one to its question. */
+  addPending(id: string, pending: PendingAnswer): boolean {
+    const isFirst = !this.#pending.has(id)
+    this.#pending.set(id, pending)
+    this.#start()
+    return isFirst
+  }
+
+  /** Removes the pending answer to a question that is over. */
+  removePending(id: string): void {
+    this.#pending.delete(id)
+  }
+
+  /** Tries to record everything. */
+  retry(): void {
+    for (const [id, { state, answer, sealed, reason = '' }] of this.#settled) {
+      try {
+        if (state === 'withdrawn') this.#table.withdraw(id, reason)
+        else if (answer !== undefined)
+          this.#table.answer(id, { ...answer, ...(sealed !== undefined && { sealed }) })
+        this.#settled.delete(id)
+      } catch {
+        return
+      }
+    }
+    for (const [id, pending] of [...this.#pending]) {
+      try {
+        this.#again(id, pending)
+      } catch (error) {
+        this.#pending.delete(id)
+        process.emitWarning(`An answer could not be recorded: ${reasonOf(error)}`)
+      }
+    }
+    if (this.#settled.size + this.#pending.size === 0) this.#stop()
+  }
+
+  /** Tries to record everything for the last time. */
+  end(): void {
+    this.#pending.clear()
+    this.retry()
+    this.#stop()
+  }
+
+  #start(): void {
+    this.#retrying ??= setInterval(() => this.retry(), retryMs)
+    this.#retrying.unref()
+  }
+
+  #stop(): void {
+    clearInterval(this.#retrying)
+    this.#retrying = undefined
+  }
+}

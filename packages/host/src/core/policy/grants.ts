@@ -1,0 +1,216 @@
+import { statSync } from 'node:fs'
+import { dirname, isAbsolute, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Tool } from '@jackfield/sdk'
+import type { GrantKey, GrantTable, StoredGrant } from '../../log/store/answer-tables.ts'
+import { canonical, fingerprint, type JsonRecord } from '../../shared/json.ts'
+import type {
+  ArgumentTest,
+  Caller,
+  CatalogTool,
+  Grant,
+  Question,
+  Remember,
+  ServerConfig,
+} from '../../types/index.ts'
+import { toolDefinition } from './identity.ts'
+import type { PolicySubject } from './policy.ts'
+import { testsHold } from './rules.ts'
+
+/** One call as remembered answers see it. */
+export interface GrantSubject {
+  key: GrantKey
+  arguments: JsonRecord
+  conversation: string | undefined
+  /** The folder that relative paths count from, where known. */
+  base: string | undefined
+  /** The server's definitions, as `ServerDefinitions`, where the tool says that it is read-only and none of them waits to be accepted. */
+  definitions: string | undefined
+}
+
+/** Answers that are remembered beyond one call. */
+export interface Grants {
+  /** Every answer that fits the call. */
+  find(subject: GrantSubject): Grant[]
+  /** `label` names the server for a person who looks through the answers. */
+  add(subject: GrantSubject, verdict: 'allow' | 'deny', remember: Remember, label: string): void
+  /** Forgets an answer about read-only tools of this server that was given for other definitions than these. */
+  keepOnly(identity: string, definitions: string | undefined): void
+  /** Whether there is an answer about read-only tools of this server. */
+  coversReadOnly(identity: string): boolean
+  /** Forgets the answers of a conversation that ended. */
+  leave(conversation: string): void
+  /** Oldest first. */
+  list(): Grant[]
+  /** Forgets one answer and tells which it was; undefined where there is none of that id. */
+  remove(id: string): Grant | undefined
+}
+
+export function grantKey(identity: string, tool: Tool): GrantKey {
+  return { identity, tool: tool.name, definition: toolDefinition(tool) }
+}
+
+/** Lasting answers are in `store`; those of a conversation are in memory and end with the host at the latest. */
+export function createGrants(
+  store: GrantTable,
+  workspace: string | undefined,
+  now: () => Date = () => new Date(),
+): Grants {
+  const passing = new Map<string, StoredGrant>()
+  const readOnlyOf = (identity: string): [string, StoredGrant][] =>
+    [...passing].filter(([, { key }]) => key.definition.startsWith('server:') && key.identity === identity)
+  const all = (): StoredGrant[] =>
+    [...store.list(), ...passing.values()].toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+  return {
+    find: ({ key, arguments: args, conversation, base, definitions }) =>
+      [
+        ...store.find(key),
+        ...[...passing.values()].filter(
+          (grant) =>
+            canonical(grant.key) === canonical(key) ||
+            (definitions !== undefined &&
+              canonical(grant.key) === canonical(readOnlyKey(key.identity, definitions))),
+        ),
+      ]
+        .filter(({ scope, within }) => {
+          if (scope === 'conversation') return within === (conversation ?? '')
+          return scope === 'always' || within === workspace
+        })
+        .filter((grant) =>
+          testsHold(grant.arguments, args, grant.verdict === 'allow' ? 'every' : 'any', base),
+        )
+        .map(shown),
+    add({ key: own, conversation, definitions }, verdict, remember, label) {
+      const { scope, arguments: tests = [] } = remember
+      const key =
+        remember.readOnlyTools === true && definitions !== undefined
+          ? readOnlyKey(own.identity, definitions)
+          : own
+      const within = { conversation: conversation ?? '', workspace: workspace ?? '', always: '' }[scope]
+      const grant = { key, verdict, scope, within, arguments: tests, label, at: now().toISOString() }
+      if (scope === 'conversation') passing.set(idOf(grant), grant)
+      else store.put(grant)
+    },
+    keepOnly(identity, definitions) {
+      for (const [id, { key }] of readOnlyOf(identity))
+        if (key.definition !== `server:${definitions ?? ''}`) passing.delete(id)
+    },
+    coversReadOnly: (identity) => readOnlyOf(identity).length > 0,
+    leave(conversation) {
+      for (const [id, { within }] of passing) if (within === conversation) passing.delete(id)
+    },
+    list: () => all().map(shown),
+    remove(id) {
+      const found = all().find((grant) => idOf(grant) === id)
+      if (found === undefined) return undefined
+      if (found.scope === 'conversation') passing.delete(id)
+      else store.remove(found)
+      return shown(found)
+    },
+  }
+}
+
+/** Takes the place of a tool name in the key of an answer about all read-only tools of a server. */
+const readOnlyTools = '*'
+
+/** A tool of this name has the fingerprint of one definition in its key, which no fingerprint of a server's equals. */
+function readOnlyKey(identity: string, definitions: string): GrantKey {
+  return { identity, tool: readOnlyTools, definition: `server:${definitions}` }
+}
+
+function idOf({ key, scope, within, arguments: tests }: StoredGrant): string {
+  return fingerprint([scope, within, key.identity, key.tool, key.definition, tests]).slice(0, 12)
+}
+
+function shown(grant: StoredGrant): Grant {
+  const { key, verdict, scope, within, label, at } = grant
+  return {
+    id: idOf(grant),
+    server: label,
+    tool: key.tool,
+    verdict,
+    scope,
+    ...(key.definition.startsWith('server:') && { readOnlyTools: true as const }),
+    ...(within !== '' && { within }),
+    ...(grant.arguments.length > 0 && { arguments: grant.arguments }),
+    at,
+  }
+}
+
+type Likeness = Question<'approval'>['likeness'][number]
+
+const maxExact = 16_384
+const maxNamed = 8
+
+/** Which calls like this one an answer can be remembered for, the narrowest first. Each covers the call itself. */
+export function likenessOf(args: JsonRecord, base: string | undefined): Likeness[] {
+  const exact = canonical(args).length <= maxExact
+  const found: Likeness[] = [
+    ...(exact && Object.keys(args).length > 0
+      ? [{ label: 'exactly these arguments', arguments: [{ at: '', equals: args }] }]
+      : []),
+    ...alike(args, 'paths inside', folderTest),
+    ...alike(args, 'addresses at', hostTest),
+  ].filter((likeness) => testsHold(likeness.arguments, args, 'every', base))
+  return [...found, { label: 'any arguments' }]
+}
+
+/** One likeness that tests every argument `test` knows something about; the others may be anything. */
+function alike(
+  args: JsonRecord,
+  words: string,
+  test: (value: string) => { test: Omit<ArgumentTest, 'at'>; name: string } | undefined,
+): (Likeness & { arguments: readonly ArgumentTest[] })[] {
+  const known = Object.entries(args).flatMap(([name, value]) => {
+    const texts = typeof value === 'string' ? [value] : Array.isArray(value) ? value : []
+    const tests = texts.map((text) => (typeof text === 'string' ? test(text) : undefined))
+    const [first] = tests
+    if (first === undefined || tests.some((other) => canonical(other) !== canonical(first))) return []
+    const at = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    return [{ at: Array.isArray(value) ? `${at}/*` : at, ...first }]
+  })
+  if (known.length === 0 || known.length > maxNamed) return []
+  const names = [...new Set(known.map(({ name }) => name))].join(', ')
+  return [{ label: `${words} ${names}`, arguments: known.map(({ at, test: made }) => ({ at, ...made })) }]
+}
+
+function folderTest(text: string): { test: Omit<ArgumentTest, 'at'>; name: string } | undefined {
+  const path = pathOf(text)
+  if (path === undefined) return undefined
+  const folder = isFolder(path) ? path : dirname(path)
+  return folder === dirname(folder) ? undefined : { test: { inside: [folder] }, name: folder }
+}
+
+function pathOf(text: string): string | undefined {
+  try {
+    const path = /^file:/i.test(text) ? fileURLToPath(text) : text
+    return isAbsolute(path) && !/[\0\n\r]/.test(path) ? resolve(path) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+function hostTest(text: string): { test: Omit<ArgumentTest, 'at'>; name: string } | undefined {
+  const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null
+  if (url === null || url.username !== '' || url.password !== '' || /[*?]/.test(url.host)) return undefined
+  return { test: { glob: `${url.origin}/*` }, name: url.origin }
+}
+
+/** A call as policy sees it. */
+export function subjectOf(
+  { server, tool }: CatalogTool,
+  { identity, config }: { identity: string; config: ServerConfig },
+  args: JsonRecord,
+  { caller, conversation }: { caller: Caller; conversation?: string | undefined },
+): PolicySubject {
+  const base = 'command' in config ? (config.cwd ?? process.cwd()) : undefined
+  return { server, identity, tool, arguments: args, caller, conversation, base, gives: config.labels }
+}

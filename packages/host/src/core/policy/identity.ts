@@ -1,0 +1,39 @@
+import type { Tool } from '@jackfield/sdk'
+import { fingerprint } from '../../shared/json.ts'
+import { oneLine } from '../../shared/text.ts'
+import type { ServerConfig } from '../../types/index.ts'
+
+const maxOrigin = 400
+
+/**
+ * What a server is, whatever it is called: what is run and where, with the names of its variables, or its address. A
+ * remembered answer belongs to this, so it does not carry over to another program that took over the name.
+ */
+export function serverIdentity(config: ServerConfig): string {
+  if ('url' in config) return fingerprint({ url: config.url })
+  return fingerprint({
+    command: config.command,
+    args: config.args ?? [],
+    env: Object.keys(config.env ?? {}).sort(),
+    cwd: config.cwd ?? null,
+  })
+}
+
+/** What a server is, whatever it is called, for a person: its command line, or its address. */
+export function serverOrigin(config: ServerConfig): string {
+  const words = 'url' in config ? config.url : [config.command, ...(config.args ?? [])].join(' ')
+  return oneLine(words).slice(0, maxOrigin)
+}
+
+/** Everything a person and a model are told about a tool. Any change to it is a different tool to agree to. */
+export function toolDefinition(tool: Tool): string {
+  return fingerprint({
+    name: tool.name,
+    title: tool.title,
+    description: tool.description,
+    inputSchema: tool.inputSchema,
+    outputSchema: tool.outputSchema,
+    annotations: tool.annotations,
+    icons: tool.icons,
+  })
+}

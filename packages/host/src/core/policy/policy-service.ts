@@ -1,0 +1,212 @@
+import { realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { McpError } from '@jackfield/sdk'
+import { callers, problemWithRule } from '../../config/rule.ts'
+import type { ActivityLog, Recorder } from '../../log/store/activity-log.ts'
+import type { Store } from '../../log/store/store.ts'
+import { canonical, frozenCopy, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { reasonOf } from '../../shared/text.ts'
+import type {
+  Caller,
+  CatalogTool,
+  Decision,
+  PolicyDesk,
+  PolicyRule,
+  PreviewedCall,
+  ServerConfig,
+  Verdict,
+} from '../../types/index.ts'
+import { createGrants, type Grants, subjectOf } from './grants.ts'
+import { createLabels, createPolicy, type Policy, type ServerDefinitions } from './policy.ts'
+import { matches, strictest } from './rules.ts'
+
+interface PolicyRoomOptions extends Pick<DeskDeps, 'find' | 'recorder' | 'refuseWhenClosed'> {
+  rules: readonly PolicyRule[]
+  defaultVerdict: Verdict | undefined
+  /** The folder that answers can be remembered for. */
+  workspace: string | undefined
+  store: Store
+  definitions: (server: string) => ServerDefinitions | undefined
+}
+
+/** The policy for whoever decides by it, and the desk for whoever looks at it. */
+interface PolicyRoom {
+  policy: Policy
+  desk: PolicyDesk
+  /** Forgets the answers of a conversation that ended. */
+  leave(conversation: string): void
+  /**
+   * Decides by these rules from now on; remembered answers stay. False where they are those there are.
+   * @throws McpError 'INVALID' for a rule that cannot be followed; those there are then go on
+   */
+  reload(next: Pick<PolicyRoomOptions, 'rules' | 'defaultVerdict'>): boolean
+}
+
+export function createPolicyRoom(options: PolicyRoomOptions): PolicyRoom {
+  const { rules, defaultVerdict, store, definitions, ...deps } = options
+  const workspace = options.workspace === undefined ? undefined : resolved(options.workspace)
+  const grants = createGrants(store.grants, workspace)
+  const labels = createLabels(store.labels)
+  const made = (next: Pick<PolicyRoomOptions, 'rules' | 'defaultVerdict'>): Policy =>
+    createPolicy({ ...next, grants, labels, definitions, workspace: workspace !== undefined })
+  let current = made({ rules, defaultVerdict })
+  const policy: Policy = {
+    get rules() {
+      return current.rules
+    },
+    get defaultVerdict() {
+      return current.defaultVerdict
+    },
+    decide: (...given) => current.decide(...given),
+    decideResult: (...given) => current.decideResult(...given),
+    remember: (...given) => current.remember(...given),
+    saw: (...given) => current.saw(...given),
+  }
+  return {
+    policy,
+    desk: createDesk({ ...deps, policy, grants, log: store.activity }),
+    leave: (conversation) => grants.leave(conversation),
+    reload(next) {
+      const { recorder } = options
+      const after = made(next)
+      const isSame =
+        canonical(after.rules) === canonical(current.rules) && after.defaultVerdict === current.defaultVerdict
+      if (isSame) return false
+      const count = after.rules.length
+      const summary = `The policy is another one now: ${count} ${count === 1 ? 'rule' : 'rules'}, else ${after.defaultVerdict}`
+      const detail = { rules: after.rules, defaultVerdict: after.defaultVerdict }
+      recorder.note({ kind: 'approval', server: null, summary, detail }, 'changed')
+      current = after
+      return true
+    },
+  }
+}
+
+/** One name for one folder, whatever links lead to it. */
+function resolved(folder: string): string {
+  try {
+    return realpathSync(folder)
+  } catch {
+    return resolve(folder)
+  }
+}
+
+interface DeskDeps {
+  policy: Policy
+  grants: Grants
+  /** The tool of this name and its server. Throws an McpError for a name nobody has. */
+  find: (tool: string) => { entry: CatalogTool; connection: { identity: string; config: ServerConfig } }
+  log: ActivityLog
+  recorder: Recorder
+  /** Throws once the host is closed. */
+  refuseWhenClosed: () => void
+}
+
+const dayMs = 86_400_000
+
+/** The policy as faces see it. */
+function createDesk({ policy, grants, find, log, recorder, refuseWhenClosed }: DeskDeps): PolicyDesk {
+  return {
+    rules: () => policy.rules,
+    get defaultVerdict() {
+      return policy.defaultVerdict
+    },
+    grants: () => grants.list(),
+    revoke(id) {
+      refuseWhenClosed()
+      const grant = grants.remove(id)
+      if (grant === undefined) return false
+      const { server, tool } = grant
+      const what = grant.readOnlyTools === true ? 'read-only tools' : tool
+      const summary = `The answer about ${what} of ${server} is forgotten`
+      recorder.note({ kind: 'approval', server, summary, detail: { ...grant } }, 'revoked')
+      return true
+    },
+    explain(tool, args, { caller = 'chat', typed = false, conversation } = {}) {
+      const { entry, connection } = find(tool)
+      const subject = subjectOf(entry, connection, argumentsOf(args), { caller, conversation })
+      const { decision, remember, matched, grants: fitting, labels } = policy.decide(subject, typed)
+      const result = policy.decideResult(subject, typed)
+      return {
+        decision,
+        remember,
+        matched,
+        grants: fitting,
+        labels,
+        ...(result !== undefined && { result }),
+      }
+    },
+    preview(rule, { days = 30 } = {}) {
+      const problem = problemWithRule(rule)
+      if (problem !== undefined) throw new McpError('INVALID', `The rule cannot be followed: ${problem}.`)
+      const since = new Date(Date.now() - days * dayMs).toISOString()
+      const matched: PreviewedCall[] = []
+      let considered = 0
+      let uncertain = 0
+      for (const { id, at, server, outcome, detail } of log.since('call', since)) {
+        const told = toldOf(detail)
+        if (server === null || told === undefined) continue
+        considered += 1
+        const { tool, caller, decision, labels, base, whole } = told
+        const call = { server, tool, arguments: told.arguments, caller, labels, base }
+        if (!whole && rule.arguments !== undefined) {
+          if (matches({ ...rule, arguments: [] }, call)) uncertain += 1
+        } else if (matches(rule, call)) {
+          const verdict = strictest([rule, decision])?.verdict ?? decision.verdict
+          matched.push({ activity: id, at, server, tool: tool.name, caller, decision, outcome, verdict })
+        }
+      }
+      return { since, considered, matched, uncertain }
+    },
+  }
+}
+
+function argumentsOf(args: unknown): JsonRecord {
+  try {
+    const copy = frozenCopy(args)
+    if (isRecord(copy)) return copy
+  } catch (error) {
+    throw new McpError('INVALID', `The arguments are no JSON: ${reasonOf(error)}`, { cause: error })
+  }
+  throw new McpError('INVALID', 'The arguments must be a JSON object')
+}
+
+interface Told {
+  tool: { name: string; annotations: JsonRecord }
+  arguments: JsonRecord
+  caller: Caller
+  decision: Decision
+  labels: string[]
+  base: string | undefined
+  /** Whether the arguments were short enough to be kept. */
+  whole: boolean
+}
+
+/** What the row of a call tells for rules. */
+function toldOf(detail: JsonRecord): Told | undefined {
+  const { tool, arguments: args, caller, decision, labels, annotations, base, cut } = detail
+  const known = callers.find((one) => one === caller)
+  const decided = decisionOf(decision)
+  if (typeof tool !== 'string' || known === undefined || decided === undefined) return undefined
+  return {
+    tool: { name: tool, annotations: isRecord(annotations) ? annotations : {} },
+    arguments: isRecord(args) ? args : {},
+    caller: known,
+    decision: decided,
+    labels: Array.isArray(labels) ? labels.filter((label) => typeof label === 'string') : [],
+    base: typeof base === 'string' ? base : undefined,
+    whole: isRecord(args) && !(isRecord(cut) && 'arguments' in cut),
+  }
+}
+
+function decisionOf(value: unknown): Decision | undefined {
+  if (!isRecord(value) || typeof value['rule'] !== 'string') return undefined
+  const { verdict, rule, author, at } = value
+  if (verdict !== 'allow' && verdict !== 'ask' && verdict !== 'deny') return undefined
+  return {
+    verdict,
+    rule,
+    ...(typeof author === 'string' && { author }),
+    ...(typeof at === 'string' && { at }),
+  }
+}

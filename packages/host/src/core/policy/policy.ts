@@ -1,0 +1,245 @@
+import { McpError, type Tool } from '@jackfield/sdk'
+import { problemWithRule } from '../../config/rule.ts'
+import type { LabelTable, SeenLabel } from '../../log/store/answer-tables.ts'
+import { matchesGlob } from '../../shared/glob.ts'
+import { canonical, frozenCopy, type JsonRecord } from '../../shared/json.ts'
+import type { Caller, Decision, Grant, GrantScope, PolicyRule, Remember, Verdict } from '../../types/index.ts'
+import { type GrantSubject, type Grants, grantKey } from './grants.ts'
+import { matches, type RuleSubject, strictest } from './rules.ts'
+
+/** What is to be decided about: one call of one tool of one server. */
+export interface PolicySubject {
+  /** The configured server name, which rules match. */
+  server: string
+  /** The server's identity, which remembered answers match. */
+  identity: string
+  tool: Tool
+  arguments: JsonRecord
+  caller: Caller
+  conversation?: string | undefined
+  /** The folder the server runs in, where it runs on this machine. */
+  base?: string | undefined
+  /** Labels of the data that the server gives. */
+  gives?: readonly string[] | undefined
+}
+
+export interface Ruling {
+  decision: Decision
+  /** How long an answer to the question may be remembered; nothing where every call asks. */
+  remember: readonly GrantScope[]
+  /** Every rule that matches. */
+  matched: readonly PolicyRule[]
+  /** Every remembered answer that fits. */
+  grants: readonly Grant[]
+  /** Labels of data from other servers that may flow into the call. */
+  labels: readonly string[]
+  /** The read-only tools of the server that one answer may allow for the conversation; none where it may not. */
+  readOnlyTools: readonly string[]
+}
+
+/** The definitions of a server that has none waiting to be accepted. */
+export interface ServerDefinitions {
+  /** Changes with every definition, and whenever the person agrees to another one. */
+  fingerprint: string
+  /** Names of the pinned tools that say they are read-only. */
+  readOnlyTools: readonly string[]
+}
+
+export interface Policy {
+  readonly rules: readonly PolicyRule[]
+  readonly defaultVerdict: Verdict
+  /** `typed`: the person wrote this very call, which answers what would be asked. */
+  decide(subject: PolicySubject, typed?: boolean): Ruling
+  /** Whether the caller may have the result; undefined where no rule is about it. */
+  decideResult(subject: PolicySubject, typed?: boolean): Decision | undefined
+  /** Remembers an answer, no longer than the ruling lets it. Returns for how long, or undefined if not at all. */
+  remember(
+    subject: PolicySubject,
+    verdict: 'allow' | 'deny',
+    remember: Remember,
+    ruling: Ruling,
+  ): GrantScope | undefined
+  /** Notes that a conversation saw data of the server of this name with these labels. */
+  saw(conversation: string | undefined, server: string, labels: readonly string[]): void
+}
+
+const person = 'the person'
+const house = 'Jackfield'
+
+/**
+ * Decides by the strictest of all matching rules: deny, then ask, then allow. A remembered answer counts as a rule
+ * about exactly one definition of one tool, and stands in for an `ask` only where the rule lets answers be remembered.
+ * @throws McpError 'INVALID' for a rule that cannot be followed, since the others alone might allow what it forbids
+ */
+export function createPolicy(options: {
+  rules: readonly PolicyRule[]
+  /** Default `ask`. */
+  defaultVerdict?: Verdict | undefined
+  grants: Grants
+  labels: Labels
+  /** The definitions of a server of this name; undefined where one waits to be accepted or none is pinned.
+   * Left out, no answer covers several tools. */
+  definitions?: ((server: string) => ServerDefinitions | undefined) | undefined
+  /** Whether there is a workspace folder to remember answers for. */
+  workspace: boolean
+}): Policy {
+  const { grants, labels } = options
+  for (const rule of options.rules) {
+    const problem = problemWithRule(rule)
+    if (problem === undefined) continue
+    throw new McpError('INVALID', `The rule ${JSON.stringify(rule.id)} cannot be followed: ${problem}.`)
+  }
+  const rules = options.rules.map((rule) => frozenCopy({ author: 'this program', ...rule }))
+  const about = (gate: 'call' | 'result', subject: RuleSubject): PolicyRule[] =>
+    rules.filter((rule) => (rule.gate ?? 'call') === gate && matches(rule, subject))
+  const fallback: Decision =
+    options.defaultVerdict === undefined
+      ? { verdict: 'ask', rule: 'default', author: house }
+      : { verdict: options.defaultVerdict, rule: 'default', author: 'the configuration' }
+
+  function ruled(matched: readonly PolicyRule[], holdBack: boolean): Decision {
+    const found = strictest(matched)
+    const asked: Decision = { verdict: 'ask', rule: 'label', author: house }
+    if (found === undefined) return holdBack && fallback.verdict !== 'deny' ? asked : fallback
+    return holdBack && found.verdict === 'allow' ? asked : byRule(found)
+  }
+
+  /** The server's definitions, where the tool is pinned and says that it is read-only. Ends an answer about other ones. */
+  function definitionsFor({ server, identity, tool }: PolicySubject): ServerDefinitions | undefined {
+    const isReadOnly = saysReadOnly(tool)
+    if (!isReadOnly && !grants.coversReadOnly(identity)) return undefined
+    const found = options.definitions?.(server)
+    grants.keepOnly(identity, found?.fingerprint)
+    return isReadOnly && found?.readOnlyTools.includes(tool.name) === true ? found : undefined
+  }
+
+  return {
+    rules,
+    defaultVerdict: fallback.verdict,
+    decide(subject, typed = false) {
+      const flowing = labels.flowing(subject.conversation, subject.server)
+      const matched = about('call', ruleSubject(subject, flowing))
+      const definitions = definitionsFor(subject)
+      const fitting = grants.find(grantSubject(subject, definitions))
+      const holdBack =
+        subject.tool.annotations?.openWorldHint !== false &&
+        flowing.some((label) => !isSettled(label, matched))
+      const decision = ruled(matched, holdBack)
+      const ruling = (made: Decision, remember: readonly GrantScope[] = []): Ruling => ({
+        decision: made,
+        remember,
+        matched,
+        grants: fitting,
+        labels: flowing,
+        readOnlyTools:
+          remember.includes('conversation') && subject.conversation !== undefined
+            ? (definitions?.readOnlyTools ?? [])
+            : [],
+      })
+      if (decision.verdict === 'deny') return ruling(decision)
+      // What the person writes now says more than what they answered once.
+      if (typed && decision.verdict === 'ask') {
+        return ruling({ verdict: 'allow', rule: 'typed', author: person })
+      }
+      if (typed) return ruling(decision)
+
+      const refusal = fitting.find(({ verdict }) => verdict === 'deny')
+      if (refusal !== undefined) return ruling(remembered(refusal))
+      if (decision.verdict === 'allow') return ruling(decision)
+      const scopes = holdBack ? [] : rememberable(matched, options.workspace)
+      const consent = fitting.find(({ scope }) => scopes.includes(scope))
+      return consent === undefined ? ruling(decision, scopes) : ruling(remembered(consent))
+    },
+    decideResult(subject, typed = false) {
+      const found = strictest(about('result', ruleSubject(subject, subject.gives ?? [])))
+      if (found === undefined) return undefined
+      const typedAsk = typed && found.verdict === 'ask'
+      return typedAsk ? { verdict: 'allow', rule: 'typed', author: person } : byRule(found)
+    },
+    remember(subject, verdict, remember, ruling) {
+      const scope = ruling.remember.includes(remember.scope) ? remember.scope : ruling.remember[0]
+      if (scope === undefined) return undefined
+      const { readOnlyTools, ...own } = remember
+      if (readOnlyTools !== true) {
+        grants.add(grantSubject(subject, undefined), verdict, { ...own, scope }, subject.server)
+        return scope
+      }
+      // What the person agreed to is what the question named: nothing is remembered if it changed meanwhile.
+      const definitions = definitionsFor(subject)
+      const isSame = canonical(definitions?.readOnlyTools ?? []) === canonical(ruling.readOnlyTools)
+      if (verdict !== 'allow' || ruling.readOnlyTools.length === 0 || !isSame) return undefined
+      const answer = { scope: 'conversation', readOnlyTools } as const
+      grants.add(grantSubject(subject, definitions), verdict, answer, subject.server)
+      return 'conversation'
+    },
+    saw: (conversation, server, seen) => labels.saw(conversation, server, seen),
+  }
+}
+
+function byRule({ verdict, id, author }: PolicyRule): Decision {
+  return { verdict, rule: id, ...(author !== undefined && { author }) }
+}
+
+function remembered({ verdict, scope, at }: Grant): Decision {
+  return { verdict, rule: `remembered:${scope}`, author: person, at }
+}
+
+/** Whether a rule says outright what becomes of data with this label. */
+function isSettled(label: string, matched: readonly PolicyRule[]): boolean {
+  return matched.some(
+    (rule) => rule.label !== undefined && rule.verdict !== 'ask' && matchesGlob(rule.label, label),
+  )
+}
+
+/** What every matching `ask` rule lets be remembered; without any, the default verdict lets everything be. */
+function rememberable(matched: readonly PolicyRule[], workspace: boolean): readonly GrantScope[] {
+  const scopes: readonly GrantScope[] = ['conversation', 'workspace', 'always']
+  const longest = matched
+    .filter((rule) => rule.verdict === 'ask')
+    .map((rule) => (rule.scope === undefined ? 0 : scopes.indexOf(rule.scope) + 1))
+  const kept = scopes.slice(0, Math.min(scopes.length, ...longest))
+  return workspace ? kept : kept.filter((scope) => scope !== 'workspace')
+}
+
+function ruleSubject(subject: PolicySubject, labels: readonly string[]): RuleSubject {
+  const { server, tool, arguments: args, caller, base } = subject
+  return { server, tool, arguments: args, caller, labels, base }
+}
+
+function grantSubject(subject: PolicySubject, definitions: ServerDefinitions | undefined): GrantSubject {
+  const { identity, tool, arguments: args, conversation, base } = subject
+  const key = grantKey(identity, tool)
+  return { key, arguments: args, conversation, base, definitions: definitions?.fingerprint }
+}
+
+/** Whether a tool says that it only reads, and does not contradict itself. */
+export function saysReadOnly({ annotations }: Tool): boolean {
+  return annotations?.readOnlyHint === true && annotations.destructiveHint !== true
+}
+
+/** Which labelled data each conversation saw. */
+interface Labels {
+  /** Notes that data of the server of this name with these labels was seen. */
+  saw(conversation: string | undefined, server: string, labels: readonly string[]): void
+  /** Labels of data from other servers than this one that was seen. */
+  flowing(conversation: string | undefined, server: string): string[]
+}
+
+/** Outside conversations, everything that was seen since the host began counts. */
+export function createLabels(table: LabelTable): Labels {
+  const outside: SeenLabel[] = []
+  return {
+    saw(conversation, server, labels) {
+      for (const label of labels) {
+        if (conversation !== undefined) table.add(conversation, { label, server })
+        else if (!outside.some((seen) => seen.label === label && seen.server === server)) {
+          outside.push({ label, server })
+        }
+      }
+    },
+    flowing(conversation, server) {
+      const seen = conversation === undefined ? outside : table.of(conversation)
+      return [...new Set(seen.filter((one) => one.server !== server).map(({ label }) => label))].sort()
+    },
+  }
+}

@@ -1,0 +1,206 @@
+import { lstatSync, readlinkSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Tool } from '@jackfield/sdk'
+import { matchesGlob } from '../../shared/glob.ts'
+import { canonical, isRecord, type JsonRecord } from '../../shared/json.ts'
+import type { ArgumentTest, Caller, PolicyRule, Verdict } from '../../types/index.ts'
+
+/** One call as rules see it. */
+export interface RuleSubject {
+  /** The configured server name. */
+  server: string
+  tool: Pick<Tool, 'name' | 'annotations'>
+  arguments: JsonRecord
+  caller: Caller
+  /** Labels of data that may flow into the call; for rules about results, those of the result. */
+  labels: readonly string[]
+  /** The folder that relative paths count from, where known. */
+  base: string | undefined
+}
+
+const strictness: Readonly<Record<Verdict, number>> = { deny: 2, ask: 1, allow: 0 }
+
+/** The first of the strictest. */
+export function strictest<T extends { verdict: Verdict }>(rules: readonly T[]): T | undefined {
+  return rules.reduce<T | undefined>(
+    (found, rule) =>
+      found === undefined || strictness[rule.verdict] > strictness[found.verdict] ? rule : found,
+    undefined,
+  )
+}
+
+export function matches(rule: PolicyRule, subject: RuleSubject): boolean {
+  const { server, tool, hint, caller, label, arguments: tests } = rule
+  if (server !== undefined && !matchesGlob(server, subject.server)) return false
+  if (tool !== undefined && !matchesGlob(tool, subject.tool.name)) return false
+  if (hint !== undefined && subject.tool.annotations?.[`${hint}Hint`] !== true) return false
+  if (caller !== undefined && !caller.includes(subject.caller)) return false
+  if (label !== undefined && !subject.labels.some((flowing) => matchesGlob(label, flowing))) return false
+  const demand = rule.verdict === 'allow' ? 'every' : 'any'
+  return tests === undefined || testsHold(tests, subject.arguments, demand, subject.base)
+}
+
+const absent: unique symbol = Symbol('absent')
+const maxSelected = 10_000
+
+/** How several values of one pointer count: every one must surely fit, or any may. */
+type Demand = 'every' | 'any'
+
+/**
+ * Whether all tests hold. `base`: the folder that relative paths count from, where known. Where nobody can tell, the
+ * answer is the one that keeps a call from happening unasked: no for `every`, yes for `any`.
+ */
+export function testsHold(
+  tests: readonly ArgumentTest[],
+  args: unknown,
+  demand: Demand,
+  base: string | undefined,
+): boolean {
+  return tests.every((test) => {
+    const selected = select(args, test.at)
+    if (selected === undefined) return demand === 'any'
+    const fits = (value: unknown): Known => (value === absent ? false : fitsOne(test, value, base))
+    return demand === 'every'
+      ? selected.length > 0 && selected.every((value) => fits(value) === true)
+      : selected.some((value) => fits(value) !== false)
+  })
+}
+
+function fitsOne(test: ArgumentTest, value: unknown, base: string | undefined): Known {
+  let known: Known = true
+  const answers: Known[] = [
+    ...('equals' in test ? [canonical(value) === canonical(test.equals)] : []),
+    ...(test.glob === undefined ? [] : [typeof value === 'string' && matchesGlob(test.glob, value)]),
+    ...(test.min === undefined ? [] : [typeof value === 'number' && value >= test.min]),
+    ...(test.max === undefined ? [] : [typeof value === 'number' && value <= test.max]),
+    ...(test.inside === undefined ? [] : [typeof value === 'string' && isInside(value, test.inside, base)]),
+  ]
+  for (const answer of answers) {
+    if (answer === false) return false
+    if (answer === undefined) known = undefined
+  }
+  return known
+}
+
+/** The values a pointer stands for, with `absent` where a branch has none; undefined where there are too many. */
+function select(value: unknown, pointer: string): unknown[] | undefined {
+  let found: unknown[] = [value]
+  for (const segment of segments(pointer)) {
+    found = found.flatMap((at) => step(at, segment))
+    if (found.length > maxSelected) return undefined
+  }
+  return found
+}
+
+function segments(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+function step(at: unknown, segment: string): unknown[] {
+  if (Array.isArray(at)) {
+    if (segment === '*') return at
+    return /^(?:0|[1-9]\d*)$/.test(segment) && Number(segment) < at.length ? [at[Number(segment)]] : [absent]
+  }
+  if (!isRecord(at)) return [absent]
+  if (segment === '*') return Object.values(at)
+  return Object.hasOwn(at, segment) ? [at[segment]] : [absent]
+}
+
+const maxSteps = 512
+const separator = sep === '/' ? '/' : /[/\\]/
+
+/** Whether something is so; undefined where nobody can tell. */
+type Known = boolean | undefined
+
+/**
+ * Whether a path or `file:` URI lies in one of the folders, or is one of them, once `..` and links are resolved.
+ * Relative paths count from `base`. What a server might read in two ways must be inside in both to be surely inside,
+ * and in neither to be surely outside.
+ */
+export function isInside(value: string, folders: readonly string[], base: string | undefined): Known {
+  const meant = meanings(value, base)
+  if (meant === undefined) return undefined
+  const answers = folders.flatMap((folder) => meant.map((path) => ({ folder, inside: within(path, folder) })))
+  const surely = folders.some((folder) =>
+    answers.every((answer) => answer.folder !== folder || answer.inside === true),
+  )
+  if (surely) return true
+  return answers.every(({ inside }) => inside === false) ? false : undefined
+}
+
+/** The absolute paths that a server may take the text for; undefined where that cannot be known. */
+function meanings(value: string, base: string | undefined): string[] | undefined {
+  if (value === '' || value.includes('\0')) return undefined
+  if (/^file:/i.test(value)) {
+    try {
+      return [fileURLToPath(value)]
+    } catch {
+      return undefined
+    }
+  }
+  if (/^[a-z][a-z0-9+.-]+:/i.test(value)) return undefined
+  if (isAbsolute(value)) return [value]
+  if (base === undefined || !isAbsolute(base)) return undefined
+  const below = `${base}${sep}${value}`
+  return /^~(?:[/\\]|$)/.test(value) ? [below, join(homedir(), value.slice(1))] : [below]
+}
+
+function within(path: string, folder: string): Known {
+  if (!isAbsolute(folder)) return undefined
+  const home = real(folder)
+  const [walked, flat] = [real(path), real(resolve(path))]
+  if (home === undefined || walked === undefined || flat === undefined) return undefined
+  const [a, b] = [below(walked, home), below(flat, home)]
+  return a === b ? a : undefined
+}
+
+/** Compares by name, and by what the file system says is the same folder however it is spelled. */
+function below(path: string, folder: string): boolean {
+  const rest = relative(folder, path)
+  if (rest === '' || (rest !== '..' && !rest.startsWith(`..${sep}`) && !isAbsolute(rest))) return true
+  const home = identityOf(folder)
+  for (let at = path; home !== undefined; at = dirname(at)) {
+    if (identityOf(at) === home) return true
+    if (at === dirname(at)) return false
+  }
+  return false
+}
+
+function identityOf(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found === undefined ? undefined : `${found.dev}:${found.ino}`
+}
+
+/** The path without `..` and links, taken step by step as a system does; steps that do not exist stay as written. */
+function real(path: string): string | undefined {
+  const { root } = parse(path)
+  const todo = path.slice(root.length).split(separator).reverse()
+  let at = root
+  for (let steps = 0; todo.length > 0; steps += 1) {
+    if (steps > maxSteps) return undefined
+    const name = todo.pop()
+    if (name === undefined || name === '' || name === '.') continue
+    if (name === '..') {
+      at = dirname(at)
+      continue
+    }
+    const next = join(at, name)
+    try {
+      if (lstatSync(next, { throwIfNoEntry: false })?.isSymbolicLink() !== true) {
+        at = next
+        continue
+      }
+      const target = readlinkSync(next)
+      todo.push(...target.split(separator).reverse())
+      if (isAbsolute(target)) at = parse(target).root
+    } catch {
+      return undefined
+    }
+  }
+  return at
+}

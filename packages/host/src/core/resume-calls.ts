@@ -1,0 +1,243 @@
+import { type CallToolResult, ErrorCode, McpError, RpcError } from '@jackfield/sdk'
+import type { AnswerOptions, ProgressReport, Round } from '@jackfield/sdk/client'
+import type { Recorder } from '../log/store/activity-log.ts'
+import type { InboxRow, ParkedCall } from '../log/store/inbox-tables.ts'
+import type { Store } from '../log/store/store.ts'
+import type { ServerConnection } from '../servers/connections/connection.ts'
+import { failureFrom, oneLine, reasonOf } from '../shared/text.ts'
+import type { BrokeredCall, CallNotice, Failure, HostEvent } from '../types/index.ts'
+import type { Origins } from './active-requests.ts'
+import { rememberedAnswers } from './forms/remembered.ts'
+import type { Parking } from './suspended-calls.ts'
+import type { ParkedSecrets } from './suspended-secrets.ts'
+
+type Passed = Pick<BrokeredCall, 'result' | 'release'>
+
+export interface TakeUpDeps {
+  store: Pick<Store, 'inbox' | 'parked' | 'owners' | 'forms'>
+  parking: Parking
+  safe: ParkedSecrets
+  /** The server of this name, where the host has it and it is not disabled. */
+  connection(server: string): ServerConnection | undefined
+  /** What answers the questions of that server's parked calls. */
+  answers(server: string): AnswerOptions
+  origins: Origins
+  recorder: Recorder
+  callTimeoutMs: number
+  emit(event: HostEvent): void
+  /** Why a tool is out of use; undefined where it is not. */
+  usable(server: string, tool: string): string | undefined
+  /** Why a call may not be made again; undefined where repeating it is safe or the person agrees. `row` is that of the call. */
+  refusalToRepeat(call: ParkedCall['request'], row: number, signal: AbortSignal): Promise<string | undefined>
+  /** The answers of a round of a call are used once more, for equal questions. */
+  reuseAnswers(call: number, round: number): void
+  /** What the caller gets of the result, as policy says; `row` tells of the call. */
+  passOn(
+    call: ParkedCall['request'],
+    result: CallToolResult,
+    row: number,
+    signal: AbortSignal,
+  ): Promise<Passed>
+  /** Aborted when the host closes. */
+  signal: AbortSignal
+}
+
+/** Goes on with calls whose program ended. */
+interface TakeUp {
+  /** Why this host cannot go on with a call; undefined where it can. */
+  refusal(call: ParkedCall): string | undefined
+  /** Connects, answers and finishes. The call was agreed to when it was made, so nobody is asked about that again. */
+  run(call: ParkedCall): Promise<BrokeredCall>
+}
+
+export function createTakeUp(deps: TakeUpDeps): TakeUp {
+  return {
+    refusal: ({ request, identity }) => {
+      const connection = deps.connection(request.server)
+      const server = oneLine(request.server)
+      if (connection === undefined) {
+        return `The question came from ${server}, which is not among the servers here. Answer it where ${server} is configured.`
+      }
+      if (connection.identity !== identity) {
+        return notTheSame(server)
+      }
+      const outOfUse = deps.usable(request.server, request.tool)
+      return outOfUse === undefined
+        ? undefined
+        : `${oneLine(request.tool)} of ${server} is out of use: ${outOfUse}`
+    },
+    run: (call) => run(call, deps),
+  }
+}
+
+async function run(kept: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall> {
+  const { parked, owners } = deps.store
+  const { call, request } = kept
+  owners.hold()
+  if (!parked.claim(call, owners.me)) {
+    throw new McpError('INVALID', `Another program has taken up the call of ${oneLine(request.tool)} already`)
+  }
+  if (request.holes === undefined) return goOn(kept, deps)
+  const whole = await deps.safe.whole(kept).catch((error: unknown) => {
+    parked.leave(call, owners.me)
+    throw error
+  })
+  return goOn(whole, deps)
+}
+
+/** Goes on with a call that is this program's now. */
+async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall> {
+  const { store, recorder, origins, emit, signal } = deps
+  const { call, request, round, asked } = parked
+  const { server, tool, arguments: args, caller, decision } = request
+  const { me } = store.owners
+  const cause = store.parked.approvalOf(call)
+  const within = request.conversation === undefined ? {} : { conversation: request.conversation }
+  const row = recorder.open({
+    kind: 'call',
+    server,
+    cause,
+    summary: `${tool} of ${server}, taken up again`,
+    detail: { tool, arguments: args, caller, decision, takesUp: call, round, ...within },
+  })
+  const kept = deps.parking.begin({ call, identity: parked.identity, request }, true)
+  const over = origins.begin({
+    server,
+    row: row.id,
+    method: 'tools/call',
+    target: tool,
+    arguments: args,
+    caller,
+    ...within,
+  })
+  const notice: CallNotice = { activity: row.id, server, tool, caller, cause, ...within }
+  emit({ type: 'call', state: 'begins', call: notice })
+  const finish = (
+    outcome: string,
+    result: BrokeredCall['result'],
+    error?: Failure,
+    passed: Passed = { result },
+  ): BrokeredCall => {
+    emit({ type: 'call', state: 'ends', call: notice, outcome })
+    row.close(outcome, { result, ...(error !== undefined && { error }) })
+    return { ...passed, denied: false, decision, activity: row.id, ...(error !== undefined && { error }) }
+  }
+  let failed: unknown
+  let notRepeated: string | undefined
+  try {
+    const connection = deps.connection(server)
+    if (connection === undefined) throw new McpError('INVALID', `${server} is not among the servers here`)
+    const client = await connection.ready(signal)
+    if (connection.identity !== parked.identity) throw new McpError('INVALID', notTheSame(server))
+    const outOfUse = deps.usable(server, tool)
+    if (outOfUse !== undefined) throw new McpError('INVALID', `${oneLine(tool)} is out of use: ${outOfUse}`)
+    const options = {
+      signal,
+      timeoutMs: deps.callTimeoutMs,
+      onRound: (next: Round) => kept.keep(next),
+      onAnswered: () => kept.sending(),
+      onProgress: (report: ProgressReport) => emit({ type: 'progress', server, tool, ...report }),
+    }
+    const resume = { ...asked, answers: deps.answers(server) }
+    const result = await client.call(tool, args, { ...options, resume }).catch(async (error: unknown) => {
+      if (!isRefusal(error, store.parked.get(call), parked)) throw error
+      const rows = store.inbox.ofRound(call, round)
+      keepAnswers(rows, rememberedAnswers(parked.identity, store.forms))
+      const message = `${oneLine(server)} no longer takes the answer to ${oneLine(tool)}: ${reasonOf(error)}. The call can only be made again; what was entered is kept for it.`
+      emit({ type: 'warning', server, message })
+      notRepeated = await deps.refusalToRepeat(request, row.id, signal)
+      if (notRepeated !== undefined) throw error
+      deps.reuseAnswers(call, round)
+      return await client.call(tool, args, options)
+    })
+    kept.end()
+    const passed = await deps.passOn(request, result, row.id, signal)
+    return finish(result.isError ? 'error' : 'ok', result, undefined, passed)
+  } catch (error) {
+    failed = error
+    const ended = ending(error, store.parked.get(call), parked, notRepeated)
+    if (ended.lost !== undefined) store.inbox.lose(call, round, ended.lost)
+    if (ended.again) store.parked.leave(call, me)
+    const left = kept.end() && signal.aborted
+    const done = finish(left ? 'parked' : ended.outcome, said(ended.text), ended.error)
+    return left ? { ...done, parked: true } : done
+  } finally {
+    over(failed)
+  }
+}
+
+function notTheSame(server: string): string {
+  return `${oneLine(server)} is not the server that asked: its command or address changed. Answer it with the configuration of then, or make the call again.`
+}
+
+interface Ending {
+  outcome: string
+  text: string
+  error: Failure
+  /** Whether the call can be taken up once more. */
+  again: boolean
+  /** Why the answers of the round are lost. */
+  lost?: string
+}
+
+/** Whether the server refused the state of the round, as one that was started anew does: nothing was done with the answers. */
+function isRefusal(error: unknown, now: ParkedCall | undefined, before: ParkedCall): boolean {
+  return (
+    error instanceof RpcError &&
+    error.code === ErrorCode.InvalidParams &&
+    now?.sent === true &&
+    now.round === before.round
+  )
+}
+
+/** Keeps what the person entered, to be filled in when the call is made again. */
+function keepAnswers(rows: readonly InboxRow[], remembered: ReturnType<typeof rememberedAnswers>): void {
+  for (const { question, answer } of rows) {
+    const value = answer?.value
+    if (question.kind !== 'elicitation' || question.params.mode === 'url') continue
+    if (value === undefined || !('content' in value) || value.content === undefined) continue
+    try {
+      remembered.keep(question.params, value.content, Object.keys(value.content))
+    } catch (error) {
+      process.emitWarning(`The answers of a form could not be kept: ${reasonOf(error)}`)
+    }
+  }
+}
+
+/** `notRepeated`: why the call was not made again. */
+function ending(
+  error: unknown,
+  now: ParkedCall | undefined,
+  before: ParkedCall,
+  notRepeated?: string,
+): Ending {
+  const { tool, server } = before.request
+  const reason = reasonOf(error)
+  const failure = failureFrom(error) ?? { code: 'PROTOCOL' as const, message: reason }
+  if (now !== undefined && !now.sent) {
+    const text = `${tool} of ${server} could not be taken up: ${reason}. The answer is kept; try again.`
+    return { outcome: 'error', text, error: failure, again: true }
+  }
+  if (error instanceof RpcError) {
+    if (error.code !== ErrorCode.InvalidParams || (now !== undefined && now.round !== before.round)) {
+      const text = `The call of ${tool} of ${server} ended with an error: ${reason}`
+      return { outcome: 'error', text, error: failure, again: false }
+    }
+    const again = notRepeated === undefined ? '' : ` The call was not made again by itself: ${notRepeated}.`
+    const message = `${server} no longer takes the answer: ${reason}.${again} Call ${tool} again; what you entered is filled in then.`
+    const told = { ...failure, message }
+    return {
+      outcome: 'expired',
+      text: message,
+      error: told,
+      again: false,
+      lost: `the server refused it: ${reason}`,
+    }
+  }
+  const text = `The call of ${tool} of ${server} was taken up, but its end is unknown: ${reason}`
+  return { outcome: 'unknown', text, error: failure, again: false }
+}
+
+function said(text: string): BrokeredCall['result'] {
+  return { content: [{ type: 'text', text }], isError: true }
+}

@@ -1,0 +1,263 @@
+import {
+  type CreateMessageParams,
+  type CreateMessageResult,
+  type ElicitParams,
+  type ElicitResult,
+  type ElicitUrlParams,
+  ErrorCode,
+  type Root,
+  RpcError,
+} from '@jackfield/sdk'
+import type { AnswerOptions, AskContext, Client } from '@jackfield/sdk/client'
+import { marksIn, putBack, type Redactor } from '../config/secrets/redactor.ts'
+import type { Recorder } from '../log/store/activity-log.ts'
+import type { FormTable } from '../log/store/answer-tables.ts'
+import { StoreError } from '../log/store/store-error.ts'
+import type { Sampling } from '../models/sampling/deps.ts'
+import type { Roots } from '../servers/roots/roots.ts'
+import { isRecord } from '../shared/json.ts'
+import { oneLine } from '../shared/text.ts'
+import type { ServerConfig } from '../types/index.ts'
+import type { Found, Origins } from './active-requests.ts'
+import { elicitation, Visits } from './elicitation.ts'
+import { secretFields } from './forms/form.ts'
+import type { Asker } from './inbox/asker.ts'
+
+/** What one server's questions are answered with. */
+export interface ServerAnswers {
+  /** As the faces of the moment can show them: only what a face can show is there, so only that is advertised. */
+  now(): AnswerOptions
+  /** Whatever the faces are: for questions of parked calls, which may have been answered elsewhere. */
+  parked(): AnswerOptions
+  /** The server says that a visit is over. */
+  visited(id: string): void
+  /**
+   * Puts the visits that a failed request wants first; true where the person made them all, so that it can be tried
+   * again.
+   */
+  visitFirst(error: unknown, context: AskContext): Promise<boolean>
+}
+
+type Handler<K extends 'onElicit' | 'onSample' | 'onRoots'> = Extract<
+  AnswerOptions[K],
+  (...given: never[]) => unknown
+>
+
+export function answersFor(server: string, deps: AskingDeps): ServerAnswers {
+  const { asker, sampling, roots } = deps
+  const visits = new Visits()
+  const elicit = elicitation(server, deps, visits)
+  /** The server gets an error for a question that cannot be recorded; only the person can do something about it. */
+  const track = <T>(work: () => Promise<T>): Promise<T> =>
+    deps.track(work).catch((error: unknown) => {
+      if (error instanceof StoreError)
+        deps.warn(`A question of ${oneLine(server)} was refused. ${error.message}`)
+      throw error
+    })
+  const onElicit: Handler<'onElicit'> = (params, context) => track(() => elicit(params, context))
+  const onRoots: Handler<'onRoots'> = (context) => track(() => roots.answer(server, context))
+  const onSample: Handler<'onSample'> = (params, context) =>
+    track(() => sampling.answer(server, params, context))
+  return {
+    now: () => ({
+      ...(asker.can('elicitation') && { onElicit, elicitation: { form: true, url: asker.urls } }),
+      ...(sampling.canAnswer(server) && { onSample, sampling: { tools: true, context: true } }),
+      ...(roots.canAnswer(server) && { onRoots }),
+    }),
+    parked: () => ({ onElicit, elicitation: { form: true, url: true }, onRoots }),
+    visited: (id) => visits.finished(id),
+    visitFirst: async (error, context) => {
+      const wanted = asker.urls ? wantedVisits(error) : []
+      // Where they cannot be put, the request has failed for the reason that the server gave.
+      const answers = await Promise.all(wanted.map((params) => onElicit(params, context))).catch(() => [])
+      return answers.length > 0 && answers.every(({ action }) => action === 'accept')
+    },
+  }
+}
+
+/** What answering questions needs. */
+export interface AskingDeps {
+  asker: Asker
+  sampling: Sampling
+  roots: Roots
+  origins: Origins
+  recorder: Recorder
+  forms: {
+    config: ServerConfig
+    /** What the server is. */
+    identity: () => string
+    /** Answers that are remembered. */
+    table: FormTable
+    /** Opens a page for the person. Default: their browser. */
+    open?: ((url: URL) => Promise<void>) | undefined
+  }
+  /** Shows the person a warning about the server. */
+  warn(message: string): void
+  /** The host closes its store only when this work is over. */
+  track<T>(work: () => Promise<T>): Promise<T>
+  /** Aborted when the host closes. */
+  signal: AbortSignal
+}
+
+/** How many visits one error may ask for. */
+const maxVisits = 8
+
+/** The visits a server wants before it does what it was asked (2025-11-25); none where the error is another. */
+function wantedVisits(error: unknown): ElicitUrlParams[] {
+  if (!(error instanceof RpcError) || error.code !== ErrorCode.UrlElicitationRequired) return []
+  const asked = isRecord(error.data) ? error.data['elicitations'] : undefined
+  if (!Array.isArray(asked) || asked.length > maxVisits) return []
+  const visits = asked.flatMap((visit: unknown): ElicitUrlParams[] => {
+    if (!isRecord(visit)) return []
+    const { mode, message, url, elicitationId } = visit
+    if (mode !== 'url' || typeof message !== 'string' || typeof url !== 'string') return []
+    return [{ mode, message, url, ...(typeof elicitationId === 'string' && { elicitationId }) }]
+  })
+  // Trying again after a part of them would fail again.
+  return visits.length === asked.length ? visits : []
+}
+
+const words = {
+  onElicit: 'questions of servers (elicitation)',
+  onSample: 'requests for a model (sampling)',
+  onRoots: 'requests for folders (roots)',
+} as const
+const kinds = ['onElicit', 'onSample', 'onRoots'] as const
+
+/**
+ * What one server is told that can be answered. A server of 2026-07-28 hears it with every request; a session is told
+ * once, so a face that comes later is told of to the person instead.
+ */
+export class Advertised {
+  readonly #answers: ServerAnswers
+  readonly #warn: (message: string) => void
+  #told: AnswerOptions = {}
+
+  constructor(answers: ServerAnswers, warn: (message: string) => void) {
+    this.#answers = answers
+    this.#warn = warn
+  }
+
+  /** What to tell in a connection that is made now. */
+  tell(): AnswerOptions {
+    this.#told = this.#answers.now()
+    return this.#told
+  }
+
+  /** What answers the questions of parked calls. */
+  parked(): AnswerOptions {
+    return this.#answers.parked()
+  }
+
+  /** Puts the visits that a failed request wants first. */
+  visitFirst: ServerAnswers['visitFirst'] = (...failed) => this.#answers.visitFirst(...failed)
+
+  /** The faces are others now. */
+  changed(client: Client | undefined): void {
+    if (client === undefined) return
+    const now = this.#answers.now()
+    // A session keeps what it was told; its handlers look for the faces of the moment by themselves.
+    client.setAnswers(now)
+    if (client.server.era === 'stateless') return
+    const added = kinds.filter((kind) => now[kind] !== undefined && this.#told[kind] === undefined)
+    if (added.length === 0) return
+    const missing = added.map((kind) => words[kind]).join(', ')
+    this.#warn(
+      `The server was told at its start that nobody answers ${missing}. Somebody does now; reconnect it to tell it so.`,
+    )
+  }
+}
+
+/**
+ * The same answers, where no secret comes along with a question: a server may quote one that it was given. What a
+ * person types into a field for a secret is a secret from then on.
+ */
+export function discreetly(answers: ServerAnswers, redactor: Redactor): ServerAnswers {
+  const discreet = (given: AnswerOptions): AnswerOptions => {
+    const { onElicit, onSample } = given
+    return {
+      ...given,
+      ...(typeof onElicit === 'function' && {
+        onElicit: async (params, context) => {
+          const shown = redactor.value(params)
+          const answer = await onElicit(shown, context)
+          const whole = shown === params ? answer : withSecrets(answer, params, redactor)
+          learn(whole, params, redactor)
+          return whole
+        },
+      }),
+      ...(typeof onSample === 'function' && {
+        onSample: (params, context) => onSample(redactor.value(params), context),
+      }),
+    }
+  }
+  return { ...answers, now: () => discreet(answers.now()), parked: () => discreet(answers.parked()) }
+}
+
+/** What the server itself wrote into its form goes back to it as it was. */
+function withSecrets(answer: ElicitResult, params: ElicitParams, redactor: Redactor): ElicitResult {
+  const { content } = answer
+  return content === undefined ? answer : { ...answer, content: putBack(content, marksIn(params, redactor)) }
+}
+
+function learn({ content = {} }: ElicitResult, params: ElicitParams, redactor: Redactor): void {
+  const secret = secretFields(params)
+  for (const [key, value] of Object.entries(content)) {
+    if (!secret.has(key) || (typeof value !== 'string' && typeof value !== 'number')) continue
+    redactor.addMember(key, value)
+    redactor.add(String(value), key)
+  }
+}
+
+/**
+ * Clients of this host's gateway, who answer what is asked on account of their own requests. Where it is not certain
+ * whose request a question belongs to, or that client cannot answer, each gives undefined, and the question is the person's.
+ */
+export interface Relays {
+  /** Whether there may be such clients, so that servers are told that somebody answers. */
+  readonly open: boolean
+  elicit(params: ElicitParams, found: Found, signal: AbortSignal): Promise<ElicitResult> | undefined
+  sample(
+    params: CreateMessageParams,
+    found: Found,
+    signal: AbortSignal,
+  ): Promise<CreateMessageResult> | undefined
+  roots(found: Found, signal: AbortSignal): Promise<Root[]> | undefined
+}
+
+/** The answers of a host whose gateway's clients are asked first. */
+export function relayed(
+  answers: ServerAnswers,
+  server: string,
+  { relays, origins }: { relays: Relays; origins: Origins },
+): ServerAnswers {
+  const found = ({ cause }: AskContext, within = true): Found => origins.find(server, cause, within)
+  const now: ServerAnswers['now'] = () => {
+    const own = answers.now()
+    if (!relays.open) return own
+    return {
+      ...own,
+      onElicit: (params, context) =>
+        relays.elicit(params, found(context), context.signal) ??
+        answers.now().onElicit?.(params, context) ??
+        nobody(),
+      elicitation: { form: true, url: true },
+      onSample: (params, context) =>
+        relays.sample(params, found(context), context.signal) ??
+        answers.now().onSample?.(params, context) ??
+        nobody(),
+      sampling: { tools: true, context: true },
+      onRoots: (context) => {
+        const { onRoots } = answers.now()
+        // Sessions ask for folders at any time and keep them: only what the transport says binds that to a client.
+        const asked = relays.roots(found(context, false), context.signal)
+        return asked ?? (typeof onRoots === 'function' ? onRoots(context) : (onRoots ?? []))
+      },
+    }
+  }
+  return { ...answers, now }
+}
+
+function nobody(): never {
+  throw new RpcError(ErrorCode.InternalError, 'The question could not be shown to anybody')
+}

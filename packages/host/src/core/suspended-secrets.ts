@@ -1,0 +1,182 @@
+import { McpError } from '@jackfield/sdk'
+import type { CredentialStore } from '@jackfield/sdk/client/auth'
+import { readJson } from '@jackfield/sdk/internal'
+import type { FoundSecret, Redactor } from '../config/secrets/redactor.ts'
+import type { Hole, ParkedCall } from '../log/store/inbox-tables.ts'
+import { isRecord } from '../shared/json.ts'
+import { oneLine, reasonOf } from '../shared/text.ts'
+
+type Kept = Pick<ParkedCall, 'call' | 'identity' | 'request' | 'asked'>
+
+interface ParkedSecretsDeps {
+  redactor: Redactor
+  /** What is kept under a name in the store of secrets. */
+  secret: (name: string) => Promise<string | undefined>
+  /** Where values are sealed that have no name there; undefined where nothing outlives this program. */
+  sealed: CredentialStore | undefined
+  /** Unlike that of any other store. */
+  salt: string
+  /** The host's end waits for this. */
+  follow: (going: Promise<unknown>) => void
+}
+
+/** Keeps the secrets of parked calls out of the store, and has them back when a call is taken up. */
+export class ParkedSecrets {
+  readonly #deps: ParkedSecretsDeps
+  /** Writes one after another, so that the last one counts. */
+  #last: Promise<unknown> = Promise.resolve()
+  readonly #sealed = new Set<number>()
+
+  constructor(deps: ParkedSecretsDeps) {
+    this.#deps = deps
+  }
+
+  /** The call as the store may have it; undefined where it cannot be kept so that it could be taken up. */
+  without(kept: Kept): Kept | undefined {
+    const { redactor, sealed } = this.#deps
+    const { request, asked } = kept
+    const held = withhold({ request, asked }, redactor)
+    if (held === undefined) return kept
+    const { value, holes, bare } = held
+    if (bare.length > 0) {
+      if (sealed === undefined) return undefined
+      this.#sealed.add(kept.call)
+      this.#write(() => sealed.set(this.#key(kept.call), JSON.stringify(bare)))
+    }
+    return { ...kept, request: { ...value.request, holes }, asked: value.asked }
+  }
+
+  /** The call as it was made. @throws McpError 'INVALID' that says which secret is missing and what to do */
+  async whole<T extends Kept>(kept: T): Promise<T> {
+    const { holes, ...request } = kept.request
+    if (holes === undefined) return kept
+    const { asked } = kept
+    const bare = holes.some(({ parts }) => parts === undefined) ? await this.#bare(kept) : []
+    const made = await fill({ value: { request, asked }, holes, bare }, (name) => this.#named(name, kept))
+    return { ...kept, ...made }
+  }
+
+  /** The call is over. */
+  forget(call: number): void {
+    const { sealed } = this.#deps
+    if (sealed === undefined || !this.#sealed.delete(call)) return
+    this.#write(() => sealed.delete(this.#key(call)))
+  }
+
+  async #named(name: string, { request }: Kept): Promise<string> {
+    const value = await this.#deps.secret(name)
+    if (value !== undefined) return value
+    throw new McpError(
+      'INVALID',
+      `The call of ${oneLine(request.tool)} holds the secret "${name}", which is not kept any more. Set it with: jackfield secret set '${name}', or make the call again`,
+    )
+  }
+
+  async #bare({ call, request }: Kept): Promise<unknown[]> {
+    const text = await this.#deps.sealed?.get(this.#key(call))
+    const bare: unknown = readJson(text ?? 'null')
+    if (Array.isArray(bare)) {
+      this.#sealed.add(call)
+      return bare
+    }
+    throw new McpError(
+      'INVALID',
+      `The call of ${oneLine(request.tool)} holds a secret that cannot be read here. Answer it where it was made, or make the call again`,
+    )
+  }
+
+  #key(call: number): string {
+    return `parked ${this.#deps.salt} ${call}`
+  }
+
+  #write(work: () => Promise<void>): void {
+    this.#last = this.#last.then(work).catch((error: unknown) => {
+      process.emitWarning(`The secrets of a parked call could not be sealed: ${reasonOf(error)}`)
+    })
+    this.#deps.follow(this.#last)
+  }
+}
+
+/** A JSON value without its secrets, and how to have them back. */
+interface Withheld<T> {
+  value: T
+  holes: readonly Hole[]
+  /** What cannot be had by a name, in the order of the holes that have no parts. Not to be kept as it is. */
+  bare: readonly unknown[]
+}
+
+/** Takes known secrets out of a JSON value; undefined where it holds none. */
+export function withhold<T>(value: T, redactor: Redactor): Withheld<T> | undefined {
+  const shown = redactor.value(value)
+  if (shown === value) return undefined
+  const holes: Hole[] = []
+  const bare: unknown[] = []
+  const look = (item: unknown, at: readonly (string | number)[]): void => {
+    if (redactor.value(item) === item) return
+    if (Array.isArray(item)) {
+      for (const [index, inner] of item.entries()) look(inner, [...at, index])
+      return
+    }
+    // A member whose name holds a secret is not found again by that name.
+    if (isRecord(item) && Object.keys(item).every((name) => redactor.text(name) === name)) {
+      for (const [name, inner] of Object.entries(item)) {
+        if (redactor.value({ [name]: inner })[name] === inner) continue
+        if (redactor.value(inner) === inner) take(inner, [...at, name])
+        else look(inner, [...at, name])
+      }
+      return
+    }
+    take(item, at)
+  }
+  const take = (item: unknown, at: readonly (string | number)[]): void => {
+    const parts = typeof item === 'string' ? byName(redactor.pieces(item)) : undefined
+    if (parts !== undefined) holes.push({ at, parts })
+    else {
+      holes.push({ at })
+      bare.push(item)
+    }
+  }
+  look(value, [])
+  return { value: shown, holes, bare }
+}
+
+/** The value with everything back in its place. `secret` gives what is kept under a name. */
+export async function fill<T>(
+  { value, holes, bare }: Withheld<T>,
+  secret: (name: string) => Promise<string>,
+): Promise<T> {
+  const whole: T = structuredClone(value)
+  const rest = [...bare]
+  for (const { at, parts } of holes) {
+    const item =
+      parts === undefined
+        ? rest.shift()
+        : (
+            await Promise.all(parts.map((part) => (typeof part === 'string' ? part : secret(part.secret))))
+          ).join('')
+    put(whole, at, item)
+  }
+  return whole
+}
+
+function put(into: unknown, at: readonly (string | number)[], item: unknown): void {
+  const [last] = at.slice(-1)
+  const holder = at.slice(0, -1).reduce<unknown>((inner, name) => memberOf(inner, name), into)
+  if (last === undefined || typeof holder !== 'object' || holder === null) return
+  Object.defineProperty(holder, last, { value: item, enumerable: true, configurable: true, writable: true })
+}
+
+function memberOf(holder: unknown, name: string | number): unknown {
+  if (Array.isArray(holder)) return holder[Number(name)]
+  return isRecord(holder) && Object.hasOwn(holder, name) ? holder[name] : undefined
+}
+
+function byName(pieces: readonly (string | FoundSecret)[]): Hole['parts'] {
+  const parts: (string | { secret: string })[] = []
+  for (const piece of pieces) {
+    if (typeof piece === 'string') parts.push(piece)
+    else if (piece.plain && piece.kept !== undefined) parts.push({ secret: piece.kept })
+    else return undefined
+  }
+  return parts.some((part) => typeof part !== 'string') ? parts : undefined
+}

@@ -1,0 +1,225 @@
+import { randomUUID } from 'node:crypto'
+import type { Recorder } from '../../log/store/activity-log.ts'
+import type { TrustRow } from '../../log/store/trust-table.ts'
+import { canonical, frozenCopy, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { oneLine, reasonOf } from '../../shared/text.ts'
+import type { DefinitionChange, HostEvent, TrustFinding, TrustItem } from '../../types/index.ts'
+import { type Asker, Nobody } from '../inbox/asker.ts'
+
+const maxPlaces = 40
+const maxDepth = 64
+/** Characters of JSON that are told on one line. */
+const shortJson = 100
+/** Characters of JSON below which a schema is too common to recognise a tool by. */
+const tellingSchema = 60
+const tellingText = 15
+
+/** Whether a thing is as it was agreed to, waits for the person, or is not wanted by them. */
+export function stateOf({ agreed, seen, blocked }: TrustRow): 'pinned' | 'quarantined' | 'blocked' {
+  if (blocked === seen.hash) return 'blocked'
+  return agreed?.hash === seen.hash ? 'pinned' : 'quarantined'
+}
+
+/** What is not as it was agreed to; `all` are the things of the same server, where an old name may be found. */
+export function changesOf(row: TrustRow, all: Iterable<TrustRow>): DefinitionChange[] {
+  const { what, name, agreed, seen, listed } = row
+  if (!listed) return [{ kind: 'removed', what, name }]
+  if (agreed === undefined) {
+    const old = formerOf(row, all)
+    const after = JSON.stringify(seen.says, null, 2)
+    if (old === undefined) return [{ kind: 'added', what, name, after }]
+    const { name: _old, ...was } = old.seen.says
+    const { name: _new, ...is } = seen.says
+    return [
+      { kind: 'renamed', what, name, before: old.name, after: name },
+      ...places(was, is).map((place) => ({ kind: 'changed' as const, what, name, ...place })),
+    ]
+  }
+  if (agreed.hash === seen.hash) return []
+  return places(agreed.says, seen.says).map((place) => ({ kind: 'changed' as const, what, name, ...place }))
+}
+
+/** The thing that is gone and says the same, so that this one is it under another name. */
+function formerOf(row: TrustRow, all: Iterable<TrustRow>): TrustRow | undefined {
+  const description = textOf(row.seen.says, 'description')
+  const schema = canonical(row.seen.says['inputSchema'])
+  let found: TrustRow | undefined
+  for (const other of all) {
+    if (other.what !== row.what || other.listed || other.agreed === undefined) continue
+    const sameText =
+      description.length >= tellingText && textOf(other.seen.says, 'description') === description
+    const sameSchema = schema.length >= tellingSchema && canonical(other.seen.says['inputSchema']) === schema
+    if (sameText && sameSchema) return other
+    if (sameText || sameSchema) found ??= other
+  }
+  return found
+}
+
+interface Place {
+  field: string
+  before?: string
+  after?: string
+}
+
+/** Every place where two definitions differ, as deep inside as it can be said. */
+function places(before: JsonRecord, after: JsonRecord): Place[] {
+  const found: Place[] = []
+  let more = 0
+  const visit = (was: unknown, is: unknown, field: string, depth: number): void => {
+    if (isRecord(was) && isRecord(is) && depth < maxDepth) {
+      for (const name of new Set([...Object.keys(was), ...Object.keys(is)])) {
+        visit(was[name], is[name], field === '' ? name : `${field}.${name}`, depth + 1)
+      }
+    } else if (areObjects(was) && areObjects(is) && was.length === is.length && depth < maxDepth) {
+      for (const [n, item] of was.entries()) visit(item, is[n], `${field}[${n}]`, depth + 1)
+    } else if (canonical(was) !== canonical(is) || (was === undefined) !== (is === undefined)) {
+      if (found.length >= maxPlaces) more++
+      else {
+        found.push({
+          field,
+          ...(was !== undefined && { before: written(was) }),
+          ...(is !== undefined && { after: written(is) }),
+        })
+      }
+    }
+  }
+  visit(before, after, '', 0)
+  return more === 0 ? found : [...found, { field: '…', after: `and ${more} more places` }]
+}
+
+function areObjects(value: unknown): value is JsonRecord[] {
+  return Array.isArray(value) && value.every(isRecord)
+}
+
+function written(value: unknown): string {
+  if (typeof value === 'string') return value
+  const line = JSON.stringify(value)
+  return line.length <= shortJson ? line : JSON.stringify(value, null, 2)
+}
+
+function textOf(says: JsonRecord, name: string): string {
+  const text = says[name]
+  return typeof text === 'string' ? text : ''
+}
+
+/** Things in words for a person: `tool buy, prompt greet`, shortened after a few. */
+export function listed(items: readonly TrustItem[], most = 5): string {
+  const words = items.slice(0, most).map(({ what, name }) => (what === name ? what : `${what} ${name}`))
+  const more = items.length - words.length
+  return more > 0 ? `${words.join(', ')} and ${more} more` : words.join(', ')
+}
+
+interface QuestionerDeps {
+  asker: Asker
+  recorder: Recorder
+  emit: (event: HostEvent) => void
+  /** Aborted when the host closes. */
+  signal: AbortSignal
+}
+
+/** What waits for the person at one server. */
+interface Review {
+  server: string
+  identity: string
+  /** Whether some of it was not known before. */
+  isNew: boolean
+  waiting: readonly TrustRow[]
+  /** What changed, and what to look at in it. */
+  tell: () => { changes: readonly DefinitionChange[]; findings: readonly TrustFinding[] }
+}
+
+type Settle = (identity: string, rows: readonly TrustRow[], verdict: 'accept' | 'block') => void
+
+/** Keeps at most one question open for each server: about all that waits there, as it is now. */
+export class Questioner {
+  readonly #deps: QuestionerDeps
+  readonly #settle: Settle
+  readonly #open = new Map<string, { about: string; withdraw: AbortController }>()
+
+  constructor(deps: QuestionerDeps, settle: Settle) {
+    this.#deps = deps
+    this.#settle = settle
+  }
+
+  /** Whether a question about this server is open. */
+  asks(identity: string): boolean {
+    return this.#open.has(identity)
+  }
+
+  review(review: Review): void {
+    const { server, identity, waiting, isNew } = review
+    const about = waiting.map(({ seen }) => seen.hash).join(' ')
+    const open = this.#open.get(identity)
+    if (open?.about === about) return
+    open?.withdraw.abort(new Error('what it was about changed or was decided'))
+    this.#open.delete(identity)
+    if (waiting.length === 0) return
+    if (this.#deps.asker.can('drift')) this.#ask(review, about)
+    else if (isNew) {
+      this.#row(review, review.tell()).close('quarantined', { reason: 'nobody can be asked here' })
+      this.#deps.emit({
+        type: 'warning',
+        server,
+        message: `${summary(review)}. Nobody can be asked here. ${lookWith(server)}`,
+      })
+    } else this.#deps.emit({ type: 'warning', server, message: `${summary(review)}. ${lookWith(server)}` })
+  }
+
+  async #ask(review: Review, about: string): Promise<void> {
+    const { server, identity, waiting, tell } = review
+    const { changes, findings } = tell()
+    const { asker, emit, signal } = this.#deps
+    const withdraw = new AbortController()
+    this.#open.set(identity, { about, withdraw })
+    const until = AbortSignal.any([withdraw.signal, signal])
+    const row = this.#row(review, { changes, findings })
+    try {
+      const question = frozenCopy({
+        kind: 'drift' as const,
+        id: randomUUID(),
+        cause: { server },
+        changes,
+        findings,
+      })
+      const { answer, by } = await asker.ask(question, { signal: until, activity: row.id })
+      if (this.#open.get(identity)?.withdraw === withdraw) this.#open.delete(identity)
+      this.#settle(identity, waiting, answer.verdict)
+      row.close(answer.verdict === 'accept' ? 'accepted' : 'blocked', { by })
+    } catch (error) {
+      if (this.#open.get(identity)?.withdraw === withdraw) this.#open.delete(identity)
+      row.close(until.aborted ? 'withdrawn' : 'error', {
+        reason: reasonOf(until.aborted ? until.reason : error),
+      })
+      if (until.aborted) return
+      const why = error instanceof Nobody ? 'Nobody can be asked here' : reasonOf(error)
+      emit({ type: 'warning', server, message: `${summary(review)}. ${why}. ${lookWith(server)}` })
+    }
+  }
+
+  #row(review: Review, told: ReturnType<Review['tell']>): ReturnType<Recorder['open']> {
+    const { server, waiting } = review
+    const items = waiting.map(({ what, name, agreed, seen }) => ({
+      what,
+      name,
+      agreed: agreed?.hash ?? null,
+      seen: seen.hash,
+    }))
+    return this.#deps.recorder.open({
+      kind: 'drift',
+      server,
+      summary: summary(review),
+      detail: { items, ...told, surface: this.#deps.asker.names },
+    })
+  }
+}
+
+function summary({ server, waiting }: Review): string {
+  const are = waiting.length === 1 ? 'is' : 'are'
+  const changed = waiting.some(({ agreed }) => agreed !== undefined)
+  const why = changed ? 'not as agreed to' : 'new or suspicious'
+  return `${listed(waiting)} of ${server} ${are} ${why}, and out of use until accepted`
+}
+
+function lookWith(server: string): string {
+  return `See why with: jackfield trust ${oneLine(server)}`
+}

@@ -1,0 +1,243 @@
+import type { Prompt, Resource, ResourceTemplate, Tool } from '@jackfield/sdk'
+import type { Redactor } from '../../config/secrets/redactor.ts'
+import type { TrustRow, TrustTable, TrustWriter, Wording } from '../../log/store/trust-table.ts'
+import { fingerprint, isRecord, type JsonRecord } from '../../shared/json.ts'
+import type { TrustItem } from '../../types/index.ts'
+
+/** What one server offers. */
+export interface ServerLists {
+  readonly tools: readonly Tool[]
+  readonly prompts: readonly Prompt[]
+  readonly resources: readonly Resource[]
+  readonly templates: readonly ResourceTemplate[]
+}
+
+/** Lists that were not fetched: each is the same array, so a fetched empty list can be told apart. */
+export const noLists: ServerLists = { tools: [], prompts: [], resources: [], templates: [] }
+
+export type Part = TrustItem['what']
+type Listed = Exclude<Part, 'instructions'>
+
+/** One thing that a server says about itself. Its name and what it says hold no known secret. */
+export interface Definition extends TrustItem {
+  /** All that a model or a person is told of it. */
+  says: JsonRecord
+  /** Of what the server says, letter by letter. */
+  hash: string
+  /** Of what is told of it, where a secret was taken out. */
+  toldHash?: string
+}
+
+const named: Readonly<Record<Listed, string>> = {
+  tool: 'name',
+  prompt: 'name',
+  resource: 'uri',
+  template: 'uriTemplate',
+}
+
+/** Reads what servers say about themselves. What is compared is what they say; what is told and kept holds no secret. */
+export class Definitions {
+  readonly #redactor: Pick<Redactor, 'value'>
+  readonly #made = new WeakMap<object, Definition>()
+
+  constructor(redactor: Pick<Redactor, 'value'>) {
+    this.#redactor = redactor
+  }
+
+  /** The definition of one entry of a list: all that it says but what changes with a resource's data. */
+  of(what: Listed, entry: object): Definition {
+    const known = this.#made.get(entry)
+    if (known !== undefined) return known
+    const says: JsonRecord = { ...entry }
+    if (what === 'resource') {
+      delete says['size']
+      delete says['annotations']
+    }
+    const definition = this.#told(what, named[what], says)
+    this.#made.set(entry, definition)
+    return definition
+  }
+
+  instructions(text: string): Definition {
+    return this.#told('instructions', undefined, { text })
+  }
+
+  /**
+   * What a server says at present, by kind. Kinds whose list was not fetched are absent, and so are the instructions
+   * where it is not known what the server said of itself.
+   */
+  all(
+    lists: ServerLists,
+    server: { instructions?: string | undefined } | undefined,
+  ): Map<Part, Map<string, Definition>> {
+    const said = new Map<Part, Map<string, Definition>>()
+    if (server !== undefined) {
+      const { instructions } = server
+      said.set('instructions', byName(instructions === undefined ? [] : [this.instructions(instructions)]))
+    }
+    const add = (what: Listed, entries: readonly object[], unknown: readonly object[]): void => {
+      if (entries !== unknown) said.set(what, byName(entries.map((entry) => this.of(what, entry))))
+    }
+    add('tool', lists.tools, noLists.tools)
+    add('prompt', lists.prompts, noLists.prompts)
+    add('resource', lists.resources, noLists.resources)
+    add('template', lists.templates, noLists.templates)
+    return said
+  }
+
+  #told(what: Part, name: string | undefined, says: JsonRecord): Definition {
+    const told = this.#redactor.value(says)
+    return {
+      what,
+      name: name === undefined ? what : String(told[name]),
+      says: told,
+      hash: fingerprint(says),
+      ...(told !== says && { toldHash: fingerprint(told) }),
+    }
+  }
+}
+
+/** The first of each name; another of the same name is offered by nobody. */
+function byName(definitions: readonly Definition[]): Map<string, Definition> {
+  const found = new Map<string, Definition>()
+  for (const definition of definitions) {
+    if (!found.has(definition.name)) found.set(definition.name, definition)
+  }
+  return found
+}
+
+/** Members of definitions that not every revision has: the first one that has them, and the last. */
+const members: readonly [name: string, since: string, until?: string][] = [
+  ['annotations', '2025-03-26'],
+  ['title', '2025-06-18'],
+  ['outputSchema', '2025-06-18'],
+  ['_meta', '2025-06-18'],
+  ['icons', '2025-11-25'],
+  ['execution', '2025-11-25', '2025-11-25'],
+]
+
+/**
+ * Whether this is what was agreed to. Members that the revision that is spoken does not have are not compared, nor those that
+ * no revision had in which the definition was agreed to.
+ */
+export function isAgreed(
+  { agreed }: TrustRow,
+  definition: Definition,
+  revision: string | undefined,
+): boolean {
+  if (agreed === undefined || agreed.hash === definition.hash) return agreed !== undefined
+  if (revision === undefined) return false
+  const apart = new Set([...missingIn([revision]), ...missingIn(agreed.revisions)])
+  const before = without(agreed.says, apart)
+  const now = without(definition.says, apart)
+  // Where no member is left out, the hash of what the server said, secrets in it too, has decided.
+  const isWhole =
+    fingerprint(before) === fingerprint(agreed.says) && fingerprint(now) === fingerprint(definition.says)
+  return !isWhole && fingerprint(before) === fingerprint(now)
+}
+
+/**
+ * What was agreed to, with the members that the revision that is spoken has and no earlier one had: they are agreed to from
+ * now on, as a new definition is at first use. The same wording where there is nothing to add.
+ */
+export function withRevision(
+  agreed: Wording,
+  { says, hash }: Pick<Definition, 'says' | 'hash'>,
+  revision: string | undefined,
+): Wording {
+  if (revision === undefined || agreed.revisions?.includes(revision)) return agreed
+  const revisions = [...(agreed.revisions ?? []), revision].toSorted()
+  const here = missingIn([revision])
+  const added = missingIn(agreed.revisions).filter((name) => !here.includes(name))
+  const whole = joined(agreed.says, says, added)
+  const isSame = fingerprint(whole) === fingerprint(agreed.says)
+  const isWhole = fingerprint(whole) === fingerprint(says)
+  return {
+    ...agreed,
+    ...(!isSame && { says: whole, hash: isWhole ? hash : fingerprint(whole) }),
+    revisions,
+  }
+}
+
+/** Whether the members that would be added are there. */
+export function addsMembers(agreed: Wording, definition: Definition, revision: string | undefined): boolean {
+  return withRevision(agreed, definition, revision).says !== agreed.says
+}
+
+/** The members that none of these revisions has; none where it is not known which were spoken. */
+function missingIn(revisions: readonly string[] | undefined): string[] {
+  if (revisions === undefined) return []
+  return members.flatMap(([name, since, until = '9999']) =>
+    revisions.some((revision) => since <= revision && revision <= until) ? [] : [name],
+  )
+}
+
+function without(says: JsonRecord, names: ReadonlySet<string>): JsonRecord {
+  const rest = (value: JsonRecord): JsonRecord =>
+    Object.fromEntries(Object.entries(value).filter(([name]) => !names.has(name)))
+  return eachArgument(rest(says), rest)
+}
+
+/** The first, with members of these names from the second. */
+function joined(agreed: JsonRecord, says: JsonRecord, names: readonly string[]): JsonRecord {
+  const join = (one: JsonRecord, other: JsonRecord): JsonRecord => ({
+    ...one,
+    ...Object.fromEntries(names.flatMap((name) => (Object.hasOwn(other, name) ? [[name, other[name]]] : []))),
+  })
+  const given = Array.isArray(says['arguments']) ? says['arguments'] : []
+  return eachArgument(join(agreed, says), (argument, index) => {
+    const other: unknown = given[index]
+    return isRecord(other) ? join(argument, other) : argument
+  })
+}
+
+/** A definition with every argument of a prompt changed. */
+function eachArgument(
+  says: JsonRecord,
+  change: (argument: JsonRecord, index: number) => JsonRecord,
+): JsonRecord {
+  const given = says['arguments']
+  if (!Array.isArray(given)) return says
+  return {
+    ...says,
+    arguments: given.map((one: unknown, index) => (isRecord(one) ? change(one, index) : one)),
+  }
+}
+
+type Rows = Map<string, TrustRow>
+
+/** The rows of the store by thing, kept in memory as long as no other program writes to it. */
+export class Ledger {
+  readonly #table: TrustTable
+  readonly #rows = new Map<string, Rows>()
+  #version: number | undefined
+
+  constructor(table: TrustTable) {
+    this.#table = table
+  }
+
+  /** Everything that is known of one server. Do not keep it: another program may change it. */
+  rows(identity: string): ReadonlyMap<string, TrustRow> {
+    const version = this.#table.version()
+    if (version !== this.#version) this.#rows.clear()
+    this.#version = version
+    const known = this.#rows.get(identity)
+    if (known !== undefined) return known
+    const rows = new Map(this.#table.rows(identity).map((row) => [keyOf(row), row] as const))
+    this.#rows.set(identity, rows)
+    return rows
+  }
+
+  names: TrustTable['names'] = (key) => this.#table.names(key)
+
+  servers: TrustTable['servers'] = () => this.#table.servers()
+
+  write(identity: string, work: (writer: TrustWriter) => void): void {
+    this.#rows.delete(identity)
+    this.#table.write(work)
+  }
+}
+
+export function keyOf({ what, name }: TrustItem): string {
+  return `${what} ${name}`
+}

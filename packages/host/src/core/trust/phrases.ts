@@ -1,0 +1,278 @@
+import type { TrustFinding } from '../../types/index.ts'
+
+/** Files that a description has no business with, for a pattern over text in lower case. */
+const sensitiveFiles = [
+  String.raw`\.ssh\b`,
+  String.raw`\bid_(?:rsa|ed25519|ecdsa)\b`,
+  String.raw`\.aws\/`,
+  String.raw`\/etc\/(?:passwd|shadow|sudoers)\b`,
+  String.raw`\.(?:netrc|pgpass|git-credentials|gnupg)\b`,
+  String.raw`\.cursor\/mcp\.json\b`,
+  String.raw`\bwallet\.dat\b`,
+  String.raw`\b(?:login )?keychain(?: access| items?| passwords?|-db)`,
+  String.raw`\bbrowser (?:cookies|passwords)\b`,
+  String.raw`\.env(?: file)?\b(?!\w)(?=.{0,40}\b(?:content|secret|pass|send|includ|append|before))`,
+].join('|')
+
+/** What servers of clouds and hosters speak of by right, as long as they do not have it read. */
+const sensitiveThings = [
+  String.raw`\bssh (?:private )?keys?\b`,
+  String.raw`\bprivate ssh\b`,
+  String.raw`\baws credentials\b`,
+  String.raw`\bmcp\.json\b`,
+  String.raw`\bclaude_desktop_config\b`,
+  String.raw`\bseed phrase\b`,
+].join('|')
+
+/** A way of speaking that a description of a tool has no use for. */
+interface Phrase {
+  code: string
+  severity: TrustFinding['severity']
+  pattern: RegExp
+  /** Names what was found, for a person; the text that matched follows it. */
+  says: string
+}
+
+const user = String.raw`(?:the |your |this |to the )?(?:user|users|human|person|operator|customer)\b`
+const private_ = String.raw`(?:(?:the |its |their |your |all |any |every )*(?:(?:entire|full|whole|complete|previous|prior|recent|current) )+(?:conversation|chat|message|messages|dialogue|context|prompt|system prompt)|(?:conversation|chat|message) history|system prompt|credentials?|api[ _-]?keys?|access tokens?|secrets?|private keys?|ssh keys?|passwords?|environment variables|env vars|seed phrase|session cookies?)\b`
+
+/**
+ * Texts are matched in lower case with single spaces and without hidden characters. Every gap is bounded, so matching
+ * takes time in proportion to the text.
+ */
+const phrases: readonly Phrase[] = [
+  {
+    code: 'speaks-to-the-model',
+    severity: 'danger',
+    says: 'tells the model to set aside what it was told',
+    pattern:
+      /\b(?:ignore|disregard|forget|override|bypass|overrule|do not follow|don't follow)\b.{0,25}\b(?:all|any|the|your|these|those|previous|prior|above|earlier|preceding|other|system|safety|original)\b.{0,30}\b(?:instructions?|prompts?|rules|directions|directives|guidelines|guardrails|restrictions|policies|messages)\b(?!(?: or commands?)? (?:that are |that appear |which are )?(?:returned|contained|found|embedded|included|written|inside|within|in|from)\b(?! (?:the )?(?:system|user|developer|prompt|person|human)).{0,25}\b(?:this tool|results?|responses?|outputs?|data|rows|pages?|documents?|contents?|websites?|e-?mails?|files?)\b)/,
+  },
+  {
+    code: 'speaks-to-the-model',
+    severity: 'danger',
+    says: 'tells the model to keep something from you',
+    pattern: new RegExp(
+      String.raw`\b(?:do not|don't|never|must not|should not|shouldn't|avoid|refrain from|without(?! first\b)|without first(?<!(?:\b(?:never|not|cannot)|n't)\b[^.!?;:]{0,80}without first))\b(?:(?!\b(?:that|which|who)\b).){0,20}\b(?:tell|telling|mention|mentioning|inform|informing|reveal|revealing|notify|notifying|show|showing|disclose|disclosing|alert|alerting|explain|explaining|report|reporting|let|letting)\b(?:(?!\b(?:unless|until)\b).){0,50}\b${user}`,
+    ),
+  },
+  {
+    code: 'speaks-to-the-model',
+    severity: 'danger',
+    says: 'tells the model to keep something from you',
+    pattern: new RegExp(
+      String.raw`\b(?:hide|conceal|keep|withhold)\b.{0,40}\b(?:from|hidden from|secret from) ${user}|\b(?:do not|don't|never) (?:mention|reveal|disclose) (?:this|that you|these|it)\b|\b${user} (?:(?:must|should|need)(?: not|n't) (?:know|be told|be aware|see|notice)|does(?: not|n't) (?:know|notice|need to (?:know|see|be told)))`,
+    ),
+  },
+  {
+    code: 'speaks-to-the-model',
+    severity: 'danger',
+    says: 'tells the model not to ask you',
+    pattern: new RegExp(
+      String.raw`\b(?:do not|don't|never|no need to)\b.{0,12}\bask\b.{0,20}(?:${user}.{0,20})?\b(?:confirmation|permission|approval|consent)\b|\bwithout (?:asking|telling|informing|notifying|consulting|the knowledge of) ${user}`,
+    ),
+  },
+  {
+    code: 'speaks-to-the-model',
+    severity: 'danger',
+    says: 'gives the model another role',
+    pattern:
+      /\byou are (?:now|no longer) (?:a|an|in|the|bound|operating|acting)\b|\b(?:new|updated|real|actual) (?:system )?instructions?(?: for (?:the )?(?:ai|assistant|model|agent))? ?(?::|are\b)|\b(?:developer|admin|debug|god|jailbreak|maintenance|unrestricted) mode (?:is )?(?:on|enabled|activated|engaged)\b/,
+  },
+  {
+    code: 'speaks-to-the-model',
+    severity: 'danger',
+    says: 'imitates the marks of a conversation',
+    pattern:
+      /<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id)\|?>?|\[\/?inst\]|<<\/?sys>>|<\/?(?:system|system_prompt|system-reminder|assistant|instructions_override)>|(?:^|\n|[.!] )(?:### ?)?(?:system|assistant) ?(?:prompt|message|override)? ?: /,
+  },
+  {
+    code: 'speaks-to-the-model',
+    severity: 'warning',
+    says: 'speaks to the model with marks of urgency',
+    pattern: /<\/?(?:important|critical|secret|hidden|instruction|instructions|admin|attention|priority)>/,
+  },
+  {
+    code: 'speaks-to-the-model',
+    severity: 'warning',
+    says: 'wants to be obeyed before any other tool is used',
+    pattern:
+      /\b(?:before|prior to|whenever|every time|each time)\b.{0,25}\b(?:using|calling|invoking|running|executing|use|call|invoke|run)\b.{0,20}\b(?:any|every|all|each|another)\b (?:of the |the )?(?:other |single |available )?(?:tools?|functions?|commands?|servers?)\b|\b(?:before|after) (?:every|each|any|all) (?:other (?:tools?|functions?)|(?:tool|function) (?:call|use))\b/,
+  },
+  {
+    code: 'speaks-to-the-model',
+    severity: 'warning',
+    says: 'threatens that other things fail',
+    pattern:
+      /\b(?:otherwise|or else|or|if not,?)\b.{0,20}\b(?:the (?:application|app|system|program|tool|user|assistant)|it|you|everything)\b.{0,10}\b(?:will|would)\b.{0,15}\b(?:crash|be deleted|be terminated|be banned|be shut down|break|be lost|die|be punished)\b/,
+  },
+  {
+    code: 'speaks-to-the-model',
+    severity: 'warning',
+    says: 'speaks to the model as such',
+    pattern:
+      /\b(?:note|message|instructions?|notice|reminder|attention|directive|order)s? (?:to|for) (?:the )?(?:ai|llm|language model|assistant|agent|model|claude|chatgpt|gpt|gemini|copilot)s?\b.{0,3}[:.,!-]|\b(?:dear|attention,?) (?:ai|llm|assistant|agent|model|claude|chatgpt)\b|\bas an ai (?:assistant|agent|model),? you (?:must|should|are)\b/,
+  },
+  {
+    code: 'leaks-data',
+    severity: 'danger',
+    says: 'asks for private things to be sent somewhere',
+    pattern: new RegExp(
+      String.raw`\b(?:send|post|forward|upload|e-?mail|exfiltrate|transmit|leak|append|attach|pass|include|put|copy|bcc|submit|report|encode|embed|write|provide|supply|insert)\b.{0,60}\b${private_}.{0,80}(?:\b(?:to|at|into|in|as|via|through|with)\b.{0,30}(?:https?://|@[\w-]+\.|\b(?:parameter|argument|field|query|sidenote|notes?|webhook|server|url|attacker|endpoint|comment)\b))`,
+    ),
+  },
+  {
+    code: 'leaks-data',
+    severity: 'danger',
+    says: 'asks for messages to go to somebody else as well',
+    pattern:
+      /\b(?:always|must|also|silently|secretly|automatically)\b.{0,30}\b(?:bcc|cc|copy|send a copy|forward|redirect|reroute|replace the recipient)\b.{0,60}(?:@[\w-]+\.\w|https?:\/\/|\+\d{6,}|\bproxy\b)/,
+  },
+  {
+    code: 'leaks-data',
+    severity: 'danger',
+    says: 'asks for something to be done in secret',
+    pattern:
+      /\b(?:secretly|covertly|surreptitiously|stealthily)\b|\b(?:silently|quietly|discreetly|invisibly|in the background,?) (?:send|forward|upload|transmit|exfiltrate|post|e-?mail|bcc|copy|collect|append|execute|run|call|invoke|install)\b/,
+  },
+  {
+    code: 'leaks-data',
+    severity: 'warning',
+    says: 'lets a picture carry data out',
+    pattern: /!\[[^\]]{0,200}\]\(https?:\/\/[^)\s]{0,300}(?:\?|\{|%7b|<)/,
+  },
+  {
+    code: 'reads-secrets',
+    severity: 'danger',
+    says: 'has secrets of this machine read',
+    pattern: new RegExp(
+      String.raw`\b(?:read|reads|reading|cat|open|opening|send|upload|include|append|pass|copy|print|access(?! to)|fetch|get|load|provide|extract|collect|contents? of|contents? from|content of)\b.{0,60}(?:${sensitiveFiles}|${sensitiveThings})`,
+    ),
+  },
+  {
+    code: 'reads-secrets',
+    severity: 'warning',
+    says: 'names where secrets of this machine lie',
+    pattern: new RegExp(sensitiveFiles),
+  },
+  {
+    code: 'runs-a-command',
+    severity: 'danger',
+    says: 'has a downloaded script run',
+    pattern:
+      /\b(?:curl|wget)\b[^|\n]{1,200}\|\s{0,3}(?:sudo )?(?:ba|z)?sh\b|\bbash -c ["'$]|\b(?:ba)?sh <\(curl|\|\s{0,3}base64 -d|\bnc -e\b|\/dev\/tcp\//,
+  },
+  {
+    code: 'runs-a-command',
+    severity: 'danger',
+    says: 'orders the model to run a command',
+    pattern:
+      /\b(?:you must|always|first|must first|you should|please|immediately) (?:always )?(?:run|execute)\b.{0,30}(?:\bthe (?:following )?(?:shell |terminal |bash )?command\b|[`'"$]|\bcurl\b|\bwget\b|\bnpm install\b|\bpip install\b|\brm -)/,
+  },
+  {
+    code: 'shadows-a-tool',
+    severity: 'warning',
+    says: 'wants to be used in place of other tools',
+    pattern:
+      /\b(?:never|do not|don't|must not|stop) (?:ever )?(?:use|using|call|calling|invoke)\b.{0,20}\b(?:any|the|all) other (?:\w+ )?(?:tools?|servers?|functions?)\b|\b(?:instead of|in place of|rather than|replaces|supersedes|overrides) (?:(?:any|all|every|the) (?:other )?(?:\w+ )?(?:tools|servers)|(?:any|every|the other) (?:\w+ )?(?:tool|server))\b|\b(?:other|all other|the other) (?:\w+ )?(?:tools?|servers?) (?:are|is|have been|has been) (?:deprecated|disabled|broken|compromised|unsafe|unavailable|malicious)\b/,
+  },
+]
+
+const searched = phrases.map((phrase) => ({ ...phrase, pattern: new RegExp(phrase.pattern, 'g') }))
+
+/** Ends right before what it forbids: "do not", "never share or", "**do not** ever". "Do not forget to" forbids nothing. */
+const forbids =
+  /(?:\b(?:do not|don't|does not|doesn't|never|must not|mustn't|should not|shouldn't|shall not|cannot|can't|may not|will not|won't|avoid|refrain from|instead of|rather than|no need to)|(?<!\b(?:if|or|whether) )\bnot)[ *_]+(?:(?:ever|please|to|be|directly|accidentally|also|any|it|them|or|and|share|sharing|send|sending|paste|pasting|pass|passing|include|including|put|putting|write|writing|store|storing|print|log|expose|exposing|read|reading|open|access|copy|return|show|provide|submit|commit|enter)[ ,*_]+){0,6}["'`]?(?:(?:~|\$home)?\/)?$/
+/** Takes a prohibition back, in the sentence that holds it. */
+const takesBack = /\b(?:without|unless|except|but|instead|only if|just|rather)\b/
+const beforeLength = 80
+const afterLength = 60
+/** So many forbidden matches are looked past; a text with more is no ordinary one. */
+const mostForbidden = 200
+
+/** The words of the first match that the text does not forbid; undefined where there is none. */
+function unforbidden(plain: string, pattern: RegExp): string | undefined {
+  pattern.lastIndex = 0
+  for (let count = 0; ; count += 1) {
+    const match = pattern.exec(plain)
+    if (match === null) return undefined
+    const [words] = match
+    const end = match.index + words.length
+    const rest = plain.slice(end, end + afterLength).split(/[.!?](?:\s|$)/, 1)
+    const isForbidden =
+      count < mostForbidden &&
+      forbids.test(plain.slice(Math.max(0, match.index - beforeLength), match.index)) &&
+      !takesBack.test(words + rest.join(''))
+    if (!isForbidden) return words
+    pattern.lastIndex = match.index + 1
+  }
+}
+
+/** A phrase that was found, with the words that say it. */
+interface PhraseFound {
+  code: string
+  severity: TrustFinding['severity']
+  says: string
+  words: string
+}
+
+/** Every phrase of one text that speaks to a model rather than of a tool. */
+export function phrasesIn(text: string): PhraseFound[] {
+  const plain = flat(text)
+  const found: PhraseFound[] = []
+  const said = new Set<string>()
+  for (const { code, severity, says, pattern } of searched) {
+    if (said.has(says)) continue
+    const words = unforbidden(plain, pattern)
+    if (words === undefined) continue
+    if (code === 'reads-secrets' && found.some((earlier) => earlier.code === code)) continue
+    said.add(says)
+    found.push({ code, severity, says, words: words.trim() })
+  }
+  // One such phrase may be clumsy; several in one text are a plan.
+  const addressed = found.filter((one) => one.code !== 'reads-secrets' || one.severity === 'danger')
+  if (addressed.length < 2) return found
+  return found.map((one) => (addressed.includes(one) ? { ...one, severity: 'danger' } : one))
+}
+
+function flat(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '')
+    .replaceAll(/[’‘]/g, "'")
+    .toLowerCase()
+    .replace(/[^\S\n]+/g, ' ')
+    .replace(/ ?\n[\n ]*/g, '\n')
+    .replaceAll('\n', ' ')
+}
+
+const places: readonly { pattern: RegExp; what: string }[] = [
+  {
+    pattern: /(?:^|[\\/=:~])\.ssh(?:[\\/:]|$)|\bid_(?:rsa|ed25519|ecdsa|dsa)\b/i,
+    what: 'the folder of your SSH keys',
+  },
+  { pattern: /(?:^|[\\/=:~])\.aws(?:[\\/:]|$)/i, what: 'your AWS credentials' },
+  { pattern: /[\\/]\.config[\\/]gcloud|[\\/]\.azure(?:[\\/:]|$)/i, what: 'your cloud credentials' },
+  { pattern: /(?:^|[\\/=:~])\.gnupg(?:[\\/:]|$)/i, what: 'your PGP keys' },
+  { pattern: /[\\/]\.(?:netrc|git-credentials|pgpass|npmrc|pypirc)\b/i, what: 'a file that keeps passwords' },
+  { pattern: /[\\/]Keychains(?:[\\/:]|$)|login\.keychain|[\\/]keyrings(?:[\\/:]|$)/i, what: 'your keychain' },
+  {
+    pattern: /^\/etc\/(?:shadow|sudoers|passwd)\b|[=:]\/etc\/(?:shadow|sudoers)\b/i,
+    what: 'the system’s accounts',
+  },
+  {
+    pattern:
+      /[\\/](?:Google[\\/]Chrome|\.config[\\/](?:google-chrome|chromium)|\.mozilla[\\/]firefox|Firefox[\\/]Profiles)/i,
+    what: 'the data of your browser',
+  },
+  {
+    pattern: /[\\/](?:claude_desktop_config|mcp)\.json\b|[\\/]\.cursor[\\/]mcp\.json/i,
+    what: 'the settings of your MCP servers',
+  },
+  { pattern: /[\\/]wallet\.dat\b|[\\/]\.(?:ethereum|bitcoin|solana)(?:[\\/:]|$)/i, what: 'your wallet' },
+]
+
+/** What kind of private place a path names, in words; undefined for ordinary paths. */
+export function sensitivePath(path: string): string | undefined {
+  return places.find(({ pattern }) => pattern.test(path))?.what
+}

@@ -1,0 +1,266 @@
+import { isRecord } from '../../shared/json.ts'
+import { mixedWord, nearlySame, skeleton } from '../../shared/look-alike.ts'
+import { codeName, type Unseen, unseenIn } from '../../shared/visible.ts'
+import type { TrustFinding } from '../../types/index.ts'
+import type { Definition, Part } from './definitions.ts'
+import { phrasesIn } from './phrases.ts'
+
+/** One text of a server, and where it stands. */
+interface ScannedText {
+  at: string
+  text: string
+  /** A name of a parameter or the like, rather than prose. */
+  isName?: boolean
+}
+
+const longText = 10_000
+const hugeText = 50_000
+const quoted = 120
+const maxFindings = 50
+
+const places: Readonly<Record<Part, string>> = {
+  instructions: 'instructions',
+  tool: 'tools',
+  prompt: 'prompts',
+  resource: 'resources',
+  template: 'templates',
+}
+
+/** What a person should look at in one definition. */
+export function scanDefinition(definition: Definition, neighbours: Neighbours): TrustFinding[] {
+  const texts = textsOf(definition)
+  return [
+    ...nameFindings(definition, neighbours, whereOf(definition)),
+    ...scanTexts(texts, neighbours),
+  ].slice(0, maxFindings)
+}
+
+/** What a person should look at in these texts, in time proportional to their length. */
+export function scanTexts(texts: readonly ScannedText[], neighbours?: Neighbours): TrustFinding[] {
+  return texts.flatMap((text) => scanText(text, neighbours))
+}
+
+function scanText(
+  { at, text, isName = false }: ScannedText,
+  neighbours: Neighbours | undefined,
+): TrustFinding[] {
+  const found: TrustFinding[] = []
+  const add = (severity: TrustFinding['severity'], code: string, message: string): void => {
+    found.push({ severity, code, at, message })
+  }
+  const unseen = unseenIn(text)
+  if (unseen.length > 0) {
+    const codes = [...new Set(unseen.map(({ code }) => codeName(code)))].slice(0, 5).join(' ')
+    add(
+      severityOf(unseen, text),
+      'hidden-characters',
+      `It holds ${count(unseen.length, 'character')} that ${unseen.length === 1 ? 'does' : 'do'} not show: ${codes}. A model reads what you do not see.`,
+    )
+  }
+  const mixed = mixedWord(text)
+  if (mixed !== undefined) {
+    const message = `"${mixed}" mixes letters of different alphabets, so that it looks like another word.`
+    add(isName ? 'danger' : 'warning', 'mixed-letters', message)
+  }
+  const phrases = phrasesIn(isName ? text.replaceAll(/[_-]+|(?<=[a-z])(?=[A-Z])/g, ' ') : text)
+  for (const { severity, code, says, words } of phrases) {
+    add(severity, code, `It ${says}: "${words.length > quoted ? `${words.slice(0, quoted)}…` : words}"`)
+  }
+  if (isName) {
+    if (asking.test(text)) {
+      add(
+        'danger',
+        'asks-for-context',
+        `The name "${text}" asks a model for what is none of the tool's business.`,
+      )
+    }
+    return found
+  }
+  const others = neighbours === undefined ? undefined : othersNamedIn(text, neighbours)
+  if (others !== undefined) {
+    const { server, tool, ordering } = others
+    const severity = !ordering ? 'notice' : phrases.length > 0 ? 'danger' : 'warning'
+    const how = ordering ? 'tells how to use' : 'speaks of'
+    add(severity, 'shadows-a-tool', `It ${how} ${tool}, a tool of ${server}.`)
+  }
+  found.push(...shapeFindings(at, text))
+  return found
+}
+
+/** Names of parameters that have a model fill in what it knows of this machine or of the conversation. */
+const asking =
+  /content.{0,20}(?:ssh|id_?rsa|passwd|\.?env_?file|credential|secret)|(?:^|_)(?:entire|full|whole|complete|previous)_?(?:conversation|chat|context|prompt)|(?:conversation|chat)_?history|(?:your|current)_?system_?prompt|(?:all|other)_?tools?_?(?:names|descriptions|list)|ssh_?(?:private_?)?key_?contents?/i
+
+/** What the shape of a text says, whatever its words. */
+function shapeFindings(at: string, text: string): TrustFinding[] {
+  const found: TrustFinding[] = []
+  const add = (severity: TrustFinding['severity'], code: string, message: string): void => {
+    found.push({ severity, code, at, message })
+  }
+  if (/<!--/.test(text)) {
+    add('warning', 'hidden-comment', 'It holds a comment, which many programs do not show but a model reads.')
+  }
+  if (/[^\S\n]{80}\S|\n{20}/.test(text.replaceAll('\r\n', '\n'))) {
+    add('warning', 'out-of-sight', 'A long gap pushes text to where nobody looks.')
+  }
+  const encoded = encodedText(text)
+  if (encoded !== undefined)
+    add('warning', 'encoded-text', `It holds encoded text that a model can read: "${encoded}"`)
+  if (text.length > longText) {
+    const size = text.length.toLocaleString('en')
+    const severity = text.length > hugeText ? 'warning' : 'notice'
+    add(severity, 'over-long', `It is ${size} characters long; a model reads all of them, each time.`)
+  }
+  return found
+}
+
+function encodedText(text: string): string | undefined {
+  for (const [blob] of text.matchAll(/[A-Za-z0-9+/_-]{60,}/g)) {
+    if (/^[0-9a-fA-F-]+$/.test(blob) || !/[A-Z]/.test(blob) || !/[a-z]/.test(blob)) continue
+    const decoded = Buffer.from(blob, 'base64').toString('utf8')
+    if (/^[\p{L}\p{N}\p{P}\p{S}\s]{40,}$/u.test(decoded) && decoded.includes(' '))
+      return decoded.slice(0, quoted)
+  }
+  return undefined
+}
+
+/** Marks that turn text around, tags, escapes and long runs are there to deceive; a single soft hyphen is not. */
+function severityOf(unseen: readonly Unseen[], text: string): TrustFinding['severity'] {
+  const harmless = (code: number, at: number): boolean =>
+    code === 0xad || code === 0x200e || code === 0x200f || code === 0x0d || (code === 0xfeff && at === 0)
+  const deceiving = (code: number): boolean =>
+    code === 0x1b || (code >= 0x202d && code <= 0x202e) || (code >= 0xe0000 && code <= 0xe0fff)
+  if (unseen.some(({ code }) => deceiving(code))) return 'danger'
+  if (unseen.length >= 8 && unseen.length * 20 > text.length) return 'danger'
+  return unseen.every(({ code, at }) => harmless(code, at)) ? 'notice' : 'warning'
+}
+
+function whereOf({ what, name }: Definition): string {
+  return what === 'instructions' ? 'instructions' : `${places[what]}.${name}`
+}
+
+/** Every text of a definition, names of members included. Embedded pictures are none. */
+function textsOf(definition: Definition): ScannedText[] {
+  const texts: ScannedText[] = []
+  const left: { value: unknown; at: string }[] = [
+    {
+      value: definition.what === 'instructions' ? definition.says['text'] : definition.says,
+      at: whereOf(definition),
+    },
+  ]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { value, at } = next
+    if (typeof value === 'string') {
+      if (!value.startsWith('data:image/')) texts.push({ at, text: value })
+    } else if (Array.isArray(value)) {
+      for (const [n, item] of value.entries()) left.push({ value: item, at: `${at}[${n}]` })
+    } else if (isRecord(value)) {
+      for (const [name, member] of Object.entries(value)) {
+        if (at.endsWith('.properties')) texts.push({ at: `${at}.${name}`, text: name, isName: true })
+        left.push({ value: member, at: `${at}.${name}` })
+      }
+    }
+  }
+  return texts.reverse()
+}
+
+function count(n: number, thing: string): string {
+  return `${n} ${thing}${n === 1 ? '' : 's'}`
+}
+
+/** What other servers are called and offer, to find who poses as whom. */
+export interface Neighbours {
+  /** Other servers' tools: by name, by what the name looks like, and by the name without separators. */
+  readonly byName: ReadonlyMap<string, string>
+  readonly byLook: ReadonlyMap<string, { server: string; tool: string }>
+  /** Names of the server's own tools. */
+  readonly own: ReadonlySet<string>
+}
+
+/** Looks up the tools of all servers but one. */
+export function neighboursOf(server: string, all: ReadonlyMap<string, readonly string[]>): Neighbours {
+  const byName = new Map<string, string>()
+  const byLook = new Map<string, { server: string; tool: string }>()
+  for (const [other, tools] of all) {
+    if (other === server) continue
+    for (const tool of tools) {
+      byName.set(tool, other)
+      byLook.set(skeleton(tool), { server: other, tool })
+    }
+  }
+  return { byName, byLook, own: new Set(all.get(server)) }
+}
+
+/** What the name of a tool gives away: one that another server has, or that looks like it. */
+function nameFindings(
+  { what, name }: Definition,
+  { byName, byLook }: Neighbours,
+  at: string,
+): TrustFinding[] {
+  const found: TrustFinding[] = []
+  const add = (severity: TrustFinding['severity'], code: string, message: string): void => {
+    found.push({ severity, code, at, message })
+  }
+  if (what !== 'tool') return found
+  const mixed = mixedWord(name.replaceAll('_', ' '))
+  if (mixed !== undefined) {
+    add(
+      'danger',
+      'mixed-letters',
+      `"${mixed}" mixes letters of different alphabets, so that it looks like another name.`,
+    )
+  }
+  const same = byName.get(name)
+  if (same !== undefined) {
+    add(
+      'notice',
+      'same-name',
+      `${same} has a tool of the same name; calls are told apart by the server's name.`,
+    )
+    return found
+  }
+  const alike = byLook.get(skeleton(name))
+  if (alike === undefined) return found
+  const spelled = plainly(alike.tool) === plainly(name)
+  add(
+    spelled ? 'notice' : 'danger',
+    'looks-like',
+    `It looks like ${alike.tool} of ${alike.server}, but is ${spelled ? 'spelled' : 'written'} differently.`,
+  )
+  return found
+}
+
+const orders =
+  /\b(?:must|always|never|instead|before|whenever|when|should|do not|don't|first|replace|redirect|change|override)\b/i
+
+/** Whether a text speaks of another server's tool, and whether it says what to do with it. */
+function othersNamedIn(
+  text: string,
+  { byName, own }: Neighbours,
+): { server: string; tool: string; ordering: boolean } | undefined {
+  if (byName.size === 0) return undefined
+  for (const [word] of text.matchAll(/[A-Za-z][\w-]{5,127}/g)) {
+    const server = byName.get(word)
+    if (server === undefined || own.has(word) || !/[_-]|[a-z][A-Z]/.test(word)) continue
+    return { server, tool: word, ordering: orders.test(text) }
+  }
+  return undefined
+}
+
+/** What the name of a server gives away beside the names of the others. */
+export function serverFindings(server: string, others: Iterable<string>): TrustFinding[] {
+  for (const other of others) {
+    if (other === server) continue
+    const alike = skeleton(other) === skeleton(server)
+    const near =
+      server.length >= 5 && other.length >= 5 && nearlySame(server.toLowerCase(), other.toLowerCase())
+    if (!alike && !near) continue
+    const message = `Its name is easily taken for ${other}, another of your servers.`
+    return [{ severity: 'warning', code: 'looks-like', at: 'server', message }]
+  }
+  return []
+}
+
+function plainly(name: string): string {
+  return name.toLowerCase().replace(/[\s_.-]/g, '')
+}

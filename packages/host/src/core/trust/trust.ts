@@ -1,0 +1,541 @@
+import { McpError } from '@jackfield/sdk'
+import type { Redactor } from '../../config/secrets/redactor.ts'
+import type { Recorder } from '../../log/store/activity-log.ts'
+import type { ListKey, TrustRow, TrustTable, TrustWriter } from '../../log/store/trust-table.ts'
+import type { UseGate } from '../../servers/catalog.ts'
+import type { ServerConnection } from '../../servers/connections/connection.ts'
+import { fingerprint } from '../../shared/json.ts'
+import { reasonOf } from '../../shared/text.ts'
+import type { DefinitionChange, HostEvent, ServerTrust, TrustDesk, TrustItem } from '../../types/index.ts'
+import type { Asker } from '../inbox/asker.ts'
+import { changesOf, listed, Questioner, stateOf } from './changes.ts'
+import {
+  addsMembers,
+  type Definition,
+  Definitions,
+  isAgreed,
+  keyOf,
+  Ledger,
+  type Part,
+  withRevision,
+} from './definitions.ts'
+import { type Neighbours, neighboursOf, scanDefinition, serverFindings } from './scan.ts'
+
+interface TrustDeps {
+  table: TrustTable
+  /** The configured servers, by name. */
+  servers: () => ReadonlyMap<string, ServerConnection>
+  /** Names of servers whose changes are accepted and reported. */
+  unpinned: readonly string[]
+  asker: Asker
+  recorder: Recorder
+  redactor: Redactor
+  emit: (event: HostEvent) => void
+  /** Aborted when the host closes. */
+  signal: AbortSignal
+}
+
+interface Looked extends Pick<ServerConnection, 'lists' | 'client'> {
+  /** The revision that was spoken last. */
+  revision: string | undefined
+}
+
+const closed = 'The host is closed'
+
+/** Pins what servers say about themselves, and keeps what else they say out of use until the person accepts it. */
+export class Trust implements TrustDesk {
+  readonly #deps: TrustDeps
+  readonly #ledger: Ledger
+  readonly #definitions: Definitions
+  readonly #questioner: Questioner
+  /** What was looked at last, by connection: looking again would find nothing new. */
+  readonly #looked = new WeakMap<ServerConnection, Looked>()
+  /** Why definitions that were never accepted are out of use: lists ask about each of them again and again. */
+  readonly #unaccepted = new WeakMap<Definition, string>()
+
+  constructor(deps: TrustDeps) {
+    this.#deps = deps
+    this.#ledger = new Ledger(deps.table)
+    this.#definitions = new Definitions(deps.redactor)
+    this.#questioner = new Questioner(deps, (identity, rows, verdict) =>
+      this.#settle(identity, rows, verdict),
+    )
+  }
+
+  /** Compares what a server says now with what was agreed to, if it was not done since its lists were fetched. */
+  look(connection: ServerConnection): void {
+    const { lists, client, name } = connection
+    const identity = this.#identity(connection)
+    const isPinned = !this.#deps.unpinned.includes(name)
+    const last = this.#looked.get(connection)
+    if (this.#deps.signal.aborted || (last?.lists === lists && last.client === client)) return
+    const revision = client?.server.revision ?? last?.revision
+    this.#looked.set(connection, { lists, client, revision })
+    const found = lookAt({
+      connection,
+      identity,
+      revision,
+      ledger: this.#ledger,
+      definitions: this.#definitions,
+      profile: this.#profile(name),
+      at: new Date().toISOString(),
+      isDangerous: (definition) =>
+        isPinned &&
+        scanDefinition(definition, this.#neighbours(name)).some(({ severity }) => severity === 'danger'),
+    })
+    this.#keep(name, found)
+    if (found.gone.length > 0) {
+      const summary = `${name} offers less than was agreed to: ${listed(found.gone)}`
+      this.#deps.recorder.note(
+        { kind: 'drift', server: name, summary, detail: { gone: found.gone } },
+        'noted',
+      )
+    }
+    const accepted = isPinned ? [] : this.#acceptChanges(name, identity)
+    if (found.rows.length + found.gone.length > 0)
+      this.#deps.emit({ type: 'trust', server: name, ...(accepted.length > 0 && { accepted }) })
+    this.#review(
+      name,
+      identity,
+      found.rows.some((row) => stateOf(row) === 'quarantined'),
+    )
+  }
+
+  /** Accepts what changed about a server whose definitions are not pinned, and gives the changes. */
+  #acceptChanges(server: string, identity: string): DefinitionChange[] {
+    const rows = this.#ledger.rows(identity)
+    const changed = [...rows.values()].filter((row) => row.listed && stateOf(row) === 'quarantined')
+    if (changed.length === 0) return []
+    const changes = changed.flatMap((row) => changesOf(row, rows.values()))
+    this.#write(identity, changed, (row, at) => ({ ...row, agreed: { ...row.seen, at } }))
+    const summary = `${listed(changed)} of ${server} changed; its definitions are not pinned`
+    const items = changed.map(({ what, name, seen }) => ({ what, name, hash: seen.hash }))
+    this.#deps.recorder.note({ kind: 'drift', server, summary, detail: { items } }, 'accepted')
+    return changes
+  }
+
+  /** Under which name definitions are kept: those of a typed command apart from those of a configured server. */
+  #identity({ name, identity }: Pick<ServerConnection, 'name' | 'identity'>): string {
+    return this.#deps.unpinned.includes(name) ? fingerprint(`unpinned ${identity}`) : identity
+  }
+
+  /** Puts what waits for the person to a face that was not there before. */
+  askAgain(): void {
+    for (const server of this.#deps.servers().values())
+      this.#review(server.name, this.#identity(server), false)
+  }
+
+  /** What decides about the things of one server. */
+  gate(connection: ServerConnection): UseGate {
+    if (this.#deps.signal.aborted) return () => closed
+    this.look(connection)
+    const { name } = connection
+    const identity = this.#identity(connection)
+    // Another program on the same store may have decided meanwhile.
+    if (this.#questioner.asks(identity)) this.#review(name, identity, false)
+    const rows = this.#ledger.rows(identity)
+    const revision = this.#looked.get(connection)?.revision
+    return (what, entry) => this.#refusal(name, this.#definitions.of(what, entry), rows, revision)
+  }
+
+  /** Why a tool may not be called now; undefined where it may. */
+  usable(server: string, tool: string): string | undefined {
+    const connection = this.#deps.servers().get(server)
+    const found = connection?.lists.tools.find(({ name }) => name === tool)
+    return connection === undefined || found === undefined ? undefined : this.gate(connection)('tool', found)
+  }
+
+  /** Throws an McpError 'INVALID' that says why, where a prompt or resource of that name may not be used now. */
+  refuse(connection: ServerConnection, what: 'prompt' | 'resource', name: string): void {
+    const found =
+      what === 'prompt'
+        ? connection.lists.prompts.find((prompt) => prompt.name === name)
+        : connection.lists.resources.find((resource) => resource.uri === name)
+    const reason = found && this.gate(connection)(what, found)
+    if (reason === undefined) return
+    throw new McpError('INVALID', `The ${what} ${name} of ${connection.name} is out of use: ${reason}`)
+  }
+
+  /** Decides by its URI whether a resource may be shown, also while its server is not connected. */
+  usableResources(connection: ServerConnection): (uri: string) => boolean {
+    const gate = this.gate(connection)
+    const listed = new Map(connection.lists.resources.map((resource) => [resource.uri, resource]))
+    const rows = this.#ledger.rows(this.#identity(connection))
+    return (uri) => {
+      const found = listed.get(uri)
+      if (found !== undefined) return gate('resource', found) === undefined
+      const row = rows.get(keyOf({ what: 'resource', name: uri }))
+      return row === undefined || stateOf(row) === 'pinned'
+    }
+  }
+
+  /** What a server says about its use, where that is as it was agreed to. */
+  instructions(connection: ServerConnection): string | undefined {
+    const text = connection.client?.server.instructions
+    if (text === undefined || this.#deps.signal.aborted) return undefined
+    this.look(connection)
+    const said = this.#definitions.instructions(text)
+    const rows = this.#ledger.rows(this.#identity(connection))
+    const refused = this.#refusal(connection.name, said, rows, undefined)
+    return refused === undefined ? this.#deps.redactor.text(text) : undefined
+  }
+
+  servers(): ServerTrust[] {
+    const configured = [...this.#deps.servers().values()]
+    const identities = new Set(configured.map((server) => this.#identity(server)))
+    return [
+      ...configured.map(({ name }) => this.server(name)),
+      ...this.#ledger
+        .servers()
+        .filter(({ identity }) => !identities.has(identity))
+        .map(({ identity }) => this.server(identity)),
+    ]
+  }
+
+  server(given: string): ServerTrust {
+    const { name: server, identity, configured, since } = this.#find(given)
+    const rows = this.#ledger.rows(identity)
+    const neighbours = this.#neighbours(server)
+    // What was kept before a secret was known may hold it.
+    return this.#deps.redactor.value({
+      server,
+      identity,
+      configured,
+      ...(since !== undefined && { since }),
+      findings: configured ? serverFindings(server, this.#deps.servers().keys()) : [],
+      items: [...rows.values()].toSorted(inOrder).map((row) => {
+        const { what, name, agreed, seen, listed } = row
+        const state = stateOf(row)
+        return {
+          what,
+          name,
+          state,
+          since: (state === 'pinned' ? agreed : seen)?.at ?? seen.at,
+          listed,
+          changes: changesOf(row, rows.values()),
+          findings: scanDefinition({ what, name, ...seen }, neighbours),
+        }
+      }),
+    })
+  }
+
+  accept(server: string, items?: readonly TrustItem[]): TrustItem[] {
+    return this.#decide(server, 'accepted', this.#chosen(server, items), (row, at) => {
+      const { blocked: _, ...rest } = row
+      return { ...rest, agreed: { ...row.seen, at } }
+    })
+  }
+
+  block(server: string, items?: readonly TrustItem[]): TrustItem[] {
+    return this.#decide(server, 'blocked', this.#chosen(server, items), (row) => ({
+      ...row,
+      blocked: row.seen.hash,
+    }))
+  }
+
+  reset(server: string, items?: readonly TrustItem[]): TrustItem[] {
+    const { name, identity } = this.#find(server)
+    const rows = items === undefined ? [...this.#ledger.rows(identity).values()] : this.#chosen(server, items)
+    const gone = rows.map(({ what, name }) => ({ what, name }))
+    const summary = `What was agreed to about ${name} is forgotten: ${items === undefined ? 'everything' : listed(gone)}`
+    const row = this.#deps.recorder.open({ kind: 'drift', server: name, summary, detail: { items: gone } })
+    try {
+      this.#ledger.write(identity, (writer) => {
+        if (items === undefined) writer.forget(identity)
+        else for (const row of rows) writer.remove(identity, row)
+      })
+    } catch (error) {
+      row.close('error', { reason: reasonOf(error) })
+      throw error
+    }
+    row.close('reset')
+    for (const connection of this.#named(identity)) {
+      this.#looked.delete(connection)
+      this.look(connection)
+    }
+    this.#changed(identity)
+    return gone
+  }
+
+  /** The rows that are meant: those named, or all that are quarantined. */
+  #chosen(server: string, items: readonly TrustItem[] | undefined): TrustRow[] {
+    const { name, identity } = this.#find(server)
+    const rows = this.#ledger.rows(identity)
+    if (items === undefined) return [...rows.values()].filter((row) => stateOf(row) === 'quarantined')
+    return items.map((item) => {
+      const row = rows.get(keyOf(item))
+      if (row !== undefined) return row
+      throw new McpError('INVALID', `${name} never had a ${item.what} named ${JSON.stringify(item.name)}`)
+    })
+  }
+
+  #decide(
+    server: string,
+    outcome: 'accepted' | 'blocked',
+    rows: readonly TrustRow[],
+    decided: (row: TrustRow, at: string) => TrustRow,
+  ): TrustItem[] {
+    const { name, identity } = this.#find(server)
+    if (rows.length === 0) return []
+    const items = rows.map(({ what, name, seen }) => ({ what, name, hash: seen.hash }))
+    const summary = `${listed(items)} of ${name} ${items.length === 1 ? 'is' : 'are'} ${outcome}`
+    const row = this.#deps.recorder.open({ kind: 'drift', server: name, summary, detail: { items } })
+    try {
+      this.#write(identity, rows, decided)
+    } catch (error) {
+      row.close('error', { reason: reasonOf(error) })
+      throw error
+    }
+    row.close(outcome)
+    this.#changed(identity)
+    return items.map(({ what, name }) => ({ what, name }))
+  }
+
+  /** What the person answered about exactly these wordings; what changed meanwhile stays as it is. */
+  #settle(identity: string, asked: readonly TrustRow[], verdict: 'accept' | 'block'): void {
+    const rows = this.#ledger.rows(identity)
+    const same = asked.flatMap((row) => {
+      const now = rows.get(keyOf(row))
+      return now !== undefined && now.seen.hash === row.seen.hash ? [now] : []
+    })
+    this.#write(identity, same, (row, at) =>
+      verdict === 'accept' ? { ...row, agreed: { ...row.seen, at } } : { ...row, blocked: row.seen.hash },
+    )
+    this.#changed(identity)
+  }
+
+  #write(
+    identity: string,
+    rows: readonly TrustRow[],
+    decided: (row: TrustRow, at: string) => TrustRow,
+  ): void {
+    const at = new Date().toISOString()
+    this.#ledger.write(identity, (writer) => {
+      for (const row of rows) writer.row(identity, decided(row, at))
+    })
+  }
+
+  #keep(server: string, { identity, rows, gone, write }: Look): void {
+    if (write === undefined) return
+    try {
+      this.#ledger.write(identity, (writer: TrustWriter) => write(writer))
+    } catch (error) {
+      const names = listed([...rows, ...gone])
+      const message = `What ${server} says could not be pinned (${names}), so it stays out of use: ${reasonOf(error)}`
+      this.#deps.emit({ type: 'warning', server, message })
+    }
+  }
+
+  /** Tells of a decision, and puts what is still undecided to the person. */
+  #changed(identity: string): void {
+    for (const { name } of this.#named(identity)) {
+      this.#deps.emit({ type: 'trust', server: name })
+      this.#review(name, identity, false)
+    }
+    this.#deps.emit({ type: 'catalog' })
+  }
+
+  #review(server: string, identity: string, isNew: boolean): void {
+    const rows = this.#ledger.rows(identity)
+    const waiting = [...rows.values()].filter((row) => row.listed && stateOf(row) === 'quarantined')
+    this.#questioner.review({
+      server,
+      identity,
+      isNew,
+      waiting,
+      tell: () => {
+        const neighbours = this.#neighbours(server)
+        return {
+          changes: waiting.flatMap((row) => changesOf(row, rows.values())),
+          findings: waiting.flatMap(({ what, name, seen }) =>
+            scanDefinition({ what, name, ...seen }, neighbours),
+          ),
+        }
+      },
+    })
+  }
+
+  #named(identity: string): ServerConnection[] {
+    return [...this.#deps.servers().values()].filter((server) => this.#identity(server) === identity)
+  }
+
+  #find(given: string): { name: string; identity: string; configured: boolean; since?: string } {
+    if (this.#deps.signal.aborted) throw new McpError('CONNECTION_CLOSED', closed)
+    const known = this.#ledger.servers()
+    const connection = this.#deps.servers().get(given)
+    const identity =
+      (connection && this.#identity(connection)) ??
+      known.findLast(({ label }) => label === given)?.identity ??
+      known.find((server) => given.length >= 8 && server.identity.startsWith(given))?.identity
+    if (identity === undefined) {
+      const names = [...this.#deps.servers().keys(), ...known.map(({ label }) => label)]
+      const are = names.length === 0 ? 'None was ever seen' : `There are: ${[...new Set(names)].join(', ')}`
+      throw new McpError('INVALID', `There is no server ${JSON.stringify(given)}. ${are}.`)
+    }
+    const seen = known.find((server) => server.identity === identity)
+    return {
+      name: connection?.name ?? seen?.label ?? given,
+      identity,
+      configured: connection !== undefined,
+      ...(seen !== undefined && { since: seen.at }),
+    }
+  }
+
+  /** Whose tools are told apart from whose. */
+  #neighbours(server: string): Neighbours {
+    const tools = [...this.#deps.servers().values()].map((connection) => {
+      const { name } = connection
+      const names = [...this.#ledger.rows(this.#identity(connection)).values()].filter(
+        (row) => row.what === 'tool' && row.listed,
+      )
+      return [name, names.map((row) => row.name)] as const
+    })
+    return neighboursOf(server, new Map(tools))
+  }
+
+  /** Why a thing may not be used, in words that a model may read; undefined where it may. */
+  #refusal(
+    server: string,
+    definition: Definition,
+    rows: ReadonlyMap<string, TrustRow>,
+    revision: string | undefined,
+  ): string | undefined {
+    const row = rows.get(keyOf(definition))
+    const agreed = row !== undefined && isAgreed(row, definition, revision)
+    const meant = agreed ? row.agreed?.hash : definition.hash
+    if (row?.blocked !== undefined && row.blocked === meant) return 'the person blocked it'
+    if (agreed) return undefined
+    if (row?.agreed !== undefined) {
+      const fields = new Set(changesOf(row, []).map(({ field }) => field?.split(/[.[]/)[0] ?? 'definition'))
+      const what = fields.size === 0 ? 'definition' : [...fields].join(', ')
+      return `its ${what} changed since the person agreed to it, and they have not accepted that`
+    }
+    // The finding's message quotes the text, which no model should read.
+    let why = this.#unaccepted.get(definition)
+    if (why === undefined) {
+      const grave = scanDefinition(definition, this.#neighbours(server)).find(
+        ({ severity }) => severity === 'danger',
+      )
+      why =
+        grave === undefined ? 'it is new' : `what it says looks like an attack on the model (${grave.code})`
+      this.#unaccepted.set(definition, why)
+    }
+    return `${why}, and the person has not accepted it. They see why with: jackfield trust ${server}`
+  }
+
+  /** What a server may offer depends on what the host can do, so lists are told apart by it. */
+  #profile(server: string): string {
+    const { asker } = this.#deps
+    const kinds = (['elicitation', 'sampling-request', 'roots'] as const).filter((kind) => asker.can(kind))
+    return [server, ...kinds, ...(asker.urls ? ['url'] : [])].join(' ')
+  }
+}
+
+const order: readonly Part[] = ['instructions', 'tool', 'prompt', 'template', 'resource']
+
+function inOrder(one: TrustRow, other: TrustRow): number {
+  return order.indexOf(one.what) - order.indexOf(other.what) || (one.name < other.name ? -1 : 1)
+}
+
+interface LookOptions {
+  connection: ServerConnection
+  /** Under which name what is known of the server is kept. */
+  identity: string
+  /** The revision that is spoken, where one is. */
+  revision: string | undefined
+  ledger: Ledger
+  definitions: Definitions
+  /** Lists of one server are compared under the same profile only. */
+  profile: string
+  /** ISO 8601. */
+  at: string
+  /** Whether a thing must not be pinned unseen, even at first use. */
+  isDangerous: (definition: Definition) => boolean
+}
+
+/** What a look at a server found. */
+interface Look {
+  identity: string
+  /** Things that are new or say something else than before. */
+  rows: TrustRow[]
+  /** Things that were listed before. */
+  gone: TrustItem[]
+  /** Keeps all that; undefined where there is nothing to keep. */
+  write: ((writer: TrustWriter) => void) | undefined
+}
+
+/**
+ * Compares what a server says with what is known of it. A list that was never seen is pinned; what is new in one that
+ * was, or says something else, is only noted. Resources come and go with data, so new ones are pinned too.
+ */
+function lookAt(options: LookOptions): Look {
+  const { connection, identity, revision, ledger, definitions, profile, at, isDangerous } = options
+  const { lists, client, name: label } = connection
+  const known = ledger.rows(identity)
+  const rows: TrustRow[] = []
+  const gone: TrustRow[] = []
+  const forgotten: TrustItem[] = []
+  const newNames: { key: ListKey; names: string[] }[] = []
+
+  for (const [what, now] of definitions.all(lists, client?.server)) {
+    const key = { identity, what, profile }
+    const before = ledger.names(key)
+    const listedBefore = new Set(before)
+    const isFirst = (name: string): boolean =>
+      before === undefined || what === 'resource' || listedBefore.has(name)
+    for (const definition of now.values()) {
+      const row = known.get(keyOf(definition))
+      const seen = {
+        hash: definition.hash,
+        says: definition.says,
+        at,
+        ...(revision !== undefined && { revisions: [revision] }),
+      }
+      if (row === undefined) {
+        const pinned = isFirst(definition.name) && !isDangerous(definition)
+        rows.push({ what, name: definition.name, seen, listed: true, ...(pinned && { agreed: seen }) })
+      } else if (
+        row.agreed !== undefined &&
+        isAgreed(row, definition, revision) &&
+        !(addsMembers(row.agreed, definition, revision) && isDangerous(definition))
+      ) {
+        const agreed = withRevision(row.agreed, definition, revision)
+        if (agreed !== row.agreed || row.seen.hash !== agreed.hash || !row.listed) {
+          rows.push({ ...row, agreed, seen: agreed, listed: true })
+        }
+      } else if (row.seen.hash !== definition.hash) {
+        rows.push({ ...row, seen, listed: true })
+      } else if (!row.listed) {
+        rows.push({ ...row, listed: true })
+      }
+    }
+    for (const name of listedBefore) {
+      const row = now.has(name) ? undefined : known.get(keyOf({ what, name }))
+      if (row === undefined) continue
+      if (keeps(what, row)) gone.push({ ...row, listed: false })
+      else forgotten.push({ what, name })
+    }
+    const changed =
+      before === undefined || before.length !== now.size || before.some((name) => !now.has(name))
+    if (changed) newNames.push({ key, names: [...now.keys()] })
+  }
+
+  const write = (writer: TrustWriter): void => {
+    writer.server({ identity, label, at })
+    for (const row of [...rows, ...gone]) writer.row(identity, row)
+    for (const item of forgotten) writer.remove(identity, item)
+    for (const { key, names } of newNames) writer.names(key, names)
+  }
+  const isNothing = rows.length + gone.length + forgotten.length + newNames.length === 0
+  return {
+    identity,
+    rows,
+    gone: gone.map(({ what, name }) => ({ what, name })),
+    write: isNothing ? undefined : write,
+  }
+}
+
+/** Whether something that is gone is remembered: what was decided about it is, but for resources, which come and go. */
+function keeps(what: Part, row: TrustRow): boolean {
+  return what !== 'resource' && (row.agreed !== undefined || row.blocked !== undefined)
+}

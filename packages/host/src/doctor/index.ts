@@ -1,1 +1,0 @@
-export { type ExamineOptions, examineServer } from './doctor.ts'

@@ -1,8 +1,0 @@
-export { elicitationFindings } from './findings.ts'
-export { type InspectOptions, inspectUrl } from './inspect-url.ts'
-export { planForm } from './plan.ts'
-export { createPromptValues } from './prompt-values.ts'
-export { type Remembered, rememberedAnswers } from './remembered.ts'
-export { type FormValues, finishForm, problemWithField, readTyped, reviewForm, shownValue } from './values.ts'
-export { Visits } from './visits.ts'
-export { secretFields, withoutSecretFields } from './withheld.ts'

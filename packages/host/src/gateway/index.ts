@@ -1,2 +1,0 @@
-export { serveGateways } from './front.ts'
-export { GatewayRoom } from './room.ts'

@@ -1,6 +1,0 @@
-export { Connecting } from './connecting.ts'
-export { defaults } from './defaults.ts'
-export { Events } from './events.ts'
-export { createQuestions } from './questions.ts'
-export { Requests } from './requests.ts'
-export { Running } from './running.ts'

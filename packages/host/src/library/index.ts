@@ -1,2 +1,0 @@
-export { createLibrary } from './library.ts'
-export { ResourceTexts } from './texts.ts'

@@ -1,0 +1,339 @@
+import { createHash } from 'node:crypto'
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
+import { isRecord, type JsonRecord } from '../../shared/json.ts'
+import { oneLine } from '../../shared/text.ts'
+import type { Activity, ActivityVerification } from '../../types/index.ts'
+import { atomically, type Chain, type ChainField, checkChain, createChain, headOf } from './chain.ts'
+import { cannotRecord } from './store-error.ts'
+
+/** What is known of a row when the thing it tells of begins. */
+type ActivityStart = Pick<Activity, 'kind' | 'server' | 'summary' | 'cause' | 'detail'>
+
+/** What is known when it is over; `detail` adds to what was there. */
+interface ActivityEnd {
+  outcome: string
+  durationMs: number | null
+  detail: JsonRecord
+}
+
+interface ActivityFilter {
+  id?: number
+  server?: string
+  kind?: Activity['kind']
+  /** The newest so many. Default 1 000. */
+  limit?: number
+}
+
+/** The append-only log. A row whose thing never ended, because the program died, stays `running`. */
+export interface ActivityLog {
+  begin(start: ActivityStart): number
+  end(id: number, end: ActivityEnd): Activity
+  /** Oldest first. */
+  list(filter?: ActivityFilter): Activity[]
+  /** Every row of a kind since a time (ISO 8601), oldest first, one after another. */
+  since(kind: Activity['kind'], time: string): Iterable<Activity>
+  /** Whether everything is as it was written. */
+  verify(head?: string): ActivityVerification
+  /** Takes rows before this time (ISO 8601) away; gives their count. */
+  prune(before: string): number
+}
+
+const columns = `a.id, a.at, a.kind, a.server, a.summary, a.cause, a.detail,
+  e.outcome, e.duration_ms, e.detail AS end_detail
+  FROM activity a LEFT JOIN activity_end e ON e.activity = a.id`
+
+export function createActivityLog(database: DatabaseSync): ActivityLog {
+  const chain = createChain(database)
+  const insert = database.prepare(
+    'INSERT INTO activity (at, kind, server, summary, cause, detail) VALUES (?, ?, ?, ?, ?, ?) RETURNING id',
+  )
+  const finish = database.prepare(
+    'INSERT INTO activity_end (activity, outcome, duration_ms, detail) VALUES (?, ?, ?, ?)',
+  )
+  const one = database.prepare(`SELECT ${columns} WHERE a.id = ?`)
+  adopt(database, chain)
+  return {
+    begin: ({ kind, server, summary, cause, detail }) =>
+      chain.append('row', () => {
+        const fields = [new Date().toISOString(), kind, server, summary, cause, detailText(detail)] as const
+        return { id: Number(insert.get(...fields)?.['id']), fields }
+      }),
+    end(id, { outcome, durationMs, detail }) {
+      chain.append('end', () => {
+        if (one.get(id) === undefined) throw new Error(`There is no activity ${id}.`)
+        const fields = [outcome, durationMs, detailText(detail)] as const
+        finish.run(id, ...fields)
+        return { id, fields }
+      })
+      const row = one.get(id)
+      if (row === undefined) throw new Error(`There is no activity ${id}.`)
+      return toActivity(row)
+    },
+    *since(kind, time) {
+      const rows = database.prepare(`SELECT ${columns} WHERE a.kind = ? AND a.at >= ? ORDER BY a.id`)
+      for (const row of rows.iterate(kind, time)) yield toActivity(row)
+    },
+    verify: (head) => checkChain(database, head),
+    prune: (before) => pruneChain(database, chain, before),
+    list(filter = {}) {
+      const conditions: string[] = []
+      const values: SQLInputValue[] = []
+      if (filter.id !== undefined) {
+        conditions.push('a.id = ?')
+        values.push(filter.id)
+      }
+      if (filter.server !== undefined) {
+        conditions.push('a.server = ?')
+        values.push(filter.server)
+      }
+      if (filter.kind !== undefined) {
+        conditions.push('a.kind = ?')
+        values.push(filter.kind)
+      }
+      const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`
+      const newest = database
+        .prepare(`SELECT ${columns}${where} ORDER BY a.id DESC LIMIT ?`)
+        .all(...values, Math.max(0, Math.trunc(filter.limit ?? 1000)))
+      return newest.reverse().map(toActivity)
+    },
+  }
+}
+
+function toActivity(row: Record<string, unknown>): Activity {
+  const kind = activityKinds.find((known) => known === row['kind'])
+  if (kind === undefined)
+    throw new Error(`The store holds an activity of unknown kind ${String(row['kind'])}.`)
+  return {
+    id: Number(row['id']),
+    at: String(row['at']),
+    kind,
+    server: typeof row['server'] === 'string' ? row['server'] : null,
+    summary: String(row['summary']),
+    outcome: typeof row['outcome'] === 'string' ? row['outcome'] : 'running',
+    durationMs: typeof row['duration_ms'] === 'number' ? row['duration_ms'] : null,
+    cause: typeof row['cause'] === 'number' ? row['cause'] : null,
+    detail: joined(members(row['detail']), members(row['end_detail'])),
+  }
+}
+
+/** What the beginning and the end tell; both may tell what was cut. */
+function joined(begin: JsonRecord, end: JsonRecord): JsonRecord {
+  const [first, second] = [begin['cut'], end['cut']]
+  const both = isRecord(first) && isRecord(second)
+  return { ...begin, ...end, ...(both && { cut: { ...first, ...second } }) }
+}
+
+/** Links what was written before there was a chain, as it stands. */
+function adopt(database: DatabaseSync, chain: Chain): void {
+  if (headOf(database).position > 0) return
+  const rows = database.prepare('SELECT * FROM activity ORDER BY id')
+  const end = database.prepare('SELECT * FROM activity_end WHERE activity = ?')
+  const field = (value: unknown): ChainField =>
+    typeof value === 'string' || typeof value === 'number' ? value : null
+  atomically(database, () => {
+    database.exec('UPDATE activity_head SET pruned = pruned')
+    if (headOf(database).position > 0) return
+    for (const row of rows.all()) {
+      const id = Number(row['id'])
+      const told = ['at', 'kind', 'server', 'summary', 'cause', 'detail'].map((name) => field(row[name]))
+      chain.append('row', () => ({ id, fields: told }))
+      const ended = end.get(id)
+      if (ended === undefined) continue
+      const fields = ['outcome', 'duration_ms', 'detail'].map((name) => field(ended[name]))
+      chain.append('end', () => ({ id, fields }))
+    }
+  })
+}
+
+function members(text: unknown): JsonRecord {
+  const value: unknown = typeof text === 'string' ? readJson(text) : undefined
+  return isRecord(value) ? value : {}
+}
+
+/** Every kind of row in the activity log. */
+export const activityKinds: readonly Activity['kind'][] = [
+  'connection',
+  'call',
+  'read',
+  'prompt',
+  'approval',
+  'elicitation',
+  'sampling',
+  'roots',
+  'model',
+  'change',
+  'result',
+  'install',
+  'drift',
+  'login',
+  'code',
+  'conversation',
+]
+
+/** Characters of JSON one row may keep. */
+const maxDetail = 262_144
+const keptText = 2_000
+const keptItems = 100
+
+/**
+ * The detail of a row as JSON text. What is too long to keep is cut, and says so where it was cut; `cut` then holds the
+ * length and the SHA-256 of each such member's whole JSON.
+ */
+function detailText(detail: JsonRecord): string {
+  const whole = JSON.stringify(detail)
+  if (whole.length <= maxDetail) return whole
+  const members = Object.entries(detail).flatMap(([name, value]) => {
+    const text = JSON.stringify(value)
+    return text === undefined ? [] : [{ name, value, text, kept: JSON.stringify(shorten(value, 0)) }]
+  })
+  const cut = Object.fromEntries(
+    members
+      .filter(({ text, kept }) => text !== kept)
+      .map(({ name, text }) => [
+        name,
+        { characters: text.length, sha256: createHash('sha256').update(text).digest('hex') },
+      ]),
+  )
+  const shortened = shorten(detail, 0)
+  const short = JSON.stringify({ ...(isRecord(shortened) && shortened), cut })
+  return short.length <= maxDetail ? short : JSON.stringify({ cut })
+}
+
+function shorten(value: unknown, depth: number): unknown {
+  if (typeof value === 'string' && value.length > keptText) {
+    return `${value.slice(0, keptText)}… [${value.length - keptText} more characters]`
+  }
+  if (depth > 16 && typeof value === 'object' && value !== null) return '… [nested deeper]'
+  if (Array.isArray(value)) {
+    const kept = value.slice(0, keptItems).map((item) => shorten(item, depth + 1))
+    return value.length > keptItems ? [...kept, `… [${value.length - keptItems} more items]`] : kept
+  }
+  if (!isRecord(value)) return value
+  const entries = Object.entries(value)
+  const kept = entries
+    .slice(0, keptItems)
+    .map(([name, member]) => [name, shorten(member, depth + 1)] as const)
+  if (entries.length > keptItems) kept.push(['…', `[${entries.length - keptItems} more members]`])
+  return Object.fromEntries(kept)
+}
+
+/**
+ * Takes away every link before the first row that is of `before` or later, with its contents, and links a note of the
+ * hash that the chain goes on from. Gives the count of rows taken away.
+ * @throws McpError 'INVALID' where `before` is no time
+ */
+function pruneChain(database: DatabaseSync, chain: Chain, before: string): number {
+  const time = Date.parse(before)
+  if (Number.isNaN(time)) {
+    throw new McpError(
+      'INVALID',
+      `${JSON.stringify(before)} is no time. Write it as 2027-01-31 or 2027-01-31T12:00:00Z.`,
+    )
+  }
+  const first = new Date(time).toISOString()
+  return atomically(database, () => {
+    // Writes first, so that no other program appends meanwhile.
+    database.exec('UPDATE activity_head SET pruned = pruned')
+    const kept = database
+      .prepare(
+        `SELECT min(c.position) AS position FROM activity_chain c JOIN activity r ON r.id = c.activity
+         WHERE c.kind = 'row' AND r.at >= ?`,
+      )
+      .get(first)?.['position']
+    const last = database
+      .prepare('SELECT position, hash FROM activity_chain WHERE position < ? ORDER BY position DESC LIMIT 1')
+      .get(typeof kept === 'number' ? kept : Number.MAX_SAFE_INTEGER)
+    if (last === undefined) return 0
+    const position = Number(last['position'])
+    const hash = String(last['hash'])
+    const old = `IN (SELECT activity FROM activity_chain WHERE position <= ${position} AND kind =`
+    const rows = Number(
+      database
+        .prepare(`SELECT count(*) AS n FROM activity_chain WHERE position <= ? AND kind = 'row'`)
+        .get(position)?.['n'],
+    )
+    if (rows === 0) return 0
+    database.prepare('UPDATE activity_head SET pruned = ?').run(position)
+    database.exec(`
+      DELETE FROM activity WHERE id ${old} 'row');
+      DELETE FROM activity_end WHERE activity ${old} 'end');
+      DELETE FROM activity_prune WHERE id ${old} 'prune');
+      DELETE FROM activity_chain WHERE position <= ${position}`)
+    chain.append('prune', () => {
+      const at = new Date().toISOString()
+      const note = database
+        .prepare(
+          'INSERT INTO activity_prune (position, hash, at, before, rows) VALUES (?, ?, ?, ?, ?) RETURNING id',
+        )
+        .get(position, hash, at, first, rows)
+      return { id: Number(note?.['id']), fields: [position, hash, at, first, rows] }
+    })
+    return rows
+  })
+}
+
+export type RowStart = Omit<ActivityStart, 'cause' | 'detail'> & {
+  cause?: number | null
+  detail?: JsonRecord
+}
+
+/** A row whose thing is under way. */
+export interface OpenRow {
+  readonly id: number
+  /** Tells how it ended; only the first time counts. */
+  close(outcome: string, detail?: JsonRecord): void
+}
+
+/** Writes the activity log and tells of every finished row. */
+export interface Recorder {
+  /** Throws a StoreError where the row cannot be written, so that nothing happens that the log does not know of. */
+  open(start: RowStart): OpenRow
+  /** Writes something that is already over. */
+  note(start: RowStart, outcome: string, durationMs?: number | null): number
+}
+
+export function createRecorder(
+  log: ActivityLog,
+  heard: { row: (row: Activity) => void; failed: (error: unknown) => void },
+): Recorder {
+  /** A series of failures is reported once. */
+  let isFailing = false
+  const begin = (start: RowStart): number => {
+    const summary = oneLine(start.summary)
+    try {
+      return log.begin({ ...start, summary, cause: start.cause ?? null, detail: start.detail ?? {} })
+    } catch (error) {
+      throw cannotRecord(summary, error)
+    }
+  }
+  return {
+    open(start) {
+      const id = begin(start)
+      const since = performance.now()
+      let over = false
+      return {
+        id,
+        close(outcome, detail = {}) {
+          if (over) return
+          over = true
+          const durationMs = Math.round(performance.now() - since)
+          try {
+            heard.row(log.end(id, { outcome, durationMs, detail }))
+            isFailing = false
+          } catch (error) {
+            // What happened has happened; its result must not be lost because the disk is full.
+            if (!isFailing) heard.failed(error)
+            isFailing = true
+          }
+        },
+      }
+    },
+    note(start, outcome, durationMs = null) {
+      const id = begin(start)
+      heard.row(log.end(id, { outcome, durationMs, detail: {} }))
+      return id
+    },
+  }
+}

@@ -1,0 +1,157 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { readJson } from '@jackfield/sdk/internal'
+import type { ArgumentTest, GrantScope } from '../../types/index.ts'
+
+/** One definition of one tool of one server, by what they are and not by what they are called. */
+export interface GrantKey {
+  identity: string
+  tool: string
+  definition: string
+}
+
+/** An answer about a tool. */
+export interface StoredGrant {
+  key: GrantKey
+  verdict: 'allow' | 'deny'
+  scope: GrantScope
+  /** The conversation or the workspace folder that it holds in; empty where it holds everywhere. */
+  within: string
+  /** Empty: any arguments. */
+  arguments: readonly ArgumentTest[]
+  /** Names the server for a person who looks through the answers. */
+  label: string
+  /** ISO 8601. */
+  at: string
+}
+
+/** Answers about tools that outlive the host. One of the same key, scope, place and arguments replaces another. */
+export interface GrantTable {
+  find(key: GrantKey): StoredGrant[]
+  put(grant: StoredGrant): void
+  list(): StoredGrant[]
+  remove(grant: StoredGrant): void
+}
+
+export function createGrantTable(database: DatabaseSync): GrantTable {
+  const find = database.prepare('SELECT * FROM remembered WHERE identity = ? AND tool = ? AND definition = ?')
+  const put = database.prepare(
+    `INSERT INTO remembered (identity, tool, definition, scope, within, arguments, verdict, label, at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET verdict = excluded.verdict, label = excluded.label, at = excluded.at`,
+  )
+  const every = database.prepare('SELECT * FROM remembered')
+  const remove = database.prepare(
+    `DELETE FROM remembered
+     WHERE identity = ? AND tool = ? AND definition = ? AND scope = ? AND within = ? AND arguments = ?`,
+  )
+  const place = ({ key, scope, within, arguments: tests }: StoredGrant): string[] => [
+    key.identity,
+    key.tool,
+    key.definition,
+    scope,
+    within,
+    JSON.stringify(tests),
+  ]
+  return {
+    find: (key) => find.all(key.identity, key.tool, key.definition).map(toGrant),
+    put(grant) {
+      put.run(...place(grant), grant.verdict, grant.label, grant.at)
+    },
+    list: () => every.all().map(toGrant),
+    remove(grant) {
+      remove.run(...place(grant))
+    },
+  }
+}
+
+function toGrant(row: Record<string, unknown>): StoredGrant {
+  return {
+    key: {
+      identity: String(row['identity']),
+      tool: String(row['tool']),
+      definition: String(row['definition']),
+    },
+    verdict: row['verdict'] === 'allow' ? 'allow' : 'deny',
+    scope: row['scope'] === 'always' ? 'always' : 'workspace',
+    within: String(row['within']),
+    arguments: readJson(String(row['arguments'])),
+    label: String(row['label']),
+    at: String(row['at']),
+  }
+}
+
+/** A label of data that a conversation saw, and the name of the server that gave the data. */
+export interface SeenLabel {
+  label: string
+  server: string
+}
+
+/** Which labelled data each conversation saw, so that one that is taken up again still knows. */
+export interface LabelTable {
+  add(conversation: string, seen: SeenLabel): void
+  of(conversation: string): SeenLabel[]
+}
+
+export function createLabelTable(database: DatabaseSync): LabelTable {
+  const add = database.prepare(
+    'INSERT INTO labels_seen (conversation, label, server) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  )
+  const of = database.prepare(
+    'SELECT label, server FROM labels_seen WHERE conversation = ? ORDER BY label, server',
+  )
+  return {
+    add(conversation, { label, server }) {
+      add.run(conversation, label, server)
+    },
+    of: (conversation) =>
+      of.all(conversation).map((row) => ({ label: String(row['label']), server: String(row['server']) })),
+  }
+}
+
+export const formMigration: string = `
+  CREATE TABLE form_answers (
+    identity TEXT NOT NULL,
+    field TEXT NOT NULL,
+    value TEXT NOT NULL,
+    at TEXT NOT NULL,
+    PRIMARY KEY (identity, field)
+  ) STRICT;
+`
+
+const keptPerServer = 500
+
+/** Values of forms' fields that the person let be remembered, by what the server is. */
+export interface FormTable {
+  /** The value as it was sent; undefined where there is none. */
+  get(identity: string, field: string): unknown
+  /** Keeps a value; the oldest of the server's are dropped beyond 500. */
+  set(identity: string, field: string, value: unknown): void
+  forget(identity: string, field: string): void
+}
+
+export function createFormTable(database: DatabaseSync): FormTable {
+  const get = database.prepare('SELECT value FROM form_answers WHERE identity = ? AND field = ?')
+  const set = database.prepare(
+    `INSERT INTO form_answers (identity, field, value, at) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET value = excluded.value, at = excluded.at`,
+  )
+  const trim = database.prepare(
+    `DELETE FROM form_answers WHERE identity = ?1 AND field NOT IN (
+       SELECT field FROM form_answers WHERE identity = ?1 ORDER BY at DESC, rowid DESC LIMIT ${keptPerServer}
+     )`,
+  )
+  const forget = database.prepare('DELETE FROM form_answers WHERE identity = ? AND field = ?')
+  return {
+    get(identity, field) {
+      const row = get.get(identity, field)
+      return row === undefined ? undefined : readJson(String(row['value']))
+    },
+    set(identity, field, value) {
+      set.run(identity, field, JSON.stringify(value), new Date().toISOString())
+      trim.run(identity)
+    },
+    forget(identity, field) {
+      forget.run(identity, field)
+    },
+  }
+}

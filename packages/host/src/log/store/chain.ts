@@ -1,0 +1,216 @@
+import { createHash } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
+import type { ActivityFault, ActivityVerification } from '../../types/index.ts'
+
+/** What a link of the chain is about: the beginning of a row, its end, or that older links were taken away. */
+type LinkKind = 'row' | 'end' | 'prune'
+
+/** One stored value as it was given, or as the bytes it was read as. */
+export type ChainField = string | number | null | Uint8Array
+
+/** What was written, for its link. */
+interface Written {
+  id: number
+  fields: readonly ChainField[]
+}
+
+/** The chain over the activity log: each link's hash covers what was written and the hash of the link before. */
+export interface Chain {
+  /** Runs `write` and links what it wrote, both or neither. Gives the id of what was written. */
+  append(kind: LinkKind, write: () => Written): number
+}
+
+export function createChain(database: DatabaseSync): Chain {
+  // The first statement writes, so that it waits for other programs and then sees what they appended.
+  const step = database.prepare('UPDATE activity_head SET position = position + 1 RETURNING position, hash')
+  const link = database.prepare(
+    'INSERT INTO activity_chain (position, kind, activity, hash) VALUES (?, ?, ?, ?)',
+  )
+  const keep = database.prepare('UPDATE activity_head SET hash = ?')
+  return {
+    append: (kind, write) =>
+      atomically(database, () => {
+        const head = step.get()
+        const { id, fields } = write()
+        const hash = linkHash(String(head?.['hash']), kind, id, fields)
+        link.run(Number(head?.['position']), kind, id, hash)
+        keep.run(hash)
+        return id
+      }),
+  }
+}
+
+/** SHA-256 over the hash before and every stored byte, in hexadecimal. */
+function linkHash(before: string, kind: string, id: number, fields: readonly ChainField[]): string {
+  const hash = createHash('sha256')
+  for (const field of [before, kind, id, ...fields]) {
+    if (field === null) {
+      hash.update('-;')
+      continue
+    }
+    const bytes = field instanceof Uint8Array ? field : Buffer.from(String(field))
+    hash.update(`${bytes.length}:`).update(bytes).update(';')
+  }
+  return hash.digest('hex')
+}
+
+/** All of the work or nothing of it, also within a transaction that is under way. */
+export function atomically<T>(database: DatabaseSync, work: () => T): T {
+  database.exec('SAVEPOINT whole')
+  try {
+    const result = work()
+    database.exec('RELEASE whole')
+    return result
+  } catch (error) {
+    rollBack(database, 'ROLLBACK TO whole; RELEASE whole')
+    throw error
+  }
+}
+
+/** Undoes a transaction. SQLite has done so itself where the disk is full or cannot be written. */
+export function rollBack(database: DatabaseSync, statement = 'ROLLBACK'): void {
+  try {
+    database.exec(statement)
+  } catch {
+    // No transaction is left; the caller throws the error that ended it.
+  }
+}
+
+const maxFaults = 20
+
+/** What each kind of link is about, as the bytes that are stored. */
+const contents = {
+  row: ['r.at', 'r.kind', 'r.server', 'r.summary', 'r.cause', 'r.detail'],
+  end: ['e.outcome', 'e.duration_ms', 'e.detail'],
+  prune: ['p.position', 'p.hash', 'p.at', 'p.before', 'p.rows'],
+} as const
+const numbers = new Set(['r.cause', 'e.duration_ms', 'p.position', 'p.rows'])
+
+const columns = Object.values(contents)
+  .flat()
+  .map((name) => `${numbers.has(name) ? name : `CAST(${name} AS BLOB)`} AS "${name}"`)
+const links = `SELECT c.position, c.kind, c.activity, c.hash, r.id AS row, e.activity AS "end", p.id AS prune,
+  ${columns.join(', ')}
+  FROM activity_chain c
+  LEFT JOIN activity r ON c.kind = 'row' AND r.id = c.activity
+  LEFT JOIN activity_end e ON c.kind = 'end' AND e.activity = c.activity
+  LEFT JOIN activity_prune p ON c.kind = 'prune' AND p.id = c.activity
+  ORDER BY c.position`
+const unlinked = (table: string, id: string, kind: string): string =>
+  `SELECT ${id} AS id FROM ${table} WHERE NOT EXISTS
+   (SELECT 1 FROM activity_chain c WHERE c.kind = '${kind}' AND c.activity = ${table}.${id}) LIMIT ${maxFaults}`
+
+/** Goes over the whole log once and tells where it is not as it was written. */
+export function checkChain(database: DatabaseSync, wanted?: string): ActivityVerification {
+  return atomically(database, () => {
+    const faults: ActivityFault[] = []
+    const fault = (position: number | null, activity: number | null, message: string): void => {
+      if (faults.length < maxFaults) faults.push({ position, activity, message })
+    }
+    const head = headOf(database)
+    const last = database.prepare('SELECT * FROM activity_prune ORDER BY id DESC LIMIT 1').get()
+    const pruned = last === undefined ? undefined : prunedOf(last)
+    let { position: at, hash: before } = pruned ?? { position: 0, hash: '' }
+    let found = wanted === undefined || wanted === before
+    let checked = 0
+    for (const link of database.prepare(links).iterate()) {
+      const position = Number(link['position'])
+      const activity = Number(link['activity'])
+      const hash = String(link['hash'])
+      if (position !== at + 1) fault(position, activity, missing(at, position))
+      const problem = wrongWith(link, before)
+      if (problem !== undefined) fault(position, activity, problem)
+      checked += 1
+      at = position
+      before = hash
+      found ||= hash === wanted
+    }
+    if (head.position !== at || head.hash !== before) {
+      const told =
+        head.position > at
+          ? `The newest ${head.position - at} links were taken away`
+          : 'The chain does not end where it was noted to end'
+      fault(head.position, null, `${told}: it ends at link ${at}, and link ${head.position} was the last.`)
+    }
+    if (head.pruned !== (pruned?.position ?? 0)) {
+      fault(head.pruned, null, 'What was taken away from the beginning does not agree with what was noted.')
+    }
+    const strays = [
+      ['activity', 'id', 'row', 'Row'],
+      ['activity_end', 'activity', 'end', 'The end of row'],
+      ['activity_prune', 'id', 'prune', 'The note of pruning'],
+    ] as const
+    for (const [table, id, kind, name] of strays) {
+      for (const row of database.prepare(unlinked(table, id, kind)).all()) {
+        fault(
+          null,
+          Number(row['id']),
+          `${name} ${Number(row['id'])} is not in the chain: it was put there by hand.`,
+        )
+      }
+    }
+    if (!found && wanted !== undefined) {
+      const cut = pruned === undefined ? '' : ', unless it was pruned'
+      fault(
+        null,
+        null,
+        `The noted hash ${wanted} is not in the chain: what it ended was changed or taken away${cut}.`,
+      )
+    }
+    return {
+      sound: faults.length === 0,
+      checked,
+      head: { position: head.position, hash: head.hash },
+      ...(pruned !== undefined && { pruned }),
+      faults,
+    }
+  })
+}
+
+type Row = Record<string, unknown>
+
+function wrongWith(link: Row, before: string): string | undefined {
+  const activity = Number(link['activity'])
+  const kind = kindOf(link['kind'])
+  if (kind === undefined) return `The link is of the unknown kind ${String(link['kind'])}.`
+  const name =
+    kind === 'end' ? `The end of row ${activity}` : kind === 'row' ? `Row ${activity}` : 'The note of pruning'
+  if (link[kind] === null) return `${name} is gone.`
+  const fields = contents[kind].map((column) => field(link[column]))
+  if (linkHash(before, kind, activity, fields) === link['hash']) return undefined
+  return `${name} is not as it was written, or what is before it is not.`
+}
+
+function kindOf(value: unknown): keyof typeof contents | undefined {
+  return value === 'row' || value === 'end' || value === 'prune' ? value : undefined
+}
+
+function field(value: unknown): ChainField {
+  return value instanceof Uint8Array || typeof value === 'number' ? value : null
+}
+
+function missing(at: number, position: number): string {
+  const count = position - at - 1
+  if (count === 1) return `Link ${at + 1} is gone.`
+  return count > 1 ? `Links ${at + 1} to ${position - 1} are gone.` : `Link ${position} does not belong here.`
+}
+
+/** Where the chain was noted to end, and up to where it was pruned. */
+export function headOf(database: DatabaseSync): { position: number; hash: string; pruned: number } {
+  const row = database.prepare('SELECT position, hash, pruned FROM activity_head').get()
+  return {
+    position: Number(row?.['position'] ?? 0),
+    hash: String(row?.['hash'] ?? ''),
+    pruned: Number(row?.['pruned'] ?? 0),
+  }
+}
+
+function prunedOf(row: Row): NonNullable<ActivityVerification['pruned']> {
+  return {
+    position: Number(row['position']),
+    hash: String(row['hash']),
+    at: String(row['at']),
+    before: String(row['before']),
+    rows: Number(row['rows']),
+  }
+}

@@ -1,0 +1,271 @@
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { reasonOf } from '../../shared/text.ts'
+import { formMigration } from './answer-tables.ts'
+import { rollBack } from './chain.ts'
+import { conversationMigration } from './conversation-table.ts'
+import { sealedMigration } from './inbox-tables.ts'
+import { createTextIndex, resourceTextMigration } from './resource-text-table.ts'
+import { resultMigration } from './result-table.ts'
+import { rootsMigration } from './roots-table.ts'
+import { samplingMigration } from './sampling-table.ts'
+import { consentMigration, eraMigration, identityMigration, manifestMigration } from './server-tables.ts'
+import { advice, faultOf, StoreError, type StoreFault } from './store-error.ts'
+import { traceFactsMigration, traceMigration } from './trace-table.ts'
+import { trustMigration, trustRevisionsMigration } from './trust-table.ts'
+
+/** Statements that bring a store from one version to the next; the store's `user_version` counts those done. */
+const migrations: readonly string[] = [
+  `
+  CREATE TABLE activity (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    server TEXT,
+    summary TEXT NOT NULL,
+    cause INTEGER,
+    detail TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX activity_server ON activity (server, id);
+  CREATE INDEX activity_kind ON activity (kind, id);
+  CREATE TABLE activity_end (
+    activity INTEGER PRIMARY KEY REFERENCES activity (id),
+    outcome TEXT NOT NULL,
+    duration_ms REAL,
+    detail TEXT NOT NULL
+  ) STRICT;
+  CREATE TRIGGER activity_kept BEFORE UPDATE ON activity BEGIN SELECT RAISE(ABORT, 'activity is append-only'); END;
+  CREATE TRIGGER activity_stays BEFORE DELETE ON activity BEGIN SELECT RAISE(ABORT, 'activity is append-only'); END;
+  CREATE TRIGGER end_kept BEFORE UPDATE ON activity_end BEGIN SELECT RAISE(ABORT, 'activity is append-only'); END;
+  CREATE TRIGGER end_stays BEFORE DELETE ON activity_end BEGIN SELECT RAISE(ABORT, 'activity is append-only'); END;
+  CREATE TABLE grants (
+    identity TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    definition TEXT NOT NULL,
+    verdict TEXT NOT NULL CHECK (verdict IN ('allow', 'deny')),
+    label TEXT NOT NULL,
+    at TEXT NOT NULL,
+    PRIMARY KEY (identity, tool, definition)
+  ) STRICT;
+  `,
+  `
+  CREATE TABLE ends (
+    activity INTEGER PRIMARY KEY,
+    outcome TEXT NOT NULL,
+    duration_ms REAL,
+    detail TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO ends SELECT activity, outcome, duration_ms, detail FROM activity_end;
+  DROP TABLE activity_end;
+  ALTER TABLE ends RENAME TO activity_end;
+  CREATE TABLE activity_chain (
+    position INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('row', 'end', 'prune')),
+    activity INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    UNIQUE (activity, kind)
+  ) STRICT;
+  CREATE TABLE activity_head (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    position INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    pruned INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO activity_head VALUES (1, 0, '', 0);
+  CREATE TABLE activity_prune (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    position INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    at TEXT NOT NULL,
+    before TEXT NOT NULL,
+    rows INTEGER NOT NULL
+  ) STRICT;
+  DROP TRIGGER activity_stays;
+  CREATE TRIGGER activity_stays BEFORE DELETE ON activity WHEN NOT EXISTS (
+    SELECT 1 FROM activity_chain c JOIN activity_head h
+    WHERE c.kind = 'row' AND c.activity = OLD.id AND c.position <= h.pruned
+  ) BEGIN SELECT RAISE(ABORT, 'activity is append-only'); END;
+  CREATE TRIGGER end_kept BEFORE UPDATE ON activity_end BEGIN SELECT RAISE(ABORT, 'activity is append-only'); END;
+  CREATE TRIGGER end_stays BEFORE DELETE ON activity_end WHEN NOT EXISTS (
+    SELECT 1 FROM activity_chain c JOIN activity_head h
+    WHERE c.kind = 'end' AND c.activity = OLD.activity AND c.position <= h.pruned
+  ) BEGIN SELECT RAISE(ABORT, 'activity is append-only'); END;
+  CREATE TRIGGER chain_kept BEFORE UPDATE ON activity_chain BEGIN SELECT RAISE(ABORT, 'activity is append-only'); END;
+  CREATE TRIGGER chain_stays BEFORE DELETE ON activity_chain WHEN OLD.position > (SELECT pruned FROM activity_head)
+  BEGIN SELECT RAISE(ABORT, 'activity is append-only'); END;
+  CREATE TABLE remembered (
+    identity TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    definition TEXT NOT NULL,
+    scope TEXT NOT NULL CHECK (scope IN ('workspace', 'always')),
+    within TEXT NOT NULL,
+    arguments TEXT NOT NULL,
+    verdict TEXT NOT NULL CHECK (verdict IN ('allow', 'deny')),
+    label TEXT NOT NULL,
+    at TEXT NOT NULL,
+    PRIMARY KEY (identity, tool, definition, scope, within, arguments)
+  ) STRICT;
+  INSERT INTO remembered SELECT identity, tool, definition, 'always', '', '[]', verdict, label, at FROM grants;
+  DROP TABLE grants;
+  CREATE TABLE labels_seen (
+    conversation TEXT NOT NULL,
+    label TEXT NOT NULL,
+    server TEXT NOT NULL,
+    PRIMARY KEY (conversation, label, server)
+  ) STRICT;
+  `,
+  samplingMigration,
+  `
+  CREATE TABLE inbox (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    server TEXT NOT NULL,
+    question TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('open', 'answered', 'withdrawn', 'lost')),
+    at TEXT NOT NULL,
+    activity INTEGER,
+    owner TEXT,
+    call INTEGER,
+    round INTEGER,
+    answer TEXT,
+    answered_by TEXT,
+    answered_at TEXT,
+    reason TEXT
+  ) STRICT;
+  CREATE INDEX inbox_state ON inbox (state, seq);
+  CREATE INDEX inbox_call ON inbox (call, round) WHERE call IS NOT NULL;
+  CREATE TABLE parked_call (
+    call INTEGER PRIMARY KEY,
+    owner TEXT,
+    identity TEXT NOT NULL,
+    request TEXT NOT NULL,
+    round INTEGER NOT NULL,
+    asked TEXT NOT NULL,
+    sent INTEGER NOT NULL CHECK (sent IN (0, 1)),
+    at TEXT NOT NULL
+  ) STRICT;
+  `,
+  trustMigration,
+  consentMigration,
+  `${eraMigration}${manifestMigration}${resultMigration}`,
+  conversationMigration,
+  traceMigration,
+  formMigration,
+  rootsMigration,
+  `${sealedMigration}${identityMigration}${traceFactsMigration}`,
+  resourceTextMigration,
+  trustRevisionsMigration,
+]
+
+/**
+ * Opens the SQLite file, or memory for `:memory:`, and brings its schema up to date. Only its owner may read it, also where
+ * it was there before and others could. Never replaces a file that cannot be opened.
+ * @throws StoreError
+ */
+export function openDatabase(file: string): DatabaseSync {
+  const { DatabaseSync } = sqlite()
+  try {
+    if (file !== ':memory:') {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+      closeSync(openSync(file, 'a', 0o600))
+      keepFromOthers(file)
+    }
+    const database = new DatabaseSync(file)
+    try {
+      database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;')
+      migrate(database)
+      return database
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  } catch (error) {
+    const fault = faultOf(error)
+    throw new StoreError(`Cannot use ${file} as the store: ${reasonOf(error)}. ${advice[fault]}`, fault, {
+      cause: error,
+    })
+  }
+}
+
+/**
+ * Renames a damaged store, with the files SQLite keeps beside it, so that the next host begins a new one. Nothing is
+ * deleted. Returns the new name.
+ * @throws StoreError where it is not damaged, is in use, or cannot be renamed
+ */
+export function setAsideStore(file: string): string {
+  const fault = faultIn(file)
+  if (fault !== 'damaged') {
+    throw new StoreError(
+      `${file} was left as it is: ${fault === undefined ? 'it is not damaged' : 'it cannot be examined now'}.${fault === undefined ? '' : ` ${advice[fault]}`}`,
+      fault ?? 'other',
+    )
+  }
+  const aside = `${file}.damaged-${new Date().toISOString().replace(/[:.]/g, '-')}`
+  try {
+    for (const end of ['-wal', '-shm', '']) {
+      if (existsSync(`${file}${end}`)) renameSync(`${file}${end}`, `${aside}${end}`)
+    }
+  } catch (error) {
+    const why = faultOf(error)
+    throw new StoreError(`${file} cannot be renamed: ${reasonOf(error)}. ${advice[why]}`, why, {
+      cause: error,
+    })
+  }
+  return aside
+}
+
+/** Checks every page of a store without changing it; undefined where it is sound. */
+function faultIn(file: string): StoreFault | undefined {
+  const { DatabaseSync } = sqlite()
+  try {
+    const database = new DatabaseSync(file, { readOnly: true })
+    try {
+      database.exec('PRAGMA busy_timeout = 5000')
+      const rows = database.prepare('PRAGMA quick_check(1)').all()
+      return rows.every((row) => row['quick_check'] === 'ok') ? undefined : 'damaged'
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    return faultOf(error)
+  }
+}
+
+function sqlite(): typeof import('node:sqlite') {
+  const found = process.getBuiltinModule('node:sqlite')
+  if (found !== undefined) return found
+  throw new StoreError(
+    `The host keeps its activity in node:sqlite, which Node ${process.versions.node} lacks. Run Node 22.13 or newer.`,
+    'other',
+  )
+}
+
+/** Those that SQLite keeps beside the file, and makes like it, were made before too. */
+function keepFromOthers(file: string): void {
+  if (process.platform === 'win32') return
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (found !== undefined && (found.mode & 0o077) !== 0) chmodSync(path, 0o600)
+  }
+}
+
+function migrate(database: DatabaseSync): void {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
+    if (version > migrations.length) {
+      throw new StoreError(
+        `a newer Jackfield wrote it (store version ${version}, this one knows ${migrations.length})`,
+        'newer',
+      )
+    }
+    for (const statements of migrations.slice(version)) database.exec(statements)
+    createTextIndex(database)
+    database.exec(`PRAGMA user_version = ${migrations.length}`)
+    database.exec('COMMIT')
+  } catch (error) {
+    rollBack(database)
+    throw error
+  }
+}

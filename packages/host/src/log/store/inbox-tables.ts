@@ -1,0 +1,337 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import type { Round } from '@jackfield/sdk/client'
+import { readJson } from '@jackfield/sdk/internal'
+import { frozenCopy, type JsonRecord } from '../../shared/json.ts'
+import type { Caller, Decision, HostQuestion, InboxItem } from '../../types/index.ts'
+import { rollBack } from './chain.ts'
+
+/** A question, and who waits for its answer. */
+export interface InboxRow extends Omit<InboxItem, 'waits' | 'resumable'> {
+  /** The program that waits; null where none does. */
+  readonly owner: string | null
+  /** The parked call that asked, by its first activity row, and which of its rounds. */
+  readonly parked: { readonly call: number; readonly round: number } | undefined
+  /** What an answer that holds secrets is sealed for; absent where no other program can answer. */
+  readonly address?: string
+  /** Set where the answer is not all that was answered: the whole, sealed for the program that waits, or nothing. */
+  readonly sealed?: string
+}
+
+type NewInboxRow = Pick<InboxRow, 'question' | 'activity' | 'owner' | 'parked' | 'address'>
+
+interface InboxFilter {
+  state?: InboxItem['state'] | 'all'
+  server?: string
+  /** The newest so many. Default 1 000. */
+  limit?: number
+}
+
+export const sealedMigration: string = `
+  ALTER TABLE inbox ADD COLUMN address TEXT;
+  ALTER TABLE inbox ADD COLUMN sealed TEXT;
+`
+
+/** Questions to the person, each of them answered at most once whatever programs are on the store. */
+export interface InboxTable {
+  add(row: NewInboxRow): InboxRow
+  get(id: string): InboxRow | undefined
+  /** Oldest first. */
+  list(filter?: InboxFilter): InboxRow[]
+  /** Questions of one round of a parked call, in the order they were put. */
+  ofRound(call: number, round: number): InboxRow[]
+  /** Whether this answer counts: false where the question was no longer open. */
+  answer(id: string, answer: { value: unknown; sealed?: string; by: string }): boolean
+  /** The whole answer was taken, so that what was sealed of it need not stay. */
+  taken(id: string): void
+  /** Whether it was open until now. */
+  withdraw(id: string, reason: string): boolean
+  /** The server no longer takes the answers of a round. */
+  lose(call: number, round: number, reason: string): void
+  /** How many questions a program waits for. */
+  countOf(owner: string): number
+  /** The programs that wait for an answer, or for a parked call. */
+  owners(): string[]
+  /** A program ended: what can be taken up again stays open, the rest is lost. Gives what is lost. */
+  abandon(owner: string, reason: string): InboxRow[]
+  /** An activity row and those that led to it. */
+  above(activity: number): number[]
+  /** Changes whenever another program wrote to the store. */
+  version(): number
+}
+
+const columns = `id, question, state, at, activity, owner, call, round, answer, answered_by, answered_at, reason,
+  address, sealed`
+const onItsWay = ' while the answer was on its way, so nobody knows whether it arrived'
+/** Settled questions that are kept. */
+const keptSettled = 1_000
+
+export function createInboxTable(database: DatabaseSync): InboxTable {
+  const insert = database.prepare(
+    `INSERT INTO inbox (id, server, question, state, at, activity, owner, call, round, address)
+     VALUES (?, ?, ?, 'open', ?, ?, ?, ?, ?, ?) RETURNING ${columns}`,
+  )
+  const prune = database.prepare(
+    `DELETE FROM inbox WHERE state <> 'open' AND seq <=
+       (SELECT seq FROM inbox WHERE state <> 'open' ORDER BY seq DESC LIMIT 1 OFFSET ${keptSettled})`,
+  )
+  const one = database.prepare(`SELECT ${columns} FROM inbox WHERE id = ?`)
+  const ofRound = database.prepare(`SELECT ${columns} FROM inbox WHERE call = ? AND round = ? ORDER BY seq`)
+  const answer = database.prepare(
+    `UPDATE inbox SET state = 'answered', answer = ?, sealed = ?, answered_by = ?, answered_at = ?
+     WHERE id = ? AND state = 'open'`,
+  )
+  const taken = database.prepare(`UPDATE inbox SET sealed = '' WHERE id = ? AND sealed <> ''`)
+  const withdraw = database.prepare(
+    `UPDATE inbox SET state = 'withdrawn', reason = ? WHERE id = ? AND state = 'open'`,
+  )
+  const lose = database.prepare(
+    `UPDATE inbox SET state = 'lost', reason = ? WHERE call = ? AND round = ? AND state IN ('open', 'answered')`,
+  )
+  const countOf = database.prepare(`SELECT count(*) AS count FROM inbox WHERE owner = ? AND state = 'open'`)
+  const owners = database.prepare(
+    `SELECT owner FROM inbox WHERE state = 'open' AND owner IS NOT NULL
+     UNION SELECT owner FROM parked_call WHERE owner IS NOT NULL`,
+  )
+  const loseOf = database.prepare(
+    `UPDATE inbox SET state = 'lost', reason = ? WHERE owner = ? AND state = 'open' AND NOT EXISTS
+       (SELECT 1 FROM parked_call p WHERE p.call = inbox.call AND p.round = inbox.round AND p.sent = 0)
+     RETURNING ${columns}`,
+  )
+  const loseSent = database.prepare(
+    `UPDATE inbox SET state = 'lost', reason = ? WHERE state = 'answered' AND EXISTS
+       (SELECT 1 FROM parked_call p
+        WHERE p.call = inbox.call AND p.round = inbox.round AND p.sent = 1 AND p.owner = ?)
+     RETURNING ${columns}`,
+  )
+  const free = [
+    database.prepare(`UPDATE inbox SET owner = NULL WHERE owner = ? AND state = 'open'`),
+    database.prepare('DELETE FROM parked_call WHERE owner = ? AND sent = 1'),
+    database.prepare('UPDATE parked_call SET owner = NULL WHERE owner = ?'),
+  ]
+  const version = database.prepare('PRAGMA data_version')
+  const above = database.prepare(
+    `WITH RECURSIVE up (id) AS (
+       SELECT ? UNION SELECT a.cause FROM activity a JOIN up ON a.id = up.id WHERE a.cause IS NOT NULL
+     ) SELECT id FROM up`,
+  )
+  return {
+    add({ question, activity, owner, parked, address }) {
+      const row = insert.get(
+        question.id,
+        question.cause.server,
+        JSON.stringify(question),
+        new Date().toISOString(),
+        activity,
+        owner,
+        parked?.call ?? null,
+        parked?.round ?? null,
+        address ?? null,
+      )
+      prune.run()
+      return toRow(row ?? {})
+    },
+    get(id) {
+      const row = one.get(id)
+      return row && toRow(row)
+    },
+    list({ state = 'open', server, limit = 1_000 } = {}) {
+      const conditions: string[] = []
+      const values: SQLInputValue[] = []
+      if (state !== 'all') {
+        conditions.push('state = ?')
+        values.push(state)
+      }
+      if (server !== undefined) {
+        conditions.push('server = ?')
+        values.push(server)
+      }
+      const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`
+      const newest = database
+        .prepare(`SELECT ${columns} FROM inbox${where} ORDER BY seq DESC LIMIT ?`)
+        .all(...values, Math.max(0, Math.trunc(limit)))
+      return newest.reverse().map(toRow)
+    },
+    ofRound: (call, round) => ofRound.all(call, round).map(toRow),
+    answer: (id, { value, sealed, by }) =>
+      Number(answer.run(JSON.stringify(value), sealed ?? null, by, new Date().toISOString(), id).changes) ===
+      1,
+    taken: (id) => {
+      taken.run(id)
+    },
+    withdraw: (id, reason) => Number(withdraw.run(reason, id).changes) === 1,
+    lose: (call, round, reason) => {
+      lose.run(reason, call, round)
+    },
+    countOf: (owner) => Number(countOf.get(owner)?.['count']),
+    owners: () => owners.all().map((row) => String(row['owner'])),
+    abandon(owner, reason) {
+      database.exec('BEGIN IMMEDIATE')
+      try {
+        const lost = [...loseOf.all(reason, owner), ...loseSent.all(`${reason}${onItsWay}`, owner)].map(toRow)
+        for (const statement of free) statement.run(owner)
+        database.exec('COMMIT')
+        return lost
+      } catch (error) {
+        rollBack(database)
+        throw error
+      }
+    },
+    above: (activity) => above.all(activity).map(({ id }) => Number(id)),
+    version: () => Number(version.get()?.['data_version']),
+  }
+}
+
+function toRow(row: Record<string, unknown>): InboxRow {
+  const question = frozenCopy<HostQuestion>(readJson(String(row['question'])))
+  const { call, round, activity, owner, reason, answer, address, sealed } = row
+  return {
+    id: question.id,
+    question,
+    state: stateOf(row['state']),
+    at: String(row['at']),
+    activity: typeof activity === 'number' ? activity : null,
+    owner: typeof owner === 'string' ? owner : null,
+    parked: typeof call === 'number' && typeof round === 'number' ? { call, round } : undefined,
+    ...(typeof answer === 'string' && {
+      answer: { value: readJson(answer), by: String(row['answered_by']), at: String(row['answered_at']) },
+    }),
+    ...(typeof reason === 'string' && { reason }),
+    ...(typeof address === 'string' && { address }),
+    ...(typeof sealed === 'string' && { sealed }),
+  }
+}
+
+function stateOf(state: unknown): InboxItem['state'] {
+  return state === 'answered' || state === 'withdrawn' || state === 'lost' ? state : 'open'
+}
+
+/** A place in a value where a secret was, and how the text there is put together again. */
+export interface Hole {
+  /** The members that lead there. */
+  at: readonly (string | number)[]
+  /** Texts, and names in the store of secrets; absent where the value is among those that are sealed. */
+  parts?: readonly (string | { secret: string })[]
+}
+
+/** A call as it was sent, and why it was. */
+interface ParkedRequest {
+  server: string
+  tool: string
+  arguments: JsonRecord
+  caller: Caller
+  conversation?: string
+  decision: Decision
+  /** Where secrets were taken out of the call and of what its server asked: places begin with `request` or `asked`. */
+  holes?: readonly Hole[]
+}
+
+/** A call whose server asked back and keeps nothing itself: whoever has the answers can go on with it. */
+export interface ParkedCall {
+  /** The activity row of the call. */
+  readonly call: number
+  /** What the server is, whatever it is called. */
+  readonly identity: string
+  readonly request: ParkedRequest
+  /** How often the server asked back. */
+  readonly round: number
+  readonly asked: Round
+  /** The answers may have gone out. */
+  readonly sent: boolean
+  /** The program that goes on with it; null where none does. */
+  readonly owner: string | null
+}
+
+export interface ParkedTable {
+  /** Keeps the newest round of a call. */
+  keep(call: Pick<ParkedCall, 'call' | 'identity' | 'request' | 'asked'>, owner: string): void
+  get(call: number): ParkedCall | undefined
+  /** The parked call that led to an activity row, through whatever lies between. */
+  above(activity: number): { call: number; round: number } | undefined
+  /** The answers of the round go out now. */
+  sending(call: number, owner: string): void
+  /** Takes a call that no program goes on with, and whose answers have not gone out; false where there is none. */
+  claim(call: number, owner: string): boolean
+  /** Another program may go on with the call. */
+  leave(call: number, owner: string): void
+  /** The call is over. False where this program does not go on with it. */
+  end(call: number, owner: string): boolean
+  /** The row of the person's consent to a call, else of the call itself. */
+  approvalOf(call: number): number
+  count(): number
+  /** Gives up the oldest call that no program goes on with; undefined where there is none. */
+  forgetOldest(): { call: number; round: number } | undefined
+}
+
+const callColumns = 'call, owner, identity, request, round, asked, sent'
+
+export function createParkedTable(database: DatabaseSync): ParkedTable {
+  const keep = database.prepare(
+    `INSERT INTO parked_call (call, owner, identity, request, round, asked, sent, at) VALUES (?, ?, ?, ?, 1, ?, 0, ?)
+     ON CONFLICT DO UPDATE SET round = round + 1, asked = excluded.asked, sent = 0, owner = excluded.owner`,
+  )
+  const one = database.prepare(`SELECT ${callColumns} FROM parked_call WHERE call = ?`)
+  const above = database.prepare(
+    `WITH RECURSIVE up (id) AS (
+       SELECT ? UNION SELECT a.cause FROM activity a JOIN up ON a.id = up.id WHERE a.cause IS NOT NULL
+     ) SELECT p.call, p.round FROM parked_call p JOIN up ON p.call = up.id`,
+  )
+  const sending = database.prepare('UPDATE parked_call SET sent = 1 WHERE call = ? AND owner = ?')
+  const claim = database.prepare(
+    'UPDATE parked_call SET owner = ? WHERE call = ? AND owner IS NULL AND sent = 0',
+  )
+  const leave = database.prepare(
+    'UPDATE parked_call SET owner = NULL WHERE call = ? AND owner = ? AND sent = 0',
+  )
+  const end = database.prepare('DELETE FROM parked_call WHERE call = ? AND owner = ?')
+  const approval = database.prepare(
+    `SELECT a.id FROM activity a JOIN activity_end e ON e.activity = a.id
+     WHERE a.cause = ? AND a.kind = 'approval' AND e.outcome = 'allowed' ORDER BY a.id LIMIT 1`,
+  )
+  const count = database.prepare('SELECT count(*) AS count FROM parked_call')
+  const forget = database.prepare(
+    `DELETE FROM parked_call WHERE call = (SELECT call FROM parked_call WHERE owner IS NULL ORDER BY call LIMIT 1)
+     RETURNING call, round`,
+  )
+  return {
+    keep({ call, identity, request, asked }, owner) {
+      const texts = [JSON.stringify(request), JSON.stringify(asked)] as const
+      keep.run(call, owner, identity, ...texts, new Date().toISOString())
+    },
+    get(call) {
+      const row = one.get(call)
+      return row && toCall(row)
+    },
+    above(activity) {
+      const row = above.get(activity)
+      return row && { call: Number(row['call']), round: Number(row['round']) }
+    },
+    sending: (call, owner) => {
+      sending.run(call, owner)
+    },
+    claim: (call, owner) => Number(claim.run(owner, call).changes) === 1,
+    leave: (call, owner) => {
+      leave.run(call, owner)
+    },
+    end: (call, owner) => Number(end.run(call, owner).changes) === 1,
+    approvalOf: (call) => Number(approval.get(call)?.['id'] ?? call),
+    count: () => Number(count.get()?.['count']),
+    forgetOldest() {
+      const row = forget.get()
+      return row && { call: Number(row['call']), round: Number(row['round']) }
+    },
+  }
+}
+
+function toCall(row: Record<string, unknown>): ParkedCall {
+  const request: ParkedRequest = readJson(String(row['request']))
+  const asked: Round = readJson(String(row['asked']))
+  return {
+    call: Number(row['call']),
+    identity: String(row['identity']),
+    request,
+    round: Number(row['round']),
+    asked,
+    sent: row['sent'] === 1,
+    owner: typeof row['owner'] === 'string' ? row['owner'] : null,
+  }
+}

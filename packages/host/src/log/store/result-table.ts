@@ -1,0 +1,88 @@
+import type { DatabaseSync } from 'node:sqlite'
+
+/** One kept result, as JSON text. */
+interface StoredResult {
+  id: string
+  server: string
+  tool: string
+  /** The conversation that it was given to. */
+  conversation: string | null
+  /** The activity row of the call. */
+  activity: number | null
+  result: string
+  /** ISO 8601. */
+  at: string
+}
+
+/** Results of tools that were too large for a model, for as long as there is room. */
+export interface ResultTable {
+  get(id: string): StoredResult | undefined
+  /** Keeps one, and lets go of the oldest where there are too many or they are too large together. */
+  put(result: StoredResult): void
+}
+
+export const resultMigration = `
+  CREATE TABLE results (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    server TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    conversation TEXT,
+    activity INTEGER,
+    result TEXT NOT NULL,
+    characters INTEGER NOT NULL,
+    at TEXT NOT NULL
+  ) STRICT;
+`
+
+interface ResultBounds {
+  /** Characters of all results together. */
+  characters: number
+  results: number
+  ageMs: number
+}
+
+const resultBounds: ResultBounds = { characters: 134_217_728, results: 1_000, ageMs: 7 * 86_400_000 }
+
+export function createResultTable(
+  database: DatabaseSync,
+  bounds: ResultBounds = resultBounds,
+  now: () => number = Date.now,
+): ResultTable {
+  const get = database.prepare('SELECT * FROM results WHERE id = ?')
+  const put = database.prepare(
+    `INSERT INTO results (id, server, tool, conversation, activity, result, characters, at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const tooOld = database.prepare('DELETE FROM results WHERE at < ?')
+  const tooMany = database.prepare(
+    `DELETE FROM results WHERE seq IN (
+       SELECT seq FROM (
+         SELECT seq, SUM(characters) OVER (ORDER BY seq DESC) AS total, ROW_NUMBER() OVER (ORDER BY seq DESC) AS place
+         FROM results
+       ) WHERE total > ? OR place > ?
+     )`,
+  )
+  const oldest = (): string => new Date(now() - bounds.ageMs).toISOString()
+  return {
+    get(id) {
+      const row = get.get(id)
+      if (row === undefined || String(row['at']) < oldest()) return undefined
+      const { conversation, activity } = row
+      return {
+        id,
+        server: String(row['server']),
+        tool: String(row['tool']),
+        conversation: typeof conversation === 'string' ? conversation : null,
+        activity: typeof activity === 'number' ? activity : null,
+        result: String(row['result']),
+        at: String(row['at']),
+      }
+    },
+    put({ id, server, tool, conversation, activity, result, at }) {
+      put.run(id, server, tool, conversation, activity, result, result.length, at)
+      tooOld.run(oldest())
+      tooMany.run(bounds.characters, bounds.results)
+    },
+  }
+}

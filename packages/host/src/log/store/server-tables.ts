@@ -1,0 +1,211 @@
+import type { DatabaseSync } from 'node:sqlite'
+
+/** That the person agreed to start one server as one file defines it. */
+interface Consent {
+  /** Of the file and everything that says what is started, as one hash. */
+  identity: string
+  file: string
+  server: string
+  /** The command line or address that was agreed to. */
+  command: string
+  /** ISO 8601. */
+  at: string
+}
+
+export interface ConsentTable {
+  has(identity: string): boolean
+  /** What was agreed to last for the server that a file calls so. */
+  last(file: string, server: string): Consent | undefined
+  put(consent: Consent): void
+  list(): Consent[]
+  /** Forgets every consent about a server of a file; how many there were. */
+  remove(file: string, server: string): number
+}
+
+export const consentMigration = `
+  CREATE TABLE consents (
+    identity TEXT PRIMARY KEY,
+    file TEXT NOT NULL,
+    server TEXT NOT NULL,
+    command TEXT NOT NULL,
+    at TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX consents_server ON consents (file, server);
+`
+
+export function createConsentTable(database: DatabaseSync): ConsentTable {
+  const has = database.prepare('SELECT 1 FROM consents WHERE identity = ?')
+  const last = database.prepare(
+    'SELECT * FROM consents WHERE file = ? AND server = ? ORDER BY at DESC, rowid DESC LIMIT 1',
+  )
+  const every = database.prepare('SELECT * FROM consents ORDER BY at, rowid')
+  const put = database.prepare(
+    'INSERT OR REPLACE INTO consents (identity, file, server, command, at) VALUES (?, ?, ?, ?, ?)',
+  )
+  const remove = database.prepare('DELETE FROM consents WHERE file = ? AND server = ?')
+  return {
+    has: (identity) => has.get(identity) !== undefined,
+    last(file, server) {
+      const row = last.get(file, server)
+      return row === undefined ? undefined : consentOf(row)
+    },
+    put({ identity, file, server, command, at }) {
+      put.run(identity, file, server, command, at)
+    },
+    list: () => every.all().map(consentOf),
+    remove: (file, server) => Number(remove.run(file, server).changes),
+  }
+}
+
+function consentOf(row: Record<string, unknown>): Consent {
+  return {
+    identity: String(row['identity']),
+    file: String(row['file']),
+    server: String(row['server']),
+    command: String(row['command']),
+    at: String(row['at']),
+  }
+}
+
+/** What servers with variables in their command or address were when those were last looked up. */
+export interface IdentityTable {
+  get(template: string): string | undefined
+  /** Keeps one; the oldest are dropped beyond 1 000. */
+  put(template: string, identity: string): void
+}
+
+export const identityMigration: string = `
+  CREATE TABLE identities (
+    template TEXT PRIMARY KEY,
+    identity TEXT NOT NULL,
+    at INTEGER NOT NULL
+  ) STRICT;
+`
+
+const keptIdentities = 1_000
+
+export function createIdentityTable(database: DatabaseSync, now: () => number = Date.now): IdentityTable {
+  const get = database.prepare('SELECT identity FROM identities WHERE template = ?')
+  const put = database.prepare('INSERT OR REPLACE INTO identities (template, identity, at) VALUES (?, ?, ?)')
+  const trim = database.prepare(
+    `DELETE FROM identities WHERE template NOT IN (
+       SELECT template FROM identities ORDER BY at DESC, rowid DESC LIMIT ${keptIdentities}
+     )`,
+  )
+  return {
+    get(template) {
+      const identity = get.get(template)?.['identity']
+      return typeof identity === 'string' ? identity : undefined
+    },
+    put(template, identity) {
+      put.run(template, identity, now())
+      trim.run()
+    },
+  }
+}
+
+/** How a server was found to speak. */
+interface KnownEra {
+  era: 'session' | 'stateless'
+  /** Of the server, as it says itself. */
+  version: string | undefined
+}
+
+/** What servers were found to speak, by what they are. */
+export interface EraTable {
+  get(identity: string): KnownEra | undefined
+  put(identity: string, known: KnownEra): void
+  forget(identity: string): void
+}
+
+export const eraMigration = `
+  CREATE TABLE eras (
+    identity TEXT PRIMARY KEY,
+    era TEXT NOT NULL CHECK (era IN ('session', 'stateless')),
+    version TEXT,
+    at INTEGER NOT NULL
+  ) STRICT;
+`
+
+const eraKeptMs = 7 * 86_400_000
+
+export function createEraTable(database: DatabaseSync, now: () => number = Date.now): EraTable {
+  const get = database.prepare('SELECT era, version, at FROM eras WHERE identity = ?')
+  const put = database.prepare('INSERT OR REPLACE INTO eras (identity, era, version, at) VALUES (?, ?, ?, ?)')
+  const forget = database.prepare('DELETE FROM eras WHERE identity = ?')
+  return {
+    get(identity) {
+      const row = get.get(identity)
+      if (row === undefined || now() - Number(row['at']) > eraKeptMs) return undefined
+      const version = row['version']
+      return {
+        era: row['era'] === 'session' ? 'session' : 'stateless',
+        version: typeof version === 'string' ? version : undefined,
+      }
+    },
+    put: (identity, { era, version }) => {
+      put.run(identity, era, version ?? null, now())
+    },
+    forget: (identity) => {
+      forget.run(identity)
+    },
+  }
+}
+
+/** What a server listed when it last ran, as JSON text. */
+interface Manifest {
+  lists: string
+  /** When it was listed, in milliseconds since 1970. */
+  atMs: number
+}
+
+/**
+ * What servers listed, by what they are and who they listed it to: one that shows different things to different people
+ * is never taken at what it showed somebody else.
+ */
+export interface ManifestTable {
+  /** Undefined also where it is older than 30 days. */
+  get(identity: string, principal: string): Manifest | undefined
+  /** Keeps nothing of more than 8 million characters. */
+  put(identity: string, principal: string, lists: string): void
+  /** Forgets what a server listed to anybody. */
+  forget(identity: string): void
+}
+
+export const manifestMigration = `
+  CREATE TABLE manifests (
+    identity TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    lists TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (identity, principal)
+  ) STRICT;
+`
+
+const manifestKeptMs = 30 * 86_400_000
+const maxChars = 8_000_000
+
+export function createManifestTable(database: DatabaseSync, now: () => number = Date.now): ManifestTable {
+  const get = database.prepare('SELECT lists, at FROM manifests WHERE identity = ? AND principal = ?')
+  const put = database.prepare(
+    'INSERT OR REPLACE INTO manifests (identity, principal, lists, at) VALUES (?, ?, ?, ?)',
+  )
+  const forget = database.prepare('DELETE FROM manifests WHERE identity = ?')
+  const prune = database.prepare('DELETE FROM manifests WHERE at < ?')
+  return {
+    get(identity, principal) {
+      const row = get.get(identity, principal)
+      const atMs = Number(row?.['at'])
+      return row === undefined || now() - atMs > manifestKeptMs
+        ? undefined
+        : { lists: String(row['lists']), atMs }
+    },
+    put(identity, principal, lists) {
+      prune.run(now() - manifestKeptMs)
+      if (lists.length <= maxChars) put.run(identity, principal, lists, now())
+    },
+    forget: (identity) => {
+      forget.run(identity)
+    },
+  }
+}

@@ -1,0 +1,226 @@
+import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
+
+/** An event beside the activity log, as it is written. */
+export interface NewTraceRow {
+  /** Milliseconds since 1970. */
+  at: number
+  tick: number
+  kind: 'wire' | 'http' | 'stderr' | 'warning'
+  server: string
+  connection: string | null
+  direction: 'sent' | 'received' | null
+  method: string | null
+  tool: string | null
+  rpc: string | null
+  /** The event that caused it. */
+  cause: number | null
+  reply: number | null
+  status: string | null
+  ms: number | null
+  bytes: number
+  summary: string
+  payload: string
+  /** Hash of the whole payload, where that is not kept whole. */
+  sha256: string | null
+}
+
+interface TraceCounts {
+  events: number
+  bytes: number
+  dropped: number
+  droppedBytes: number
+}
+
+export type TraceRow = Record<string, SQLOutputValue>
+
+/** Everything that happened in one order: rows of the activity log stand in it by themselves, the rest is added. */
+export interface TraceTable {
+  /** Unlike that of any other store. */
+  readonly salt: string
+  /** Nothing is written any more. */
+  readonly closed: boolean
+  close(): void
+  add(row: NewTraceRow): number
+  /** Says what caused an event, where that was found out later. */
+  blame(seq: number, cause: number): void
+  /** Drops what is too old or too much, as is done with what is added from time to time. */
+  trim(): void
+  /** The event that an activity row is. */
+  eventOf(activity: number): number | null
+  counts(): TraceCounts
+  /** Rows of `trace t`, by SQL that the room writes. */
+  all(sql: string, values?: readonly SQLInputValue[]): TraceRow[]
+}
+
+export interface TraceBounds {
+  /** Bytes of all payloads that are kept beside the activity log. */
+  bytes: number
+  ageMs: number
+}
+
+export const traceBounds: TraceBounds = { bytes: 209_715_200, ageMs: 30 * 86_400_000 }
+/** What a host without a file keeps. */
+export const memoryTraceBounds: TraceBounds = { bytes: 8_388_608, ageMs: traceBounds.ageMs }
+
+/** What a row costs beside its payload. */
+const rowBytes = 256
+/** The share that is left after something had to go, so that it is not done with every row. */
+const keptShare = 0.98
+
+export function createTraceTable(
+  database: DatabaseSync,
+  bounds: TraceBounds = traceBounds,
+  now: () => number = Date.now,
+): TraceTable {
+  const insert = database.prepare(
+    `INSERT INTO trace (at, tick, kind, server, connection, direction, method, tool, rpc, cause, reply, status, ms,
+       bytes, summary, payload, sha256, stored) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const blame = database.prepare('UPDATE trace SET cause = ? WHERE seq = ?')
+  const eventOf = database.prepare('SELECT seq FROM trace WHERE activity = ?')
+  const store = database.prepare('SELECT * FROM trace_store')
+  const oldest = database.prepare('SELECT seq, at, stored FROM trace WHERE activity IS NULL ORDER BY seq')
+  const drop = database.prepare('DELETE FROM trace WHERE activity IS NULL AND seq <= ?')
+  let sinceLook = Number.POSITIVE_INFINITY
+  let closed = false
+
+  function look(): void {
+    sinceLook = 0
+    const over = Number(store.get()?.['bytes']) - bounds.bytes
+    let excess = over <= 0 ? 0 : over + bounds.bytes * (1 - keptShare)
+    const tooOld = now() - bounds.ageMs
+    let last = 0
+    for (const row of oldest.iterate()) {
+      if (excess <= 0 && Number(row['at']) >= tooOld) break
+      last = Number(row['seq'])
+      excess -= Number(row['stored'])
+    }
+    if (last > 0) drop.run(last)
+  }
+
+  return {
+    salt: String(store.get()?.['salt']),
+    get closed() {
+      return closed
+    },
+    close() {
+      closed = true
+    },
+    add(row) {
+      const { at, tick, kind, server, connection, direction, method, tool, rpc } = row
+      const { cause, reply, status, ms, bytes, summary, payload, sha256 } = row
+      const stored = Buffer.byteLength(payload) + rowBytes
+      const first = [at, tick, kind, server, connection, direction, method, tool, rpc]
+      const { lastInsertRowid } = insert.run(
+        ...first,
+        cause,
+        reply,
+        status,
+        ms,
+        bytes,
+        summary,
+        payload,
+        sha256,
+        stored,
+      )
+      sinceLook += stored
+      if (sinceLook > bounds.bytes / 50) look()
+      return Number(lastInsertRowid)
+    },
+    trim: look,
+    blame: (seq, cause) => {
+      blame.run(cause, seq)
+    },
+    eventOf(activity) {
+      const seq = eventOf.get(activity)?.['seq']
+      return typeof seq === 'number' ? seq : null
+    },
+    counts() {
+      const { events, bytes, dropped, dropped_bytes: droppedBytes } = store.get() ?? {}
+      return {
+        events: Number(events),
+        bytes: Number(bytes),
+        dropped: Number(dropped),
+        droppedBytes: Number(droppedBytes),
+      }
+    },
+    all: (sql, values = []) => database.prepare(sql).all(...values),
+  }
+}
+
+const methodOfKind = (kind: string): string => `CASE ${kind}
+  WHEN 'call' THEN 'tools/call' WHEN 'read' THEN 'resources/read' WHEN 'prompt' THEN 'prompts/get'
+  WHEN 'elicitation' THEN 'elicitation/create' WHEN 'sampling' THEN 'sampling/createMessage'
+  WHEN 'roots' THEN 'roots/list' END`
+const target = (detail: string): string =>
+  `coalesce(json_extract(${detail}, '$.tool'), json_extract(${detail}, '$.prompt'), json_extract(${detail}, '$.uri'))`
+
+export const traceMigration: string = `
+  CREATE TABLE trace (
+    seq INTEGER PRIMARY KEY,
+    at REAL NOT NULL,
+    tick REAL,
+    kind TEXT NOT NULL,
+    server TEXT,
+    connection TEXT,
+    direction TEXT,
+    method TEXT,
+    tool TEXT,
+    rpc TEXT,
+    activity INTEGER,
+    cause INTEGER,
+    reply INTEGER,
+    status TEXT,
+    ms REAL,
+    bytes INTEGER NOT NULL,
+    summary TEXT NOT NULL,
+    payload TEXT,
+    sha256 TEXT,
+    stored INTEGER
+  ) STRICT;
+  CREATE TABLE trace_store (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    salt TEXT NOT NULL,
+    events INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    dropped INTEGER NOT NULL,
+    dropped_bytes INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO trace_store VALUES (1, hex(randomblob(16)), 0, 0, 0, 0);
+  INSERT INTO trace (at, kind, server, method, tool, activity, status, ms, bytes, summary)
+    SELECT unixepoch(a.at, 'subsec') * 1000, a.kind, a.server, ${methodOfKind('a.kind')}, ${target('a.detail')},
+      a.id, coalesce(e.outcome, 'running'), e.duration_ms, length(a.detail) + length(coalesce(e.detail, '')), a.summary
+    FROM activity a LEFT JOIN activity_end e ON e.activity = a.id ORDER BY a.id;
+  CREATE UNIQUE INDEX trace_activity ON trace (activity) WHERE activity IS NOT NULL;
+  UPDATE trace SET cause = (
+    SELECT t.seq FROM activity a JOIN trace t ON t.activity = a.cause WHERE a.id = trace.activity
+  );
+  CREATE INDEX trace_kind ON trace (kind, seq);
+  CREATE INDEX trace_tool ON trace (tool, seq) WHERE tool IS NOT NULL;
+  CREATE INDEX trace_status ON trace (status, seq) WHERE status <> 'ok';
+  CREATE INDEX trace_cause ON trace (cause) WHERE cause IS NOT NULL;
+  CREATE INDEX trace_reply ON trace (reply) WHERE reply IS NOT NULL;
+  CREATE TRIGGER trace_row AFTER INSERT ON activity BEGIN
+    INSERT INTO trace (at, kind, server, method, tool, activity, cause, status, bytes, summary) VALUES (
+      unixepoch(NEW.at, 'subsec') * 1000, NEW.kind, NEW.server, ${methodOfKind('NEW.kind')}, ${target('NEW.detail')},
+      NEW.id, (SELECT seq FROM trace WHERE activity = NEW.cause), 'running', length(NEW.detail), NEW.summary
+    );
+  END;
+  CREATE TRIGGER trace_end AFTER INSERT ON activity_end BEGIN
+    UPDATE trace SET status = NEW.outcome, ms = NEW.duration_ms, bytes = bytes + length(NEW.detail)
+    WHERE activity = NEW.activity;
+  END;
+  CREATE TRIGGER trace_added AFTER INSERT ON trace WHEN NEW.activity IS NULL BEGIN
+    UPDATE trace_store SET events = events + 1, bytes = bytes + NEW.stored;
+  END;
+  CREATE TRIGGER trace_dropped AFTER DELETE ON trace WHEN OLD.activity IS NULL BEGIN
+    UPDATE trace_store SET events = events - 1, bytes = bytes - OLD.stored, dropped = dropped + 1,
+      dropped_bytes = dropped_bytes + OLD.stored;
+  END;
+  CREATE TRIGGER trace_gone AFTER DELETE ON activity BEGIN DELETE FROM trace WHERE activity = OLD.id; END;
+`
+
+/** The narrow columns of every event in order, so that what no other index finds is found without reading payloads. */
+export const traceFactsMigration: string = `
+  CREATE INDEX trace_facts ON trace (seq, at, kind, server, connection, direction, method, tool, status, ms, bytes);
+`

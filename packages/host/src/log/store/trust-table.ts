@@ -1,0 +1,208 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { readJson } from '@jackfield/sdk/internal'
+import { isRecord, type JsonRecord } from '../../shared/json.ts'
+import type { TrustItem } from '../../types/index.ts'
+import { rollBack } from './chain.ts'
+
+/** One wording of one thing that a server says about itself. */
+export interface Wording {
+  hash: string
+  says: JsonRecord
+  /** When it was first seen, or agreed to. ISO 8601. */
+  at: string
+  /** The revisions that it was said in, which not all have the same members. Undefined where that is not known. */
+  revisions?: readonly string[]
+}
+
+/** One thing of one server: what was agreed to, and what it said when it was last seen. */
+export interface TrustRow extends TrustItem {
+  agreed?: Wording
+  seen: Wording
+  /** The hash of a wording that the person does not want. */
+  blocked?: string
+  listed: boolean
+}
+
+interface TrustedServer {
+  identity: string
+  /** What it was called when it was last seen. */
+  label: string
+  at: string
+}
+
+/** The names in one list of a server, as it gives it to a host that can do what `profile` says. */
+export interface ListKey {
+  identity: string
+  what: TrustItem['what']
+  profile: string
+}
+
+/** What servers said about themselves, by what they are and not by what they are called. */
+export interface TrustTable {
+  /** A number that changes when another program wrote to the store. */
+  version(): number
+  servers(): TrustedServer[]
+  rows(identity: string): TrustRow[]
+  /** The names last listed; undefined where the list was never seen under this profile. */
+  names(key: ListKey): string[] | undefined
+  /** Does all of it or nothing. */
+  write(work: (writer: TrustWriter) => void): void
+}
+
+export interface TrustWriter {
+  server(server: TrustedServer): void
+  row(identity: string, row: TrustRow): void
+  names(key: ListKey, names: readonly string[]): void
+  remove(identity: string, item: TrustItem): void
+  /** Forgets everything about a server. */
+  forget(identity: string): void
+}
+
+const parts: readonly TrustItem['what'][] = ['instructions', 'tool', 'prompt', 'resource', 'template']
+
+export function createTrustTable(database: DatabaseSync): TrustTable {
+  const version = database.prepare('PRAGMA data_version')
+  const servers = database.prepare('SELECT identity, label, at FROM trust_servers ORDER BY at, label')
+  const rows = database.prepare('SELECT * FROM trust_items WHERE identity = ?')
+  const names = database.prepare(
+    'SELECT names FROM trust_lists WHERE identity = ? AND what = ? AND profile = ?',
+  )
+  const putServer = database.prepare(
+    `INSERT INTO trust_servers (identity, label, at) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET label = excluded.label`,
+  )
+  const putRow = database.prepare(
+    `INSERT OR REPLACE INTO trust_items (identity, what, name, agreed, agreed_says, agreed_at,
+       seen, seen_says, seen_at, blocked, listed, agreed_revisions, seen_revisions)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const putNames = database.prepare(
+    'INSERT OR REPLACE INTO trust_lists (identity, what, profile, names) VALUES (?, ?, ?, ?)',
+  )
+  const remove = database.prepare('DELETE FROM trust_items WHERE identity = ? AND what = ? AND name = ?')
+  const forgetting = ['trust_items', 'trust_lists', 'trust_servers'].map((table) =>
+    database.prepare(`DELETE FROM ${table} WHERE identity = ?`),
+  )
+  const writer: TrustWriter = {
+    server: ({ identity, label, at }) => putServer.run(identity, label, at),
+    row: (identity, { what, name, agreed, seen, blocked, listed }) => {
+      // What was agreed to and is still said is kept once.
+      const apart = agreed !== undefined && agreed.hash !== seen.hash
+      putRow.run(
+        identity,
+        what,
+        name,
+        agreed?.hash ?? null,
+        apart ? JSON.stringify(agreed.says) : null,
+        agreed?.at ?? null,
+        seen.hash,
+        JSON.stringify(seen.says),
+        seen.at,
+        blocked ?? null,
+        listed ? 1 : 0,
+        agreed?.revisions?.join(' ') ?? null,
+        seen.revisions?.join(' ') ?? null,
+      )
+    },
+    names: ({ identity, what, profile }, listed) =>
+      putNames.run(identity, what, profile, JSON.stringify(listed)),
+    remove: (identity, { what, name }) => remove.run(identity, what, name),
+    forget: (identity) => {
+      for (const statement of forgetting) statement.run(identity)
+    },
+  }
+  return {
+    version: () => Number(version.get()?.['data_version']),
+    servers: () =>
+      servers.all().map((row) => ({
+        identity: String(row['identity']),
+        label: String(row['label']),
+        at: String(row['at']),
+      })),
+    rows: (identity) => rows.all(identity).flatMap(toRow),
+    names: ({ identity, what, profile }) => {
+      const found = names.get(identity, what, profile)
+      const listed: unknown = found === undefined ? undefined : readJson(String(found['names']))
+      return Array.isArray(listed) ? listed.map(String) : undefined
+    },
+    write(work) {
+      database.exec('BEGIN IMMEDIATE')
+      try {
+        work(writer)
+        database.exec('COMMIT')
+      } catch (error) {
+        rollBack(database)
+        throw error
+      }
+    },
+  }
+}
+
+function toRow(row: Record<string, unknown>): TrustRow[] {
+  const what = parts.find((part) => part === row['what'])
+  if (what === undefined) return []
+  const seen = wording(row['seen'], row['seen_says'], row['seen_at'], row['seen_revisions'])
+  const agreed =
+    row['agreed'] === null
+      ? undefined
+      : wording(
+          row['agreed'],
+          row['agreed_says'] ?? row['seen_says'],
+          row['agreed_at'],
+          row['agreed_revisions'],
+        )
+  return [
+    {
+      what,
+      name: String(row['name']),
+      seen,
+      listed: row['listed'] === 1,
+      ...(agreed !== undefined && { agreed }),
+      ...(typeof row['blocked'] === 'string' && { blocked: row['blocked'] }),
+    },
+  ]
+}
+
+function wording(hash: unknown, says: unknown, at: unknown, revisions: unknown): Wording {
+  const value: unknown = readJson(String(says))
+  return {
+    hash: String(hash),
+    says: isRecord(value) ? value : {},
+    at: String(at),
+    ...(typeof revisions === 'string' && { revisions: revisions.split(' ') }),
+  }
+}
+
+export const trustRevisionsMigration = `
+  ALTER TABLE trust_items ADD COLUMN agreed_revisions TEXT;
+  ALTER TABLE trust_items ADD COLUMN seen_revisions TEXT;
+`
+
+export const trustMigration = `
+  CREATE TABLE trust_servers (
+    identity TEXT PRIMARY KEY,
+    label TEXT NOT NULL,
+    at TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE trust_lists (
+    identity TEXT NOT NULL,
+    what TEXT NOT NULL,
+    profile TEXT NOT NULL,
+    names TEXT NOT NULL,
+    PRIMARY KEY (identity, what, profile)
+  ) STRICT;
+  CREATE TABLE trust_items (
+    identity TEXT NOT NULL,
+    what TEXT NOT NULL,
+    name TEXT NOT NULL,
+    agreed TEXT,
+    agreed_says TEXT,
+    agreed_at TEXT,
+    seen TEXT NOT NULL,
+    seen_says TEXT NOT NULL,
+    seen_at TEXT NOT NULL,
+    blocked TEXT,
+    listed INTEGER NOT NULL,
+    PRIMARY KEY (identity, what, name)
+  ) STRICT;
+`

@@ -1,0 +1,314 @@
+import { isRecord } from '../../shared/json.ts'
+import type {
+  TraceEvent,
+  TraceFormat,
+  TraceLane,
+  TraceNode,
+  TracePair,
+  TraceQuery,
+  WholeTraceEvent,
+} from '../../types/index.ts'
+import type { Events } from './events.ts'
+import type { SpanIds } from './tap.ts'
+
+interface ExportDeps {
+  events: Events
+  ids: SpanIds
+  /** Who says it. */
+  creator: { name: string; version: string }
+}
+
+/** Events as text in a format that other programs read. */
+export function exported(format: TraceFormat, query: TraceQuery, deps: ExportDeps): string {
+  switch (format) {
+    case 'jsonl':
+      return deps.events
+        .wholes(query)
+        .map((event) => `${JSON.stringify(event)}\n`)
+        .join('')
+    case 'har':
+      return `${JSON.stringify(har(query, deps), null, 1)}\n`
+    case 'otlp':
+      return `${JSON.stringify(otlp(treeOf(deps.events, query), deps))}\n`
+  }
+}
+
+interface NameValue {
+  name: string
+  value: string
+}
+
+/** HTTP Archive 1.2. Bodies are those of the messages, where they are known. */
+function har({ filter = '', ...query }: TraceQuery, { events, creator }: ExportDeps): object {
+  const exchanges = events.wholes({ ...query, filter: `kind:http ${filter}` })
+  const requests = exchanges.flatMap(({ cause }) => cause ?? [])
+  const sent = new Map(events.wholesOf(requests).map((event) => [event.id, event]))
+  const received = new Map(events.answersTo(requests).map((event) => [event.reply, event]))
+  return {
+    log: {
+      version: '1.2',
+      creator,
+      entries: exchanges.map((exchange) =>
+        entryOf(exchange, sent.get(exchange.cause ?? 0), received.get(exchange.cause)),
+      ),
+    },
+  }
+}
+
+function entryOf(
+  exchange: WholeTraceEvent,
+  asked: WholeTraceEvent | undefined,
+  answer: WholeTraceEvent | undefined,
+): object {
+  const facts = isRecord(exchange.payload) ? exchange.payload : {}
+  const request = isRecord(facts['request']) ? facts['request'] : {}
+  const response = isRecord(facts['response']) ? facts['response'] : {}
+  const [sentHeaders, gotHeaders] = [headersOf(request['headers']), headersOf(response['headers'])]
+  const url = String(request['url'])
+  const body = textOf(asked)
+  const content = textOf(answer)
+  const ms = exchange.durationMs ?? 0
+  return {
+    startedDateTime: new Date(timesOf(exchange).fromMs).toISOString(),
+    time: ms,
+    request: {
+      method: String(request['method']),
+      url,
+      httpVersion: 'HTTP/1.1',
+      cookies: [],
+      headers: sentHeaders,
+      queryString: [...(URL.parse(url)?.searchParams ?? [])].map(([name, value]) => ({ name, value })),
+      ...(body !== undefined && { postData: { mimeType: mimeOf(sentHeaders), text: body } }),
+      headersSize: -1,
+      bodySize: Number(request['bytes'] ?? -1),
+    },
+    response: {
+      status: Number(response['status'] ?? 0),
+      statusText: String(response['statusText'] ?? ''),
+      httpVersion: 'HTTP/1.1',
+      cookies: [],
+      headers: gotHeaders,
+      content: {
+        size: answer?.bytes ?? 0,
+        mimeType: mimeOf(gotHeaders),
+        ...(content !== undefined && { text: content }),
+      },
+      redirectURL: gotHeaders.find(({ name }) => name === 'location')?.value ?? '',
+      headersSize: -1,
+      bodySize: -1,
+      ...(typeof facts['error'] === 'string' && { comment: facts['error'] }),
+    },
+    cache: {},
+    timings: { send: 0, wait: ms, receive: 0 },
+  }
+}
+
+function headersOf(headers: unknown): NameValue[] {
+  return isRecord(headers)
+    ? Object.entries(headers).map(([name, value]) => ({ name, value: String(value) }))
+    : []
+}
+
+function mimeOf(headers: readonly NameValue[]): string {
+  return headers.find(({ name }) => name === 'content-type')?.value ?? 'x-unknown'
+}
+
+function textOf(event: WholeTraceEvent | undefined): string | undefined {
+  if (event === undefined) return undefined
+  return typeof event.payload === 'string' ? event.payload : JSON.stringify(event.payload)
+}
+
+/** Kinds of spans, by the numbers of the OpenTelemetry protocol. */
+const internal = 1
+const client = 3
+/** Codes of a span's status. */
+const unset = 0
+const failed = 2
+
+/**
+ * Traces as OTLP/JSON: every activity and every request is a span, inside of what caused it.
+ * @see https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
+ */
+function otlp(roots: readonly TraceNode[], { ids, creator }: ExportDeps): object {
+  const spans: object[] = []
+  const add = ({ event, children }: TraceNode, traceId: string, parent: string | undefined): void => {
+    const isSpan =
+      event.activity !== null || (event.kind === 'wire' && event.rpcId !== null && event.reply === null)
+    const spanId = ids.span(event.id)
+    if (isSpan) {
+      const answer = children.find((child) => child.event.reply === event.id)?.event
+      const { fromMs, toMs } = timesOf(event)
+      const status = answer?.status ?? event.status
+      const notes = children.filter(({ event: child }) => isNote(child))
+      spans.push({
+        traceId,
+        spanId,
+        ...(parent !== undefined && { parentSpanId: parent }),
+        name: nameOf(event),
+        kind: event.kind === 'wire' ? client : internal,
+        startTimeUnixNano: nanos(fromMs),
+        endTimeUnixNano: nanos(answer === undefined ? toMs : Math.max(fromMs, timesOf(answer).toMs)),
+        attributes: attributesOf(event),
+        events: notes.map(({ event: note }) => ({
+          timeUnixNano: nanos(Date.parse(note.at)),
+          name: note.kind === 'wire' ? String(note.method) : note.kind,
+          attributes: [],
+        })),
+        status: status === 'error' ? { code: failed, message: event.summary } : { code: unset },
+      })
+    }
+    for (const child of children) add(child, traceId, isSpan ? spanId : parent)
+  }
+  for (const root of roots) add(root, ids.trace(root.event.id), undefined)
+  return {
+    resourceSpans: [
+      {
+        resource: {
+          attributes: [text('service.name', creator.name), text('service.version', creator.version)],
+        },
+        scopeSpans: [{ scope: { name: '@jackfield/host', version: creator.version }, spans }],
+      },
+    ],
+  }
+}
+
+function isNote({ kind, rpcId }: TraceNode['event']): boolean {
+  return kind === 'stderr' || kind === 'warning' || (kind === 'wire' && rpcId === null)
+}
+
+function nameOf({ kind, method, tool, summary }: TraceNode['event']): string {
+  if (method === null) return kind === 'model' ? `chat ${summary}` : `${kind} ${summary}`
+  return tool === null ? method : `${method} ${tool}`
+}
+
+function attributesOf({
+  id,
+  kind,
+  method,
+  tool,
+  server,
+  activity,
+  status,
+  rpcId,
+}: TraceNode['event']): object[] {
+  return [
+    text('jackfield.event.kind', kind),
+    { key: 'jackfield.event.id', value: { intValue: String(id) } },
+    ...(activity === null ? [] : [{ key: 'jackfield.activity.id', value: { intValue: String(activity) } }]),
+    ...(server === null ? [] : [text('jackfield.server', server)]),
+    ...(method === null ? [] : [text('mcp.method.name', method)]),
+    ...(method === 'tools/call' && tool !== null ? [text('gen_ai.tool.name', tool)] : []),
+    ...(method === 'prompts/get' && tool !== null ? [text('gen_ai.prompt.name', tool)] : []),
+    ...(method === 'resources/read' && tool !== null ? [text('mcp.resource.uri', tool)] : []),
+    ...(rpcId === null ? [] : [text('jsonrpc.request.id', rpcId)]),
+    ...(status === null ? [] : [text('jackfield.outcome', status)]),
+  ]
+}
+
+function text(key: string, value: string): object {
+  return { key, value: { stringValue: value } }
+}
+
+function nanos(ms: number): string {
+  return `${BigInt(Math.round(ms * 1_000)) * 1_000n}`
+}
+
+/** So many generations of causes are followed, since a store may hold anything. */
+const maxDepth = 64
+
+/** Events under what caused them, with everything that they caused. */
+export function treeOf(events: Events, query: TraceQuery): TraceNode[] {
+  const found = events.list(query)
+  const matched = new Set(found.map(({ id }) => id))
+  const all = new Map(found.map((event) => [event.id, event]))
+  const add = (more: readonly TraceEvent[]): TraceEvent[] =>
+    more.filter((event) => {
+      if (all.has(event.id)) return false
+      all.set(event.id, event)
+      return true
+    })
+  let below = found
+  for (let depth = 0; below.length > 0 && depth < maxDepth; depth++) {
+    below = add(events.under(below.map(({ id }) => id)))
+    for (const { id } of below) matched.add(id)
+  }
+  let above = found
+  for (let depth = 0; above.length > 0 && depth < maxDepth; depth++) {
+    above = add(events.byIds(above.flatMap((event) => parentOf(event) ?? [])))
+  }
+  const children = new Map<number | null, TraceEvent[]>()
+  for (const event of [...all.values()].sort((a, b) => a.id - b.id)) {
+    const parent = parentOf(event)
+    // What comes before the event it is said to come from belongs to no tree.
+    const place = parent !== null && all.has(parent) && parent < event.id ? parent : null
+    const siblings = children.get(place) ?? []
+    children.set(place, siblings)
+    siblings.push(event)
+  }
+  const nodes = (parent: number | null): TraceNode[] =>
+    (children.get(parent) ?? []).map((event) => ({
+      event,
+      matched: matched.has(event.id),
+      children: nodes(event.id),
+    }))
+  return nodes(null)
+}
+
+function parentOf({ reply, cause }: TraceEvent): number | null {
+  return reply ?? cause
+}
+
+/** What happened when, one lane for each server and one for everything beside them. */
+export function timelineOf(events: Events, query: TraceQuery): TraceLane[] {
+  const lanes = new Map<string | null, { event: TraceEvent; fromMs: number; toMs: number }[]>()
+  const found = events.list(query)
+  // An answer says when its request began and how long it took.
+  const answered = new Set(found.map(({ reply }) => reply))
+  const known = new Map(found.map((event) => [event.id, event]))
+  for (const event of found) {
+    if (answered.has(event.id)) continue
+    const spans = lanes.get(event.server) ?? []
+    lanes.set(event.server, spans)
+    const { fromMs, toMs } = timesOf(event)
+    const from = Math.max(fromMs, earliestOf(event, known))
+    spans.push({ event, fromMs: from, toMs: Math.max(from, toMs) })
+  }
+  return [...lanes]
+    .map(([server, spans]) => ({
+      server,
+      spans: spans.sort((a, b) => a.fromMs - b.fromMs || a.event.id - b.event.id),
+    }))
+    .sort((a, b) => (a.spans[0]?.fromMs ?? 0) - (b.spans[0]?.fromMs ?? 0))
+}
+
+/** When what an event came from began: times are whole milliseconds and durations are not, so it may seem earlier. */
+function earliestOf(event: TraceEvent, known: ReadonlyMap<number, TraceEvent>): number {
+  const request = event.reply === null ? event : known.get(event.reply)
+  const cause = known.get(request?.cause ?? event.cause ?? -1)
+  return cause === undefined || cause === event ? Number.NEGATIVE_INFINITY : timesOf(cause).fromMs
+}
+
+/** When an event began and ended. What is written down at its end says how long it took before. */
+function timesOf(event: TraceEvent): { fromMs: number; toMs: number } {
+  const at = Date.parse(event.at)
+  const ms = event.durationMs ?? 0
+  const isEnd = event.activity === null || event.kind === 'model'
+  return isEnd ? { fromMs: at - ms, toMs: at } : { fromMs: at, toMs: at + ms }
+}
+
+/** Messages with their answers; an answer that matches alone brings its request along. */
+export function pairsOf(events: Events, { filter = '', ...query }: TraceQuery): TracePair[] {
+  const found = events.wholes({ ...query, filter: `kind:wire ${filter}` })
+  const have = new Map(found.map((event) => [event.id, event]))
+  const missing = found.flatMap(({ reply }) => (reply !== null && !have.has(reply) ? [reply] : []))
+  for (const event of events.wholesOf(missing)) have.set(event.id, event)
+  const firsts = [...have.values()].filter(({ reply }) => reply === null || !have.has(reply))
+  const asked = firsts.filter(({ rpcId, reply }) => rpcId !== null && reply === null).map(({ id }) => id)
+  const answers = new Map(events.answersTo(asked).map((answer) => [answer.reply, answer]))
+  return firsts
+    .sort((a, b) => a.id - b.id)
+    .map((message) => {
+      const answer = answers.get(message.id)
+      return answer === undefined ? { message } : { message, answer }
+    })
+}

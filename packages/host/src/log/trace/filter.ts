@@ -1,0 +1,187 @@
+import type { TraceKind } from '../../types/index.ts'
+import { activityKinds } from '../store/activity-log.ts'
+
+/** What events are about: rows of the activity log, and what crossed the wire beside them. */
+export const traceKinds: readonly TraceKind[] = [...activityKinds, 'wire', 'http', 'stderr', 'warning']
+
+/** The conditions of a filter; all of them must hold. */
+export type Condition =
+  | { key: WordKey; oneOf: readonly string[] }
+  | { key: 'dur' | 'bytes'; over?: number; least?: number; below?: number; most?: number }
+  | { key: 'text'; text: string }
+  | { key: 'id' | 'cause' | 'row'; ids: readonly number[] }
+  | { key: 'since' | 'until'; atMs: number }
+
+export interface Term {
+  condition: Condition
+  negated: boolean
+  /** Where it begins, counted from 1. */
+  column: number
+}
+
+type WordKey = 'server' | 'kind' | 'status' | 'method' | 'tool' | 'direction' | 'connection'
+
+const words: readonly WordKey[] = ['server', 'kind', 'status', 'method', 'tool', 'direction', 'connection']
+const keys: readonly string[] = [...words, 'dur', 'bytes', 'text', 'id', 'cause', 'row', 'since', 'until']
+const choices: Readonly<Partial<Record<WordKey, readonly string[]>>> = {
+  kind: traceKinds,
+  direction: ['sent', 'received'],
+}
+const milliseconds: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
+const sizes: Readonly<Record<string, number>> = { b: 1, k: 1_000, kb: 1_000, m: 1_000_000, mb: 1_000_000 }
+const maxTerms = 50
+
+/**
+ * Reads a filter such as `server:files dur:>500 -kind:wire "not found"`. A word without a key is searched for in
+ * everything. `now` is what `since:1h` counts from, in milliseconds since 1970.
+ * @throws TraceFilterError
+ */
+export function parseFilter(filter: string, now: number): Term[] {
+  const terms = [...wordsOf(filter)].map((word) => termOf(filter, word, now))
+  if (terms.length > maxTerms)
+    throw new TraceFilterError(filter, 1, `There are ${terms.length} conditions; ${maxTerms} can be given`)
+  return terms
+}
+
+interface Word {
+  negated: boolean
+  key: string | undefined
+  value: string
+  quoted: boolean
+  column: number
+  /** Where the value begins. */
+  valueColumn: number
+}
+
+const word = /(-?)(?:([A-Za-z]+):)?(?:"((?:[^"\\]|\\.)*)("?)|(\S+))?/y
+
+function* wordsOf(filter: string): Generator<Word> {
+  let at = 0
+  for (;;) {
+    while (/\s/.test(filter.charAt(at))) at += 1
+    if (at >= filter.length) return
+    word.lastIndex = at
+    const [whole = '', minus = '', key, quoted, close, bare] = word.exec(filter) ?? []
+    const valueColumn = at + 1 + minus.length + (key === undefined ? 0 : key.length + 1)
+    if (quoted !== undefined && close === '')
+      throw new TraceFilterError(filter, valueColumn, 'The text that begins here has no closing "')
+    const value = quoted?.replace(/\\(.)/g, '$1') ?? bare
+    if (value === undefined) {
+      const what = key === undefined ? 'Nothing follows the -' : `Nothing follows ${key}:`
+      throw new TraceFilterError(filter, valueColumn, what)
+    }
+    yield { negated: minus !== '', key, value, quoted: quoted !== undefined, column: at + 1, valueColumn }
+    at += whole.length
+    if (at < filter.length && !/\s/.test(filter.charAt(at)))
+      throw new TraceFilterError(filter, at + 1, 'A space is missing here')
+  }
+}
+
+function termOf(filter: string, found: Word, now: number): Term {
+  const { negated, column } = found
+  return { negated, column, condition: conditionOf(filter, found, now) }
+}
+
+function conditionOf(filter: string, found: Word, now: number): Condition {
+  const { value, valueColumn, quoted } = found
+  const key = found.key?.toLowerCase()
+  const wrong = (message: string): never => {
+    throw new TraceFilterError(filter, valueColumn, message)
+  }
+  if (key === undefined || key === 'text') return { key: 'text', text: value }
+  const wordKey = words.find((known) => known === key)
+  if (wordKey !== undefined) return { key: wordKey, oneOf: wordsFor(wordKey, value, quoted, wrong) }
+  switch (key) {
+    case 'dur':
+      return { key, ...range(key, value, milliseconds, 'ms', wrong) }
+    case 'bytes':
+      return { key, ...range(key, value, sizes, 'b', wrong) }
+    case 'id':
+    case 'cause':
+    case 'row': {
+      const ids = value.replaceAll('#', '').split(',').map(Number)
+      if (!ids.every((id) => Number.isSafeInteger(id) && id > 0)) wrong(`${key} is a number, not "${value}"`)
+      return { key, ids }
+    }
+    case 'since':
+    case 'until':
+      return { key, atMs: time(key, value, now, wrong) }
+  }
+  const like =
+    keys.find((known) => known.startsWith(key.slice(0, 3))) ?? keys.find((known) => known[0] === key[0])
+  const hint = like === undefined ? '' : ` Did you mean ${like}?`
+  throw new TraceFilterError(
+    filter,
+    found.column,
+    `There is no "${found.key}:".${hint} Conditions begin with ${keys.join(', ')}`,
+  )
+}
+
+type Wrong = (message: string) => never
+
+function wordsFor(key: WordKey, value: string, quoted: boolean, wrong: Wrong): string[] {
+  const all = quoted ? [value] : value.split(',').filter((one) => one !== '')
+  const known = choices[key]
+  const stray = known && all.find((one) => !one.includes('*') && !known.includes(one))
+  if (known !== undefined && stray !== undefined)
+    wrong(`There is no ${key} "${stray}". There are ${known.join(', ')}`)
+  if (all.length === 0) wrong(`Nothing follows ${key}:`)
+  return all
+}
+
+const rangeForm = /^(?:(>=|<=|>|<)([\d.]+[a-z]*)|([\d.]+[a-z]*)?\.\.([\d.]+[a-z]*)?)$/i
+
+function range(
+  key: string,
+  value: string,
+  units: Readonly<Record<string, number>>,
+  unit: string,
+  wrong: Wrong,
+): { over?: number; least?: number; below?: number; most?: number } {
+  const number = (text: string): number => {
+    const [, digits = '', named = ''] = /^(\d+(?:\.\d+)?)([a-z]*)$/i.exec(text) ?? []
+    const factor = units[named === '' ? unit : named.toLowerCase()]
+    if (digits === '' || factor === undefined)
+      return wrong(`"${text}" is no number. Units are ${Object.keys(units).join(', ')}`)
+    return Number(digits) * factor
+  }
+  const [, sign, bound, from, to] = rangeForm.exec(value) ?? []
+  if (sign !== undefined && bound !== undefined) {
+    const given = number(bound)
+    if (sign === '>') return { over: given }
+    if (sign === '>=') return { least: given }
+    return sign === '<' ? { below: given } : { most: given }
+  }
+  if (from === undefined && to === undefined)
+    return wrong(`${key} is compared, as in ${key}:>500, ${key}:<=20 or ${key}:100..500`)
+  return { ...(from !== undefined && { least: number(from) }), ...(to !== undefined && { most: number(to) }) }
+}
+
+function time(key: string, value: string, now: number, wrong: Wrong): number {
+  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(s|m|h|d)$/i.exec(value) ?? []
+  if (count !== undefined) return now - Number(count) * (milliseconds[unit.toLowerCase()] ?? 1)
+  const at = /^\d{4}-/.test(value) ? Date.parse(value) : Number.NaN
+  if (Number.isNaN(at))
+    return wrong(`${key} is a time such as 90s, 30m, 1h, 7d or 2027-01-31T12:00, not "${value}"`)
+  return at
+}
+
+/** A filter cannot be read: the message says where, why and what could stand there. */
+export class TraceFilterError extends Error {
+  override readonly name: string = 'TraceFilterError'
+  readonly filter: string
+  /** The place in the filter, counted from 1. */
+  readonly column: number
+
+  constructor(filter: string, column: number, message: string) {
+    super(`${message} (column ${column} of the filter)`)
+    this.filter = filter
+    this.column = column
+  }
+}

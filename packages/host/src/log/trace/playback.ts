@@ -1,0 +1,180 @@
+import type { Readable, Writable } from 'node:stream'
+import { limits, McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
+import { canonical, inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { oneLine } from '../../shared/text.ts'
+import type { RecordedExchange, RecordedServer } from '../../types/index.ts'
+import { changesBetween, requestKey, subscriptionKey, withoutMeta } from './recording.ts'
+
+/** How a recording is served. */
+export interface PlaybackOptions {
+  input: Readable
+  output: Writable
+  /** Hears of requests that the recording does not have. */
+  onMismatch?: (message: string) => void
+}
+
+const methodNotFound = -32601
+const invalidParams = -32602
+const internalError = -32603
+const maxLevels = 64
+
+/**
+ * Answers over standard streams as the recorded server did, in its revision, until the input ends. A request is known
+ * by its method and params; one that was made several times gets its answers in turn, the last one for good.
+ * @throws McpError 'LIMIT' for a message without an end
+ */
+export async function playBack(
+  server: RecordedServer,
+  { input, output, onMismatch }: PlaybackOptions,
+): Promise<void> {
+  const turns = new Map<string, number>()
+  const questions = new Map<string, (answer: JsonRecord) => void>()
+  let asked = 0
+
+  const send = (message: JsonRecord): void => {
+    output.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  }
+
+  /** The exchange whose turn it is. */
+  function next(method: string, params: JsonRecord): RecordedExchange | undefined {
+    const wanted = requestKey(method, params)
+    const same = server.exchanges.filter((one) => requestKey(one.method, one.params) === wanted)
+    const turn = turns.get(wanted) ?? 0
+    turns.set(wanted, turn + 1)
+    return same[Math.min(turn, same.length - 1)]
+  }
+
+  function refuse(id: unknown, method: string, params: JsonRecord): void {
+    const alike = server.exchanges.filter((one) => one.method === method)
+    if (method === 'ping' || (method === 'logging/setLevel' && alike.length === 0)) {
+      send({ id, result: {} })
+      return
+    }
+    const error = alike.length === 0 ? unknownMethod(method, server) : unknownParams(method, params, alike)
+    onMismatch?.(error.message)
+    send({ id, error })
+  }
+
+  async function ask(message: JsonRecord, expected: JsonRecord): Promise<string | undefined> {
+    asked += 1
+    const id = `recorded-${asked}`
+    const answered = new Promise<JsonRecord>((resolve) => questions.set(id, resolve))
+    send({ id, ...message })
+    const answer = await answered
+    const [change] = changesBetween(withoutMeta(expected['result']), withoutMeta(answer['result']))
+    if (change === undefined) return undefined
+    return `The question ${inWords(message['method'])} was answered otherwise than in the recording, at ${change.path || '/'}: ${short(change.before)} there, ${short(change.after)} here`
+  }
+
+  async function serve(id: unknown, method: string, params: JsonRecord): Promise<void> {
+    const exchange = next(method, params)
+    if (exchange === undefined) return refuse(id, method, params)
+    const meta = isRecord(params['_meta']) ? params['_meta'] : {}
+    for (const { message, answer } of exchange.before) {
+      if (answer === undefined) {
+        const told = toldAs(message, id, meta['progressToken'])
+        if (told !== undefined) send(told)
+        continue
+      }
+      const problem = await ask(message, answer)
+      if (problem !== undefined) {
+        onMismatch?.(problem)
+        return send({ id, error: { code: internalError, message: problem } })
+      }
+    }
+    if (exchange.answer !== undefined) send({ ...exchange.answer, id })
+  }
+
+  for await (const line of linesOf(input)) {
+    const message = messageIn(line)
+    if (message === undefined) continue
+    const { id, method, params } = message
+    if (typeof method === 'string') {
+      if (typeof id !== 'string' && !Number.isSafeInteger(id)) continue
+      serve(id, method, isRecord(params) ? params : {})
+    } else {
+      questions.get(inWords(id))?.(message)
+      questions.delete(inWords(id))
+    }
+  }
+}
+
+/** What ends with a line feed and nothing else: other ends of lines may stand inside a message. */
+async function* linesOf(input: Readable): AsyncGenerator<string> {
+  input.setEncoding('utf8')
+  let pieces: string[] = []
+  let length = 0
+  for await (const chunk of input) {
+    const [more = '', ...others] = String(chunk).split('\n')
+    pieces.push(more)
+    length += more.length
+    const last = others.pop()
+    if (last !== undefined) {
+      yield pieces.join('')
+      yield* others
+      pieces = [last]
+      length = last.length
+    }
+    if (length > limits.messageBytes) {
+      throw new McpError('LIMIT', `The client sent a message of more than ${limits.messageBytes} characters`)
+    }
+  }
+  yield pieces.join('')
+}
+
+function messageIn(line: string): JsonRecord | undefined {
+  try {
+    const value: unknown = readJson(line)
+    return isRecord(value) && !isDeeper(value, maxLevels) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A notice with the names that this time's request has; undefined for progress that nobody wants this time. */
+function toldAs(message: JsonRecord, id: unknown, token: unknown): JsonRecord | undefined {
+  const params = isRecord(message['params']) ? message['params'] : {}
+  if ('progressToken' in params) {
+    return token === undefined ? undefined : { ...message, params: { ...params, progressToken: token } }
+  }
+  const meta = params['_meta']
+  if (!isRecord(meta) || !(subscriptionKey in meta)) return message
+  return { ...message, params: { ...params, _meta: { ...meta, [subscriptionKey]: id } } }
+}
+
+interface Mismatch {
+  code: number
+  message: string
+  data?: unknown
+}
+
+function unknownMethod(method: string, { exchanges }: RecordedServer): Mismatch {
+  const methods = [...new Set(exchanges.map((one) => one.method))].join(', ')
+  return {
+    code: methodNotFound,
+    message: oneLine(`The recording holds no ${method}. It holds ${methods || 'nothing'}`),
+  }
+}
+
+function unknownParams(method: string, params: JsonRecord, alike: readonly RecordedExchange[]): Mismatch {
+  const wanted = withoutMeta(params)
+  const [nearest] = alike
+    .map((one) => ({ one, changes: changesBetween(withoutMeta(one.params), wanted) }))
+    .sort((a, b) => a.changes.length - b.changes.length)
+  const first = nearest?.changes[0]
+  const where =
+    first === undefined
+      ? ''
+      : ` The nearest is ${short(withoutMeta(nearest?.one.params))}; it differs at ${first.path || '/'}: ${short(first.before)} there, ${short(first.after)} here`
+  return {
+    code: invalidParams,
+    message: oneLine(`The recording holds no ${method} with these params.${where}`),
+    data: { nearest: withoutMeta(nearest?.one.params), changes: nearest?.changes ?? [] },
+  }
+}
+
+function short(value: unknown): string {
+  const text = value === undefined ? 'nothing' : canonical(value)
+  return text.length <= 120 ? text : `${text.slice(0, 120)}…`
+}

@@ -1,0 +1,276 @@
+import { McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
+import { canonical, inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { oneLine } from '../../shared/text.ts'
+import type {
+  RecordedExchange,
+  RecordedServer,
+  Recording,
+  ResultChange,
+  TraceQuery,
+  WholeTraceEvent,
+} from '../../types/index.ts'
+import type { Events } from './events.ts'
+
+type Open = { -readonly [K in keyof RecordedExchange]: RecordedExchange[K] } & {
+  before: { message: JsonRecord; answer?: JsonRecord }[]
+  token: unknown
+}
+
+/** Those of one message, and what stands around it here. */
+const maxLevels = 64 + 8
+
+/**
+ * What servers answered, in the order in which they were asked.
+ * @throws McpError 'INVALID' where there is nothing, or a message was not kept whole
+ */
+export function recordingOf(events: Events, query: TraceQuery, now: number): Recording {
+  const { filter = '' } = query
+  const connections = events.rows(
+    { filter: `kind:wire ${filter}` },
+    (where) => `SELECT DISTINCT t.server, t.connection FROM trace t WHERE ${where} ORDER BY t.seq`,
+  )
+  if (connections.length === 0)
+    throw new McpError(
+      'INVALID',
+      'No message of a server matches, so there is nothing to record. Look at: jackfield log kind:wire',
+    )
+  const servers: Record<string, RecordedServer> = {}
+  for (const { server, connection } of connections) {
+    const name = String(server)
+    const messages = events.wholes({
+      filter: `kind:wire connection:${JSON.stringify(connection)}`,
+      limit: Number.MAX_SAFE_INTEGER,
+    })
+    const made = recordedConnection(messages)
+    const before = servers[name]
+    servers[name] = {
+      revision: made.revision ?? before?.revision ?? null,
+      exchanges: [...(before?.exchanges ?? []), ...made.exchanges],
+    }
+  }
+  return { format: 'jackfield-recording', version: 1, at: new Date(now).toISOString(), servers }
+}
+
+/** One connection's requests with all that came of them. */
+function recordedConnection(messages: readonly WholeTraceEvent[]): RecordedServer {
+  const exchanges: Open[] = []
+  const open = new Map<number, Open>()
+  const questions = new Map<number, { answer?: JsonRecord }>()
+  let revision: string | null = null
+  for (const event of messages) {
+    const message = messageOf(event)
+    const { method, params, result, error } = message
+    const given = isRecord(params) ? params : {}
+    if (event.direction === 'sent' && typeof method === 'string') {
+      if (event.rpcId === null) continue
+      revision = revisionIn(given) ?? revision
+      const token = isRecord(given['_meta']) ? given['_meta']['progressToken'] : undefined
+      const exchange: Open = { method, params: given, before: [], token }
+      exchanges.push(exchange)
+      open.set(event.id, exchange)
+    } else if (typeof method === 'string') {
+      const told: { message: JsonRecord; answer?: JsonRecord } = {
+        message: { method, ...(isRecord(params) && { params }) },
+      }
+      ownerOf(given, open)?.before.push(told)
+      if (event.rpcId !== null) questions.set(event.id, told)
+    } else {
+      const answer = isRecord(result) ? { result } : { error }
+      const question = event.reply === null ? undefined : questions.get(event.reply)
+      if (question !== undefined) question.answer = answer
+      const asked = event.reply === null ? undefined : open.get(event.reply)
+      if (event.reply === null || asked === undefined) continue
+      open.delete(event.reply)
+      asked.answer = answer
+      if (asked.method === 'initialize' && isRecord(result) && typeof result['protocolVersion'] === 'string')
+        revision = result['protocolVersion']
+    }
+  }
+  return { revision, exchanges: exchanges.map(({ token: _, ...exchange }) => exchange) }
+}
+
+function messageOf(event: WholeTraceEvent): JsonRecord {
+  if (event.cut !== undefined || !isRecord(event.payload)) {
+    throw new McpError(
+      'INVALID',
+      `Event ${event.id} (${event.summary}, ${event.bytes} bytes) was too long to be kept whole, so it cannot be played back. Leave its connection out of the recording.`,
+    )
+  }
+  return event.payload
+}
+
+/** The request that a notice or question belongs to: by its token, else the last one that is open. */
+function ownerOf(params: JsonRecord, open: ReadonlyMap<number, Open>): Open | undefined {
+  const all = [...open.values()]
+  if (params['progressToken'] !== undefined) return all.find(({ token }) => token === params['progressToken'])
+  const subscribed = isRecord(params['_meta']) && subscriptionKey in params['_meta']
+  return all.findLast(({ method }) => (method === 'subscriptions/listen') === subscribed)
+}
+
+/** The member of `_meta` that says which subscription a notice is for (2026-07-28). */
+export const subscriptionKey = 'io.modelcontextprotocol/subscriptionId'
+
+function revisionIn(params: JsonRecord): string | undefined {
+  const meta = params['_meta']
+  const version = isRecord(meta) ? meta['io.modelcontextprotocol/protocolVersion'] : undefined
+  return typeof version === 'string' ? version : undefined
+}
+
+/**
+ * Reads a recording from the text of a file.
+ * @throws McpError 'INVALID' that says what is wrong with it
+ */
+export function parseRecording(text: string): Recording {
+  let value: unknown
+  try {
+    value = readJson(text)
+  } catch (error) {
+    throw new McpError('INVALID', `It is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  const wrong = (what: string): never => {
+    throw new McpError(
+      'INVALID',
+      `It is no recording of Jackfield: ${what}. Make one with: jackfield record FILE`,
+    )
+  }
+  if (isDeeper(value, maxLevels)) return wrong('it is nested too deeply')
+  if (!isRecord(value) || value['format'] !== 'jackfield-recording')
+    return wrong('"format" says something else')
+  const { version, at, servers } = value
+  if (version !== 1) return wrong(`its version is ${oneLine(inWords(version))}, and this Jackfield reads 1`)
+  if (!isRecord(servers)) return wrong('"servers" is missing')
+  const read = Object.entries(servers).map(([name, server]) => {
+    if (!isRecord(server) || !Array.isArray(server['exchanges']))
+      return wrong(`${oneLine(name)} has no "exchanges"`)
+    const { revision, exchanges } = server
+    const own = exchanges.map(
+      (exchange, n) => exchangeOf(exchange) ?? wrong(`exchange ${n} of ${oneLine(name)} is none`),
+    )
+    return [name, { revision: typeof revision === 'string' ? revision : null, exchanges: own }] as const
+  })
+  return {
+    format: 'jackfield-recording',
+    version: 1,
+    at: typeof at === 'string' ? at : '',
+    servers: Object.fromEntries(read),
+  }
+}
+
+function exchangeOf(value: unknown): RecordedExchange | undefined {
+  if (!isRecord(value)) return undefined
+  const { method, params, before, answer } = value
+  if (typeof method !== 'string' || !isRecord(params) || !Array.isArray(before)) return undefined
+  const told = before.flatMap((one) => (isRecord(one) ? (toldOf(one) ?? []) : []))
+  if (told.length !== before.length) return undefined
+  if (answer === undefined) return { method, params, before: told }
+  const said = answerOf(answer)
+  return said && { method, params, before: told, answer: said }
+}
+
+/** A notice, or a question with its answer; nothing else of a message is played back. */
+function toldOf({ message, answer }: JsonRecord): RecordedExchange['before'][number] | undefined {
+  if (!isRecord(message)) return undefined
+  const { method, params } = message
+  if (typeof method !== 'string' || method === '' || !method.isWellFormed()) return undefined
+  if (params !== undefined && !isRecord(params)) return undefined
+  const said = answer === undefined ? undefined : answerOf(answer)
+  if (said === undefined && answer !== undefined) return undefined
+  return { message: { method, ...(params !== undefined && { params }) }, ...(said && { answer: said }) }
+}
+
+function answerOf(answer: unknown): JsonRecord | undefined {
+  if (!isRecord(answer)) return undefined
+  const { result, error } = answer
+  if (isRecord(result)) return { result }
+  const isError =
+    isRecord(error) && Number.isSafeInteger(error['code']) && typeof error['message'] === 'string'
+  return isError ? { error } : undefined
+}
+
+const maxChanges = 200
+
+/** Where two JSON values are different, by JSON Pointer; the first 200 places. */
+export function changesBetween(before: unknown, after: unknown): ResultChange[] {
+  const changes: ResultChange[] = []
+  const look = (path: string, a: unknown, b: unknown): void => {
+    if (changes.length >= maxChanges || canonical(a) === canonical(b)) return
+    const both = (isRecord(a) && isRecord(b)) || (Array.isArray(a) && Array.isArray(b))
+    if (!both) {
+      changes.push({
+        path,
+        ...(a !== undefined && { before: a }),
+        ...(b !== undefined && { after: b }),
+      })
+      return
+    }
+    const [one, other] = [new Map(Object.entries(a)), new Map(Object.entries(b))]
+    for (const name of new Set([...one.keys(), ...other.keys()]))
+      look(`${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, one.get(name), other.get(name))
+  }
+  look('', before, after)
+  return changes
+}
+
+/** What is in `_meta` belongs to one sending and not to what was sent. */
+export function withoutMeta(value: unknown): unknown {
+  if (!isRecord(value)) return value
+  const { _meta: _, ...rest } = value
+  return rest
+}
+
+/** How often a request was made in one of two recordings only, or what it gave then and now. */
+export interface RecordingChange {
+  readonly server: string
+  readonly method: string
+  readonly params: Readonly<Record<string, unknown>>
+  /** Undefined where both have it. */
+  readonly only?: 'first' | 'second'
+  readonly changes: readonly ResultChange[]
+}
+
+/** What is different between two recordings, whatever the order in which things were asked. */
+export function recordingChanges(first: Recording, second: Recording): RecordingChange[] {
+  const names = new Set([...Object.keys(first.servers), ...Object.keys(second.servers)])
+  return [...names].flatMap((server) => {
+    const [one, other] = [byRequest(first, server), byRequest(second, server)]
+    return [...new Set([...one.keys(), ...other.keys()])].flatMap((key) => {
+      const [before = [], after = []] = [one.get(key), other.get(key)]
+      return Array.from({ length: Math.max(before.length, after.length) }, (_, n): RecordingChange[] => {
+        const [a, b] = [before[n], after[n]]
+        const { method, params } = a ?? b ?? { method: '', params: {} }
+        if (a === undefined || b === undefined)
+          return [{ server, method, params, only: a === undefined ? 'second' : 'first', changes: [] }]
+        const changes = changesBetween(a.answer, b.answer)
+        return changes.length === 0 ? [] : [{ server, method, params, changes }]
+      }).flat()
+    })
+  })
+}
+
+type Exchange = Recording['servers'][string]['exchanges'][number]
+
+function byRequest(recording: Recording, server: string): Map<string, Exchange[]> {
+  const found = new Map<string, Exchange[]>()
+  const own = Object.hasOwn(recording.servers, server) ? recording.servers[server] : undefined
+  for (const exchange of own?.exchanges ?? []) {
+    const key = requestKey(exchange.method, exchange.params)
+    const same = found.get(key) ?? []
+    found.set(key, same)
+    same.push(exchange)
+  }
+  return found
+}
+
+/** Requests by which a server is met: who asks makes no difference. */
+const meetings: ReadonlySet<string> = new Set([
+  'initialize',
+  'server/discover',
+  'subscriptions/listen',
+  'ping',
+])
+
+/** One text for requests that are the same, whoever sends them and when. */
+export function requestKey(method: string, params: unknown): string {
+  return meetings.has(method) ? method : `${method} ${canonical(withoutMeta(params))}`
+}

@@ -1,0 +1,131 @@
+import { McpError } from '@jackfield/sdk'
+import { inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
+import type { Host, Replay, ReplayRequest, WholeTraceEvent } from '../../types/index.ts'
+import type { Events } from './events.ts'
+import { changesBetween, withoutMeta } from './recording.ts'
+
+/** Levels of what may be done again; what goes deeper cannot be compared to its end. */
+const maxLevels = 256
+
+const methods: readonly ReplayRequest['method'][] = ['tools/call', 'resources/read', 'prompts/get']
+
+/** The request that an event is about. Throws an McpError 'INVALID' where it is about none that can be done again. */
+export function requestOf(events: Events, id: number): ReplayRequest {
+  const event = events.get(id)
+  if (event === undefined) throw new McpError('INVALID', `There is no event ${id} in the log`)
+  const method = methods.find((known) => known === event.method)
+  if (method === undefined || event.server === null || event.kind === 'http') {
+    throw new McpError(
+      'INVALID',
+      `Event ${id} (${event.summary}) is no call, read or prompt. Find one with: jackfield log kind:call,read,prompt`,
+    )
+  }
+  if (event.activity !== null) return ofRow(events, event, method)
+  if (event.reply !== null) return requestOf(events, event.reply)
+  const row = event.cause === null ? undefined : events.get(event.cause)
+  if (row?.activity != null && row.method === method) return ofRow(events, row, method)
+  return ofMessage(event, method, events.answersTo([id])[0])
+}
+
+function ofRow(events: Events, event: WholeTraceEvent, method: ReplayRequest['method']): ReplayRequest {
+  const detail = isRecord(event.payload) ? event.payload : {}
+  const cut = isRecord(detail['cut']) ? detail['cut'] : {}
+  if ('arguments' in cut || 'sent' in cut) {
+    const message = events
+      .under([event.id])
+      .find(({ kind, direction }) => kind === 'wire' && direction === 'sent')
+    const sent = message && events.get(message.id)
+    if (sent === undefined) throw notWhole(event)
+    return ofMessage(sent, method, events.answersTo([sent.id])[0])
+  }
+  const args = detail['sent'] ?? detail['arguments']
+  const known = detail['result'] !== undefined && !('result' in cut)
+  return {
+    method,
+    server: String(event.server),
+    target: String(event.tool),
+    arguments: isRecord(args) ? args : {},
+    ...(known && { result: detail['result'] }),
+  }
+}
+
+function ofMessage(
+  event: WholeTraceEvent,
+  method: ReplayRequest['method'],
+  answer: WholeTraceEvent | undefined,
+): ReplayRequest {
+  const params = isRecord(event.payload) ? event.payload['params'] : undefined
+  if (event.cut !== undefined || !isRecord(params)) throw notWhole(event)
+  const args = params['arguments']
+  const result = answer !== undefined && isRecord(answer.payload) ? answer.payload['result'] : undefined
+  return {
+    method,
+    server: String(event.server),
+    target: String(event.tool),
+    arguments: isRecord(args) ? args : {},
+    ...(isRecord(result) && { result }),
+  }
+}
+
+function notWhole({ id, summary }: WholeTraceEvent): McpError {
+  return new McpError(
+    'INVALID',
+    `Event ${id} (${summary}) was too long to be kept whole, so it cannot be done again`,
+  )
+}
+
+type Doing = Pick<Host, 'call' | 'read' | 'prompt' | 'tools' | 'prompts'>
+
+/** Does a request again, as the person's own wish, and compares what it gives. */
+export async function replayed(
+  host: Doing,
+  request: ReplayRequest,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<Replay> {
+  if (isDeeper([request.arguments, request.result], maxLevels))
+    throw new McpError('INVALID', 'The request is nested too deeply to be done again, so it was not done')
+  const until = signal === undefined ? {} : { signal }
+  const { result, denied } = await done(host, request, until)
+  const { result: before } = request
+  if (before === undefined || denied) return { request, result, denied }
+  return { request, result, denied, changes: changesBetween(comparable(before), comparable(result)) }
+}
+
+async function done(
+  host: Doing,
+  { method, server, target, arguments: args }: ReplayRequest,
+  until: { signal?: AbortSignal },
+): Promise<Pick<Replay, 'result' | 'denied'>> {
+  if (method === 'resources/read') return { result: await host.read(server, target, until), denied: false }
+  if (method === 'prompts/get') {
+    const entry = host.prompts().find((one) => one.server === server && one.prompt.name === target)
+    if (entry === undefined) throw unknown('prompt', server, target)
+    return { result: await host.prompt(entry.name, texts(args), until), denied: false }
+  }
+  const entry = host.tools().find((one) => one.server === server && one.tool.name === target)
+  if (entry === undefined) throw unknown('tool', server, target)
+  const { result, denied, error } = await host.call(
+    entry.name,
+    { ...args },
+    { caller: 'person', typed: true, ...until },
+  )
+  if (error !== undefined)
+    throw new McpError('PROTOCOL', `${target} of ${server} gave no result: ${error.message}`)
+  return { result, denied }
+}
+
+function unknown(what: string, server: string, name: string): McpError {
+  return new McpError('INVALID', `${server} has no ${what} "${name}" now`)
+}
+
+function texts(args: Readonly<JsonRecord>): Record<string, string> {
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, inWords(value)]))
+}
+
+/** What a server says beside the result is not compared. */
+function comparable(result: unknown): unknown {
+  const value = withoutMeta(result)
+  if (!isRecord(value)) return value
+  const { resultType: _, ttlMs: __, cacheScope: ___, ...rest } = value
+  return rest
+}

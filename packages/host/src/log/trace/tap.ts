@@ -1,0 +1,328 @@
+import { createHash, randomUUID } from 'node:crypto'
+import type { JsonRpcMessage } from '@jackfield/sdk'
+import type { ClientTelemetry, Fetch, TelemetryRequest, TelemetrySpan } from '@jackfield/sdk/client'
+import { readJson } from '@jackfield/sdk/internal'
+import type { Redactor } from '../../config/secrets/redactor.ts'
+import type { Origins } from '../../core/active-requests.ts'
+import { isRecord } from '../../shared/json.ts'
+import { oneLine } from '../../shared/text.ts'
+import type { Activity } from '../../types/index.ts'
+import type { NewTraceRow, TraceTable } from '../store/trace-table.ts'
+
+interface TapDeps {
+  table: TraceTable
+  origins: Origins
+  redactor: Redactor
+  /** Whether anything is written. */
+  keep: boolean
+  /** Further headers that hold credentials. */
+  maskedHeaders: readonly string[]
+  /** Sends what goes over HTTP. */
+  fetch: Fetch
+  /** What is sent along so that servers can tell which call a request is a part of; undefined for nothing. */
+  traceparents: Traceparents | undefined
+  /** An event could not be written. */
+  failed: (error: unknown) => void
+  now: () => number
+  tick: () => number
+}
+
+/** Sees one connection. */
+export interface Tap {
+  readonly connection: string
+  message(direction: 'sent' | 'received', message: JsonRpcMessage): void
+  /** Tells which call a message belongs to. */
+  readonly telemetry: ClientTelemetry
+  /** Sends what goes over HTTP, and sees it. */
+  readonly fetch: Fetch
+}
+
+interface Asked {
+  seq: number
+  tick: number
+  method: string
+  tool: string | null
+  cause: number | null
+}
+
+/** Bytes of one payload that are kept. */
+const maxPayload = 1_048_576
+/** Requests without an answer that one connection is remembered to have. */
+const maxOpen = 10_000
+
+export function createTap(server: string, deps: TapDeps): Tap {
+  const { table, origins, redactor, now, tick } = deps
+  const connection = `${server}/${randomUUID().slice(0, 8)}`
+  const open = new Map<string, Asked>()
+  /** The activity row of each request of this client. */
+  const rowOf = new Map<string | number, number>()
+  const spans = new WeakMap<TelemetrySpan, number>()
+  /** Questions of the session era, by their params. */
+  const questions = new WeakMap<object, number>()
+
+  const write = (row: Written): number | undefined => {
+    if (!deps.keep) return undefined
+    try {
+      return table.add({ ...row, ...kept(row.payload), at: now(), tick: tick(), server, connection })
+    } catch (error) {
+      deps.failed(error)
+      return undefined
+    }
+  }
+  const eventOf = (row: number | null): number | null => (row === null ? null : table.eventOf(row))
+
+  function causeOf(direction: 'sent' | 'received', message: JsonRpcMessage): number | null {
+    if (!('method' in message)) return null
+    if (direction === 'sent') {
+      const row = 'id' in message ? rowOf.get(message.id) : undefined
+      return row === undefined ? null : eventOf(row)
+    }
+    const token = message.params?.['progressToken']
+    const request = typeof token === 'string' || typeof token === 'number' ? rowOf.get(token) : undefined
+    if (request !== undefined) return eventOf(request)
+    return 'id' in message ? eventOf(origins.find(server, undefined).row) : null
+  }
+
+  function request(direction: 'sent' | 'received', message: JsonRpcMessage): void {
+    if (!('method' in message)) return
+    const { method, params } = message
+    const target = targetOf(params)
+    const tool = target === null ? null : redactor.text(target)
+    const cause = causeOf(direction, message)
+    const id = 'id' in message ? message.id : undefined
+    const summary = oneLine(tool === null ? method : `${method} ${tool}`)
+    const rpc = id === undefined ? null : JSON.stringify(id)
+    const told = { direction, method, tool, rpc, cause, reply: null, status: null, ms: null }
+    const seq = write({ kind: 'wire', ...told, summary, payload: redactor.value(message) })
+    if (seq === undefined || id === undefined) return
+    if (direction === 'received' && params !== undefined) questions.set(params, seq)
+    if (open.size >= maxOpen) open.clear()
+    open.set(key(direction, id), { seq, tick: tick(), method, tool, cause })
+  }
+
+  function answer(direction: 'sent' | 'received', message: JsonRpcMessage): void {
+    if ('method' in message) return
+    const place = key(direction === 'sent' ? 'received' : 'sent', message.id)
+    const asked = open.get(place)
+    open.delete(place)
+    if (direction === 'received' && message.id !== undefined) rowOf.delete(message.id)
+    const failed = 'error' in message || message.result['isError'] === true
+    const said =
+      'error' in message ? `${message.error.message} (error ${message.error.code})` : typeOf(message.result)
+    write({
+      kind: 'wire',
+      direction,
+      method: asked?.method ?? null,
+      tool: asked?.tool ?? null,
+      rpc: message.id === undefined ? null : JSON.stringify(message.id),
+      cause: asked?.cause ?? null,
+      reply: asked?.seq ?? null,
+      status: failed ? 'error' : 'ok',
+      ms: asked === undefined ? null : round(tick() - asked.tick),
+      summary: redactor.text(oneLine(`${asked?.method ?? 'answer'}: ${said}`)),
+      payload: redactor.value(message),
+    })
+  }
+
+  function begin({ by, method, params, parent }: TelemetryRequest): TelemetrySpan | undefined {
+    const row = parent && spans.get(parent)
+    if (by === 'server') {
+      const seq = questions.get(params)
+      const cause = row === undefined ? null : table.eventOf(row)
+      if (seq !== undefined && cause !== null) table.blame(seq, cause)
+    }
+    const own = row ?? (by === 'client' ? originRow(method, params) : undefined)
+    if (own === undefined) return undefined
+    const span: TelemetrySpan = {
+      meta: (by === 'client' && deps.traceparents?.of(own)) || {},
+      sent: (id) => {
+        if (rowOf.size >= maxOpen) rowOf.clear()
+        rowOf.set(id, own)
+      },
+      run: (work) => work(),
+      end: () => {},
+    }
+    spans.set(span, own)
+    return span
+  }
+
+  function originRow(method: string, params: Readonly<Record<string, unknown>>): number | undefined {
+    return origins.find(server, { id: 0, method, params }).row ?? undefined
+  }
+
+  const send: Fetch = async (url, init) => {
+    const since = tick()
+    const body = typeof init.body === 'string' ? bodyOf(init.body) : undefined
+    const asked = body === undefined || body.id === undefined ? undefined : open.get(key('sent', body.id))
+    const method = init.method ?? 'GET'
+    const note = (status: string, facts: Record<string, unknown>, said: string): void => {
+      const request = {
+        method,
+        url: maskedUrl(url),
+        headers: maskedHeaders(new Headers(init.headers), deps.maskedHeaders),
+        bytes: typeof init.body === 'string' ? Buffer.byteLength(init.body) : 0,
+      }
+      write({
+        kind: 'http',
+        direction: 'sent',
+        method: body?.method ?? null,
+        tool: asked?.tool ?? null,
+        rpc: body?.id === undefined ? null : JSON.stringify(body.id),
+        cause: asked?.seq ?? null,
+        reply: null,
+        status,
+        ms: round(tick() - since),
+        summary: redactor.text(oneLine(`${method} ${new URL(request.url).pathname} → ${said}`)),
+        payload: redactor.value({ request, ...facts }),
+      })
+    }
+    try {
+      const response = await deps.fetch(url, init)
+      const { status, statusText } = response
+      const headers = maskedHeaders(response.headers, deps.maskedHeaders)
+      note(status < 400 ? 'ok' : 'error', { response: { status, statusText, headers } }, String(status))
+      return response
+    } catch (error) {
+      const aborted = init.signal?.aborted === true
+      const reason = aborted ? 'given up' : oneLine(error instanceof Error ? error.message : String(error))
+      note(aborted ? 'cancelled' : 'error', { error: reason }, reason)
+      throw error
+    }
+  }
+
+  return {
+    connection,
+    message(direction, message) {
+      if ('method' in message) request(direction, message)
+      else answer(direction, message)
+    },
+    telemetry: {
+      begin(given) {
+        try {
+          return begin(given)
+        } catch (error) {
+          deps.failed(error)
+          return undefined
+        }
+      },
+    },
+    fetch: send,
+  }
+}
+
+type Written = Omit<NewTraceRow, 'at' | 'tick' | 'server' | 'connection' | 'bytes' | 'payload' | 'sha256'> & {
+  payload: unknown
+}
+
+/** A payload as it is kept: whole, or its beginning and the hash of all of it. */
+export function kept(payload: unknown): Pick<NewTraceRow, 'payload' | 'bytes' | 'sha256'> {
+  const text = typeof payload === 'string' ? payload : JSON.stringify(payload)
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= maxPayload) return { payload: text, bytes, sha256: null }
+  const beginning = Buffer.from(text)
+    .subarray(0, maxPayload)
+    .toString('utf8')
+    .replace(/\ufffd+$/, '')
+  return { payload: beginning, bytes, sha256: createHash('sha256').update(text).digest('hex') }
+}
+
+function key(direction: 'sent' | 'received', id: string | number | undefined): string {
+  return `${direction} ${JSON.stringify(id)}`
+}
+
+function targetOf(params: Readonly<Record<string, unknown>> | undefined): string | null {
+  const { name, uri, ref } = params ?? {}
+  const target = isRecord(ref) ? (ref['name'] ?? ref['uri']) : (name ?? uri)
+  return typeof target === 'string' ? target : null
+}
+
+function typeOf(result: Record<string, unknown>): string {
+  if (result['isError'] === true) return 'the tool failed'
+  return typeof result['resultType'] === 'string' ? result['resultType'] : 'complete'
+}
+
+function bodyOf(text: string): { method: string; id?: string | number } | undefined {
+  const value: unknown = readJson(text)
+  if (!isRecord(value) || typeof value['method'] !== 'string') return undefined
+  const { method, id } = value
+  return typeof id === 'string' || typeof id === 'number' ? { method, id } : { method }
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000
+}
+
+const secretHeaders: readonly string[] = [
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'set-cookie',
+  'x-api-key',
+  'dpop',
+  'www-authenticate',
+]
+const secretName =
+  /(?:^|[-_])(?:token|secret|key|password|auth|signature|session|code|sig)(?:$|[-_])|api-?key/i
+const hidden = '[masked]'
+
+/** Headers by name in lower case; those that may hold credentials, or that `more` names, are masked. */
+function maskedHeaders(headers: Headers, more: readonly string[] = []): Record<string, string> {
+  const all = new Set([...secretHeaders, ...more.map((name) => name.toLowerCase())])
+  return Object.fromEntries(
+    [...headers].map(([name, value]) => [name, all.has(name) || soundsSecret(name) ? hidden : value]),
+  )
+}
+
+/** An address without what may be a credential in it. */
+function maskedUrl(given: URL): string {
+  const url = new URL(given)
+  if (url.username !== '') url.username = 'masked'
+  if (url.password !== '') url.password = 'masked'
+  for (const name of new Set(url.searchParams.keys())) {
+    if (secretName.test(name)) url.searchParams.set(name, hidden)
+  }
+  return url.href
+}
+
+/** The protocol's own headers say which session it is, and are no credential. */
+function soundsSecret(name: string): boolean {
+  return secretName.test(name) && !name.startsWith('mcp-')
+}
+
+/** The ids under which rows of the activity log are told to others as parts of a trace. */
+export interface SpanIds {
+  /** 32 hexadecimal digits, the same for everything that comes from one thing. */
+  trace(root: number): string
+  /** 16 hexadecimal digits. */
+  span(event: number): string
+}
+
+/** Ids of W3C trace context that come from nothing but the store and an event's number. */
+export function createSpanIds(salt: string): SpanIds {
+  const hash = (what: string, id: number): string =>
+    createHash('sha256').update(`${salt} ${what} ${id}`).digest('hex')
+  return {
+    trace: (root) => hash('trace', root).slice(0, 32),
+    span: (event) => hash('span', event).slice(0, 16),
+  }
+}
+
+/** What requests carry along in `_meta`, by the activity row that they are made for. */
+interface Traceparents {
+  of(row: Activity['id']): Record<string, string> | undefined
+}
+
+/** `traceparent` of W3C trace context, which SEP-414 gives a place in the `_meta` of requests. */
+export function createTraceparents(
+  ids: SpanIds,
+  eventOf: (row: number) => number | null,
+  rootOf: (event: number) => number,
+): Traceparents {
+  return {
+    of(row) {
+      const event = eventOf(row)
+      if (event === null) return undefined
+      return { traceparent: `00-${ids.trace(rootOf(event))}-${ids.span(event)}-01` }
+    },
+  }
+}

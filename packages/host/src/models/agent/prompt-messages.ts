@@ -1,0 +1,12 @@
+import type { GetPromptResult, SamplingMessage } from '@jackfield/sdk'
+import { isForPersonOnly } from '../../shared/audience.ts'
+import { saidOf } from '../messages.ts'
+
+/**
+ * A prompt's messages as the conversation takes them: embedded images and audio become messages, other resources and
+ * links become words, and what is meant for the person alone is left out.
+ */
+export function promptMessages(prompt: Pick<GetPromptResult, 'messages'>): SamplingMessage[] {
+  const forModels = prompt.messages.filter(({ content }) => !isForPersonOnly(content.annotations))
+  return forModels.flatMap(({ role, content }) => saidOf(content).map((block) => ({ role, content: block })))
+}

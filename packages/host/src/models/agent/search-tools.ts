@@ -1,0 +1,183 @@
+import type { CallToolResult } from '@jackfield/sdk'
+import { isRecord } from '../../shared/json.ts'
+import { oneLine } from '../../shared/text.ts'
+import type { CatalogTool, Host } from '../../types/index.ts'
+import type { ModelTool } from '../tool-search/meter.ts'
+
+const bounds = { found: 25, inspected: 5, characters: 16_000, description: 160, servers: 60 }
+
+const names = { search: 'search_tools', inspect: 'inspect_tool', call: 'call_tool' } as const
+
+/** Three tools in place of all others; they name the servers that are there at the time. */
+export function searchTools(tools: readonly CatalogTool[]): ModelTool[] {
+  const servers = [...Map.groupBy(tools, ({ server }) => server)]
+    .slice(0, bounds.servers)
+    .map(([server, own]) => `${server} (${own.length})`)
+  return [
+    {
+      name: names.search,
+      description: `Finds tools by what you want to do, or by name. There are too many to list, so search before you say that something cannot be done. Servers and how many tools they have: ${servers.join(', ')}.`,
+      inputSchema: {
+        type: 'object',
+        properties: {
+          query: { type: 'string', description: 'A few words, such as "create issue"' },
+          server: { type: 'string', description: 'Only this server' },
+          limit: { type: 'integer', minimum: 1, maximum: bounds.found, description: 'Default 8' },
+          detail: {
+            enum: ['names', 'brief', 'full'],
+            description:
+              'names alone, with parameters and a line of description (default), or whole definitions',
+          },
+        },
+        required: ['query'],
+        additionalProperties: false,
+      },
+    },
+    {
+      name: names.inspect,
+      description: 'Shows whole definitions of tools that search_tools found.',
+      inputSchema: {
+        type: 'object',
+        properties: { names: { type: 'array', items: { type: 'string' }, maxItems: bounds.inspected } },
+        required: ['names'],
+        additionalProperties: false,
+      },
+    },
+    {
+      name: names.call,
+      description: 'Calls a tool that search_tools found, with arguments as its definition says.',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          name: { type: 'string', description: 'As search_tools gives it' },
+          arguments: { type: 'object' },
+        },
+        required: ['name'],
+        additionalProperties: false,
+      },
+    },
+  ]
+}
+
+const own: ReadonlySet<string> = new Set(Object.values(names))
+
+/** Whether the conversation answers this tool itself. */
+export function isSearchTool(name: string): boolean {
+  return own.has(name)
+}
+
+/** The call that a `call_tool` stands for; anything else as it is. */
+export function meant<T extends { name: string; input: Record<string, unknown> }>(use: T): T {
+  const { name, arguments: args = {} } = use.input
+  if (use.name !== names.call || typeof name !== 'string' || own.has(name) || !isRecord(args)) return use
+  return { ...use, name, input: args }
+}
+
+/** Runs one of `searchTools`, save a call that `meant` understands. A failure is a result the model can read. */
+export function callSearchTool(
+  host: Host,
+  name: string,
+  args: Record<string, unknown>,
+  isOn: (tool: CatalogTool) => boolean,
+): CallToolResult {
+  switch (name) {
+    case names.search:
+      return search(host, args, isOn)
+    case names.inspect:
+      return inspect(host, args, isOn)
+    default:
+      return failed('call_tool needs "name", a tool that search_tools found, and "arguments", an object.')
+  }
+}
+
+function search(
+  host: Host,
+  { query, server, limit, detail = 'brief' }: Record<string, unknown>,
+  isOn: (tool: CatalogTool) => boolean,
+): CallToolResult {
+  if (typeof query !== 'string' || query.trim() === '') {
+    return failed('search_tools needs "query": a few words that say what you want to do.')
+  }
+  const servers = new Set(
+    host
+      .tools()
+      .filter(isOn)
+      .map((entry) => entry.server),
+  )
+  if (typeof server === 'string' && !servers.has(server)) {
+    return failed(
+      `There are no tools of a server "${server}". Servers are: ${[...servers].slice(0, bounds.servers).join(', ')}.`,
+    )
+  }
+  const { matches, total } = host.scale.search(query, {
+    isOn,
+    limit: typeof limit === 'number' ? Math.min(limit, bounds.found) : 8,
+    ...(typeof server === 'string' && { server }),
+  })
+  if (matches.length === 0) return text('Nothing fits. Try other words, or leave "server" out.')
+  const lines = matches.map(({ tool }) => shown(tool, detail))
+  return text(within([`${matches.length} of ${total}, the best first:`, ...lines]))
+}
+
+function inspect(
+  host: Host,
+  { names: wanted }: Record<string, unknown>,
+  isOn: (tool: CatalogTool) => boolean,
+): CallToolResult {
+  const asked = Array.isArray(wanted) ? wanted.filter((name) => typeof name === 'string') : []
+  if (asked.length === 0)
+    return failed('inspect_tool needs "names": a list of tools that search_tools found.')
+  const tools = new Map(
+    host
+      .tools()
+      .filter(isOn)
+      .map((entry) => [entry.name, entry]),
+  )
+  const found = asked.slice(0, bounds.inspected).map((name) => {
+    const entry = tools.get(name)
+    return entry === undefined ? `There is no tool "${oneLine(name)}" at present.` : shown(entry, 'full')
+  })
+  return text(within(found))
+}
+
+function shown({ name, server, tool }: CatalogTool, detail: unknown): string {
+  if (detail === 'names') return name
+  if (detail === 'full') {
+    const { title, description, inputSchema, outputSchema, annotations } = tool
+    return JSON.stringify({ name, server, title, description, inputSchema, outputSchema, annotations })
+  }
+  const required: unknown = tool.inputSchema.required
+  const properties = isRecord(tool.inputSchema.properties) ? Object.keys(tool.inputSchema.properties) : []
+  const parameters = properties
+    .slice(0, 12)
+    .map((parameter) =>
+      Array.isArray(required) && required.includes(parameter) ? parameter : `${parameter}?`,
+    )
+  const words = oneLine([tool.title, tool.description].filter((part) => part !== undefined).join(': '))
+  const said = words.length > bounds.description ? `${words.slice(0, bounds.description)}…` : words
+  return `${name}(${parameters.join(', ')}${properties.length > 12 ? ', …' : ''})  ${said}`
+}
+
+/** As many of the parts as fit, and how many did not. */
+function within(parts: readonly string[]): string {
+  const kept: string[] = []
+  let room = bounds.characters
+  for (const part of parts) {
+    room -= part.length + 1
+    if (room < 0) break
+    kept.push(part)
+  }
+  const left = parts.length - kept.length
+  return [
+    ...kept,
+    ...(left > 0 ? [`… ${left} more did not fit; ask for fewer or for less detail.`] : []),
+  ].join('\n')
+}
+
+function text(value: string): CallToolResult {
+  return { content: [{ type: 'text', text: value }] }
+}
+
+function failed(message: string): CallToolResult {
+  return { ...text(message), isError: true }
+}

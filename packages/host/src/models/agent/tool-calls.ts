@@ -1,0 +1,76 @@
+import type { CallToolResult } from '@jackfield/sdk'
+import type { CatalogTool, Decision, Host } from '../../types/index.ts'
+import { nearNames } from '../listed-models.ts'
+import { callCodeTool, isCodeTool } from './code-tools.ts'
+import { callSearchTool, isSearchTool } from './search-tools.ts'
+import { callVirtual, isVirtual } from './virtual-tools.ts'
+
+/** What became of one tool call of the model. */
+export interface Performed {
+  result: CallToolResult
+  denied: boolean
+  decision?: Decision
+  /** The row of the call, where it went through the broker. */
+  activity?: number
+  /** The host was closed while the call waited for an answer; answering goes on with it elsewhere. */
+  parked?: boolean
+  /** Tool calls that a program made. */
+  calls?: number
+}
+
+/** Whose call it is. */
+export interface CallOrigin {
+  conversation: string
+  /** The row of the model's answer. */
+  cause: number
+  signal?: AbortSignal
+  /** Tool calls that a program may make at most. */
+  maxCalls: number
+  /** Hears the row of the call as soon as it is written. */
+  onRow?: (row: number) => void
+}
+
+/** Which tools a conversation's model is offered, beside the conversation's own. */
+export interface OfferedTools {
+  codeMode: boolean
+  /** Whether the person left this tool switched on. */
+  isOn: (tool: CatalogTool) => boolean
+}
+
+/** The tools that a wrong name may stand for: those whose own name it is, else those with a similar name. */
+function namesLike(wanted: string, names: readonly string[]): string[] {
+  const own = names.filter((name) => name.endsWith(`__${wanted}`))
+  return (own.length > 0 ? own : nearNames(wanted, names)).slice(0, 3)
+}
+
+/** Runs one call: the conversation's own tools here, every other through the broker. */
+export async function performCall(
+  host: Host,
+  use: { name: string; input: Record<string, unknown> },
+  { maxCalls, ...origin }: CallOrigin,
+  { codeMode, isOn }: OfferedTools,
+): Promise<Performed> {
+  const { name, input } = use
+  if (isVirtual(name)) {
+    return { result: await callVirtual(host, origin.conversation, name, input, origin.signal), denied: false }
+  }
+  if (isSearchTool(name)) return { result: callSearchTool(host, name, input, isOn), denied: false }
+  if (codeMode && isCodeTool(name)) {
+    return { ...(await callCodeTool(host, name, input, { ...origin, maxCalls, isOn })), denied: false }
+  }
+  const entry = host.tools().find((tool) => tool.name === name)
+  if (entry === undefined) {
+    const names = host.tools().flatMap((tool) => (isOn(tool) ? [tool.name] : []))
+    const near = namesLike(name, names)
+    const instead = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
+    const message = `There is no tool "${name}" at present.${instead} If it was there before, its server is gone or took it back.`
+    return { result: { content: [{ type: 'text', text: message }], isError: true }, denied: false }
+  }
+  if (!isOn(entry)) {
+    const message = `${name} was not called: the person switched it off in this conversation. Do not try it again or another way around it; say what you wanted it for.`
+    return { result: { content: [{ type: 'text', text: message }], isError: true }, denied: true }
+  }
+  const done = await host.call(name, input, { caller: 'chat', ...origin })
+  const { result, denied, decision, activity, parked } = done
+  return { result, denied, decision, activity, ...(parked !== undefined && { parked }) }
+}

@@ -1,0 +1,133 @@
+import { frozenCopy } from '../../shared/json.ts'
+import type { CatalogTool, Host, Model } from '../../types/index.ts'
+import { type ModelTool, modelTool } from '../tool-search/meter.ts'
+import { codeTools } from './code-tools.ts'
+import { searchTools } from './search-tools.ts'
+import type { OfferedTools } from './tool-calls.ts'
+import { virtualTools } from './virtual-tools.ts'
+
+/** Which tools a conversation's model is given. */
+export interface ToolOffer {
+  /**
+   * Takes in which tools there are now. Gives what the model must be told about a change since the last time; undefined
+   * at first, and where nothing changed.
+   */
+  update(model: Model): string | undefined
+  /**
+   * For the next request. What was given once stays in its place, byte for byte, so that prefixes stay cached; only what
+   * the person switches off is taken out.
+   */
+  tools(model: Model): ModelTool[]
+}
+
+interface Seen {
+  tool: CatalogTool['tool']
+  /** The definition that the model knows; undefined where it finds it by searching. */
+  known: string | undefined
+  present: boolean
+  /** It is there, and the person switched it off. */
+  off?: true
+}
+
+type Change = 'given' | 'found' | 'changed' | 'gone' | 'off' | 'back'
+
+const named = 30
+const changedCharacters = 4_000
+
+/**
+ * Gives a model all tools, in the order they were first seen. From the point where they would take too much of its
+ * context, new ones are found with `search_tools` instead. A model that pays no tokens gets what there is at the time.
+ */
+export function createToolOffer(host: Host, { codeMode, isOn }: OfferedTools): ToolOffer {
+  const offered: ModelTool[] = [...virtualTools, ...(codeMode ? codeTools : [])]
+  const seen = new Map<string, Seen>()
+  let searching = false
+  let begun = false
+
+  function give(entry: CatalogTool): Change {
+    const full = !searching || entry.always === true
+    const form = frozenCopy(modelTool(entry))
+    if (full) offered.push(form)
+    seen.set(entry.name, { tool: entry.tool, known: full ? JSON.stringify(form) : undefined, present: true })
+    return full ? 'given' : 'found'
+  }
+
+  function take(entry: CatalogTool): Change | undefined {
+    const before = seen.get(entry.name)
+    if (before === undefined) return give(entry)
+    const { tool, known, present } = before
+    const now = known === undefined || tool === entry.tool ? known : JSON.stringify(modelTool(entry))
+    seen.set(entry.name, { tool: entry.tool, known: now, present: true })
+    if (now !== known) return 'changed'
+    return present ? undefined : 'back'
+  }
+
+  return {
+    update(model) {
+      if (!model.isLanguageModel) return undefined
+      const all = host.tools()
+      const present = all.filter(isOn)
+      const off = new Set(all.filter((entry) => !isOn(entry)).map(({ name }) => name))
+      const { contextTokens } = model
+      const meter = host.scale.meter({ isOn, ...(contextTokens !== undefined && { contextTokens }) })
+      if (!searching && meter.deferred) {
+        searching = true
+        offered.push(...searchTools(present))
+      }
+      const changes: [Change, CatalogTool['name']][] = []
+      const here = new Map(present.map((entry) => [entry.name, entry]))
+      for (const [name, before] of seen) {
+        if (here.has(name)) continue
+        if (off.has(name) && before.off !== true) {
+          seen.set(name, { ...before, present: false, off: true })
+          changes.push(['off', name])
+        } else if (before.present) {
+          seen.set(name, { ...before, present: false })
+          changes.push(['gone', name])
+        }
+      }
+      for (const entry of present) {
+        const change = take(entry)
+        if (change !== undefined) changes.push([change, entry.name])
+      }
+      const first = !begun
+      begun = true
+      if (first || changes.length === 0) return undefined
+      return told(changes, (name) => JSON.stringify(definitionOf(here.get(name))))
+    },
+    tools: (model) =>
+      model.isLanguageModel
+        ? offered.filter(({ name }) => seen.get(name)?.off !== true)
+        : [...virtualTools, ...host.tools().filter(isOn).map(modelTool)],
+  }
+}
+
+function definitionOf(entry: CatalogTool | undefined): ModelTool | undefined {
+  return entry === undefined ? undefined : modelTool(entry)
+}
+
+function told(changes: readonly [Change, string][], definition: (name: string) => string): string {
+  const of = (...wanted: Change[]): string[] =>
+    changes.flatMap(([change, name]) => (wanted.includes(change) ? [name] : []))
+  const part = (names: string[], words: string): string[] => {
+    const more = names.length > named ? ` and ${names.length - named} more` : ''
+    return names.length === 0 ? [] : [`${words}: ${names.slice(0, named).join(', ')}${more}.`]
+  }
+  let room = changedCharacters
+  const changed = of('changed').map((name) => {
+    const text = definition(name)
+    room -= text.length
+    return room < 0
+      ? `${name} changed; look at it with care before you call it.`
+      : `${name} changed and is now: ${text}`
+  })
+  return [
+    '[From Jackfield, not from the person] The tools changed.',
+    ...part(of('given'), 'New'),
+    ...part(of('found'), 'New, to be found with search_tools'),
+    ...part(of('back'), 'Back'),
+    ...part(of('off'), 'Switched off by the person, so that calls of them are refused'),
+    ...part(of('gone'), 'Gone, although still listed; calls of them fail'),
+    ...changed,
+  ].join('\n')
+}

@@ -1,0 +1,62 @@
+import { McpError } from '@jackfield/sdk'
+import { matchesGlob } from '../../shared/glob.ts'
+import { oneLine } from '../../shared/text.ts'
+import type { CatalogTool, Host, ToolSwitch } from '../../types/index.ts'
+
+type Named = Pick<CatalogTool, 'server' | 'name' | 'tool'>
+
+/** Switches that one conversation keeps. */
+const mostSwitches = 200
+
+/** Whether a tool is on: as the last switch that fits it says, else it is. */
+export function isSwitchedOn(tool: Named, switches: readonly ToolSwitch[]): boolean {
+  return switches.findLast(({ pattern }) => fits(pattern, tool))?.on ?? true
+}
+
+/**
+ * The switches after these patterns were switched. Earlier ones that no longer decide anything are left out.
+ * @throws McpError 'INVALID' for a pattern that fits nothing
+ */
+export function switched(
+  before: readonly ToolSwitch[],
+  on: boolean,
+  patterns: readonly string[],
+  host: Pick<Host, 'tools' | 'connections'>,
+): ToolSwitch[] {
+  const tools = host.tools()
+  const servers = [...host.connections.keys()]
+  for (const pattern of patterns) {
+    const isKnown =
+      tools.some((tool) => fits(pattern, tool)) ||
+      servers.some((server) => matchesGlob(pattern, server)) ||
+      before.some((one) => one.pattern === pattern)
+    if (!isKnown) {
+      throw new McpError(
+        'INVALID',
+        `There is no tool or server "${oneLine(pattern).slice(0, 100)}", and nothing was switched. Write a server, server.tool, or a pattern with * and ?.`,
+      )
+    }
+  }
+  const made = [...new Set(patterns)].map((pattern) => ({ pattern, on }))
+  const all = [...before.filter(({ pattern }) => !patterns.includes(pattern)), ...made]
+  // Nothing before the last "*" counts, and neither does "on" before the first "off".
+  const counted = all.slice(
+    Math.max(
+      0,
+      all.findLastIndex(({ pattern }) => pattern === '*'),
+    ),
+  )
+  const first = counted.findIndex((one) => !one.on)
+  const result = first === -1 ? [] : counted.slice(first)
+  if (result.length > mostSwitches) {
+    throw new McpError(
+      'INVALID',
+      `A conversation keeps at most ${mostSwitches} switches of tools, and nothing was switched. Use a pattern with *, such as server.*.`,
+    )
+  }
+  return result
+}
+
+function fits(pattern: string, { server, name, tool }: Named): boolean {
+  return [server, `${server}.${tool.name}`, name].some((text) => matchesGlob(pattern, text))
+}

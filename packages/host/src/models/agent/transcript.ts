@@ -1,0 +1,224 @@
+import { randomUUID } from 'node:crypto'
+import type { SamplingMessage, ToolResultContent, ToolUseContent } from '@jackfield/sdk'
+import { oneLine } from '../../shared/text.ts'
+import type {
+  ConversationCall,
+  ConversationDesk,
+  ConversationEntry,
+  ModelUsage,
+  ToolSwitch,
+} from '../../types/index.ts'
+import { blocksOf, failed, toolResult, toolUses, wordsOf } from './blocks.ts'
+import { meant } from './search-tools.ts'
+
+const titleLength = 60
+const lost =
+  'There is no result: the program ended while this call was under way. Whether it took effect is not known.'
+
+/** What was said in a conversation: kept as it comes, and as the model sees it. */
+export class Transcript {
+  readonly id: string
+  readonly messages: SamplingMessage[] = []
+  /** Calls that were under way when the program that held the conversation ended. */
+  readonly unfinished: readonly ToolUseContent[]
+  /** Every call that a model asked for, in order, including those before a summary. */
+  readonly calls: ConversationCall[] = []
+  readonly #desk: ConversationDesk
+  readonly #usage = new Map<string, { inputTokens: number; outputTokens: number }>()
+  #title = ''
+  #switches: readonly ToolSwitch[] = []
+  /** Tokens of the last request and its reply; undefined where they do not say how large the context is now. */
+  #filled: number | undefined
+  /** Entries that are there, kept or not. */
+  #known = 0
+  /** Entries that are stored together with the next one: results of unfinished calls, switches before the first turn. */
+  #unkept: ConversationEntry[] = []
+
+  constructor(desk: ConversationDesk, given: { id: string } | { resume: string } | undefined) {
+    this.#desk = desk
+    if (given === undefined || 'id' in given) this.id = given?.id ?? randomUUID()
+    else {
+      this.id = desk.find(given.resume).id
+      for (const entry of desk.entries(this.id)) this.#take(entry)
+    }
+    this.unfinished = openCalls(this.messages)
+    const repairs = this.unfinished.map((use) => ({
+      kind: 'result' as const,
+      result: toolResult(use, failed(lost)),
+    }))
+    for (const entry of repairs) this.#apply(entry)
+    this.#unkept = repairs
+  }
+
+  get title(): string {
+    return this.#title
+  }
+
+  set title(title: string) {
+    const short = shortened(title)
+    if (short !== '') this.#add({ kind: 'title', title: short })
+  }
+
+  /** What it cost so far, by model. */
+  get usage(): ModelUsage[] {
+    return [...this.#usage].map(([model, tokens]) => ({ model, ...tokens }))
+  }
+
+  get switches(): readonly ToolSwitch[] {
+    return this.#switches
+  }
+
+  /** Stored at once, except before the first turn: a conversation in which nothing was said is not stored. */
+  set switches(switches: readonly ToolSwitch[]) {
+    const entry: ConversationEntry = { kind: 'tools', switches }
+    if (this.#known > 0) this.#add(entry)
+    else {
+      this.#unkept = [entry]
+      this.#apply(entry)
+    }
+  }
+
+  get filled(): number | undefined {
+    return this.#filled
+  }
+
+  /** A turn of the person begins. */
+  begin(model: string, told: string | undefined, said: readonly SamplingMessage[]): void {
+    const message = (by: 'person' | 'host', one: SamplingMessage): ConversationEntry => ({
+      kind: 'message',
+      by,
+      message: one,
+    })
+    const words = said.findLast((one) => one.role === 'user' && wordsOf(one).trim() !== '')
+    const title = this.#title === '' && words !== undefined ? shortened(wordsOf(words)) : ''
+    this.#add(
+      { kind: 'turn', model },
+      ...(told === undefined ? [] : [message('host', userText(told))]),
+      ...said.map((one) => message('person', one)),
+      ...(title === '' ? [] : [{ kind: 'title' as const, title }]),
+    )
+  }
+
+  replied(content: SamplingMessage['content'], usage: ModelUsage | undefined): void {
+    this.#add(
+      { kind: 'message', by: 'model', message: { role: 'assistant', content } },
+      ...(usage === undefined ? [] : [{ kind: 'usage' as const, ...usage }]),
+    )
+  }
+
+  result(result: ToolResultContent, activity?: number): void {
+    this.#add({ kind: 'result', result, ...(activity !== undefined && { activity }) })
+  }
+
+  tell(text: string): void {
+    this.#add({ kind: 'message', by: 'host', message: userText(text) })
+  }
+
+  /** The host tells the model something that has more than words. */
+  show(message: SamplingMessage): void {
+    this.#add({ kind: 'message', by: 'host', message })
+  }
+
+  used(usage: ModelUsage): void {
+    this.#add({ kind: 'usage', ...usage })
+  }
+
+  summarize(text: string): void {
+    this.#add({ kind: 'summary', text })
+  }
+
+  #add(...entries: ConversationEntry[]): void {
+    const unkept = this.#unkept
+    this.#desk.append(this.id, this.#known, [...unkept, ...entries])
+    this.#unkept = []
+    this.#known += unkept.length
+    for (const entry of entries) this.#take(entry)
+  }
+
+  #take(entry: ConversationEntry): void {
+    this.#known += 1
+    this.#apply(entry)
+  }
+
+  #apply(entry: ConversationEntry): void {
+    switch (entry.kind) {
+      case 'message':
+        this.messages.push(entry.message)
+        if (entry.by !== 'model') return
+        for (const use of toolUses(entry.message)) {
+          const { id, name, input } = meant(use)
+          this.calls.push({ id, name, arguments: input })
+        }
+        return
+      case 'result':
+        this.#applyResult(entry.result)
+        this.#applyToCall(entry)
+        return
+      case 'tools':
+        this.#switches = entry.switches
+        return
+      case 'summary':
+        this.messages.splice(0, this.messages.length, userText(summaryHead + entry.text))
+        this.#filled = undefined
+        return
+      case 'usage': {
+        const { inputTokens = 0, outputTokens = 0 } = this.#usage.get(entry.model) ?? {}
+        this.#usage.set(entry.model, {
+          inputTokens: inputTokens + entry.inputTokens,
+          outputTokens: outputTokens + entry.outputTokens,
+        })
+        this.#filled = entry.inputTokens + entry.outputTokens
+        return
+      }
+      case 'title':
+        this.#title = entry.title
+        return
+      case 'turn':
+        return
+    }
+  }
+
+  #applyToCall({ result, activity }: Extract<ConversationEntry, { kind: 'result' }>): void {
+    // Providers may use an id again in a later reply.
+    const at = this.calls.findLastIndex((call) => call.id === result.toolUseId && call.result === undefined)
+    const call = this.calls[at]
+    if (call !== undefined) this.calls[at] = { ...call, result, ...(activity !== undefined && { activity }) }
+  }
+
+  #applyResult(result: ToolResultContent): void {
+    const last = this.messages.at(-1)
+    const before = last === undefined || last.role !== 'user' ? [] : blocksOf(last.content)
+    const joins = before.length > 0 && before.every((block) => block.type === 'tool_result')
+    if (joins) this.messages.pop()
+    this.messages.push({ role: 'user', content: joins ? [...before, result] : [result] })
+  }
+}
+
+const summaryHead = '[From Jackfield, not from the person] A summary of the conversation so far:\n\n'
+
+/** Calls of the last answer that have no result. */
+function openCalls(messages: readonly SamplingMessage[]): ToolUseContent[] {
+  const at = messages.findLastIndex((message) => message.role === 'assistant')
+  const last = messages[at]
+  if (last === undefined) return []
+  const answered = new Set(
+    messages
+      .slice(at)
+      .flatMap(({ content }) => blocksOf(content))
+      .flatMap((block) => (block.type === 'tool_result' ? [block.toolUseId] : [])),
+  )
+  return blocksOf(last.content)
+    .filter((block) => block.type === 'tool_use')
+    .filter((use) => !answered.has(use.id))
+}
+
+function userText(text: string): SamplingMessage {
+  return { role: 'user', content: { type: 'text', text } }
+}
+
+function shortened(text: string): string {
+  const characters = [...oneLine(text)]
+  return characters.length <= titleLength
+    ? characters.join('')
+    : `${characters.slice(0, titleLength - 1).join('')}…`
+}

@@ -1,0 +1,367 @@
+import { type CallToolResult, type ContentBlock, McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
+import { forModel } from '../../shared/audience.ts'
+import { isRecord, type JsonRecord } from '../../shared/json.ts'
+import { oneLine, reasonOf } from '../../shared/text.ts'
+import type {
+  BrokeredCall,
+  CatalogTool,
+  CodeCall,
+  CodeOptions,
+  CodeRun,
+  Host,
+  HostEvent,
+} from '../../types/index.ts'
+import { type FromProgram, type Job, type ProgramProcess, startProgram } from './process.ts'
+
+interface RunDeps {
+  tools: readonly CatalogTool[]
+  call: Host['call']
+  /** Tells how calls end at their servers, and of questions, by which the clock stops. */
+  on: Host['on']
+}
+
+/** Tool calls that a program may make. */
+export const defaultCalls = 200
+
+const defaults = {
+  memoryBytes: 64 * 1024 * 1024,
+  cpuMs: 10_000,
+  totalMs: 120_000,
+  outputCharacters: 100_000,
+  calls: defaultCalls,
+}
+
+type Ended = Pick<Extract<FromProgram, { type: 'end' }>, 'value' | 'error'> & Pick<CodeRun, 'outcome'>
+
+/** Runs one program to its end. `row` is its activity, the cause of its calls. */
+export async function runProgram(
+  program: string,
+  row: number,
+  options: CodeOptions,
+  deps: RunDeps,
+): Promise<Omit<CodeRun, 'activity'>> {
+  const limits = { ...defaults, ...options.limits }
+  const ending = Promise.withResolvers<Ended>()
+  const stop = new AbortController()
+  const abort = (): void => stop.abort(new McpError('CANCELLED', 'The program was ended'))
+  const kept = new KeptContent()
+  const told = { logs: [] as string[], shown: [] as ContentBlock[], calls: [] as CodeCall[] }
+  const watched = new Watched(row)
+  const running = new Set<Promise<void>>()
+
+  const giveUp = (ended: Ended): void => {
+    ending.resolve(ended)
+    abort()
+  }
+  const clock = createClock(limits.totalMs, () =>
+    giveUp({
+      outcome: 'limit',
+      error: `It took more than ${limits.totalMs} ms, not counting questions to the person.`,
+    }),
+  )
+  const off = deps.on((event) => watched.hear(event, clock))
+  const cancelled = (): void => giveUp({ outcome: 'cancelled' })
+  options.signal?.addEventListener('abort', cancelled)
+  if (options.signal?.aborted) cancelled()
+
+  async function call(wanted: Extract<FromProgram, { type: 'call' }>): Promise<void> {
+    const { id, server, tool } = wanted
+    const entry = deps.tools.find((candidate) => candidate.server === server && candidate.tool.name === tool)
+    const at = told.calls.length
+    const note = (outcome: CodeCall['outcome'], activity: number | null): void => {
+      told.calls[at] = { server, tool, outcome, activity }
+    }
+    note('unknown', null)
+    const over = watched.begin(server, tool)
+    let answer: object
+    try {
+      if (entry === undefined || at >= limits.calls) throw new Error(`${tool} of ${server} cannot be called`)
+      const args: unknown = readJson(wanted.arguments)
+      const done = await deps.call(entry.name, isRecord(args) ? args : {}, {
+        caller: 'code',
+        cause: row,
+        signal: stop.signal,
+        ...(options.conversation !== undefined && { conversation: options.conversation }),
+      })
+      note(outcomeOf(done, watched), done.activity)
+      const seen = options.conversation === undefined ? done.result : forModel(done.result)
+      answer = answerTo({ ...done, result: seen }, kept)
+    } catch (error) {
+      note('error', null)
+      answer = { error: reasonOf(error), denied: false }
+    }
+    over()
+    process?.answer(id, JSON.stringify(answer))
+  }
+
+  const hear = (message: FromProgram): void => {
+    if (message.type === 'end') ending.resolve(message)
+    else if (message.type === 'log') told.logs.push(message.text)
+    else if (message.type === 'show') {
+      const block: ContentBlock | undefined =
+        'text' in message ? { type: 'text', text: message.text } : kept.get(message.handle)
+      if (block !== undefined) told.shown.push(block)
+    } else if (!stop.signal.aborted) {
+      const going = call(message).finally(() => running.delete(going))
+      running.add(going)
+    }
+  }
+  const job: Job = { program, servers: names(deps.tools), ...limits }
+  let process: ProgramProcess | undefined
+  try {
+    process = startProgram(job, hear, (why) => giveUp({ outcome: 'error', error: why }))
+    const ended = await ending.promise
+    if (ended.outcome !== 'ok' && ended.outcome !== 'error') abort()
+    await process.end()
+    // A call that the program did not wait for is an effect all the same.
+    await Promise.all(running)
+    return conclude(ended, told, limits.outputCharacters)
+  } finally {
+    clock.clear()
+    off()
+    options.signal?.removeEventListener('abort', cancelled)
+  }
+}
+
+function names(tools: readonly CatalogTool[]): Job['servers'] {
+  const servers = Map.groupBy(tools, ({ server }) => server)
+  return [...servers].map(([server, own]) => [server, own.map(({ tool }) => tool.name)] as const)
+}
+
+function outcomeOf(done: BrokeredCall, watched: Watched): CodeCall['outcome'] {
+  if (done.denied) return 'denied'
+  if (done.error !== undefined) return watched.isUnsure(done.activity) ? 'unknown' : 'error'
+  return done.result.isError === true ? 'failed' : 'ok'
+}
+
+/** What the program is told. A refusal and a failure are errors there, which it may catch. */
+function answerTo({ result, denied, error }: BrokeredCall, kept: KeptContent): object {
+  const failed = denied || error !== undefined || result.isError === true
+  return failed
+    ? { error: textOf(result) || 'The tool failed and did not say why.', denied }
+    : { result: kept.add(result) }
+}
+
+function conclude(
+  { outcome, error, value }: Ended,
+  { calls, logs, shown }: Pick<CodeRun, 'calls' | 'logs'> & { shown: readonly ContentBlock[] },
+  characters: number,
+): Omit<CodeRun, 'activity'> {
+  const run = { outcome, logs, calls, shown, ...(error !== undefined && { error }) }
+  const cut = value !== undefined && value.length > characters
+  const returned = cut
+    ? `${value.slice(0, characters)}… [cut: ${value.length - characters} of ${value.length} characters left out]`
+    : value
+  return {
+    ...run,
+    ...(value !== undefined && !cut && { value: readJson(value) }),
+    result: report(run, returned, shown),
+  }
+}
+
+/** Content that programs got, which they hold by its number. */
+class KeptContent {
+  readonly #blocks: ContentBlock[] = []
+
+  /** A result as the program sees it: texts are there, everything else is a piece it can show. */
+  add(result: CallToolResult): JsonRecord {
+    const content = result.content.map((block) => {
+      this.#blocks.push(block)
+      return { ...facts(block), handle: this.#blocks.length - 1 }
+    })
+    const text = textOf(result)
+    const data = result.structuredContent ?? jsonIn(text)
+    return { text, ...(data !== undefined && { data }), content }
+  }
+
+  get(handle: number): ContentBlock | undefined {
+    return this.#blocks[handle]
+  }
+}
+
+/** All text of a result. */
+function textOf(result: CallToolResult): string {
+  return result.content
+    .flatMap((block) => {
+      if (block.type === 'text') return [block.text]
+      return block.type === 'resource' && 'text' in block.resource ? [block.resource.text] : []
+    })
+    .join('\n')
+}
+
+function facts(block: ContentBlock): JsonRecord {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: block.text }
+    case 'image':
+    case 'audio':
+      return { type: block.type, mimeType: block.mimeType }
+    case 'resource_link':
+      return { type: block.type, uri: block.uri, name: block.name, mimeType: block.mimeType }
+    case 'resource': {
+      const { uri, mimeType } = block.resource
+      return {
+        type: block.type,
+        uri,
+        mimeType,
+        ...('text' in block.resource && { text: block.resource.text }),
+      }
+    }
+  }
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return readJson(text)
+  } catch {
+    return undefined
+  }
+}
+
+const listed = 60
+
+const outcomes: Readonly<Record<CodeCall['outcome'], string>> = {
+  ok: 'done',
+  failed: 'the tool failed',
+  denied: 'denied',
+  error: 'no result',
+  unknown: 'no answer came; it may have had its effect',
+}
+
+/** A run as a model is told it; where it did not end well, with every call that was made before. */
+function report(
+  run: Pick<CodeRun, 'outcome' | 'error' | 'logs' | 'calls'>,
+  returned: string | undefined,
+  shown: readonly ContentBlock[],
+): CallToolResult {
+  const parts: string[] = []
+  if (run.outcome !== 'ok') {
+    parts.push(
+      `The program ${endings[run.outcome]}${run.error === undefined ? '.' : `: ${run.error}`}`,
+      effects(run.calls),
+    )
+  }
+  if (returned !== undefined) parts.push(`Returned:\n${returned}`)
+  if (run.logs.length > 0) parts.push(`Logged:\n${run.logs.join('\n')}`)
+  if (parts.length === 0 && shown.length === 0) {
+    parts.push(`The program ended without returning or showing anything, after ${count(run.calls.length)}.`)
+  }
+  return {
+    content: [...(parts.length === 0 ? [] : [{ type: 'text' as const, text: parts.join('\n\n') }]), ...shown],
+    ...(run.outcome !== 'ok' && { isError: true }),
+  }
+}
+
+const endings: Readonly<Record<Exclude<CodeRun['outcome'], 'ok'>, string>> = {
+  error: 'failed',
+  limit: 'was ended',
+  cancelled: 'was cancelled',
+}
+
+function effects(calls: readonly CodeCall[]): string {
+  if (calls.length === 0) return 'It had made no calls.'
+  const lines = calls
+    .slice(0, listed)
+    .map(
+      ({ server, tool, outcome }, at) =>
+        `${at + 1}. ${oneLine(tool)} of ${oneLine(server)}: ${outcomes[outcome]}`,
+    )
+  const more = calls.length > listed ? [`… and ${calls.length - listed} more`] : []
+  return [`It had made ${count(calls.length)}; what is done stays done:`, ...lines, ...more].join('\n')
+}
+
+function count(calls: number): string {
+  return calls === 1 ? '1 call' : `${calls} calls`
+}
+
+/** How calls end whose server said what became of them. */
+const known: ReadonlySet<string> = new Set(['ok', 'error', 'changed'])
+
+/** What the host tells about the calls of one program while it runs. */
+class Watched {
+  readonly #row: number
+  readonly #unsure = new Set<number>()
+  readonly #underWay = new Map<string, number>()
+  readonly #asking = new Map<string, () => void>()
+
+  /** `row`: the program's activity. */
+  constructor(row: number) {
+    this.#row = row
+  }
+
+  /** Notes a call; the returned function says that it is over. */
+  begin(server: string, tool: string): () => void {
+    const key = keyOf(server, tool)
+    this.#underWay.set(key, (this.#underWay.get(key) ?? 0) + 1)
+    return () => {
+      const left = (this.#underWay.get(key) ?? 1) - 1
+      if (left > 0) this.#underWay.set(key, left)
+      else this.#underWay.delete(key)
+    }
+  }
+
+  /** Whether the call of this activity went out to its server, and nobody can say what became of it there. */
+  isUnsure(activity: number): boolean {
+    return this.#unsure.has(activity)
+  }
+
+  /** While a person is asked because of one of the calls, the program's time does not run. */
+  hear(event: HostEvent, clock: Clock): void {
+    if (event.type === 'call' && event.state === 'ends' && event.call.cause === this.#row) {
+      if (!known.has(event.outcome)) this.#unsure.add(event.call.activity)
+    }
+    if (event.type !== 'question') return
+    const { id, state, question } = event.item
+    if (state !== 'open') {
+      this.#asking.get(id)?.()
+      this.#asking.delete(id)
+      return
+    }
+    const { server, tool, caller } = question.cause
+    if (caller !== 'code' || tool === undefined || !this.#underWay.has(keyOf(server, tool))) return
+    if (!this.#asking.has(id)) this.#asking.set(id, clock.pause())
+  }
+}
+
+function keyOf(server: string, tool: string): string {
+  return JSON.stringify([server, tool])
+}
+
+/** Time that runs out, save while it is stopped. */
+interface Clock {
+  /** Stops it; the returned function lets it go on, once every stop is over. */
+  pause(): () => void
+  /** Ends it for good. */
+  clear(): void
+}
+
+/** Calls `out` once `ms` have passed, without the time in which it was stopped. */
+function createClock(ms: number, out: () => void): Clock {
+  let left = ms
+  let since = performance.now()
+  let stops = 0
+  let timer: NodeJS.Timeout | undefined = setTimeout(out, left)
+  return {
+    pause() {
+      stops += 1
+      if (stops === 1 && timer !== undefined) {
+        clearTimeout(timer)
+        left -= performance.now() - since
+      }
+      let over = false
+      return () => {
+        if (over) return
+        over = true
+        stops -= 1
+        if (stops > 0 || timer === undefined) return
+        since = performance.now()
+        timer = setTimeout(out, Math.max(0, left))
+      }
+    },
+    clear() {
+      clearTimeout(timer)
+      timer = undefined
+    },
+  }
+}

@@ -1,0 +1,263 @@
+import { stripTypeScriptTypes } from 'node:module'
+import quickjs from '@jitl/quickjs-wasmfile-release-sync'
+import {
+  newQuickJSWASMModuleFromVariant,
+  newVariant,
+  type QuickJSContext,
+  type QuickJSDeferredPromise,
+  type QuickJSHandle,
+} from 'quickjs-emscripten-core'
+import type { FromProgram, Job } from './process.ts'
+
+// The package declares its CommonJS form, where the engine is one step deeper.
+const engine = 'default' in quickjs ? quickjs.default : quickjs
+const pageBytes = 65_536
+/** What the engine itself starts with. */
+const leastPages = 256
+const file = 'program.js'
+const maxLines = 5_000
+const maxShown = 100
+
+/** Starts the program; gives the function that hands it the answers to its calls. */
+export async function runInSandbox(
+  job: Job,
+  tell: (message: FromProgram) => void,
+): Promise<(id: number, answer: string) => void> {
+  // The engine does not count what it allocates in WebAssembly, so the memory itself ends where the program's does.
+  const pages = Math.max(leastPages, Math.ceil(job.memoryBytes / pageBytes))
+  const wasmMemory = new WebAssembly.Memory({ initial: leastPages, maximum: pages })
+  const variant = newVariant(engine, { wasmMemory })
+  const module = await newQuickJSWASMModuleFromVariant(variant)
+  const runtime = module.newRuntime()
+  const vm = runtime.newContext()
+  const waiting = new Map<number, QuickJSDeferredPromise>()
+  let calls = 0
+  let room = job.outputCharacters
+  let lines = 0
+  let shown = 0
+  let over = false
+  let usedMs = 0
+  let since = 0
+  let exhausted = false
+
+  const end = (outcome: 'ok' | 'error' | 'limit', more: { value?: string; error?: string } = {}): void => {
+    if (over) return
+    over = true
+    tell({ type: 'end', outcome, ...more })
+  }
+
+  runtime.setInterruptHandler(() => {
+    exhausted ||= usedMs + performance.now() - since > job.cpuMs
+    return exhausted || over
+  })
+
+  /** Lets the program go on until it waits or ends. */
+  function go(step: () => void): void {
+    if (over) return
+    since = performance.now()
+    try {
+      step()
+      for (let more = true; more && !exhausted && !over; ) {
+        const jobs = runtime.executePendingJobs()
+        if (jobs.error) {
+          failed(vm, jobs.error)
+          break
+        }
+        more = jobs.value > 0
+      }
+    } catch (error) {
+      fail(error instanceof Error ? error.message : String(error))
+    }
+    usedMs += performance.now() - since
+    if (exhausted) end('limit', { error: `It computed for more than ${job.cpuMs} ms.` })
+    else if (waiting.size === 0) {
+      end('error', { error: 'It waits for something that never comes: no call is under way.' })
+    }
+  }
+
+  function fail(message: string): void {
+    if (exhausted) return
+    // Where not even an error fits any more, null is thrown.
+    const memory = message === 'null' || /out of memory|memory access out of bounds/i.test(message)
+    if (memory) end('limit', { error: `It used more than ${job.memoryBytes} bytes of memory.` })
+    else end('error', { error: message.slice(0, 4_000) })
+  }
+
+  function failed(context: QuickJSContext, error: QuickJSHandle): void {
+    const value: unknown = error.consume((handle) => context.dump(handle))
+    fail(
+      typeof value === 'object' && value !== null && 'message' in value
+        ? inWords(value.message)
+        : inWords(value),
+    )
+  }
+
+  /** A text of at most what is left to put out; undefined once nothing is. */
+  function bounded(text: string): string | undefined {
+    if (room <= 0) return undefined
+    const kept = text.slice(0, room)
+    room -= kept.length
+    return kept.length < text.length || room <= 0 ? `${kept}… [cut: that is all it may put out]` : kept
+  }
+
+  const call = vm.newFunction('call', (server, tool, args) => {
+    const promise = vm.newPromise()
+    calls += 1
+    if (calls > job.calls) {
+      const error = `A program may make ${job.calls} calls, and these are made`
+      promise.resolve(vm.newString(JSON.stringify({ error, denied: false })))
+      return promise.handle
+    }
+    const id = calls
+    waiting.set(id, promise)
+    tell({
+      type: 'call',
+      id,
+      server: vm.getString(server),
+      tool: vm.getString(tool),
+      arguments: vm.getString(args),
+    })
+    return promise.handle
+  })
+  const show = vm.newFunction('show', (text, handle) => {
+    shown += 1
+    if (shown > maxShown) return
+    const number = vm.getNumber(handle)
+    if (number >= 0) {
+      tell({ type: 'show', handle: number })
+      return
+    }
+    const kept = bounded(vm.getString(text))
+    if (kept !== undefined) tell({ type: 'show', text: kept })
+  })
+  const log = vm.newFunction('log', (text) => {
+    lines += 1
+    const kept = lines > maxLines ? undefined : bounded(vm.getString(text))
+    if (kept !== undefined) tell({ type: 'log', text: kept })
+  })
+  const done = vm.newFunction('done', (value) => {
+    const text = vm.getString(value)
+    end('ok', text === '' ? {} : { value: text })
+  })
+  const thrown = vm.newFunction('failed', (error) => fail(vm.getString(error)))
+
+  go(() => {
+    const made = vm.unwrapResult(vm.evalCode(prelude, 'jackfield.js'))
+    const list = vm.newString(JSON.stringify(job.servers))
+    const run = vm.unwrapResult(vm.callFunction(made, vm.undefined, call, show, log, list))
+    const program = compiled(vm, job.program)
+    if ('problem' in program) fail(program.problem)
+    else {
+      const started = vm.callFunction(run, vm.undefined, program.main, done, thrown)
+      if (started.error) failed(vm, started.error)
+    }
+  })
+
+  return (id, answer) => {
+    const promise = waiting.get(id)
+    if (promise === undefined) return
+    waiting.delete(id)
+    go(() => vm.newString(answer).consume((text) => promise.resolve(text)))
+  }
+}
+
+/** The program as a function; types are taken off where it is no JavaScript. */
+function compiled(vm: QuickJSContext, program: string): { main: QuickJSHandle } | { problem: string } {
+  const first = vm.evalCode(wrapped(program), file)
+  if (!first.error) return { main: first.value }
+  const problem = first.error.consume((handle) => said(vm.dump(handle)))
+  const plain = withoutTypes(wrapped(program))
+  if (plain === undefined) return { problem }
+  const second = vm.evalCode(plain, file)
+  if (!second.error) return { main: second.value }
+  return { problem: second.error.consume((handle) => said(vm.dump(handle))) }
+}
+
+function wrapped(program: string): string {
+  return `(async () => {${program}\n})`
+}
+
+function withoutTypes(text: string): string | undefined {
+  try {
+    return stripTypeScriptTypes(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** What a program threw, as a text. `String` would call what the program put into an object. */
+function inWords(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+function said(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return inWords(error)
+  const { name, message, stack } = Object.fromEntries(Object.entries(error))
+  return `${inWords(name ?? 'Error')}: ${inWords(message ?? '')}${typeof stack === 'string' ? `\n${stack.trim()}` : ''}`
+}
+
+/**
+ * What a program finds in its world, written in the JavaScript of that world. It is given the ways out, and gives back
+ * a function that runs a program and tells how it ended.
+ */
+const prelude: string = `((call, show, log, list) => {
+  'use strict'
+  const { parse, stringify } = JSON
+  const { freeze, create, assign } = Object
+  const text = (value) => {
+    if (typeof value === 'string') return value
+    if (value instanceof Error) return value.name + ': ' + value.message
+    try {
+      const json = stringify(value)
+      return json === undefined ? String(value) : json
+    } catch {
+      return String(value)
+    }
+  }
+  const stub = (server, tool) => async (args = {}) => {
+    const json = stringify(args)
+    if (typeof args !== 'object' || args === null || Array.isArray(args))
+      throw new TypeError(tool + ' of ' + server + ' takes one object with named arguments')
+    const { result, error, denied } = parse(await call(server, tool, json))
+    if (error !== undefined) throw assign(new Error(error), { name: 'ToolError', denied, server, tool })
+    return result
+  }
+  const closed = (members, unknown) =>
+    new Proxy(freeze(assign(create(null), members)), {
+      get(target, name) {
+        if (name in target || typeof name === 'symbol' || name === 'then' || name === 'toJSON') return target[name]
+        throw new TypeError(unknown(name, Object.keys(target)))
+      },
+    })
+  const few = (names) => names.slice(0, 40).join(', ') + (names.length > 40 ? ' and ' + (names.length - 40) + ' more' : '')
+  const servers = create(null)
+  for (const [server, tools] of parse(list)) {
+    const own = create(null)
+    for (const tool of tools) own[tool] = stub(server, tool)
+    servers[server] = closed(own, (name, all) => server + ' has no tool "' + name + '". It has: ' + few(all))
+  }
+  const write = (...values) => log(values.map(text).join(' '))
+  const put = (...things) => {
+    for (const thing of things) {
+      if (typeof thing?.handle === 'number') show('', thing.handle)
+      else if (Array.isArray(thing?.content) && thing.content.every((part) => typeof part?.handle === 'number'))
+        for (const part of thing.content) show('', part.handle)
+      else show(text(thing), -1)
+    }
+  }
+  const own = {
+    servers: closed(servers, (name, all) => 'There is no server "' + name + '". There are: ' + few(all)),
+    console: freeze({ log: write, info: write, warn: write, error: write, debug: write }),
+    show: put,
+  }
+  for (const [name, value] of Object.entries(own))
+    Object.defineProperty(globalThis, name, { value, enumerable: true })
+  const where = (error) =>
+    String(error.stack ?? '').split('\\n').filter((line) => line.includes('program.js')).slice(0, 5).join('\\n')
+  return (program, done, failed) => {
+    program().then(
+      (value) => done(value === undefined ? '' : text(stringify(value))),
+      (error) => failed(error instanceof Error ? (text(error) + '\\n' + where(error)).trim() : 'It threw ' + text(error)),
+    ).catch((error) => failed(text(error)))
+  }
+})`

@@ -1,0 +1,213 @@
+import { isRecord, type JsonRecord } from '../../shared/json.ts'
+import { oneLine } from '../../shared/text.ts'
+import type { CatalogTool } from '../../types/index.ts'
+
+const bounds = { depth: 8, members: 80, branches: 20, parts: 1_000, characters: 8_000, remark: 300 }
+
+/**
+ * A JSON Schema as a TypeScript type on the lines of a declaration. What has no counterpart there, or would be too
+ * long, is `unknown`; the server checks the values anyway.
+ */
+export function schemaType(schema: unknown, indent = ''): string {
+  const text = typeOf(schema, { root: schema, depth: 0, indent, parts: { left: bounds.parts } })
+  return text.length > bounds.characters ? 'Record<string, unknown>' : text
+}
+
+interface Place {
+  root: unknown
+  depth: number
+  indent: string
+  /** What may still be written in all, since references can make a small schema endless. */
+  parts: { left: number }
+}
+
+function typeOf(schema: unknown, at: Place): string {
+  at.parts.left -= 1
+  if (!isRecord(schema) || at.depth > bounds.depth || at.parts.left < 0) return 'unknown'
+  const deeper = { ...at, depth: at.depth + 1 }
+  const { $ref, const: only, enum: choices, type } = schema
+  if (typeof $ref === 'string') return typeOf(referred(at.root, $ref), deeper)
+  if (only !== undefined) return literal(only)
+  if (Array.isArray(choices)) return union(choices.map(literal))
+  if (type === 'object' || (type === undefined && isRecord(schema['properties'])))
+    return withBranches(simple('object', schema, at), schema, deeper)
+  const branches = schema['anyOf'] ?? schema['oneOf']
+  if (Array.isArray(branches) && type === undefined) {
+    return union(branches.slice(0, bounds.branches).map((branch) => typeOf(branch, deeper)))
+  }
+  const all = schema['allOf']
+  if (Array.isArray(all) && type === undefined) {
+    return (
+      all
+        .slice(0, bounds.branches)
+        .map((part) => `(${typeOf(part, deeper)})`)
+        .join(' & ') || 'unknown'
+    )
+  }
+  if (Array.isArray(type)) return union(type.map((one) => simple(one, schema, at)))
+  return simple(type, schema, at)
+}
+
+/** An object whose other members are described in branches beside its own. */
+function withBranches(own: string, schema: JsonRecord, at: Place): string {
+  const typesIn = (branches: unknown): string[] =>
+    Array.isArray(branches) ? branches.slice(0, bounds.branches).map((branch) => typeOf(branch, at)) : []
+  const others = [
+    ...typesIn(schema['allOf']),
+    ...[schema['anyOf'], schema['oneOf']].map((branches) => union(typesIn(branches))),
+  ].filter((type) => type !== 'unknown')
+  const all = [...(own === 'Record<string, unknown>' ? [] : [own]), ...others.map((type) => `(${type})`)]
+  return all.length === 0 ? own : all.join(' & ')
+}
+
+function simple(type: unknown, schema: JsonRecord, at: Place): string {
+  switch (type) {
+    case 'string':
+    case 'boolean':
+    case 'number':
+    case 'null':
+      return type
+    case 'integer':
+      return 'number'
+    case 'array':
+      return arrayOf(schema, at)
+    case 'object':
+      return objectOf(schema, at)
+    default:
+      return 'unknown'
+  }
+}
+
+function arrayOf(schema: JsonRecord, at: Place): string {
+  const deeper = { ...at, depth: at.depth + 1 }
+  const tuple = schema['prefixItems']
+  if (Array.isArray(tuple)) {
+    const types = tuple.slice(0, bounds.branches).map((item) => typeOf(item, deeper))
+    return `[${[...types, ...(tuple.length > types.length ? ['...unknown[]'] : [])].join(', ')}]`
+  }
+  return `Array<${typeOf(schema['items'], deeper)}>`
+}
+
+function objectOf(schema: JsonRecord, at: Place): string {
+  const indent = `${at.indent}  `
+  const deeper = { ...at, depth: at.depth + 1, indent }
+  const required = Array.isArray(schema['required']) ? schema['required'] : []
+  const properties = isRecord(schema['properties']) ? Object.entries(schema['properties']) : []
+  const lines = properties
+    .slice(0, bounds.members)
+    .flatMap(([name, property]) => [
+      ...remark(property, indent),
+      `${indent}${memberName(name)}${required.includes(name) ? '' : '?'}: ${typeOf(property, deeper)}`,
+    ])
+  const more = schema['additionalProperties']
+  const open = isRecord(more) ? typeOf(more, deeper) : 'unknown'
+  if (lines.length === 0) return more === false ? '{}' : `Record<string, ${open}>`
+  if (properties.length > bounds.members || isRecord(more)) lines.push(`${indent}[name: string]: unknown`)
+  return `{\n${lines.join('\n')}\n${at.indent}}`
+}
+
+function remark(property: unknown, indent: string): string[] {
+  if (!isRecord(property) || typeof property['description'] !== 'string') return []
+  const preset = property['default'] === undefined ? '' : ` (default ${JSON.stringify(property['default'])})`
+  return [comment(`${property['description'].slice(0, bounds.remark)}${preset}`, indent)]
+}
+
+/** A text of a server as one comment that it can neither end nor turn into a directive to the compiler. */
+function comment(text: string, indent: string): string {
+  return `${indent}/** ${commentText(text)} */`
+}
+
+/** A text of a server on one line, for a comment. */
+export function commentText(text: string): string {
+  return oneLine(text)
+    .replaceAll('*/', '*\\/')
+    .replace(/@(?=ts-)/gi, '\\@')
+}
+
+/** A name as a member is declared: quoted where it is no identifier. */
+export function memberName(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name)
+}
+
+const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu
+
+/** A text as a literal of JavaScript; what does not show, or turns text around, is escaped. */
+export function quoted(text: string): string {
+  return JSON.stringify(text).replace(hidden, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, unit) => `\\u${character.charCodeAt(unit).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  )
+}
+
+function literal(value: unknown): string {
+  const text = typeof value === 'string' ? quoted(value) : JSON.stringify(value)
+  return text === undefined || text.length > 200 || isRecord(value) || Array.isArray(value) ? 'unknown' : text
+}
+
+function union(types: readonly string[]): string {
+  const different = [...new Set(types)]
+  return different.includes('unknown') || different.length === 0 ? 'unknown' : different.join(' | ')
+}
+
+/** What a reference inside the schema points at. */
+function referred(root: unknown, reference: string): unknown {
+  if (!reference.startsWith('#/')) return reference === '#' ? root : undefined
+  let found = root
+  for (const part of reference.slice(2).split('/')) {
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
+    found = isRecord(found) && Object.hasOwn(found, name) ? found[name] : undefined
+  }
+  return found
+}
+
+const shared = `/** What a tool gave. A tool that fails, or that policy or the person refused, throws an Error instead. */
+interface Result<T = unknown> {
+  /** All text of the content. */
+  text: string
+  /** The structured result; where there is none, the text read as JSON if it is JSON. */
+  data: T
+  content: Content[]
+}
+
+/** One piece of a result. What is no text stays outside; show() puts it into the answer as it is. */
+interface Content {
+  type: 'text' | 'image' | 'audio' | 'resource' | 'resource_link'
+  text?: string
+  mimeType?: string
+  uri?: string
+  name?: string
+}
+
+/** Puts results, pieces of them, or texts into the answer. */
+declare function show(...things: unknown[]): void
+
+declare const console: { log(...values: unknown[]): void }`
+
+/** What a program can use, as TypeScript: the same for all servers, then every tool as a function. */
+export function declarations(tools: readonly CatalogTool[]): string {
+  const servers = Map.groupBy(tools, ({ server }) => server)
+  const members = [...servers].map(([server, own]) => {
+    const functions = own.map((entry) => declaration(entry, '    '))
+    return `  ${memberName(server)}: {\n${functions.join('\n')}\n  }`
+  })
+  return `${shared}\n\ndeclare const servers: {\n${members.join('\n')}\n}\n`
+}
+
+function declaration({ tool }: CatalogTool, indent: string): string {
+  const says = [tool.title ?? tool.annotations?.title, tool.description].filter((part) => part !== undefined)
+  const properties = Object.keys(Object(tool.inputSchema.properties))
+  const required = tool.inputSchema.required
+  const optional = !Array.isArray(required) || required.length === 0 ? '?' : ''
+  const given =
+    properties.length === 0 && tool.inputSchema.additionalProperties === false
+      ? ''
+      : `args${optional}: ${schemaType(tool.inputSchema, indent)}`
+  const gives =
+    tool.outputSchema === undefined ? 'Result' : `Result<${schemaType(tool.outputSchema, indent)}>`
+  return [
+    ...(says.length === 0 ? [] : [comment(says.join(': '), indent)]),
+    `${indent}${memberName(tool.name)}(${given}): Promise<${gives}>`,
+  ].join('\n')
+}

@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto'
+import { McpError, type SamplingMessage } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
+import type { ConversationRow } from '../log/store/conversation-table.ts'
+import type { Store } from '../log/store/store.ts'
+import { inWords, isRecord, type JsonRecord } from '../shared/json.ts'
+import { oneLine } from '../shared/text.ts'
+import type { ConversationDesk, ConversationEntry, ConversationFacts } from '../types/index.ts'
+
+/** What the desk needs of the host. */
+interface ConversationDeps {
+  store: Pick<Store, 'conversations' | 'labels'>
+  /** Takes secrets out of what is kept. */
+  redact<T>(value: T): T
+  /** Called with what was added to a conversation. */
+  added?: (id: string, from: number, entries: readonly ConversationEntry[]) => void
+  /** Milliseconds since 1970. Default the clock. */
+  now?: () => number
+}
+
+/** Conversations in the store. */
+export function createConversationDesk({
+  store,
+  redact,
+  added: onAdded,
+  now = Date.now,
+}: ConversationDeps): ConversationDesk {
+  const table = store.conversations
+
+  function find(id: string): ConversationRow {
+    const fitting = table.beginningWith(id)
+    const exact = fitting.find((row) => row.id === id)
+    const [row, other] = exact === undefined ? fitting : [exact]
+    const named = JSON.stringify(oneLine(id))
+    if (row === undefined || id === '') throw new McpError('INVALID', `There is no conversation ${named}.`)
+    if (other !== undefined)
+      throw new McpError('INVALID', `Several conversations begin with ${named}; give more of the id.`)
+    return row
+  }
+
+  function entries({ id, parent, shared }: ConversationRow, before: number): ConversationEntry[] {
+    const above = parent === null ? undefined : table.get(parent)
+    const inherited = above === undefined ? [] : entries(above, Math.min(shared, before))
+    return [...inherited, ...table.entries(id, before).map(entryFrom)]
+  }
+
+  return {
+    list: ({ limit = 50 } = {}) => table.list(limit).map(factsOf),
+    find: (id) => factsOf(find(id)),
+    entries: (id, from = 0) => {
+      const row = find(id)
+      // Entries of its own begin after those that it shares.
+      if (from >= row.shared) return table.entries(row.id, Number.MAX_SAFE_INTEGER, from).map(entryFrom)
+      return entries(row, Number.MAX_SAFE_INTEGER).slice(from)
+    },
+    count: (id) => table.count(id) ?? 0,
+    append(id, known, added) {
+      const at = new Date(now()).toISOString()
+      const begun: ConversationRow = {
+        ...{ id, title: '', model: '', at, lastAt: at, turns: 0 },
+        ...{ inputTokens: 0, outputTokens: 0, parent: null, shared: 0 },
+      }
+      const given = redact(added)
+      const row = given.reduce(took, { ...(table.get(id) ?? begun), lastAt: at })
+      const texts = given.map((entry) => ({ at, entry: entryText(entry) }))
+      if (!table.append(row, known, texts)) {
+        throw new McpError(
+          'INVALID',
+          'This conversation went on in another window, so nothing was added to it. Resume it to see what was said there, or fork it.',
+          { details: { conversation: id } },
+        )
+      }
+      if (known === 0) table.prune()
+      onAdded?.(id, known, given)
+    },
+    fork(id, wanted) {
+      const row = find(id)
+      const all = entries(row, Number.MAX_SAFE_INTEGER)
+      const shared = Math.min(Math.max(0, wanted ?? all.length), all.length)
+      const at = new Date(now()).toISOString()
+      const fork = randomUUID()
+      const from = all.slice(0, shared).reduce(took, { ...row, turns: 0 })
+      table.create({
+        ...from,
+        ...{ id: fork, at, lastAt: at, inputTokens: 0, outputTokens: 0, parent: row.id, shared },
+      })
+      // What it knows came from the same places.
+      for (const seen of store.labels.of(row.id)) store.labels.add(fork, seen)
+      return fork
+    },
+    remove(id) {
+      const row = find(id)
+      if (table.hasForks(row.id)) {
+        throw new McpError('INVALID', 'Another conversation was forked from this one; remove that one first.')
+      }
+      table.remove(row.id)
+    },
+  }
+}
+
+function took(row: ConversationRow, entry: ConversationEntry): ConversationRow {
+  switch (entry.kind) {
+    case 'turn':
+      return { ...row, model: entry.model, turns: row.turns + 1 }
+    case 'title':
+      return { ...row, title: entry.title }
+    case 'usage':
+      return {
+        ...row,
+        inputTokens: row.inputTokens + entry.inputTokens,
+        outputTokens: row.outputTokens + entry.outputTokens,
+      }
+    case 'message':
+    case 'result':
+    case 'tools':
+    case 'summary':
+      return row
+  }
+}
+
+function factsOf({ parent, shared, ...row }: ConversationRow): ConversationFacts {
+  return { ...row, ...(parent !== null && { fork: { of: parent, entries: shared } }) }
+}
+
+/** Characters of one entry's JSON that are kept. */
+const most = 8_388_608
+const longestText = 1_000_000
+
+/** An entry as it is kept. Of what is too large, images and sound are left out and texts are cut, and it says so. */
+export function entryText(entry: ConversationEntry): string {
+  const whole = JSON.stringify(entry)
+  if (whole.length <= most) return whole
+  const cut = JSON.stringify(entry, (_name, value: unknown) => {
+    if (isLarge(value))
+      return { type: 'text', text: `[${value.type} of ${inWords(value.mimeType)}: too large to be kept]` }
+    if (typeof value !== 'string' || value.length <= longestText) return value
+    return `${value.slice(0, longestText)}… [${value.length - longestText} more characters were not kept]`
+  })
+  if (cut.length <= most) return cut
+  const note: SamplingMessage = {
+    role: 'user',
+    content: { type: 'text', text: `[A message of ${whole.length} characters was too large to be kept.]` },
+  }
+  return JSON.stringify({ kind: 'message', by: 'host', message: note })
+}
+
+/** An entry from the text that `entryText` made. */
+export function entryFrom(text: string): ConversationEntry {
+  return readJson(text)
+}
+
+function isLarge(value: unknown): value is JsonRecord {
+  return (
+    isRecord(value) &&
+    (value.type === 'image' || value.type === 'audio') &&
+    typeof value.data === 'string' &&
+    value.data.length > longestText
+  )
+}

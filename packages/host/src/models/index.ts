@@ -1,8 +1,0 @@
-export { type AiLanguageModel, type AiModelOptions, aiModel } from './ai-model.ts'
-export { type ModelEnvironment, modelsFromEnvironment } from './environment.ts'
-export { nearNames } from './listed-models.ts'
-export type { MediaKind, MediaSupport } from './media.ts'
-export { ModelError, type ModelErrorKind, type ModelSettings } from './model-error.ts'
-export { offlineModel } from './offline/model.ts'
-export { type FoundOllama, findOllama } from './ollama.ts'
-export { scriptModel } from './script.ts'

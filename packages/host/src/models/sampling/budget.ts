@@ -1,0 +1,290 @@
+import type { CreateMessageParams, SamplingContent } from '@jackfield/sdk'
+import type { SamplingTable, SamplingTally } from '../../log/store/sampling-table.ts'
+import type {
+  ModelFacts,
+  ModelReply,
+  Redaction,
+  SamplingEstimate,
+  SamplingLimits,
+  SamplingSettings,
+} from '../../types/index.ts'
+import type { Redactor } from './redact.ts'
+
+type Money = { cost: number; currency: string }
+
+/** What an answer under way may use at most. */
+interface Reserve {
+  tokens: number
+  /** Undefined where the model has no price. */
+  money: Money | undefined
+}
+
+/** A server asks for more than its limits leave. */
+export class OverLimit extends Error {
+  override readonly name: string = 'OverLimit'
+  readonly limit: keyof SamplingLimits
+  /** Milliseconds until the same request may be let through, where that is known. */
+  readonly retryAfterMs: number | undefined
+
+  constructor(limit: keyof SamplingLimits, message: string, retryAfterMs?: number) {
+    super(message)
+    this.limit = limit
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+const minuteMs = 60_000
+
+/** Counts what servers use, in the store, so that neither a restart nor a second process gives more. */
+export class Budget {
+  readonly #table: SamplingTable
+  readonly #now: () => number
+
+  constructor(table: SamplingTable, now: () => number) {
+    this.#table = table
+    this.#now = now
+  }
+
+  /** Lets a request in and keeps free what its answer may use. @throws OverLimit */
+  admit(
+    server: string,
+    limits: SamplingLimits,
+    request: { cause: number | null; rounds: number; tools: boolean; reserve: Reserve },
+  ): Spending {
+    const { cause, rounds, tools, reserve } = request
+    const at = this.#now()
+    return this.#table.alone(() => {
+      const tally = this.#table.tally(server, at)
+      refuseTooMany(server, limits, tally, at)
+      const before = tools && cause !== null ? this.#table.rounds(cause) : 0
+      if (tools && Math.max(before, rounds) >= limits.toolRounds) {
+        throw new OverLimit(
+          'toolRounds',
+          `${limits.toolRounds} requests with tools for one call are the limit for ${server}`,
+        )
+      }
+      refuseTooMuch(server, limits, tally, reserve)
+      const use = { tokens: reserve.tokens, cost: reserve.money }
+      const id = this.#table.add({ server, at, cause, tools, auto: false, ...use })
+      return new Spending(this.#table, this.#now, { id, server, limits, ...use })
+    })
+  }
+}
+
+/** What one request used so far. */
+export class Spending {
+  readonly #table: SamplingTable
+  readonly #now: () => number
+  readonly #use: { id: number; server: string; limits: SamplingLimits }
+  /** As the store has it. */
+  #kept: { tokens: number; cost: Money | undefined }
+  /** What was really used. */
+  #spent: { tokens: number; cost: Money | undefined } = { tokens: 0, cost: undefined }
+  #auto = false
+
+  constructor(
+    table: SamplingTable,
+    now: () => number,
+    use: { id: number; server: string; limits: SamplingLimits; tokens: number; cost: Money | undefined },
+  ) {
+    const { id, server, limits, tokens, cost } = use
+    this.#table = table
+    this.#now = now
+    this.#use = { id, server, limits }
+    this.#kept = { tokens, cost }
+  }
+
+  /** Whether it passes without asking the person; undefined where the budget for that does not last, which is said in words. */
+  passes(): { left: number } | { why: string } {
+    if (this.#auto) return { left: 0 }
+    const { server, limits } = this.#use
+    return this.#table.alone(() => {
+      const tally = this.#table.tally(server, this.#now())
+      const left = limits.autoTokensPerDay - tally.autoTokens - this.#kept.tokens
+      if (left < 0) return { why: `${limits.autoTokensPerDay} tokens in 24 hours pass without asking` }
+      const { autoCostPerDay: most } = limits
+      if (most !== undefined) {
+        const { cost } = this.#kept
+        if (cost === undefined) return { why: 'the model has no price' }
+        if ((tally.autoCost[cost.currency] ?? 0) + cost.cost > most) {
+          return { why: `${most} ${cost.currency} in 24 hours pass without asking` }
+        }
+      }
+      this.#auto = true
+      this.#write()
+      return { left }
+    })
+  }
+
+  /** Keeps free what another answer may use, besides what was used already. @throws OverLimit */
+  reserve(reserve: Reserve): void {
+    const { server, limits } = this.#use
+    this.#table.alone(() => {
+      this.#kept = this.#spent
+      this.#write()
+      refuseTooMuch(server, limits, this.#table.tally(server, this.#now()), reserve)
+      this.#kept = sum(this.#spent, reserve)
+      this.#write()
+    })
+  }
+
+  /** Notes what an answer really used, in place of what was kept free. */
+  spend(used: Reserve): void {
+    this.#spent = sum(this.#spent, used)
+    this.settle()
+  }
+
+  /** Nothing more will be used. */
+  settle(): void {
+    this.#kept = this.#spent
+    this.#write()
+  }
+
+  #write(): void {
+    this.#table.change(this.#use.id, { auto: this.#auto, ...this.#kept })
+  }
+}
+
+function sum(
+  spent: { tokens: number; cost: Money | undefined },
+  more: Reserve,
+): { tokens: number; cost: Money | undefined } {
+  const { money } = more
+  const tokens = spent.tokens + more.tokens
+  if (money === undefined || spent.cost === undefined) return { tokens, cost: money ?? spent.cost }
+  // Another model may be priced in another currency; what cannot be added is counted in the later one.
+  const before = spent.cost.currency === money.currency ? spent.cost.cost : 0
+  return { tokens, cost: { cost: before + money.cost, currency: money.currency } }
+}
+
+function refuseTooMany(server: string, limits: SamplingLimits, tally: SamplingTally, now: number): void {
+  if (tally.requests < limits.requestsPerMinute) return
+  const after = Math.max(0, (tally.oldest ?? now) + minuteMs - now)
+  throw new OverLimit(
+    'requestsPerMinute',
+    `${limits.requestsPerMinute} requests a minute are the limit for ${server}. Try again in ${Math.ceil(after / 1_000)} s`,
+    after,
+  )
+}
+
+function refuseTooMuch(
+  server: string,
+  { tokensPerDay, costPerDay }: SamplingLimits,
+  tally: SamplingTally,
+  { tokens, money }: Reserve,
+): void {
+  const left = Math.max(0, tokensPerDay - tally.tokens)
+  if (tokens > left) {
+    throw new OverLimit(
+      'tokensPerDay',
+      `${tokensPerDay} tokens in 24 hours are the limit for ${server}; ${left} are left, and this request may use ${tokens}. Ask for less, or later`,
+    )
+  }
+  if (costPerDay === undefined) return
+  if (money === undefined) {
+    throw new OverLimit(
+      'costPerDay',
+      `${server} may cost ${costPerDay} in 24 hours, but the model has no price`,
+    )
+  }
+  const rest = Math.max(0, costPerDay - (tally.cost[money.currency] ?? 0))
+  if (money.cost > rest) {
+    throw new OverLimit(
+      'costPerDay',
+      `${costPerDay} ${money.currency} in 24 hours are the limit for ${server}, and this request would go over it. Ask for less, or later`,
+    )
+  }
+}
+
+const bytesPerToken = 4
+const tokensPerMessage = 4
+const tokensPerImage = 1_600
+const audioBytesPerToken = 640
+
+/** Tokens of a text, estimated: one for every four bytes of UTF-8. */
+function textTokens(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / bytesPerToken)
+}
+
+/**
+ * Tokens of a request, estimated: one for every four bytes of its texts and of tool definitions as JSON, four for each
+ * message, 1 600 for each image, and one for every 640 bytes of sound.
+ */
+export function requestTokens({
+  systemPrompt,
+  messages,
+  tools,
+}: Pick<CreateMessageParams, 'systemPrompt' | 'messages' | 'tools'>): number {
+  const said = messages.reduce(
+    (sum, { content }) =>
+      sum +
+      tokensPerMessage +
+      (Array.isArray(content) ? content : [content]).reduce((all, block) => all + blockTokens(block), 0),
+    0,
+  )
+  const offered = tools === undefined ? 0 : textTokens(JSON.stringify(tools))
+  return said + offered + (systemPrompt === undefined ? 0 : textTokens(systemPrompt) + tokensPerMessage)
+}
+
+/** Tokens of an answer, estimated in the same way where its model does not count them. */
+export function replyTokens({ content }: Pick<ModelReply, 'content'>): number {
+  return (Array.isArray(content) ? content : [content]).reduce((sum, block) => sum + blockTokens(block), 0)
+}
+
+function blockTokens(block: SamplingContent): number {
+  switch (block.type) {
+    case 'text':
+      return textTokens(block.text)
+    case 'image':
+      return tokensPerImage
+    case 'audio':
+      return Math.ceil((block.data.length * 3) / 4 / audioBytesPerToken)
+    default:
+      return textTokens(JSON.stringify(block))
+  }
+}
+
+/** Money for so many tokens; undefined where the person gave no price. */
+export function costOf(
+  facts: ModelFacts | undefined,
+  inputTokens: number,
+  outputTokens: number,
+): { cost: number; currency: string } | undefined {
+  if (facts?.cost === undefined) return undefined
+  const cost = (inputTokens * facts.cost.input + outputTokens * facts.cost.output) / 1_000_000
+  return { cost, currency: facts.currency ?? 'USD' }
+}
+
+/** What a request may use of one model at most. */
+export function estimateOf(params: CreateMessageParams, facts: ModelFacts | undefined): SamplingEstimate {
+  const inputTokens = requestTokens(params)
+  const outputTokens = params.maxTokens
+  return { inputTokens, outputTokens, ...costOf(facts, inputTokens, outputTokens) }
+}
+
+/** What a request would send to a model. */
+export type Weigher = (
+  params: CreateMessageParams,
+  model: string,
+) => { estimate: SamplingEstimate; redactions: readonly Redaction[] }
+
+export function createWeigher(settings: SamplingSettings, redactor: Redactor): Weigher {
+  return (given, model) => {
+    const { params, redactions } = redactor.redact(given)
+    return { estimate: estimateOf(params, factsOf(settings, model)), redactions }
+  }
+}
+
+/** What is known of a model. */
+export function factsOf({ models }: SamplingSettings, model: string): ModelFacts | undefined {
+  return models?.find(({ id }) => id === model)
+}
+
+/** The most that one request may use of a model. */
+export function reserveFor(params: CreateMessageParams, facts: ModelFacts | undefined): Reserve {
+  const inputTokens = requestTokens(params)
+  return {
+    tokens: inputTokens + params.maxTokens,
+    money: costOf(facts, inputTokens, params.maxTokens),
+  }
+}

@@ -1,0 +1,113 @@
+import type { CreateMessageParams, CreateMessageResult } from '@jackfield/sdk'
+import type { AskContext } from '@jackfield/sdk/client'
+import { entryOf } from '../../config/sampling-section.ts'
+import type { Asker } from '../../core/inbox/asker.ts'
+import type { ActivityLog, OpenRow, Recorder } from '../../log/store/activity-log.ts'
+import type { SamplingTable } from '../../log/store/sampling-table.ts'
+import type { JsonRecord } from '../../shared/json.ts'
+import { reasonOf } from '../../shared/text.ts'
+import type {
+  Cause,
+  HostEvent,
+  Model,
+  SamplingDesk,
+  SamplingSettings,
+  SamplingStage,
+} from '../../types/index.ts'
+import { offlineModel } from '../offline/model.ts'
+
+/** What sampling needs of the host. */
+export interface SamplingDeps {
+  asker: Asker
+  /** In the person's order. */
+  models: readonly Model[]
+  settings: SamplingSettings
+  recorder: Recorder
+  activity: Pick<ActivityLog, 'list'>
+  table: SamplingTable
+  /** Where a request comes from, and the row that caused it. */
+  find(server: string, asked: AskContext['cause']): { cause: Cause; row: number | null }
+  /** What a server is, whatever it is called; undefined for an unknown one. */
+  identityOf(server: string): string | undefined
+  emit(event: HostEvent): void
+  /** Milliseconds since 1970. */
+  now(): number
+}
+
+/** Answers requests of servers for a model's message. */
+export interface Sampling {
+  readonly desk: SamplingDesk
+  /** A conversation ended. */
+  leave(conversation: string): void
+  /** Whether a request of this server could be answered now: somebody can look at it, or said before that nobody needs to. */
+  canAnswer(server: string): boolean
+  answer(server: string, params: CreateMessageParams, context: AskContext): Promise<CreateMessageResult>
+}
+
+/** One request on its way from the server to the model and back. */
+export interface Passage {
+  server: string
+  /** The models that may answer it. */
+  models: readonly Model[]
+  /** The id of the model of its conversation. */
+  chosen: string | undefined
+  cause: Cause
+  row: OpenRow
+  signal: AbortSignal
+}
+
+/** The person said no. */
+export class Refused extends Error {
+  override readonly name: string = 'Refused'
+  readonly detail: JsonRecord
+
+  constructor(stage: SamplingStage, reason: string | undefined) {
+    super(`The person refused the ${stage}`)
+    this.detail = { stage, ...(reason !== undefined && { reason }) }
+  }
+}
+
+/** How often an answer that cannot be used is asked for anew. */
+export const maxAttempts = 5
+
+/** Waits for one step, no longer than it is wanted, and says in its row if it failed. */
+export async function stepped<T>(
+  step: OpenRow,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  try {
+    return await whileWanted(work, signal)
+  } catch (error) {
+    step.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
+    throw error
+  }
+}
+
+function whileWanted<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason)
+    if (signal.aborted) return abort()
+    signal.addEventListener('abort', abort, { once: true })
+    Promise.resolve()
+      .then(() => work(signal))
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+/**
+ * Whether a model answers a server without a review: only the built-in offline planner itself, which needs no network,
+ * costs nothing and involves no third party. Another model of that id does not.
+ */
+export function passesOffline(
+  server: string,
+  model: Model | undefined,
+  { settings }: Pick<SamplingDeps, 'settings'>,
+): boolean {
+  return model === offlineModel && !reviewsOffline(server, settings)
+}
+
+function reviewsOffline(server: string, { reviewOffline = false, servers }: SamplingSettings): boolean {
+  return entryOf(servers, server)?.reviewOffline ?? reviewOffline
+}

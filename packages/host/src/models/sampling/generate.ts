@@ -1,0 +1,149 @@
+import type { CreateMessageParams, CreateMessageResult, SamplingMessage } from '@jackfield/sdk'
+import type { ActivityLog } from '../../log/store/activity-log.ts'
+import { isRecord } from '../../shared/json.ts'
+import { oneLine } from '../../shared/text.ts'
+import type {
+  Activity,
+  Cause,
+  ContextText,
+  Model,
+  ModelReply,
+  Redaction,
+  SamplingContext,
+} from '../../types/index.ts'
+import { keepWithin } from '../keep-within.ts'
+import { costOf, factsOf, replyTokens, requestTokens, reserveFor, type Spending } from './budget.ts'
+import { replyFault } from './check.ts'
+import { type Passage, type SamplingDeps, stepped } from './deps.ts'
+import type { Redactor } from './redact.ts'
+import type { Agreed } from './review.ts'
+
+/** A model's answer as the server would be told it, and what it used. */
+export interface Made {
+  result: CreateMessageResult
+  usage: { inputTokens: number; outputTokens: number; cost?: number; currency?: string }
+}
+
+/** Asks the chosen model what was agreed to, with everything blanked that must not leave. */
+export async function generate(
+  { params: agreed, choice, context }: Agreed,
+  spending: Spending,
+  { server, models, row, signal }: Passage,
+  deps: SamplingDeps & { redactor: Redactor },
+): Promise<Made> {
+  const { recorder, settings, redactor } = deps
+  const model = models.find(({ id }) => id === choice.model)
+  if (model === undefined) throw new Error(`There is no model ${choice.model}`)
+  const whole =
+    context === undefined ? agreed : { ...agreed, messages: [contextMessage(context), ...agreed.messages] }
+  const { params, redactions } = redactor.redact(whole)
+  const facts = factsOf(settings, model.id)
+  spending.reserve(reserveFor(params, facts))
+  const step = recorder.open({
+    kind: 'model',
+    server,
+    cause: row.id,
+    summary: `${model.id} answers ${server}`,
+    detail: {
+      model: model.id,
+      why: choice.why,
+      maxTokens: params.maxTokens,
+      ...(redactions.length > 0 && { redactions: told(redactions) }),
+    },
+  })
+  const reply = await stepped(step, signal, async (until) => {
+    const given = await model.generate(requestOf(params, until))
+    const inputTokens = given.usage?.inputTokens ?? requestTokens(params)
+    const outputTokens = given.usage?.outputTokens ?? replyTokens(given)
+    spending.spend({ tokens: inputTokens + outputTokens, money: costOf(facts, inputTokens, outputTokens) })
+    // A reply that says it was cut tells what was made, not what is left of it.
+    const used = given.stopReason === 'maxTokens' ? replyTokens(given) : outputTokens
+    const kept = keepWithin(given, params.maxTokens, used)
+    const fault = faultOf(kept) ?? replyFault(params, kept)
+    if (fault !== undefined) throw new Error(`The answer of ${model.id} cannot be used: ${fault}`)
+    return { ...kept, usage: { inputTokens, outputTokens } }
+  })
+  const usage = { ...reply.usage, ...costOf(facts, reply.usage.inputTokens, reply.usage.outputTokens) }
+  step.close('ok', { answeredBy: reply.model, stopReason: reply.stopReason, usage })
+  return { result: resultOf(reply), usage }
+}
+
+function faultOf({ unreadable = {}, stopReason }: ModelReply): string | undefined {
+  // What is cut off at the limit is not run.
+  if (stopReason === 'maxTokens' || Object.keys(unreadable).length === 0) return undefined
+  return 'it calls a tool with arguments that are no JSON object'
+}
+
+function requestOf(params: CreateMessageParams, signal: AbortSignal): Parameters<Model['generate']>[0] {
+  return {
+    messages: params.messages,
+    maxTokens: params.maxTokens,
+    signal,
+    ...(params.systemPrompt !== undefined && { system: params.systemPrompt }),
+    ...(params.tools !== undefined && { tools: params.tools }),
+    ...(params.toolChoice?.mode !== undefined && { toolChoice: params.toolChoice.mode }),
+    ...(params.temperature !== undefined && { temperature: params.temperature }),
+    ...(params.stopSequences !== undefined && { stopSequences: params.stopSequences }),
+  }
+}
+
+function told(redactions: readonly Redaction[]): { rule: string; count: number }[] {
+  return redactions.map(({ rule, count }) => ({ rule, count }))
+}
+
+/** A single block stands alone, as every revision knows it. */
+function resultOf(reply: ModelReply): CreateMessageResult {
+  const blocks = Array.isArray(reply.content) ? reply.content : [reply.content]
+  const [only = { type: 'text', text: '' } as const] = blocks
+  return {
+    role: 'assistant',
+    content: blocks.length <= 1 ? only : blocks,
+    model: reply.model,
+    stopReason: reply.stopReason,
+  }
+}
+
+const maxTexts = 20
+const maxCharacters = 4_000
+const lookedAt = 500
+
+/**
+ * What a server's `includeContext` would add: calls of the conversation that its request belongs to, with what they
+ * gave, of that server or of all. Undefined where it asks for none.
+ */
+export function contextFor(
+  { includeContext }: CreateMessageParams,
+  cause: Cause,
+  activity: Pick<ActivityLog, 'list'>,
+): SamplingContext | undefined {
+  if (includeContext !== 'thisServer' && includeContext !== 'allServers') return undefined
+  const { conversation, server } = cause
+  if (conversation === undefined) return { wanted: includeContext, texts: [] }
+  const only = includeContext === 'thisServer' ? { server } : {}
+  const texts = activity
+    .list({ kind: 'call', limit: lookedAt, ...only })
+    .filter(({ detail, outcome }) => detail['conversation'] === conversation && outcome === 'ok')
+    .flatMap(textOf)
+    .slice(-maxTexts)
+  return { wanted: includeContext, texts }
+}
+
+/** The texts as a message that stands before the others. */
+function contextMessage({ texts }: SamplingContext): SamplingMessage {
+  return { role: 'user', content: texts.map(({ text }) => ({ type: 'text', text })) }
+}
+
+function textOf({ server, detail }: Activity): ContextText[] {
+  const { tool, arguments: args, result } = detail
+  if (server === null || typeof tool !== 'string' || !isRecord(result)) return []
+  const blocks: unknown[] = Array.isArray(result['content']) ? result['content'] : []
+  const said = blocks
+    .flatMap((block) => (isRecord(block) && typeof block['text'] === 'string' ? [block['text']] : []))
+    .join('\n')
+  if (said === '') return []
+  const label = oneLine(`${tool} ${JSON.stringify(args ?? {})}`)
+  const whole = `${label} of ${server} gave:\n${said}`
+  const over = whole.length - maxCharacters
+  const text = over > 0 ? `${whole.slice(0, maxCharacters)}… [${over} more characters]` : whole
+  return [{ server, label, text }]
+}

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto'
+import { entryOf } from '../../config/sampling-section.ts'
+import type { SamplingTable } from '../../log/store/sampling-table.ts'
+import type { SamplingGrant, SamplingSettings, SamplingStage } from '../../types/index.ts'
+
+interface Kept {
+  grant: SamplingGrant & { id: string }
+  identity: string
+}
+
+/** A grant that lets a request pass, in words for the log. */
+interface Passing {
+  by: 'config' | 'conversation' | 'always'
+  id?: string
+}
+
+/** What the person lets pass without asking. Lasting answers belong to what a server is, not to what it is called. */
+export class SamplingGrants {
+  readonly #table: SamplingTable
+  readonly #settings: SamplingSettings
+  readonly #identityOf: (server: string) => string | undefined
+  readonly #passing: Kept[] = []
+
+  constructor(
+    table: SamplingTable,
+    settings: SamplingSettings,
+    identityOf: (server: string) => string | undefined,
+  ) {
+    this.#table = table
+    this.#settings = settings
+    this.#identityOf = identityOf
+  }
+
+  /** By what this look is left out for a server; undefined where the person wants to be asked. */
+  find(server: string, stage: SamplingStage, conversation: string | undefined): Passing | undefined {
+    if (approvedByConfig(server, this.#settings).includes(stage)) return { by: 'config' }
+    const identity = this.#identityOf(server)
+    if (identity === undefined) return undefined
+    const lasting = this.#table
+      .grants()
+      .find((grant) => grant.identity === identity && grant.stage === stage && grant.server === server)
+    if (lasting !== undefined) return { by: 'always', id: lasting.id }
+    const passing = this.#passing.find(
+      ({ grant, identity: whose }) =>
+        whose === identity && grant.stage === stage && grant.within === conversation,
+    )
+    return passing === undefined ? undefined : { by: 'conversation', id: passing.grant.id }
+  }
+
+  add(
+    server: string,
+    stage: SamplingStage,
+    scope: 'conversation' | 'always',
+    conversation: string | undefined,
+    at: string,
+  ): void {
+    const identity = this.#identityOf(server)
+    if (identity === undefined || this.find(server, stage, conversation) !== undefined) return
+    const id = randomUUID()
+    if (scope === 'always') {
+      this.#table.addGrant({ id, identity, server, stage, at })
+      return
+    }
+    const within = conversation === undefined ? {} : { within: conversation }
+    this.#passing.push({ identity, grant: { id, server, stage, scope, ...within, at } })
+  }
+
+  /** The config's first, then the person's answers, oldest first. */
+  list(): SamplingGrant[] {
+    const configured = Object.keys(this.#settings.servers ?? {}).flatMap((server) =>
+      approvedByConfig(server, this.#settings).map((stage) => ({ server, stage, scope: 'config' as const })),
+    )
+    const lasting = this.#table
+      .grants()
+      .map(({ id, server, stage, at }) => ({ id, server, stage, scope: 'always' as const, at }))
+    const answered = [...lasting, ...this.#passing.map(({ grant }) => grant)]
+    return [...configured, ...answered.sort((a, b) => (a.at ?? '').localeCompare(b.at ?? ''))]
+  }
+
+  /** Takes an answer back; gives what it was. */
+  remove(id: string): SamplingGrant | undefined {
+    const grant = this.list().find((entry) => entry.id === id)
+    const place = this.#passing.findIndex((entry) => entry.grant.id === id)
+    if (place !== -1) this.#passing.splice(place, 1)
+    else this.#table.removeGrant(id)
+    return grant
+  }
+}
+
+/** The looks that the config leaves out for a server. */
+function approvedByConfig(server: string, { servers }: SamplingSettings): readonly SamplingStage[] {
+  return entryOf(servers, server)?.approve ?? []
+}

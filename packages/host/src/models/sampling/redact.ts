@@ -1,0 +1,221 @@
+import { type CreateMessageParams, McpError, type SamplingContent } from '@jackfield/sdk'
+import { linearRegex } from '@jackfield/sdk/schema'
+import { patternProblem } from '../../config/sampling-section.ts'
+import type { Redaction, RedactionRule } from '../../types/index.ts'
+
+type Blanked = Pick<CreateMessageParams, 'systemPrompt' | 'messages' | 'tools' | 'stopSequences'>
+
+interface Rule {
+  name: string
+  find: Finder
+}
+
+/** Work that the person's patterns may take for one request. */
+const maxSteps = 15_000_000
+const toldPlaces = 10
+const always = ['private-key', 'bearer-token', 'api-key'] as const
+
+/** Blanks what must not reach a model. */
+export interface Redactor {
+  /**
+   * The request as it goes out, and what was blanked in it. Names, ids, types and binary data stay as they are.
+   * @throws McpError 'INVALID' where the patterns cannot search all of it in bounded time; nothing may be sent then
+   */
+  redact<P extends Blanked>(params: P): { params: P; redactions: Redaction[] }
+}
+
+/**
+ * Makes a redactor of the built-in rules and the person's own, which come after.
+ * @throws McpError 'INVALID' for a pattern that cannot be searched in linear time
+ */
+export function createRedactor(given: readonly RedactionRule[] = []): Redactor {
+  // Rules that cannot be followed are told of now and not at the first request.
+  rulesOf(given, () => {})
+  return {
+    redact(params) {
+      let left = maxSteps
+      const spend = (steps: number): void => {
+        left -= steps
+        if (left < 0) {
+          throw new McpError(
+            'INVALID',
+            'The redaction patterns need too long for this request, so it was not sent. Make them simpler, or the request shorter.',
+          )
+        }
+      }
+      const tally = new Tally()
+      const rules = rulesOf(given, spend)
+      const text = (value: string, at: string): string => blank(value, at, rules, tally)
+      const redacted = { ...params, messages: params.messages.map(message(text)) }
+      if (params.systemPrompt !== undefined) redacted.systemPrompt = text(params.systemPrompt, 'systemPrompt')
+      if (params.stopSequences !== undefined) {
+        redacted.stopSequences = params.stopSequences.map((stop) => text(stop, 'stopSequences'))
+      }
+      if (params.tools !== undefined) {
+        redacted.tools = params.tools.map((tool, index) => {
+          const { name, inputSchema, description, ...rest } = tool
+          const at = `tools[${index}]`
+          return {
+            ...recordWith(rest, (value) => text(value, at)),
+            name,
+            ...(description !== undefined && { description: text(description, at) }),
+            inputSchema: { ...recordWith(inputSchema, (value) => text(value, at)), type: inputSchema.type },
+          }
+        })
+      }
+      return { params: redacted, redactions: tally.list() }
+    },
+  }
+}
+
+class Tally {
+  readonly #counts = new Map<string, { count: number; at: Set<string> }>()
+
+  add(rule: string, at: string): void {
+    const entry = this.#counts.get(rule) ?? { count: 0, at: new Set() }
+    this.#counts.set(rule, entry)
+    entry.count++
+    if (entry.at.size < toldPlaces) entry.at.add(at)
+  }
+
+  list(): Redaction[] {
+    return [...this.#counts].map(([rule, { count, at }]) => ({ rule, count, at: [...at] }))
+  }
+}
+
+function rulesOf(given: readonly RedactionRule[], spend: (steps: number) => void): Rule[] {
+  const off = given.flatMap((rule) => ('builtin' in rule && rule.off === true ? [rule.builtin] : []))
+  const more = given.flatMap((rule) => ('builtin' in rule && rule.off !== true ? [rule.builtin] : []))
+  const builtins = [...new Set([...always, ...more])].filter((name) => !off.includes(name))
+  const own = given.flatMap((rule): Rule[] => {
+    if (!('pattern' in rule)) return []
+    const problem = patternProblem(rule.pattern)
+    if (problem !== undefined) throw new McpError('INVALID', `The redaction rule "${rule.name}": ${problem}`)
+    const regex = linearRegex(rule.pattern)
+    return [{ name: rule.name, find: (text, from) => regex.find(text, from, spend) }]
+  })
+  return [...builtins.map((name) => ({ name, find: scanners[name] })), ...own]
+}
+
+function blank(value: string, at: string, rules: readonly Rule[], tally: Tally): string {
+  let text = value
+  for (const { name, find } of rules) {
+    const mark = `[redacted: ${name}]`
+    let clean = ''
+    let from = 0
+    for (let span = find(text, from); span !== undefined; span = find(text, from)) {
+      const [start, end] = span
+      // A pattern that fits nothing at all would be found everywhere.
+      if (end === start) {
+        if (start >= text.length) break
+        clean += text.slice(from, start + 1)
+        from = start + 1
+        continue
+      }
+      clean += text.slice(from, start) + mark
+      from = end
+      tally.add(name, at)
+    }
+    text = clean + text.slice(from)
+  }
+  return text
+}
+
+function message(
+  text: (value: string, at: string) => string,
+): (
+  message: CreateMessageParams['messages'][number],
+  index: number,
+) => CreateMessageParams['messages'][number] {
+  return (given, index) => {
+    const at = `messages[${index}]`
+    const each = (value: string): string => text(value, at)
+    const content = Array.isArray(given.content)
+      ? given.content.map((entry) => blockWith(entry, each))
+      : blockWith(given.content, each)
+    return { ...given, content }
+  }
+}
+
+function blockWith(block: SamplingContent, text: (value: string) => string): SamplingContent {
+  switch (block.type) {
+    case 'text':
+      return { ...block, text: text(block.text) }
+    case 'tool_use':
+      return { ...block, input: recordWith(block.input, text) }
+    case 'tool_result': {
+      const { structuredContent } = block
+      return {
+        ...block,
+        content: block.content.map((entry) => {
+          if (entry.type === 'text') return { ...entry, text: text(entry.text) }
+          if (entry.type === 'resource' && 'text' in entry.resource) {
+            return { ...entry, resource: { ...entry.resource, text: text(entry.resource.text) } }
+          }
+          if (entry.type !== 'resource_link') return entry
+          return {
+            ...entry,
+            uri: text(entry.uri),
+            ...(entry.description !== undefined && { description: text(entry.description) }),
+          }
+        }),
+        ...(structuredContent !== undefined && {
+          structuredContent: recordWith({ structuredContent }, text).structuredContent,
+        }),
+      }
+    }
+    default:
+      return block
+  }
+}
+
+function recordWith<R extends object>(record: R, text: (value: string) => string): R {
+  const copy = structuredClone(record)
+  visit(copy, text)
+  return copy
+}
+
+/** Replaces every text at any depth; the names of members stay. */
+function visit(value: object, text: (value: string) => string): void {
+  for (const [key, member] of Object.entries(value)) {
+    if (typeof member === 'string') {
+      Reflect.defineProperty(value, key, { value: text(member), enumerable: true, writable: true })
+    } else if (typeof member === 'object' && member !== null) visit(member, text)
+  }
+}
+
+/** Finds the next place to blank, beginning at `from` or later: [start, end). */
+type Finder = (text: string, from: number) => readonly [number, number] | undefined
+
+/** The scanners that are built in, each linear in the text: their repetitions are bounded or cannot overlap. */
+const scanners: Readonly<Record<'api-key' | 'bearer-token' | 'private-key' | 'email', Finder>> = {
+  'api-key': matching(
+    /(?<![A-Za-z0-9_-])(?:sk-|pk_live_|sk_live_|rk_live_|xox[abeoprs]-|gh[oprsu]_|github_pat_|glpat-|npm_|AIza|hf_|gsk_|AKIA|ASIA)[A-Za-z0-9_-]{12,400}/g,
+  ),
+  'bearer-token': matching(
+    /(?<![A-Za-z0-9])bearer[ \t]{1,4}[A-Za-z0-9._~+/-]{8,4000}={0,2}|(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{4,8000}\.[A-Za-z0-9_-]{0,2000}/gi,
+  ),
+  'private-key': privateKey,
+  email: matching(
+    /(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}[A-Za-z]{2,24}/g,
+  ),
+}
+
+function matching(pattern: RegExp): Finder {
+  return (text, from) => {
+    pattern.lastIndex = from
+    const found = pattern.exec(text)
+    return found === null ? undefined : [found.index, found.index + found[0].length]
+  }
+}
+
+/** A key in PEM form; one whose end is missing reaches to the end of the text. */
+function privateKey(text: string, from: number): readonly [number, number] | undefined {
+  const head = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----/g
+  head.lastIndex = from
+  const begin = head.exec(text)
+  if (begin === null) return undefined
+  const tail = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----/g
+  tail.lastIndex = head.lastIndex
+  return [begin.index, tail.exec(text) === null ? text.length : tail.lastIndex]
+}

@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto'
+import type { CreateMessageParams, CreateMessageResult } from '@jackfield/sdk'
+import { canonical, frozenCopy } from '../../shared/json.ts'
+import type { ModelChoice, SamplingContext } from '../../types/index.ts'
+import type { Spending, Weigher } from './budget.ts'
+import { requestFault, resultFault } from './check.ts'
+import { chosenByPerson } from './choose.ts'
+import { maxAttempts, type Passage, passesOffline, Refused, type SamplingDeps, stepped } from './deps.ts'
+import { contextFor, type Made } from './generate.ts'
+import type { SamplingGrants } from './grants.ts'
+
+/** What the person agreed to send, and to which model. */
+export interface Agreed {
+  params: CreateMessageParams
+  choice: ModelChoice
+  /** Texts that the person let be added. */
+  context: SamplingContext | undefined
+}
+
+/** Lets the person see and edit what a server asks, unless a grant or the offline planner makes the review unnecessary. */
+export async function reviewRequest(
+  asked: CreateMessageParams,
+  choice: ModelChoice,
+  spending: Spending,
+  passage: Passage,
+  deps: SamplingDeps & { grants: SamplingGrants; weigh: Weigher },
+): Promise<Agreed> {
+  const { server, models, cause, row, signal } = passage
+  const { recorder, asker, grants, weigh, now } = deps
+  const context = contextFor(asked, cause, deps.activity)
+  const model = models.find(({ id }) => id === choice.model)
+  if (passesOffline(server, model, deps)) {
+    recorder.note(
+      {
+        kind: 'sampling',
+        server,
+        cause: row.id,
+        summary: `The offline planner answers ${server} without a review`,
+        detail: { stage: 'request', passing: { by: 'offline' }, model: choice.model, ...ignored(context) },
+      },
+      'allowed',
+    )
+    return { params: asked, choice, context: undefined }
+  }
+  const passing = grants.find(server, 'request', cause.conversation)
+  const outcome = passing === undefined ? undefined : spending.passes()
+  if (passing !== undefined && outcome !== undefined && 'left' in outcome) {
+    recorder.note(
+      {
+        kind: 'sampling',
+        server,
+        cause: row.id,
+        summary: `What ${server} asks passes without a look`,
+        detail: { stage: 'request', passing, left: outcome.left, ...ignored(context) },
+      },
+      'allowed',
+    )
+    return { params: asked, choice, context: undefined }
+  }
+  const asksAnyway = outcome !== undefined && 'why' in outcome ? { notPassed: outcome.why } : {}
+  let problem: string | undefined
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    const step = recorder.open({
+      kind: 'sampling',
+      server,
+      cause: row.id,
+      summary: `The person looks at what ${server} asks`,
+      detail: { stage: 'request', model: choice.model, why: choice.why, ...asksAnyway },
+    })
+    const question = {
+      kind: 'sampling-request',
+      id: randomUUID(),
+      cause,
+      params: asked,
+      choice,
+      ...weigh(asked, choice.model),
+      ...(context !== undefined && { context }),
+      ...(problem !== undefined && { problem }),
+    } as const
+    const { answer, by } = await stepped(step, signal, (until) =>
+      asker.ask(question, { signal: until, activity: step.id }),
+    )
+    if (answer.verdict !== 'allow') {
+      step.close('denied', { by, reason: answer.reason ?? null })
+      throw new Refused('request', answer.reason)
+    }
+    const edited = answer.params === undefined ? asked : frozenCopy(answer.params)
+    problem =
+      requestFault({ ...edited, maxTokens: edited?.maxTokens ?? asked.maxTokens }) ??
+      unknownModel(answer.model, models)
+    if (problem !== undefined) {
+      step.close('error', { by, reason: problem })
+      continue
+    }
+    // The person may ask for less than the server wants, never for more.
+    const params = { ...edited, maxTokens: Math.min(edited.maxTokens ?? asked.maxTokens, asked.maxTokens) }
+    const changed = canonical(params) !== canonical(asked)
+    const chosen = answer.model === undefined ? choice : chosenByPerson(choice, answer.model)
+    const added = answer.context === true && context !== undefined && context.texts.length > 0
+    if (answer.remember !== undefined) {
+      grants.add(server, 'request', answer.remember, cause.conversation, new Date(now()).toISOString())
+    }
+    step.close('allowed', {
+      by,
+      edited: changed,
+      ...(changed && { params }),
+      ...(chosen !== choice && { model: chosen.model, why: chosen.why }),
+      ...(added ? { context } : ignored(context)),
+      ...(answer.remember !== undefined && { remembered: answer.remember }),
+    })
+    return { params, choice: chosen, context: added ? context : undefined }
+  }
+  throw new Error(`The answer could not be used: ${problem}`)
+}
+
+/** A server that asked for context it does not get is in the log with it. */
+function ignored(context: SamplingContext | undefined): { contextIgnored?: string } {
+  return context === undefined ? {} : { contextIgnored: context.wanted }
+}
+
+function unknownModel(model: string | undefined, models: Passage['models']): string | undefined {
+  if (model === undefined || models.some(({ id }) => id === model)) return undefined
+  return `there is no model "${model}"; there are ${models.map(({ id }) => id).join(', ')}`
+}
+
+/** What the person decided about an answer: the server is told it, or a model is asked again. */
+type Outcome = { told: CreateMessageResult } | { again: string }
+
+/** Lets the person see and edit the result for a server, unless a grant or the offline planner makes the review unnecessary. */
+export async function reviewResult(
+  params: CreateMessageParams,
+  made: Made,
+  choice: ModelChoice,
+  spending: Spending,
+  passage: Passage,
+  deps: SamplingDeps & { grants: SamplingGrants },
+): Promise<Outcome> {
+  const { server, models, cause, row, signal } = passage
+  const { recorder, asker, grants, now } = deps
+  const result = frozenCopy(made.result)
+  const model = models.find(({ id }) => id === choice.model)
+  if (passesOffline(server, model, deps)) {
+    recorder.note(
+      {
+        kind: 'sampling',
+        server,
+        cause: row.id,
+        summary: `The offline planner answered ${server} without a review`,
+        detail: { stage: 'result', passing: { by: 'offline' }, result },
+      },
+      'allowed',
+    )
+    deps.emit({ type: 'sampling', server, model: choice.model })
+    return { told: result }
+  }
+  const passing = grants.find(server, 'result', cause.conversation)
+  const outcome = passing === undefined ? undefined : spending.passes()
+  if (passing !== undefined && outcome !== undefined && 'left' in outcome) {
+    recorder.note(
+      {
+        kind: 'sampling',
+        server,
+        cause: row.id,
+        summary: `What ${server} is told passes without a look`,
+        detail: { stage: 'result', passing, result },
+      },
+      'allowed',
+    )
+    return { told: result }
+  }
+  let problem: string | undefined
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    const step = recorder.open({
+      kind: 'sampling',
+      server,
+      cause: row.id,
+      summary: `The person looks at what ${server} would be told`,
+      detail: { stage: 'result', result },
+    })
+    const question = {
+      kind: 'sampling-result',
+      id: randomUUID(),
+      cause,
+      params,
+      result,
+      choice,
+      usage: made.usage,
+      ...(problem !== undefined && { problem }),
+    } as const
+    const { answer, by } = await stepped(step, signal, (until) =>
+      asker.ask(question, { signal: until, activity: step.id }),
+    )
+    if (answer.verdict === 'deny') {
+      step.close('denied', { by, reason: answer.reason ?? null })
+      throw new Refused('result', answer.reason)
+    }
+    if (answer.verdict === 'regenerate') {
+      problem = unknownModel(answer.model, models)
+      if (problem === undefined) {
+        const model = answer.model ?? choice.model
+        step.close('regenerated', { by, model })
+        return { again: model }
+      }
+      step.close('error', { by, reason: problem })
+      continue
+    }
+    const told = answer.result === undefined ? result : frozenCopy(answer.result)
+    problem = resultFault(params, told)
+    if (problem !== undefined) {
+      step.close('error', { by, reason: problem })
+      continue
+    }
+    if (answer.remember !== undefined) {
+      grants.add(server, 'result', answer.remember, cause.conversation, new Date(now()).toISOString())
+    }
+    const changed = canonical(told) !== canonical(result)
+    step.close('allowed', {
+      by,
+      edited: changed,
+      ...(changed && { result: told }),
+      ...(answer.remember !== undefined && { remembered: answer.remember }),
+    })
+    return { told }
+  }
+  throw new Error(`The answer could not be used: ${problem}`)
+}

@@ -1,0 +1,231 @@
+import { type CreateMessageParams, type CreateMessageResult, ErrorCode, RpcError } from '@jackfield/sdk'
+import type { AskContext } from '@jackfield/sdk/client'
+import { limitsOf } from '../../config/sampling-section.ts'
+import { Nobody } from '../../core/inbox/asker.ts'
+import { frozenCopy } from '../../shared/json.ts'
+import { reasonOf } from '../../shared/text.ts'
+import type { Activity, Cause, Model, SamplingDesk, SamplingUsage } from '../../types/index.ts'
+import {
+  Budget,
+  createWeigher,
+  factsOf,
+  OverLimit,
+  requestTokens,
+  reserveFor,
+  type Spending,
+  type Weigher,
+} from './budget.ts'
+import { chooseModel, chosenByPerson } from './choose.ts'
+import { type Passage, passesOffline, Refused, type Sampling, type SamplingDeps } from './deps.ts'
+import { generate } from './generate.ts'
+import { SamplingGrants } from './grants.ts'
+import { createRedactor } from './redact.ts'
+import { reviewRequest, reviewResult } from './review.ts'
+
+/** Conversations whose model is known; a program that never leaves one loses the oldest. */
+const maxConversations = 1_000
+
+/**
+ * Answers servers' sampling requests: within the server's limits the person sees and may edit what would be asked, a
+ * model answers, and the person sees and may edit what would be told.
+ */
+export function createSampling(deps: SamplingDeps): Sampling {
+  const { models, asker, recorder, settings } = deps
+  const redactor = createRedactor(settings.redact)
+  const weigh = createWeigher(settings, redactor)
+  const grants = new SamplingGrants(deps.table, settings, deps.identityOf)
+  const budget = new Budget(deps.table, deps.now)
+  const parts = { ...deps, redactor, weigh, grants }
+  const ofConversations = new Map<string, Model>()
+
+  /** The model of the conversation a request belongs to, also where its cause is unknown and only one is held here. */
+  function conversationModel({ conversation, caller }: Cause): Model | undefined {
+    if (conversation !== undefined) return ofConversations.get(conversation)
+    const [only, ...others] = ofConversations.values()
+    return caller === undefined && others.length === 0 ? only : undefined
+  }
+
+  function choose(params: CreateMessageParams, { models, chosen }: Passage): ReturnType<typeof chooseModel> {
+    return chooseModel(models, params.modelPreferences, {
+      facts: settings.models ?? [],
+      tokens: requestTokens(params) + params.maxTokens,
+      ...(chosen !== undefined && { chosen }),
+    })
+  }
+
+  /** Lets the request in, or refuses it before anybody is asked. */
+  function admit(given: CreateMessageParams, passage: Passage, cause: number | null) {
+    const { server } = passage
+    const limits = limitsOf(server, settings)
+    const asked = { ...given, maxTokens: Math.min(given.maxTokens, limits.maxTokens) }
+    const choice = choose(asked, passage)
+    const spending = budget.admit(server, limits, {
+      cause,
+      rounds: asked.messages.filter(usesTools).length,
+      tools: asked.tools !== undefined && asked.tools.length > 0,
+      reserve: reserveFor(asked, factsOf(settings, choice.model)),
+    })
+    return { asked: frozenCopy(asked), choice, spending }
+  }
+
+  async function carry(given: CreateMessageParams, passage: Passage, cause: number | null) {
+    const { asked, choice, spending } = admit(given, passage, cause)
+    try {
+      return await between(asked, choice, spending, passage)
+    } finally {
+      settled(spending)
+    }
+  }
+
+  async function between(
+    asked: CreateMessageParams,
+    choice: ReturnType<typeof choose>,
+    spending: Spending,
+    passage: Passage,
+  ): Promise<CreateMessageResult> {
+    let agreed = await reviewRequest(asked, choice, spending, passage, parts)
+    for (;;) {
+      const made = await generate(agreed, spending, passage, parts)
+      const outcome = await reviewResult(agreed.params, made, agreed.choice, spending, passage, parts)
+      if ('told' in outcome) return outcome.told
+      agreed = { ...agreed, choice: chosenByPerson(agreed.choice, outcome.again) }
+    }
+  }
+
+  async function answer(
+    server: string,
+    params: CreateMessageParams,
+    context: AskContext,
+  ): Promise<CreateMessageResult> {
+    const { cause, row: causeRow } = deps.find(server, context.cause)
+    const given = frozenCopy(params)
+    const row = recorder.open({
+      kind: 'sampling',
+      server,
+      cause: causeRow,
+      summary: `${server} asks a model for a message`,
+      detail: { cause, params: given, surface: asker.names },
+    })
+    const own = conversationModel(cause)
+    const passage: Passage = {
+      server,
+      models: own === undefined || models.some(({ id }) => id === own.id) ? models : [...models, own],
+      chosen: own?.id,
+      cause,
+      row,
+      signal: context.signal,
+    }
+    try {
+      const told = await carry(given, passage, causeRow)
+      row.close('ok', { model: told.model })
+      return told
+    } catch (error) {
+      throw ended(error, passage)
+    }
+  }
+
+  return {
+    answer,
+    canAnswer: (server) =>
+      models.length > 0 &&
+      (models.every((model) => passesOffline(server, model, deps)) ||
+        ((asker.can('sampling-request') || lasts(server, 'request')) &&
+          (asker.can('sampling-result') || lasts(server, 'result')))),
+    leave: (conversation) => void ofConversations.delete(conversation),
+    desk: {
+      ...createDesk(parts),
+      setModel(conversation, model) {
+        ofConversations.delete(conversation)
+        ofConversations.set(conversation, model)
+        const [oldest] = ofConversations.keys()
+        if (ofConversations.size > maxConversations && oldest !== undefined) ofConversations.delete(oldest)
+      },
+    },
+  }
+
+  function lasts(server: string, stage: 'request' | 'result'): boolean {
+    const passing = grants.find(server, stage, undefined)
+    return passing !== undefined && passing.by !== 'conversation'
+  }
+}
+
+/** Writes how a request failed, and gives what its server hears of it. */
+function ended(error: unknown, { row, signal }: Passage): RpcError {
+  if (error instanceof Refused) {
+    row.close('denied', error.detail)
+    return new RpcError(ErrorCode.UserRejected, 'User rejected sampling request')
+  }
+  if (error instanceof OverLimit) {
+    const { limit, retryAfterMs } = error
+    row.close('limited', { limit, reason: error.message })
+    const data = { limit, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+    return new RpcError(ErrorCode.InternalError, `Sampling limit reached: ${error.message}`, data)
+  }
+  row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
+  if (signal.aborted) return new RpcError(ErrorCode.InternalError, 'The request was withdrawn')
+  const why =
+    error instanceof Nobody ? 'Nobody is there to agree to the sampling request' : 'No message could be made'
+  return new RpcError(ErrorCode.InternalError, why)
+}
+
+/** What is still kept free for an answer that will not come is given back; a closed store has nothing to give. */
+function settled(spending: Spending): void {
+  try {
+    spending.settle()
+  } catch (error) {
+    process.emitWarning(`The use of a model could not be noted: ${reasonOf(error)}`)
+  }
+}
+
+function usesTools({ content }: CreateMessageParams['messages'][number]): boolean {
+  return (Array.isArray(content) ? content : [content]).some((block) => block.type === 'tool_use')
+}
+
+const dayMs = 86_400_000
+
+/** What a face shows of sampling besides its questions. */
+function createDesk(
+  deps: SamplingDeps & { grants: SamplingGrants; weigh: Weigher },
+): Omit<SamplingDesk, 'setModel'> {
+  const { models, settings, table, grants, weigh, now, recorder } = deps
+  const choose: SamplingDesk['rank'] = (preferences) =>
+    chooseModel(models, preferences, { facts: settings.models ?? [] })
+
+  function usageOf(server: string): SamplingUsage {
+    const tally = table.tally(server, now())
+    return {
+      server,
+      limits: limitsOf(server, settings),
+      requests: tally.requests,
+      requestsToday: tally.requestsToday,
+      tokens: tally.tokens,
+      autoTokens: tally.autoTokens,
+      cost: tally.cost,
+      ...(tally.last !== undefined && { last: new Date(tally.last).toISOString() }),
+    }
+  }
+
+  return {
+    usage() {
+      const named = [
+        ...table.servers(now() - dayMs),
+        ...Object.keys(settings.servers ?? {}),
+        ...grants.list().map(({ server }) => server),
+      ]
+      return [...new Set(named)].sort().map(usageOf)
+    },
+    grants: () => grants.list(),
+    revoke(id) {
+      const grant = grants.remove(id)
+      if (grant === undefined) return false
+      const { server, stage } = grant
+      const what = stage === 'request' ? 'asks models' : 'is told by models'
+      const kind: Activity['kind'] = 'sampling'
+      const summary = `What ${server} ${what} is looked at again`
+      recorder.note({ kind, server, summary, detail: { ...grant } }, 'revoked')
+      return true
+    },
+    rank: choose,
+    preview: (params) => weigh(params, choose(params.modelPreferences ?? {}).model),
+  }
+}

@@ -1,5 +1,0 @@
-export { createRegistry, type RegistryOptions } from './client.ts'
-export { bundleIn, type FetchBundleOptions, fetchBundle, type PublishedBundle } from './download.ts'
-export { addServer, ownServers, removeServer } from './own-config.ts'
-export { planForServer, planFrom } from './plan.ts'
-export { commandOf, given, standIn } from './values.ts'

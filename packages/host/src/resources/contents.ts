@@ -1,0 +1,224 @@
+import type { ContentBlock, ResourceContents, SamplingContent, SamplingMessage } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
+import { bytesOf } from '../models/media.ts'
+import { saidOf as blocksFor, textOf } from '../models/messages.ts'
+import { estimateTokens } from '../models/tool-search/meter.ts'
+import { fingerprint, isRecord } from '../shared/json.ts'
+import type { ContentPreview, JsonNode } from '../types/index.ts'
+
+/** Base64 characters of one image or recording that a model is given; providers refuse more. */
+const mediaCharacters = 6_000_000
+const sniffed = 65_536
+/** What providers scale images down to, and charge for it. */
+const image = { pixelsPerToken: 750, most: 1_600 }
+const audioBytesPerToken = 500
+
+/** Contents as what a person says: texts, images and audio as they are, of everything else what it is. */
+export function saidOf(contents: readonly ResourceContents[]): SamplingMessage[] {
+  return contents.flatMap((resource): SamplingMessage[] => {
+    const block: ContentBlock = { type: 'resource', resource }
+    if ('blob' in resource && resource.blob.length > mediaCharacters) {
+      return [said({ type: 'text', text: textOf(block, 'it is too large for a model') })]
+    }
+    return blocksFor(block).map(said)
+  })
+}
+
+/** About what messages cost: texts by their bytes, images by their pixels. */
+export function tokensOf(messages: readonly SamplingMessage[]): number {
+  return messages.flatMap(({ content }) => content).reduce((sum, block) => sum + tokensIn(block), 0)
+}
+
+function tokensIn(block: SamplingContent): number {
+  if (block.type === 'text') return estimateTokens(block.text)
+  if (block.type === 'audio') return Math.ceil(bytesOf(block.data) / audioBytesPerToken)
+  if (block.type !== 'image') return estimateTokens(JSON.stringify(block))
+  const size = imageSize(Buffer.from(block.data.slice(0, sniffed), 'base64'))
+  if (size === undefined) return image.most
+  return Math.min(image.most, Math.max(1, Math.ceil((size.width * size.height) / image.pixelsPerToken)))
+}
+
+/** What contents say, to find out whether they changed. */
+export function hashOf(contents: readonly ResourceContents[]): string {
+  return fingerprint(
+    contents.map((entry) => [entry.uri, entry.mimeType, 'text' in entry ? entry.text : entry.blob]),
+  )
+}
+
+/** All texts; undefined where there are bytes too. */
+export function wholeText(contents: readonly ResourceContents[]): string | undefined {
+  const texts = contents.flatMap((entry) => ('text' in entry ? [entry.text] : []))
+  return texts.length === contents.length ? texts.join('\n') : undefined
+}
+
+export function charactersIn(contents: readonly ResourceContents[]): number {
+  return contents.reduce((sum, entry) => sum + ('text' in entry ? entry.text : entry.blob).length, 0)
+}
+
+function said(content: SamplingContent): SamplingMessage {
+  return { role: 'user', content }
+}
+
+const bounds = { json: 2_000_000, shown: 10_000_000, head: 64, sniff: 65_536, contents: 100 }
+
+/** Contents in the form they are looked at. Of one text at most `characters` are shown. */
+export function previewOf(contents: readonly ResourceContents[], characters: number): ContentPreview[] {
+  return contents.slice(0, bounds.contents).map((entry) => {
+    const seen = { uri: entry.uri, ...(entry.mimeType !== undefined && { mimeType: entry.mimeType }) }
+    return 'text' in entry
+      ? { ...seen, bytes: Buffer.byteLength(entry.text), ...textPreview(entry.text, entry, characters) }
+      : { ...seen, bytes: bytesOf(entry.blob), ...bytesPreview(entry.blob, entry) }
+  })
+}
+
+type Form<T> = T extends ContentPreview ? Omit<T, 'uri' | 'mimeType' | 'bytes'> : never
+
+function textPreview(
+  text: string,
+  { uri, mimeType = '' }: ResourceContents,
+  characters: number,
+): Form<ContentPreview> {
+  const value =
+    /[/+]json\b/i.test(mimeType) || (mimeType === '' && /^\s*[[{]/.test(text)) ? parsed(text) : undefined
+  const kept = text.slice(0, characters).replace(/[\ud800-\udbff]$/, '')
+  const shown = { text: kept, leftOut: text.length - kept.length }
+  if (value !== undefined) return { type: 'json', tree: jsonTree(value), ...shown }
+  const isMarkdown = /^text\/(?:x-)?markdown\b/i.test(mimeType) || /\.(?:md|markdown)$/i.test(uri)
+  return { type: isMarkdown ? 'markdown' : 'text', ...shown }
+}
+
+function bytesPreview(blob: string, { mimeType = '' }: ResourceContents): Form<ContentPreview> {
+  // A multiple of four characters, so that they decode by themselves.
+  const bytes = Buffer.from(blob.slice(0, bounds.sniff), 'base64')
+  const looks = looksLike(bytes)
+  const size = imageSize(bytes)
+  const data = blob.length <= bounds.shown ? { data: blob } : {}
+  if (/^image\//i.test(mimeType) || (mimeType === '' && size !== undefined))
+    return { type: 'image', ...size, ...data }
+  if (/^audio\//i.test(mimeType)) return { type: 'audio', ...data }
+  return {
+    type: 'binary',
+    ...(looks !== undefined && { looksLike: looks }),
+    head: bytes.subarray(0, bounds.head).toString('hex'),
+  }
+}
+
+function parsed(text: string): unknown {
+  if (text.length > bounds.json) return undefined
+  try {
+    return readJson(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Width and height in pixels of a PNG, GIF, JPEG, WebP or BMP; undefined where the bytes do not tell. */
+export function imageSize(bytes: Buffer): { width: number; height: number } | undefined {
+  try {
+    return sizeIn(bytes)
+  } catch {
+    // Cut off in the middle of what tells.
+    return undefined
+  }
+}
+
+function sizeIn(bytes: Buffer): { width: number; height: number } | undefined {
+  switch (looksLike(bytes)) {
+    case 'png':
+      return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
+    case 'gif':
+      return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) }
+    case 'bmp':
+      return { width: bytes.readInt32LE(18), height: Math.abs(bytes.readInt32LE(22)) }
+    case 'webp':
+      return webpSize(bytes)
+    case 'jpeg':
+      return jpegSize(bytes)
+    default:
+      return undefined
+  }
+}
+
+const signatures: readonly (readonly [kind: string, hex: string, at?: number])[] = [
+  ['png', '89504e470d0a1a0a'],
+  ['gif', '474946383961'],
+  ['gif', '474946383761'],
+  ['jpeg', 'ffd8ff'],
+  ['webp', '57454250', 8],
+  ['bmp', '424d'],
+  ['pdf', '255044462d'],
+  ['zip', '504b0304'],
+  ['gzip', '1f8b'],
+  ['sqlite', '53514c69746520666f726d6174203300'],
+  ['wasm', '0061736d'],
+  ['elf', '7f454c46'],
+  ['mp3', '494433'],
+  ['ogg', '4f676753'],
+  ['flac', '664c6143'],
+  ['wav', '57415645', 8],
+  ['mp4', '66747970', 4],
+]
+
+/** What kind of file the first bytes say this is. */
+export function looksLike(bytes: Buffer): string | undefined {
+  return signatures.find(([, hex, at = 0]) => {
+    const sign = Buffer.from(hex, 'hex')
+    return bytes.subarray(at, at + sign.length).equals(sign)
+  })?.[0]
+}
+
+function webpSize(bytes: Buffer): { width: number; height: number } | undefined {
+  const form = bytes.toString('latin1', 12, 16)
+  if (form === 'VP8X') return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 }
+  if (form === 'VP8 ') {
+    return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff }
+  }
+  if (form !== 'VP8L') return undefined
+  const packed = bytes.readUInt32LE(21)
+  return { width: (packed & 0x3fff) + 1, height: ((packed >>> 14) & 0x3fff) + 1 }
+}
+
+/** Goes from segment to segment until the one that begins a frame. */
+function jpegSize(bytes: Buffer): { width: number; height: number } | undefined {
+  let at = 2
+  while (at + 9 < bytes.length && bytes[at] === 0xff) {
+    const marker = bytes[at + 1] ?? 0
+    const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
+    if (isFrame) return { width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) }
+    at += 2 + Math.max(2, bytes.readUInt16BE(at + 2))
+  }
+  return undefined
+}
+
+const treeBounds = { nodes: 500, depth: 12, leaf: 200, key: 100 }
+
+/** A JSON value as a tree of bounded size; what is left out shows in `count`. */
+function jsonTree(value: unknown): JsonNode {
+  let left = treeBounds.nodes
+  const nodeOf = (member: unknown, depth: number, key?: string): JsonNode => {
+    left -= 1
+    const named = key === undefined ? {} : { key: shorten(key, treeBounds.key) }
+    const isList = Array.isArray(member)
+    if (!isList && !isRecord(member)) return { ...named, ...leafOf(member) }
+    const members = isList ? member.map((item, at) => [String(at), item] as const) : Object.entries(member)
+    const children: JsonNode[] = []
+    for (const [name, item] of depth < treeBounds.depth ? members : []) {
+      if (left <= 0) break
+      children.push(nodeOf(item, depth + 1, name))
+    }
+    return { ...named, type: isList ? 'array' : 'object', count: members.length, children }
+  }
+  return nodeOf(value, 0)
+}
+
+function leafOf(value: unknown): Pick<JsonNode, 'type' | 'value'> {
+  if (typeof value === 'string')
+    return { type: 'string', value: shorten(JSON.stringify(value), treeBounds.leaf) }
+  if (typeof value === 'number') return { type: 'number', value: String(value) }
+  if (typeof value === 'boolean') return { type: 'boolean', value: String(value) }
+  return { type: 'null', value: 'null' }
+}
+
+function shorten(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)}… [${text.length - length} more characters]`
+}

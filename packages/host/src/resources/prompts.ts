@@ -1,0 +1,90 @@
+import { McpError, type PromptMessage } from '@jackfield/sdk'
+import { parseTemplate } from '@jackfield/sdk/internal'
+import { promptMessages } from '../models/agent/prompt-messages.ts'
+import { isForPersonOnly } from '../shared/audience.ts'
+import type { Host, LibraryPrompt, PromptPreview, TemplateField } from '../types/index.ts'
+import { tokensOf } from './contents.ts'
+
+/** What a prompt would say, once its arguments are found to be whole. */
+export async function previewPrompt(
+  host: Pick<Host, 'prompt'>,
+  prompts: readonly LibraryPrompt[],
+  name: string,
+  args: Readonly<Record<string, string>>,
+  options: { signal?: AbortSignal; conversation?: string },
+): Promise<PromptPreview> {
+  const prompt = promptNamed(prompts, name)
+  const fields = (prompt.prompt.arguments ?? []).map((one) => ({
+    name: one.name,
+    required: one.required === true,
+  }))
+  refuseUnfit(`The prompt ${prompt.command}`, fields, Object.keys(args))
+  const result = await host.prompt(prompt.name, { ...args }, options)
+  const said = promptMessages(result)
+  return {
+    prompt,
+    ...(result.description !== undefined && { description: result.description }),
+    messages: result.messages.map(weighed),
+    said,
+    tokens: tokensOf(said),
+  }
+}
+
+function promptNamed(prompts: readonly LibraryPrompt[], name: string): LibraryPrompt {
+  const wanted = name.replace(/^\//, '')
+  const found =
+    prompts.find(({ command }) => command === wanted) ?? prompts.find((prompt) => prompt.name === wanted)
+  if (found !== undefined) return found
+  const same = prompts.filter(({ prompt }) => prompt.name === wanted).map(({ command }) => command)
+  const hint = same.length === 0 ? '' : `. Did you mean ${same.join(' or ')}?`
+  throw new McpError('INVALID', `There is no prompt ${JSON.stringify(wanted)} at present${hint}`)
+}
+
+function weighed(message: PromptMessage): PromptPreview['messages'][number] {
+  return isForPersonOnly(message.content.annotations)
+    ? { ...message, tokens: 0, withheld: 'its server means it for the person alone' }
+    : { ...message, tokens: tokensOf(promptMessages({ messages: [message] })) }
+}
+
+/** The variables of a template in their order. */
+export function fieldsOf(uriTemplate: string): TemplateField[] {
+  const { names } = parseTemplate(uriTemplate)
+  const optional = new Set(
+    [...uriTemplate.matchAll(/\{[#;?&]([^}]*)\}/g)].flatMap(([, list = '']) =>
+      list.split(',').map((spec) => spec.replace(/(?:\*|:\d+)$/, '')),
+    ),
+  )
+  return names.map((name) => ({ name, required: !optional.has(name) }))
+}
+
+/** The URI for these variables; a list is written with a slash between its items. */
+export function expand(uriTemplate: string, values: Readonly<Record<string, string>>): string {
+  const fields = fieldsOf(uriTemplate)
+  refuseUnfit(
+    `The template ${uriTemplate}`,
+    fields,
+    // An empty value leaves no more behind than none.
+    Object.keys(values).filter((name) => values[name] !== ''),
+  )
+  const exploded = new Set([...uriTemplate.matchAll(/[{,+#./;?&]([\w%.]+)\*/g)].map(([, name]) => name))
+  return parseTemplate(uriTemplate).expand(
+    Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, exploded.has(name) ? value.split('/') : value]),
+    ),
+  )
+}
+
+/** Throws an McpError 'INVALID' that names what is missing and what nobody asked for. */
+function refuseUnfit(what: string, fields: readonly TemplateField[], given: readonly string[]): void {
+  const missing = fields.filter(({ name, required }) => required && !given.includes(name))
+  const unknown = given.filter((name) => !fields.some((field) => field.name === name))
+  if (missing.length === 0 && unknown.length === 0) return
+  const names = fields.map(({ name }) => name).join(', ')
+  const reasons = [
+    ...(missing.length > 0 ? [`needs ${missing.map(({ name }) => name).join(', ')}`] : []),
+    ...(unknown.length > 0
+      ? [`does not have ${unknown.join(', ')}; ${names === '' ? 'it takes nothing' : `it takes ${names}`}`]
+      : []),
+  ]
+  throw new McpError('INVALID', `${what} ${reasons.join(', and ')}`)
+}

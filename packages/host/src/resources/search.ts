@@ -1,0 +1,237 @@
+import MiniSearch from 'minisearch'
+import type { LibraryEntry, LibrarySearchOptions } from '../types/index.ts'
+import type { TextMatch } from './texts.ts'
+
+/** The fields of an entry, and what a word in them counts: the most important first. */
+const weights = { name: 8, title: 7, uri: 4, server: 3, mimeType: 2, description: 1 }
+const bounds = { query: 200, words: 8, results: 200, field: 500, slips: 4, vocabulary: 200_000 }
+const wholeWord = 1.5
+const slip = 0.5
+const exactly = 1_000
+/** The most that a match in a text counts: less than any word in a name. */
+const inText = 0.5
+
+interface Kept {
+  entry: LibraryEntry
+  /** Its words, field by field, each with a space before it. */
+  text: string
+  /** Where each field ends in `text`, in the order of `weights`. */
+  ends: number[]
+  names: string[]
+}
+
+const fieldWeights = Object.values(weights)
+
+/** An entry that fits, and the text of it that does. */
+export interface Found {
+  entry: LibraryEntry
+  score: number
+  /** Whether its name, URI or description fits, and not its text alone. */
+  isNamed: boolean
+  text?: TextMatch
+}
+
+/** Finds entries by their words. Entries that say the same as before are not read again. */
+export class LibraryIndex {
+  #kept: Kept[] = []
+  /** By what an entry says, so that a list that was fetched again costs next to nothing. */
+  #known = new Map<string, Kept>()
+  #seen: readonly LibraryEntry[] | undefined
+  #vocabulary: MiniSearch<{ id: string }> | undefined
+
+  /** Brings the index to these entries; gives how many were read. */
+  update(entries: readonly LibraryEntry[]): number {
+    if (entries === this.#seen) return 0
+    this.#seen = entries
+    const known = new Map<string, Kept>()
+    let read = 0
+    this.#kept = entries.map((entry) => {
+      const fields = fieldsOf(entry)
+      const names = namesOf(entry)
+      const key = JSON.stringify([entry.kind, ...names, ...fields])
+      const before = this.#known.get(key)
+      if (before === undefined) read += 1
+      const kept = { ...(before ?? textOf(fields)), entry, names }
+      known.set(key, kept)
+      return kept
+    })
+    this.#known = known
+    this.#vocabulary = undefined
+    return read
+  }
+
+  /** `texts` finds texts of resources by normalized words. */
+  search(
+    query: string,
+    { server, kinds, limit = 20 }: LibrarySearchOptions = {},
+    texts: (words: readonly string[]) => readonly TextMatch[] = () => [],
+  ): { matches: Found[]; total: number; words: string[] } {
+    const asked = query.slice(0, bounds.query)
+    const covers = (entry: Pick<LibraryEntry, 'server' | 'kind'>): boolean =>
+      (server === undefined || entry.server === server) && (kinds === undefined || kinds.includes(entry.kind))
+    const listed = this.#kept.filter(({ entry }) => covers(entry))
+    const words = [...new Set(wordsOf(asked))].slice(0, bounds.words)
+    const inTexts = texts(words).filter((text) => covers({ server: text.server, kind: 'resource' }))
+    const { among, textAt } = withTexts(listed, inTexts)
+    const { scores, named } = this.#scores(words, among, textAt)
+    const name = asked.trim().toLowerCase()
+    const found: Found[] = []
+    let n = -1
+    for (const { entry, names } of among) {
+      n += 1
+      const text = textAt.get(n)
+      const isExact = names.includes(name)
+      const score = (scores[n] ?? 0) + (isExact ? exactly : 0)
+      const isNamed = isExact || (named[n] ?? 0) > 0
+      if (score > 0) found.push({ entry, score, isNamed, ...(text !== undefined && { text }) })
+    }
+    const most = Math.min(Math.max(1, Math.trunc(limit)), bounds.results)
+    found.sort((one, other) => other.score - one.score)
+    return { total: found.length, matches: found.slice(0, most), words }
+  }
+
+  /** All words have to fit; where nothing has them all, those that have the most of them. */
+  #scores(
+    words: readonly string[],
+    among: readonly Kept[],
+    textAt: ReadonlyMap<number, TextMatch>,
+  ): { scores: Float64Array; named: Float64Array } {
+    const scores = new Float64Array(among.length)
+    const answered = new Uint8Array(among.length)
+    for (const [at, word] of words.entries()) {
+      const texts = [...textAt].filter(([, text]) => text.words.has(at))
+      const weighed = this.#weigh(word, among, texts.length > 0)
+      for (let n = 0; n < among.length; n++) {
+        const weight = weighed[n] ?? 0
+        if (weight === 0) continue
+        scores[n] = (scores[n] ?? 0) + weight
+        answered[n] = (answered[n] ?? 0) + 1
+      }
+      for (const [n] of texts) if ((weighed[n] ?? 0) === 0) answered[n] = (answered[n] ?? 0) + 1
+    }
+    const named = scores.slice()
+    for (const [n, { relevance }] of textAt) {
+      const positive = Math.max(relevance, Number.EPSILON)
+      scores[n] = (scores[n] ?? 0) + inText * (positive / (1 + positive))
+    }
+    const most = answered.reduce((a, b) => Math.max(a, b), 0)
+    return { scores: scores.map((score, n) => (answered[n] === most ? score : 0)), named }
+  }
+
+  #weigh(word: string, among: readonly Kept[], isWritten: boolean): Float64Array {
+    const found = weigh(word, among, 1)
+    if (isWritten || word.length < 4 || found.some((weight) => weight > 0)) return found
+    // A word that nobody wrote is likely a slip.
+    for (const { id } of this.#words().search(word, { fuzzy: 0.25 }).slice(0, bounds.slips)) {
+      const others = weigh(String(id), among, slip)
+      for (let n = 0; n < found.length; n++) found[n] = Math.max(found[n] ?? 0, others[n] ?? 0)
+    }
+    return found
+  }
+
+  #words(): MiniSearch<{ id: string }> {
+    if (this.#vocabulary !== undefined) return this.#vocabulary
+    const all = new Set<string>()
+    for (const { text } of this.#kept) {
+      for (const word of text.split(' ')) if (word.length > 2 && /\p{L}/u.test(word)) all.add(word)
+      if (all.size > bounds.vocabulary) break
+    }
+    const vocabulary = new MiniSearch<{ id: string }>({ fields: ['id'], processTerm: (term) => term })
+    vocabulary.addAll([...all].map((id) => ({ id })))
+    this.#vocabulary = vocabulary
+    return vocabulary
+  }
+}
+
+/** Entries together with those resources that were read but are not listed, and which of them has a text that fits. */
+function withTexts(
+  listed: readonly Kept[],
+  texts: readonly TextMatch[],
+): { among: readonly Kept[]; textAt: ReadonlyMap<number, TextMatch> } {
+  if (texts.length === 0) return { among: listed, textAt: new Map() }
+  const places = new Map<string, number>()
+  for (const [n, { entry }] of listed.entries()) {
+    if (entry.kind === 'resource') places.set(JSON.stringify([entry.server, entry.resource.uri]), n)
+  }
+  const among = [...listed]
+  const textAt = new Map<number, TextMatch>()
+  for (const text of texts) {
+    const { server, uri, mimeType } = text
+    const place = places.get(JSON.stringify([server, uri]))
+    textAt.set(place ?? among.length, text)
+    if (place !== undefined) continue
+    const resource = { uri, name: uri, ...(mimeType !== undefined && { mimeType }) }
+    among.push({
+      entry: { kind: 'resource', server, resource },
+      text: '',
+      ends: [],
+      names: [uri.toLowerCase()],
+    })
+  }
+  return { among, textAt }
+}
+
+/** By entry: what it counts that a word in it begins like this, by the most important field where one does. */
+function weigh(word: string, among: readonly Kept[], share: number): Float64Array {
+  const begun = ` ${word}`
+  const found = new Float64Array(among.length)
+  let n = -1
+  for (const { text, ends } of among) {
+    n += 1
+    const at = text.indexOf(begun)
+    if (at === -1) continue
+    const weight = fieldWeights[ends.findIndex((end) => at < end)] ?? 1
+    found[n] = weight * share * (text[at + begun.length] === ' ' ? wholeWord : 1)
+  }
+  return found
+}
+
+/** Words without accents and in lower case; names are split at their humps. */
+function wordsOf(text: string): string[] {
+  return text
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '')
+}
+
+/** What an entry is called when it is written out. */
+function namesOf(entry: LibraryEntry): string[] {
+  if (entry.kind === 'resource') return [entry.resource.uri.toLowerCase()]
+  if (entry.kind === 'template') return [entry.template.uriTemplate.toLowerCase()]
+  return [entry.command.toLowerCase(), `/${entry.command.toLowerCase()}`, entry.name.toLowerCase()]
+}
+
+/** Fields in the order of `weights`. */
+function fieldsOf(entry: LibraryEntry): string[] {
+  const { name, title = '', description = '', uri, mimeType = '' } = partsOf(entry)
+  return [name, title, uri, entry.server, mimeType, description].map((text) => text.slice(0, bounds.field))
+}
+
+function textOf(fields: readonly string[]): Pick<Kept, 'text' | 'ends'> {
+  const texts = fields.map((field) =>
+    wordsOf(field)
+      .map((word) => ` ${word}`)
+      .join(''),
+  )
+  let end = 0
+  const ends = texts.map((text) => {
+    end += text.length
+    return end
+  })
+  return { text: `${texts.join('')} `, ends }
+}
+
+function partsOf(entry: LibraryEntry): {
+  name: string
+  title?: string
+  description?: string
+  uri: string
+  mimeType?: string
+} {
+  if (entry.kind === 'resource') return entry.resource
+  if (entry.kind === 'template') return { ...entry.template, uri: entry.template.uriTemplate }
+  return { ...entry.prompt, uri: '' }
+}

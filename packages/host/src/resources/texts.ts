@@ -1,0 +1,238 @@
+import type { ResourceContents } from '@jackfield/sdk'
+import type { Redactor } from '../config/secrets/redactor.ts'
+import type { ResourceTextRow, ResourceTextTable } from '../log/store/resource-text-table.ts'
+import type { ServerConnection } from '../servers/connections/connection.ts'
+import { oneLine, reasonOf } from '../shared/text.ts'
+import type { SnippetPiece } from '../types/index.ts'
+
+/** The server of a text. What another account read, or another program of the same name, is not found. */
+type TextSource = Pick<ServerConnection, 'identity' | 'principal'>
+
+interface ResourceTextsDeps {
+  table: ResourceTextTable
+  redactor: Pick<Redactor, 'text'>
+  /** The servers whose texts are found, by name. */
+  servers: () => readonly (readonly [name: string, connection: ServerConnection])[]
+  /** Decides which resources of a server may be shown: those whose definitions are as they were agreed to. */
+  usable: (connection: ServerConnection) => (uri: string) => boolean
+}
+
+/** A text that matches at least one word of a query. */
+export interface TextMatch {
+  readonly server: string
+  readonly uri: string
+  readonly mimeType: string | undefined
+  readonly readAt: string
+  /** Relevance by BM25: a higher number is a better match. */
+  readonly relevance: number
+  /** Which words of the query match, by their index. */
+  readonly words: ReadonlySet<number>
+  readonly seq: number
+}
+
+/** Characters of one resource that are searched, and of one snippet. */
+const bounds = { indexed: 1_000_000, snippet: 160, before: 40, places: 2_000 }
+
+/** The texts of resources that were read, kept to be searched. What is a secret is removed before and again afterwards. */
+export class ResourceTexts {
+  readonly #deps: ResourceTextsDeps
+
+  constructor(deps: ResourceTextsDeps) {
+    this.#deps = deps
+  }
+
+  /** Why texts cannot be searched, in a sentence; undefined where they can. */
+  get unavailable(): string | undefined {
+    return this.#deps.table.unavailable
+  }
+
+  /** Keeps the text of what was read; empty where it is no text. A failure is a warning: the read itself succeeded. */
+  add({ identity, principal }: TextSource, address: string, contents: readonly ResourceContents[]): void {
+    const { redactor, table } = this.#deps
+    const texts = contents.flatMap((entry) => ('text' in entry ? [entry.text] : []))
+    const text = redactor.text(texts.join('\n')).slice(0, bounds.indexed).toWellFormed()
+    if (this.unavailable !== undefined) return
+    const uri = redactor.text(address)
+    const mimeType = contents.find((entry) => 'text' in entry)?.mimeType ?? null
+    try {
+      table.put({
+        ...{ identity, principal, uri, mimeType, text },
+        uriWords: spaced(uri),
+        textWords: spaced(text),
+        at: new Date().toISOString(),
+      })
+    } catch (error) {
+      process.emitWarning(`The text of ${oneLine(uri)} could not be indexed for search: ${reasonOf(error)}`)
+    }
+  }
+
+  /** Texts of configured servers that match any of these words, which are normalized. */
+  find(words: readonly string[]): TextMatch[] {
+    const phrases = words.map(spaced).filter((phrase) => phrase !== '')
+    if (phrases.length === 0 || this.unavailable !== undefined) return []
+    const { table, servers, usable, redactor } = this.#deps
+    const rows = table.match(phrases)
+    if (rows.length === 0) return []
+    const matching = words.map((word) => {
+      const phrase = spaced(word)
+      return phrase === '' ? new Set<number>() : table.matching(phrase)
+    })
+    const wordsOf = (row: ResourceTextRow): Set<number> =>
+      new Set(matching.flatMap((found, word) => (found.has(row.seq) ? [word] : [])))
+    return servers().flatMap(([server, connection]) => {
+      const { identity, principal } = connection
+      const own = rows.filter((row) => row.identity === identity && row.principal === principal)
+      if (own.length === 0) return []
+      const isUsable = usable(connection)
+      return own
+        .filter(({ uri }) => isUsable(uri))
+        .map((row) => ({
+          server,
+          uri: redactor.text(row.uri),
+          mimeType: row.mimeType ?? undefined,
+          readAt: row.at,
+          relevance: row.relevance,
+          words: wordsOf(row),
+          seq: row.seq,
+        }))
+    })
+  }
+
+  /** The part of a text where most of the words are; undefined where it has none of them. */
+  snippet({ seq }: TextMatch, words: readonly string[]): SnippetPiece[] | undefined {
+    const text = this.#deps.table.text(seq)
+    // A secret that became known after the read is still in the stored text.
+    return text === undefined ? undefined : snippetOf(this.#deps.redactor.text(text), words)
+  }
+}
+
+interface Place {
+  from: number
+  to: number
+  /** The index of the word of the query. */
+  word: number
+}
+
+/** The part of a text where most of the words are, with every match marked; undefined where it has none of them. */
+export function snippetOf(text: string, words: readonly string[]): SnippetPiece[] | undefined {
+  const places = placesOf(text, words)
+  const best = densest(places)
+  if (best === undefined) return undefined
+  const from = boundary(text, Math.max(0, best.from - bounds.before), 1)
+  const to = boundary(text, Math.min(text.length, Math.max(best.to, from + bounds.snippet)), -1)
+  const end = Math.max(to, best.to)
+  const pieces: SnippetPiece[] = from > 0 ? [{ text: '… ', isMatch: false }] : []
+  const push = (start: number, until: number, isMatch: boolean): void => {
+    if (until > start) pieces.push({ text: text.slice(start, until).replace(/\s+/g, ' '), isMatch })
+  }
+  let at = from
+  for (const place of places) {
+    if (place.from < at || place.to > end) continue
+    push(at, place.from, false)
+    push(place.from, place.to, true)
+    at = place.to
+  }
+  push(at, end, false)
+  if (end < text.length) pieces.push({ text: ' …', isMatch: false })
+  return pieces
+}
+
+/** Where words of the query are in a text, in order. */
+function placesOf(text: string, words: readonly string[]): Place[] {
+  const wanted = words.map((word) => spaced(word).split(' ')).map((parts, word) => ({ parts, word }))
+  const longest = Math.max(...wanted.map(({ parts }) => parts.length))
+  const places: Place[] = []
+  const last: Token[] = []
+  for (const token of tokensOf(text)) {
+    last.push(token)
+    if (last.length > longest) last.shift()
+    for (const { parts, word } of wanted) {
+      const run = last.slice(-parts.length)
+      const [first] = run
+      if (first === undefined || run.length < parts.length) continue
+      const matches = run.every(({ word: found }, n) =>
+        n === parts.length - 1 ? found.startsWith(parts[n] ?? '') : found === parts[n],
+      )
+      if (!matches) continue
+      places.push({ from: first.from, to: token.to, word })
+      break
+    }
+    if (places.length >= bounds.places) break
+  }
+  return places
+}
+
+/** The first of those stretches of a snippet's length that have the most different words. */
+function densest(places: readonly Place[]): { from: number; to: number } | undefined {
+  let best: { from: number; to: number } | undefined
+  let most = 0
+  for (const [n, first] of places.entries()) {
+    const words = new Set<number>()
+    let to = first.to
+    for (const place of places.slice(n, n + bounds.snippet)) {
+      if (place.to - first.from > bounds.snippet) break
+      words.add(place.word)
+      to = place.to
+    }
+    if (words.size > most) {
+      most = words.size
+      best = { from: first.from, to }
+    }
+  }
+  return best
+}
+
+/** The nearest place at which the text can be cut, within a few characters in this direction. */
+function boundary(text: string, at: number, direction: 1 | -1): number {
+  if (at <= 0 || at >= text.length) return at
+  for (let n = 0; n < 24; n += 1) {
+    const place = at + n * direction
+    if (/\s/.test(text.charAt(place))) return direction === 1 ? place + 1 : place
+  }
+  // Not between the halves of a character.
+  return /[\udc00-\udfff]/.test(text.charAt(at)) ? at + direction : at
+}
+
+interface Token {
+  /** Normalized. */
+  word: string
+  from: number
+  to: number
+}
+
+/** Scripts that put no spaces between words: each character is a word of its own there. */
+const unspaced = ['Han', 'Hiragana', 'Katakana', 'Thai', 'Lao', 'Khmer', 'Myanmar']
+  .map((script) => `\\p{Script=${script}}`)
+  .join('')
+const run = /[\p{L}\p{N}\p{M}]+/gu
+const breaks = new RegExp(
+  `(?<=[\\p{Ll}\\p{N}])(?=\\p{Lu})|(?=[${unspaced}])|(?<=[${unspaced}]\\p{M}*)(?!\\p{M})`,
+  'u',
+)
+const plain = /^[a-z0-9]+$/
+
+/** The words of a text: in lower case and without accents, names split where a capital letter follows a small one. */
+function* tokensOf(text: string): Generator<Token> {
+  for (const { 0: letters, index } of text.matchAll(run)) {
+    let from = index
+    for (const part of plain.test(letters) ? [letters] : letters.split(breaks)) {
+      const word = normalized(part)
+      const to = from + part.length
+      if (word !== '') yield { word, from, to }
+      from = to
+    }
+  }
+}
+
+function normalized(word: string): string {
+  if (plain.test(word)) return word
+  return word
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '')
+}
+
+/** The words of a text with a space between them. */
+function spaced(text: string): string {
+  return Array.from(tokensOf(text), ({ word }) => word).join(' ')
+}

@@ -1,1 +1,0 @@
-export { createResults } from './results.ts'

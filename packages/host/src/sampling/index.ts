@@ -1,5 +1,0 @@
-export { chooseModel } from './choose.ts'
-export type { Sampling } from './deps.ts'
-export { limitsOf } from './limits.ts'
-export { patternProblem } from './redact.ts'
-export { createSampling } from './sampling.ts'

@@ -1,2 +1,0 @@
-export { type SandboxReadiness, sandboxReady } from './ready.ts'
-export { type Boxed, sandboxed } from './sandbox.ts'

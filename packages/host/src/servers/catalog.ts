@@ -1,0 +1,308 @@
+import { createHash } from 'node:crypto'
+import { McpError, type Prompt, type Resource, type ResourceTemplate, type Tool } from '@jackfield/sdk'
+import type { Redactor } from '../config/secrets/redactor.ts'
+import { matchesGlob } from '../shared/glob.ts'
+import type {
+  CatalogPrompt,
+  CatalogResource,
+  CatalogTemplate,
+  CatalogTool,
+  Host,
+  ServerSettings,
+  TrustItem,
+} from '../types/index.ts'
+import type { ServerConnection } from './connections/connection.ts'
+
+/** Why a thing of a server may not be used; undefined where it may. */
+export type UseGate = (what: Exclude<TrustItem['what'], 'instructions'>, entry: object) => string | undefined
+
+/** One space of names over what all servers offer. Lists leave out what may not be used; names find it all the same. */
+export interface Catalog {
+  tools(): CatalogTool[]
+  prompts(): CatalogPrompt[]
+  resources(): CatalogResource[]
+  templates(): CatalogTemplate[]
+  /** The tool and its connection. Throws an McpError for a name nobody has. */
+  tool(name: string): { entry: CatalogTool; connection: ServerConnection }
+  prompt(name: string): { entry: CatalogPrompt; connection: ServerConnection }
+  server(name: string): ServerConnection
+}
+
+/** Servers come in the order they were configured, their things in the order they list them. */
+export function createCatalog(
+  connections: ReadonlyMap<string, ServerConnection>,
+  warn: (server: string, message: string) => void,
+  gateOf: (connection: ServerConnection) => UseGate,
+): Catalog {
+  const warned = new Set<string>()
+  const warnOnce = (server: string, message: string): void => {
+    const key = JSON.stringify([server, message])
+    if (!warned.has(key)) warn(server, message)
+    warned.add(key)
+  }
+
+  /** Everything of one kind under its exposed name; a name that two things claim belongs to neither. */
+  function named<T extends { name: string }>(
+    listOf: (connection: ServerConnection) => readonly T[],
+  ): Map<string, { connection: ServerConnection; item: T }> {
+    const found = new Map<string, { connection: ServerConnection; item: T }>()
+    const clashes = new Set<string>()
+    for (const connection of connections.values()) {
+      for (const item of listOf(connection)) {
+        const name = exposedName(connection.name, item.name)
+        if (found.has(name)) {
+          clashes.add(name)
+          warnOnce(connection.name, `Two entries are called ${item.name}, so neither is offered`)
+        }
+        found.set(name, { connection, item })
+      }
+    }
+    for (const name of clashes) found.delete(name)
+    return found
+  }
+
+  const tools = (): Map<string, { entry: CatalogTool; connection: ServerConnection }> =>
+    mapValues(
+      named(({ lists, config }) => lists.tools.filter(({ name }) => isOffered(name, config.tools))),
+      (name, { connection, item }) => ({
+        connection,
+        entry: {
+          name,
+          server: connection.name,
+          tool: item,
+          ...(isAlways(item.name, connection.config.tools) && { always: true as const }),
+        },
+      }),
+    )
+  const prompts = (): Map<string, { entry: CatalogPrompt; connection: ServerConnection }> =>
+    mapValues(
+      named((connection) => connection.lists.prompts),
+      (name, { connection, item }) => ({
+        connection,
+        entry: { name, server: connection.name, prompt: item },
+      }),
+    )
+
+  /** What may be used of one kind, server by server. */
+  function usable<T extends { server: string }>(
+    what: Parameters<UseGate>[0],
+    entries: readonly T[],
+    of: (entry: T) => object,
+  ): T[] {
+    const gates = new Map<string, UseGate>()
+    const gate = (name: string): UseGate | undefined => {
+      const connection = gates.has(name) ? undefined : connections.get(name)
+      if (connection !== undefined) gates.set(name, gateOf(connection))
+      return gates.get(name)
+    }
+    return entries.filter((entry) => gate(entry.server)?.(what, of(entry)) === undefined)
+  }
+  const listed = <T>(listOf: (connection: ServerConnection) => readonly T[]): T[] =>
+    [...connections.values()].flatMap((connection) => [...listOf(connection)])
+
+  return {
+    tools: () =>
+      usable(
+        'tool',
+        [...tools().values()].map(({ entry }) => entry),
+        ({ tool }) => tool,
+      ),
+    prompts: () =>
+      usable(
+        'prompt',
+        [...prompts().values()].map(({ entry }) => entry),
+        ({ prompt }) => prompt,
+      ),
+    resources: () =>
+      usable(
+        'resource',
+        listed(({ name, lists }) => lists.resources.map((resource) => ({ server: name, resource }))),
+        ({ resource }) => resource,
+      ),
+    templates: () =>
+      usable(
+        'template',
+        listed(({ name, lists }) => lists.templates.map((template) => ({ server: name, template }))),
+        ({ template }) => template,
+      ),
+    tool: (name) => tools().get(name) ?? unknown('tool', name),
+    prompt: (name) => prompts().get(name) ?? unknown('prompt', name),
+    server: (name) => connections.get(name) ?? unknown('server', name),
+  }
+}
+
+function unknown(kind: string, name: string): never {
+  throw new McpError('INVALID', `There is no ${kind} named ${JSON.stringify(name)} at present`)
+}
+
+function mapValues<A, B>(from: Map<string, A>, to: (name: string, value: A) => B): Map<string, B> {
+  return new Map([...from].map(([name, value]) => [name, to(name, value)]))
+}
+
+type Choice = NonNullable<ServerSettings['tools']>
+
+/** Whether the person wants this tool of a server offered, by its own name. */
+function isOffered(name: string, { only, without = [] }: Choice = {}): boolean {
+  return (only === undefined || among(only, name)) && !among(without, name)
+}
+
+/** Whether models are to be given it in full at all times. */
+function isAlways(name: string, { always = [] }: Choice = {}): boolean {
+  return among(always, name)
+}
+
+function among(globs: readonly string[], name: string): boolean {
+  return globs.some((glob) => matchesGlob(glob, name))
+}
+
+/** Characters a name may have at most; what model providers accept. */
+const maxLength = 64
+const hashLength = 16
+const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
+
+/** Server names whose end is plain to see: no `__`, no `_` at the end. */
+const plainServer = /^[a-zA-Z0-9-]+(?:_[a-zA-Z0-9-]+)*$/
+const plainTool = /^[a-zA-Z0-9_-]+$/
+const hashInside = new RegExp(`_[${alphabet}]{${hashLength}}_`)
+
+/**
+ * The name of one server's tool (or prompt) among those of all servers. It depends on nothing but the two names, no
+ * two pairs share one, and it is at most 64 characters of `a-z A-Z 0-9 _ -`. Usually it reads `server__tool`; where
+ * that would be too long or could be read in two ways, a hash of both names stands in the middle.
+ */
+export function exposedName(server: string, tool: string): string {
+  const joined = `${server}__${tool}`
+  const readable =
+    joined.length <= maxLength &&
+    plainServer.test(server) &&
+    plainTool.test(tool) &&
+    // A readable name never looks like a hashed one, so the two kinds cannot meet.
+    !hashInside.test(joined)
+  if (readable) return joined
+
+  const half = (maxLength - hashLength - 2) / 2
+  const shown = (text: string): string => text.replace(/[^a-zA-Z0-9_-]/g, '_')
+  const fits = server.length + tool.length <= half * 2
+  const head = fits ? shown(server) : shown(joined).slice(0, half)
+  const tail = fits ? shown(tool) : shown(joined).slice(-half)
+  return `${head}_${hash(server, tool)}_${tail}`
+}
+
+/** 80 bits of SHA-256 over both names, in base32. */
+function hash(server: string, tool: string): string {
+  const bytes = createHash('sha256')
+    .update(JSON.stringify([server, tool]))
+    .digest()
+  let text = ''
+  let bits = 0
+  let value = 0
+  for (const byte of bytes) {
+    value = (value << 8) | byte
+    bits += 8
+    while (bits >= 5 && text.length < hashLength) {
+      bits -= 5
+      text += alphabet[(value >> bits) & 31]
+    }
+    value &= (1 << bits) - 1
+  }
+  return text
+}
+
+type Lists = Pick<Host, 'tools' | 'prompts' | 'resources' | 'templates'>
+
+/** What servers offer, as it is told: without the secrets that stand in it. */
+export interface ShownCatalog extends Lists {
+  /** The name of what was shown under a name. */
+  nameOf(shown: string): string
+  /** The address of what a server's lists show under an address. */
+  uriOf(server: string, shown: string): string
+}
+
+/**
+ * Takes known secrets out of what a catalog lists. Each entry is prepared once, and again when a further secret becomes
+ * known. A name or address that holds one is shown without it, and found by that.
+ */
+export function createShownCatalog(catalog: () => Lists, redactor: Redactor): ShownCatalog {
+  const names = new Map<string, string>()
+  /** By server, what stands for the secrets in its addresses. */
+  const taken = new Map<string, Map<string, string>>()
+
+  const toolOf = once<Tool>(redactor)
+  const promptOf = once<Prompt>(redactor)
+  const resourceOf = once<Resource>(redactor)
+  const templateOf = once<ResourceTemplate>(redactor)
+
+  const nameFor = (server: string, raw: string, name: string, own: string): string => {
+    if (own === raw) return name
+    const given = exposedName(server, own)
+    names.set(given, name)
+    return given
+  }
+
+  const noteAddress = (server: string, address: string): void => {
+    for (const piece of redactor.pieces(address)) {
+      if (typeof piece === 'string') continue
+      const own = taken.get(server) ?? new Map<string, string>()
+      taken.set(server, own.set(`[${piece.name}]`, piece.text))
+    }
+  }
+
+  return {
+    tools: () =>
+      catalog()
+        .tools()
+        .map((entry) => {
+          const tool = toolOf(entry.tool)
+          if (tool === entry.tool) return entry
+          return { ...entry, name: nameFor(entry.server, entry.tool.name, entry.name, tool.name), tool }
+        }),
+    prompts: () =>
+      catalog()
+        .prompts()
+        .map((entry) => {
+          const prompt = promptOf(entry.prompt)
+          if (prompt === entry.prompt) return entry
+          return { ...entry, name: nameFor(entry.server, entry.prompt.name, entry.name, prompt.name), prompt }
+        }),
+    resources: () =>
+      catalog()
+        .resources()
+        .map((entry) => {
+          const resource = resourceOf(entry.resource)
+          if (resource.uri !== entry.resource.uri) noteAddress(entry.server, entry.resource.uri)
+          return resource === entry.resource ? entry : { ...entry, resource }
+        }),
+    templates: () =>
+      catalog()
+        .templates()
+        .map((entry) => {
+          const template = templateOf(entry.template)
+          if (template.uriTemplate !== entry.template.uriTemplate)
+            noteAddress(entry.server, entry.template.uriTemplate)
+          return template === entry.template ? entry : { ...entry, template }
+        }),
+    nameOf: (given) => names.get(given) ?? given,
+    uriOf: (server, given) => {
+      let address = given
+      for (const [mark, text] of taken.get(server) ?? []) address = address.replaceAll(mark, () => text)
+      return address
+    },
+  }
+}
+
+/** Redacts things of one kind, each once for as long as no further secret becomes known. */
+function once<T extends object>(redactor: Redactor): (thing: T) => T {
+  let prepared = new WeakMap<T, T>()
+  let version = 0
+  return (thing) => {
+    if (redactor.version !== version) {
+      prepared = new WeakMap()
+      version = redactor.version
+    }
+    const known = prepared.get(thing)
+    if (known !== undefined) return known
+    const made = redactor.value(thing)
+    prepared.set(thing, made)
+    return made
+  }
+}

@@ -1,0 +1,397 @@
+import { McpError } from '@jackfield/sdk'
+import type { Client } from '@jackfield/sdk/client'
+import type { Revocation } from '@jackfield/sdk/client/auth'
+import { noLists, type ServerLists } from '../../core/trust/definitions.ts'
+import { failureFrom, reasonOf } from '../../shared/text.ts'
+import type { ConnectionState, ServerConfig } from '../../types/index.ts'
+import { SignInNeeded } from '../login/sign-in-needed.ts'
+import { Breaker, backoff, pause } from './backoff.ts'
+import { everyKind, KeptLists, ListKeeper, principalOf } from './lists.ts'
+import { Sleep, Traffic, Vigil } from './liveness.ts'
+import { type ConnectionOptions, Opener } from './opener.ts'
+import {
+  Board,
+  describe,
+  givenUp,
+  howToSignIn,
+  isComing,
+  isFinal,
+  isUp,
+  keepsLists,
+  type Standing,
+} from './states.ts'
+
+const coolDownMs = 60_000
+const sleepAfterMs = 600_000
+const longestTimerMs = 2 ** 31 - 1
+
+/**
+ * One client of one server, kept alive: a server that goes away is brought back with growing pauses, a program only
+ * until it failed too often. Lists outlive an absence, so that names do not come and go with every hiccup.
+ */
+export class ServerConnection {
+  readonly name: string
+  readonly config: ServerConfig
+  readonly #options: ConnectionOptions
+  readonly #over = new AbortController()
+  readonly #breaker = new Breaker()
+  readonly #keeper: ListKeeper
+  readonly #kept: KeptLists | undefined
+  readonly #sleep: Sleep
+  readonly #closing = new Set<Promise<void>>()
+  readonly #board: Board
+  readonly #opener: Opener
+  readonly #vigil: Vigil | undefined
+  #client: Client | undefined
+  #traffic: Traffic
+  #attempt: Promise<void> | undefined
+  /** Ends the pause before the next attempt. */
+  #hurry = new AbortController()
+  #lostBecause: unknown
+  #coolDown: NodeJS.Timeout | undefined
+  #bedtime: NodeJS.Timeout | undefined
+
+  constructor(options: ConnectionOptions) {
+    const { name, config, lists: kinds = everyKind, follow = true, onWarning } = options
+    this.name = name
+    this.config = config
+    this.#options = options
+    this.#keeper = new ListKeeper({
+      kinds,
+      follow,
+      timeoutMs: options.connectTimeoutMs,
+      signal: this.#over.signal,
+      onFetched: (client) => this.#fetched(client),
+      suspect: (client) => this.suspect(client),
+      onWarning,
+    })
+    if (config.lazy === true) this.#kept = new KeptLists(options.manifests, options.identity, name, config)
+    const now = (): number => performance.now()
+    this.#sleep = new Sleep(config.sleepAfterMs ?? sleepAfterMs, now)
+    this.#traffic = new Traffic(now)
+    this.#opener = new Opener({
+      ...options,
+      signal: this.#over.signal,
+      onChange: (change) => {
+        if (change.type !== 'resource') this.#keeper.changed(change.type)
+      },
+    })
+    if ('url' in config) {
+      this.#vigil = new Vigil({
+        idlePingMs: options.idlePingMs,
+        quietly: (work) => this.#opener.quietly(work),
+        onLost: (client, error) => this.#lost(client, error),
+        onJump: () => this.#awake(),
+      })
+    }
+    const first: Standing = config.disabled
+      ? { state: 'disabled', reason: 'switched off in its configuration' }
+      : { state: 'connecting', reason: 'not started yet' }
+    this.#board = new Board(first, {
+      shown: options.shown,
+      told: options.onState,
+      signal: this.#over.signal,
+    })
+  }
+
+  /** What it is, whatever it is called. */
+  get identity(): string {
+    return this.#options.identity()
+  }
+
+  /** Who it shows things to: the account, or whatever it knows the caller by. */
+  get principal(): string {
+    return principalOf(this.name, this.config)
+  }
+
+  get state(): ConnectionState {
+    return this.#board.state
+  }
+
+  /** What the server offers; empty once it is given up. */
+  get lists(): ServerLists {
+    return keepsLists(this.state) ? this.#keeper.lists : noLists
+  }
+
+  /** The client while the connection stands. */
+  get client(): Client | undefined {
+    return this.#client
+  }
+
+  /**
+   * Connects for the first time, or again after it failed. Resolves when the server is ready or cannot be; a lazy one
+   * whose lists are known is left asleep.
+   */
+  async start(): Promise<void> {
+    if (this.state.state === 'disabled' || this.#over.signal.aborted) return
+    clearTimeout(this.#coolDown)
+    this.#breaker.reset()
+    if (this.#client !== undefined || this.state.state === 'asleep') return
+    const kept = this.#kept?.load()
+    if (kept === undefined || this.#attempt !== undefined) return this.#begin('the host starts it')
+    this.#keeper.lists = kept.lists
+    this.#become({ state: 'asleep', reason: 'it starts when it is needed', listedMs: kept.atMs })
+    this.#options.onLists()
+  }
+
+  /** Connects anew at once, whatever the state. Resolves when the server is ready or cannot be. */
+  async reconnect(): Promise<void> {
+    await this.#anew({ state: 'reconnecting', attempt: 1, reason: 'it was asked for', inMs: 0 })
+  }
+
+  /** Lets the person sign in, who agreed to that. Resolves when the server is ready. */
+  async signIn(): Promise<void> {
+    if (!('url' in this.config))
+      throw new McpError('INVALID', `${this.name} is a program; nobody signs in there`)
+    await this.#anew(
+      {
+        state: 'needs-sign-in',
+        reason: 'waiting for you to sign in',
+        fix: 'Go on in the browser.',
+      },
+      'openly',
+    )
+    if (!isUp(this.state)) {
+      throw new McpError('UNAUTHORIZED', `Nobody is signed in at ${this.name}: ${describe(this.state)}`)
+    }
+  }
+
+  /** Forgets who is signed in, and what they were shown. */
+  async signOut(): Promise<Revocation> {
+    if (!('url' in this.config))
+      throw new McpError('INVALID', `${this.name} is a program; nobody signs in there`)
+    const revocation = await this.#opener.forget()
+    this.#options.manifests.forget(this.identity)
+    this.#options.texts.forget(this.identity)
+    const client = this.#client
+    if (client === undefined) return revocation
+    this.#drop(client)
+    this.#keeper.lists = noLists
+    this.#become({ state: 'needs-sign-in', reason: 'you signed out', fix: howToSignIn(this.name) })
+    this.#options.onLists()
+    return revocation
+  }
+
+  /** The client, after starting the server or waiting out a reconnection. Throws an McpError where there will be none. */
+  async ready(signal: AbortSignal, conversation?: string): Promise<Client> {
+    // Made only to wait: its timer outlives the call.
+    let giveUp: AbortSignal | undefined
+    this.#sleep.use(conversation)
+    if (this.state.state === 'asleep') this.#begin('it is needed')
+    while (this.#client === undefined || !isUp(this.state)) {
+      signal.throwIfAborted()
+      giveUp ??= AbortSignal.any([signal, AbortSignal.timeout(this.#options.connectTimeoutMs)])
+      if (giveUp.aborted || !isComing(this.state)) {
+        const code = this.state.state === 'needs-sign-in' ? 'UNAUTHORIZED' : 'CONNECTION_CLOSED'
+        throw new McpError(code, `${this.name} is not connected: ${describe(this.state)}`)
+      }
+      await this.#board.next(giveUp)
+    }
+    return this.#client
+  }
+
+  /** A conversation is over, so it no longer counts on this server. */
+  leave(conversation: string): void {
+    this.#sleep.leave(conversation)
+    this.#lieDown()
+  }
+
+  /**
+   * A request failed in a way that a lost connection would explain; finds out whether it is one. A child process
+   * needs no such check, since its end is noticed.
+   */
+  async suspect(client: Client): Promise<void> {
+    await this.#vigil?.suspect(client)
+  }
+
+  async close(): Promise<void> {
+    this.#over.abort(new McpError('CONNECTION_CLOSED', 'The host was closed'))
+    if (this.state.state !== 'disabled') {
+      this.#board.end({ state: 'failed', reason: 'the host was closed', fix: 'Start it again.' })
+    }
+    clearTimeout(this.#coolDown)
+    const client = this.#client
+    this.#keeper.leave()
+    this.#vigil?.end()
+    clearTimeout(this.#bedtime)
+    if (client !== undefined) this.#end(client)
+    await Promise.all([this.#attempt, ...this.#closing])
+  }
+
+  #begin(reason: string): Promise<void> {
+    return this.#run(() => this.#once({ state: 'connecting', reason }))
+  }
+
+  async #anew(state: Standing, mode: 'quietly' | 'openly' = 'quietly'): Promise<void> {
+    if (this.state.state === 'disabled') throw new McpError('INVALID', `${this.name} is disabled`)
+    if (this.#over.signal.aborted) return
+    clearTimeout(this.#coolDown)
+    this.#breaker.reset()
+    this.#hurry.abort()
+    this.#hurry = new AbortController()
+    if (this.#attempt !== undefined) {
+      await this.#attempt
+      if (mode === 'quietly') return
+    }
+    const client = this.#client
+    if (client !== undefined) this.#drop(client)
+    await this.#run(() => this.#once(state, mode))
+  }
+
+  /** One attempt at a time; a connection that is lost while it is being made is made again. */
+  #run(work: () => Promise<void>): Promise<void> {
+    this.#attempt ??= work().finally(() => {
+      this.#attempt = undefined
+      if (this.#client === undefined && isUp(this.state)) this.#run(() => this.#reconnect())
+    })
+    return this.#attempt
+  }
+
+  #end(client: Client): void {
+    const closing = client
+      .close()
+      .catch(() => {})
+      .finally(() => this.#closing.delete(closing))
+    this.#closing.add(closing)
+  }
+
+  async #once(state: Standing, mode: 'quietly' | 'openly' = 'quietly'): Promise<void> {
+    this.#become(state)
+    try {
+      await this.#connect(mode)
+    } catch (error) {
+      await this.#fail(error)
+    }
+  }
+
+  async #connect(mode: 'quietly' | 'openly'): Promise<void> {
+    const before = this.state
+    if (await this.#options.needsApproval()) {
+      this.#become({
+        state: 'needs-approval',
+        reason: 'you have not agreed yet to start it',
+        fix: `Answer the question, or: jackfield config allow ${this.name}`,
+      })
+    }
+    const config = await this.#opener.prepare()
+    this.#over.signal.throwIfAborted()
+    if (this.state !== before) this.#become({ state: 'connecting', reason: 'you agreed to start it' })
+    const { client, traffic, sinceMs, ended } = await this.#opener.open(config, mode)
+    if (this.#over.signal.aborted) return this.#end(client)
+    this.#client = client
+    this.#traffic = traffic
+    client.closed.then((reason) => {
+      ended()
+      this.#lost(client, reason)
+    })
+    await this.#keeper.begin(client, this.#options.connectTimeoutMs - (performance.now() - sinceMs))
+    if (this.#client !== client) throw this.#lostBecause
+    this.#watchOver(client)
+  }
+
+  /** Looks after a connection that stands: whether it still does, and whether it is still needed. */
+  #watchOver(client: Client): void {
+    this.#sleep.use(undefined)
+    this.#lieDown()
+    this.#vigil?.begin(client, () =>
+      this.#client === client ? performance.now() - this.#traffic.lastMs : undefined,
+    )
+  }
+
+  /** The machine slept: what was waited for is tried at once, and what was known may be old. */
+  #awake(): void {
+    this.#hurry.abort()
+    this.#hurry = new AbortController()
+    if (this.#client === undefined) return
+    this.suspect(this.#client)
+    this.#keeper.refreshAll()
+  }
+
+  /** A lazy server that nobody needs any more is ended. */
+  #lieDown(): void {
+    clearTimeout(this.#bedtime)
+    const client = this.#client
+    if (this.#kept === undefined || client === undefined || this.#over.signal.aborted) return
+    const dueMs = isUp(this.state) ? this.#sleep.dueMs(this.#traffic) : coolDownMs
+    if (dueMs > 0) {
+      this.#bedtime = setTimeout(() => this.#lieDown(), Math.min(dueMs, longestTimerMs)).unref()
+      return
+    }
+    this.#drop(client)
+    this.#become({ state: 'asleep', reason: 'nobody needs it now', listedMs: Date.now() })
+  }
+
+  #fetched(client: Client): void {
+    const { problem } = this.#keeper
+    if (problem !== undefined) {
+      const told = this.state.state === 'degraded' && this.state.reason === problem.reason
+      if (!told) this.#become({ state: 'degraded', ...problem })
+    } else {
+      const { era, revision } = client.server
+      if (this.state.state !== 'ready') this.#become({ state: 'ready', era, revision })
+      this.#kept?.save(this.#keeper.lists)
+    }
+    this.#options.onLists()
+  }
+
+  #lost(client: Client, reason: unknown): void {
+    if (client !== this.#client) return
+    this.#lostBecause = reason ?? new McpError('CONNECTION_CLOSED', 'the connection ended')
+    this.#drop(client)
+    if (!this.#over.signal.aborted) this.#run(() => this.#reconnect())
+  }
+
+  #drop(client: Client): void {
+    this.#client = undefined
+    this.#keeper.leave()
+    this.#end(client)
+  }
+
+  async #reconnect(): Promise<void> {
+    let last = this.#lostBecause
+    for (let attempt = 1; !this.#over.signal.aborted; attempt++) {
+      if (isFinal(last)) return this.#fail(last)
+      const tooOften = this.#breaker.fail()
+      if (tooOften && !('url' in this.config)) {
+        return this.#fail(last, `failed too often within a minute, last: ${reasonOf(last)}`)
+      }
+      // One that stands for a moment only has not recovered.
+      const inMs = backoff(Math.max(attempt, this.#breaker.recent))
+      this.#become({ state: 'reconnecting', attempt, reason: reasonOf(last), inMs })
+      await pause(inMs, AbortSignal.any([this.#over.signal, this.#hurry.signal]))
+      if (this.#over.signal.aborted) return
+      try {
+        return await this.#connect('quietly')
+      } catch (error) {
+        last = error
+      }
+    }
+  }
+
+  /** Gives up. What is reached over the network often heals by itself, so that is tried again now and then. */
+  async #fail(error: unknown, reason = reasonOf(error)): Promise<void> {
+    const failure = failureFrom(error)
+    this.#keeper.lists = noLists
+    this.#vigil?.end()
+    this.#become(
+      givenUp({
+        name: this.name,
+        config: this.config,
+        reason,
+        failure,
+        unapproved: failure?.code === 'INVALID' && (await this.#options.needsApproval()),
+        signsIn: this.#opener.signsIn,
+      }),
+    )
+    this.#options.onLists()
+    if (error instanceof SignInNeeded) this.#options.onSignIn(error)
+    // What is refused or missing does not come by itself; a sign-in may, in another program.
+    if (!('url' in this.config) || failure?.code === 'INVALID' || this.#over.signal.aborted) return
+    this.#coolDown = setTimeout(() => this.start(), coolDownMs).unref()
+  }
+
+  #become(state: Standing): void {
+    const boxed = 'sandbox' in this.config && this.config.sandbox && isUp(state)
+    this.#board.put(boxed ? { ...state, sandboxed: true } : state)
+  }
+}

@@ -1,0 +1,183 @@
+import { type JsonRpcMessage, McpError } from '@jackfield/sdk'
+import type { Client } from '@jackfield/sdk/client'
+
+const pingTimeoutMs = 5_000
+
+interface VigilOptions {
+  /** How long nothing may come before the server is asked for a sign of life, in milliseconds; 0 for never. */
+  readonly idlePingMs: number
+  /** Does something that leaves no trace among the messages. */
+  readonly quietly: (work: () => Promise<void>) => Promise<void>
+  /** The connection does not stand any more. */
+  readonly onLost: (client: Client, error: McpError) => void
+  /** The clock jumped, as it does when the machine slept. */
+  readonly onJump: () => void
+}
+
+/**
+ * Finds out whether a connection over the network still stands, when it is silent and when a request failed. The end of
+ * a child process is noticed without.
+ */
+export class Vigil {
+  readonly #options: VigilOptions
+  #pulse: Pulse | undefined
+  #checking: Promise<void> | undefined
+
+  constructor(options: VigilOptions) {
+    this.#options = options
+  }
+
+  /** Begins with a connection, and ends with the one before. `quietMs` is how long nothing came; undefined once it is gone. */
+  begin(client: Client, quietMs: () => number | undefined): void {
+    this.end()
+    const { idlePingMs, onJump } = this.#options
+    if (idlePingMs === 0) return
+    this.#pulse = new Pulse({
+      everyMs: idlePingMs,
+      quietMs,
+      onSilence: () => this.suspect(client),
+      onJump,
+    })
+  }
+
+  /** Asks for a sign of life, once at a time. */
+  async suspect(client: Client): Promise<void> {
+    const { idlePingMs, quietly, onLost } = this.#options
+    const timeoutMs = Math.min(pingTimeoutMs, idlePingMs === 0 ? pingTimeoutMs : idlePingMs)
+    this.#checking ??= quietly(() => client.ping({ timeoutMs }))
+      .catch((error: unknown) => {
+        if (error instanceof McpError) onLost(client, error)
+      })
+      .finally(() => {
+        this.#checking = undefined
+      })
+    await this.#checking
+  }
+
+  end(): void {
+    this.#pulse?.end()
+    this.#pulse = undefined
+  }
+}
+
+interface PulseOptions {
+  /** Milliseconds between looks; 0 for none. */
+  everyMs: number
+  /** Nothing was heard for that long. */
+  onSilence: () => void
+  /** The machine slept, or its clock was set. */
+  onJump: () => void
+  /** Milliseconds since the last message; undefined while nothing stands. */
+  quietMs: () => number | undefined
+}
+
+const tickMs = 5_000
+const jumpMs = 15_000
+
+/** Looks now and then whether a connection that says nothing is still there, and whether the machine slept. */
+class Pulse {
+  readonly #options: PulseOptions
+  readonly #timer: NodeJS.Timeout
+  #wallMs = Date.now()
+  #clockMs = performance.now()
+
+  constructor(options: PulseOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => this.#tick(), Math.min(tickMs, options.everyMs)).unref()
+  }
+
+  end(): void {
+    clearInterval(this.#timer)
+  }
+
+  #tick(): void {
+    const { everyMs, quietMs, onSilence, onJump } = this.#options
+    const wallMs = Date.now()
+    const clockMs = performance.now()
+    const jumped = Math.abs(wallMs - this.#wallMs - (clockMs - this.#clockMs)) > jumpMs
+    this.#wallMs = wallMs
+    this.#clockMs = clockMs
+    if (jumped) onJump()
+    else if ((quietMs() ?? 0) >= everyMs) onSilence()
+  }
+}
+
+const longestMs = 4_200_000
+const standing: ReadonlySet<string> = new Set(['subscriptions/listen'])
+
+/** Watches the messages of one connection: when the last one was, and whether anybody waits for an answer. */
+export class Traffic {
+  readonly #now: () => number
+  /** When each open request began, by who asked and its id. */
+  readonly #open = new Map<string, number>()
+  #lastMs: number
+
+  constructor(now: () => number) {
+    this.#now = now
+    this.#lastMs = now()
+  }
+
+  /** When the last message was. */
+  get lastMs(): number {
+    return this.#lastMs
+  }
+
+  /** Whether a request of either side waits for its answer; a watch does not count. */
+  get busy(): boolean {
+    for (const [key, since] of this.#open) if (this.#now() - since > longestMs) this.#open.delete(key)
+    return this.#open.size > 0
+  }
+
+  see(direction: 'sent' | 'received', message: JsonRpcMessage): void {
+    this.#lastMs = this.#now()
+    const other = direction === 'sent' ? 'received' : 'sent'
+    if (!('method' in message)) {
+      this.#open.delete(`${other} ${JSON.stringify(message.id)}`)
+      return
+    }
+    if ('id' in message && !standing.has(message.method)) {
+      this.#open.set(`${direction} ${JSON.stringify(message.id)}`, this.#now())
+    } else if (message.method === 'notifications/cancelled') {
+      this.#open.delete(`${direction} ${JSON.stringify(message.params?.['requestId'])}`)
+    }
+  }
+}
+
+const conversationMs = 3_600_000
+
+/** Says when a lazy server may be ended: nothing runs, nothing came for a while, and no conversation counts on it. */
+export class Sleep {
+  readonly #afterMs: number
+  readonly #now: () => number
+  /** When a conversation last used the server. One that is silent for an hour is taken to be over. */
+  readonly #conversations = new Map<string, number>()
+  #usedMs: number
+
+  constructor(afterMs: number, now: () => number) {
+    this.#afterMs = afterMs
+    this.#now = now
+    this.#usedMs = now()
+  }
+
+  use(conversation: string | undefined): void {
+    this.#usedMs = this.#now()
+    if (conversation !== undefined) this.#conversations.set(conversation, this.#usedMs)
+  }
+
+  leave(conversation: string): void {
+    this.#conversations.delete(conversation)
+  }
+
+  /** Milliseconds until it is worth looking again; 0 where it may sleep now. */
+  dueMs(traffic: Traffic): number {
+    const now = this.#now()
+    for (const [id, since] of this.#conversations) {
+      if (now - since >= conversationMs) this.#conversations.delete(id)
+    }
+    if (traffic.busy) return this.#afterMs
+    const latest = Math.max(this.#usedMs, traffic.lastMs)
+    const idle = latest + this.#afterMs - now
+    const held = [...this.#conversations.values()].map((since) => since + conversationMs - now)
+    return Math.max(0, idle, ...held)
+  }
+}

@@ -1,0 +1,365 @@
+import { McpError, type ProtocolVersion } from '@jackfield/sdk'
+import {
+  type AnswerOptions,
+  type Client,
+  type ConnectOptions,
+  connect,
+  type Fetch,
+  http,
+  type ServerChange,
+  type Target,
+} from '@jackfield/sdk/client'
+import type { Authorization, Revocation } from '@jackfield/sdk/client/auth'
+import { stdio } from '@jackfield/sdk/client/stdio'
+import type { ResourceTextTable } from '../../log/store/resource-text-table.ts'
+import type { EraTable, ManifestTable } from '../../log/store/server-tables.ts'
+import type { Tap } from '../../log/trace/tap.ts'
+import { withConfiguredLimit } from '../../shared/text.ts'
+import type { ConnectionState, HttpServerConfig, ServerConfig } from '../../types/index.ts'
+import type { Login } from '../login/login.ts'
+import type { SignInNeeded } from '../login/sign-in-needed.ts'
+import { type Boxed, sandboxed } from '../sandbox/sandbox.ts'
+import type { ListKind } from './lists.ts'
+import { Traffic } from './liveness.ts'
+
+interface OpenerOptions extends ConnectionOptions {
+  /** Aborted when the connection is closed for good. */
+  signal: AbortSignal
+  onChange: (change: ServerChange) => void
+}
+
+/** A client, and what watches over it. */
+interface Opened {
+  client: Client
+  traffic: Traffic
+  /** When it was begun to be spoken to, by `performance.now`. */
+  sinceMs: number
+  /** To be called when the client is gone. */
+  ended: () => void
+}
+
+/** The share of the time to ready that a server has for introducing itself; the rest is for its lists. */
+const meetingShare = 0.875
+
+/** Opens clients of one server. */
+export class Opener {
+  readonly #options: OpenerOptions
+  #login: Login | undefined
+
+  constructor(options: OpenerOptions) {
+    this.#options = options
+  }
+
+  /** Whether a person can sign in there. */
+  get signsIn(): boolean {
+    return this.#login !== undefined
+  }
+
+  /** What is started, once the person agreed. */
+  prepare(): Promise<ServerConfig> {
+    return this.#options.prepare(this.#options.config, this.#options.signal)
+  }
+
+  /** `openly` lets the person sign in; otherwise a server that wants that fails with a SignInNeeded. */
+  async open(config: ServerConfig, mode: 'quietly' | 'openly'): Promise<Opened> {
+    const { identity, eras, revisions, agreedRoots, login, connectTimeoutMs } = this.#options
+    const { onStderr, onWarning } = this.#options
+    const sinceMs = performance.now()
+    this.#login = 'url' in config ? await login(config) : undefined
+    const said = new Quiet(onStderr, onWarning)
+    const traffic = new Traffic(() => performance.now())
+    const tap = this.#options.tap()
+    const client = await this.#during(mode, () =>
+      dial({
+        config,
+        identity: identity(),
+        eras,
+        revisions,
+        auth: this.#login?.auth,
+        agreedRoots,
+        withinMs: Math.ceil(connectTimeoutMs * meetingShare),
+        limitMs: connectTimeoutMs,
+        fetch: tap.fetch,
+        connect: this.#connectOptions(traffic, tap),
+        onStderr: (text) => said.push(text),
+      }),
+    )
+    return { client, traffic, sinceMs, ended: () => said.end() }
+  }
+
+  /** Does something where the person is asked for no login. */
+  quietly<T>(work: () => Promise<T>): Promise<T> {
+    return this.#during('quietly', work)
+  }
+
+  /** Forgets the tokens and has them revoked. @throws McpError 'INVALID' where they are none of this host's */
+  async forget(): Promise<Revocation> {
+    const config = await this.prepare()
+    const login = 'url' in config ? await this.#options.login(config) : undefined
+    if (login === undefined) {
+      throw new McpError(
+        'INVALID',
+        `${this.#options.name} is given its credentials by its configuration. Take them out there`,
+      )
+    }
+    return login.revoke()
+  }
+
+  #during<T>(mode: 'quietly' | 'openly', work: () => Promise<T>): Promise<T> {
+    return this.#login === undefined ? work() : this.#login.during(mode, work)
+  }
+
+  #connectOptions(traffic: Traffic, tap: Tap): Parameters<typeof dial>[0]['connect'] {
+    const { client, answers, signal, onWarning, onResourceUpdated, onChange } = this.#options
+    return {
+      ...client,
+      ...answers(),
+      signal,
+      telemetry: tap.telemetry,
+      onWarning,
+      onMessage: (direction, message) => {
+        traffic.see(direction, message)
+        tap.message(direction, message)
+        client.onMessage?.(direction, message)
+      },
+      onChange: (change) => {
+        if (change.type === 'resource') onResourceUpdated(change.uri)
+        else onChange(change)
+      },
+    }
+  }
+}
+
+interface DialOptions {
+  /** What is started in truth, or spoken to. */
+  config: ServerConfig
+  identity: string
+  eras: EraTable
+  /** Revisions the host allows; undefined for all. */
+  revisions: readonly ProtocolVersion[] | undefined
+  /** How to sign in; undefined where that is not wanted. */
+  auth: Authorization | undefined
+  /** Folders that a sandboxed server may read since the person agreed to tell it of them. */
+  agreedRoots: () => Promise<readonly string[]>
+  /** Milliseconds until the server must have introduced itself. */
+  withinMs: number
+  /** The configured limit that `withinMs` is a part of, for messages. */
+  limitMs: number
+  /** Sends what goes over HTTP. */
+  fetch: Fetch
+  connect: ConnectOptions
+  onStderr: (text: string) => void
+}
+
+const modern: readonly ProtocolVersion[] = ['2026-07-28']
+const legacy: readonly ProtocolVersion[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
+const probeTimeoutMs = 5_000
+const leastMs = 1_000
+/** A large result is kept whole and read in parts, so it may come in one message; a flood may not. */
+const maxMessageBytes = 16_777_216
+
+type Met = DialOptions & { launch: Boxed['launch'] | undefined }
+
+/** Connects to a server, in a sandbox where its configuration wants one. */
+async function dial(options: DialOptions): Promise<Client> {
+  const { config } = options
+  if ('url' in config) return find({ ...options, launch: undefined })
+  const { onWarning } = options.connect
+  const box = await sandboxed(config, {
+    roots: config.sandbox ? await options.agreedRoots() : [],
+    ...(onWarning !== undefined && { onWarning }),
+  })
+  try {
+    const client = await find({ ...options, launch: box.launch })
+    client.closed.then(() => box.over())
+    return client
+  } catch (error) {
+    await box.over()
+    throw withAdvice(error, await box.advice())
+  }
+}
+
+/** The same failure, with what a person can do about it. */
+function withAdvice(error: unknown, advice: string | undefined): unknown {
+  if (advice === undefined || !(error instanceof McpError)) return error
+  return new McpError(error.code, `${advice} (${error.message})`, { cause: error, details: error.details })
+}
+
+/**
+ * Connects to a server in the era it is known to speak, and learns that where it is not known. A server that was found
+ * to be of the session era is not asked again which it is, until its version changes or it no longer answers so.
+ */
+async function find(options: Met): Promise<Client> {
+  const { identity, eras, withinMs } = options
+  const since = performance.now()
+  const allowed = revisionsFor(options)
+  const older = allowed.filter((version) => legacy.includes(version))
+  const known = eras.get(identity)
+  if (known?.era === 'session' && older.length > 0 && older.length < allowed.length) {
+    try {
+      const client = await meet(options, older, withinMs)
+      if (client.server.info?.version !== known.version) eras.forget(identity)
+      return client
+    } catch (error) {
+      eras.forget(identity)
+      const leftMs = withinMs - (performance.now() - since)
+      if (leftMs < leastMs || !mayBeOther(error)) throw error
+      return learn(options, allowed, Math.ceil(leftMs))
+    }
+  }
+  return learn(options, allowed, withinMs)
+}
+
+async function learn(options: Met, allowed: readonly ProtocolVersion[], withinMs: number): Promise<Client> {
+  const client = await meet(options, allowed, withinMs)
+  const { era, info } = client.server
+  // One that was not asked is not known.
+  if (modern.every((version) => allowed.includes(version))) {
+    options.eras.put(options.identity, { era, version: info?.version })
+  }
+  return client
+}
+
+function meet(
+  { config, launch, auth, fetch, connect: options, onStderr, limitMs }: Met,
+  revisions: readonly ProtocolVersion[],
+  withinMs: number,
+): Promise<Client> {
+  const target: Target =
+    'url' in config
+      ? http(config.url, {
+          headers: config.headers ?? {},
+          maxMessageBytes,
+          fetch,
+          ...(auth !== undefined && { auth }),
+        })
+      : stdio({ ...(launch ?? config), onStderr, maxFrameBytes: maxMessageBytes })
+  return connect(target, {
+    ...options,
+    revisions,
+    connectTimeoutMs: withinMs,
+    // Leaves time to start a server again that says nothing to the first question.
+    probeTimeoutMs: Math.min(probeTimeoutMs, Math.ceil(withinMs / 2)),
+  }).catch((error: unknown) => {
+    throw withConfiguredLimit(error, 'the attempt to connect', limitMs)
+  })
+}
+
+function revisionsFor({ config, revisions }: DialOptions): readonly ProtocolVersion[] {
+  const all = revisions ?? [...legacy, ...modern]
+  const { era = 'auto' } = config
+  if (era === 'auto') return all
+  const wanted = era === 'modern' ? modern : legacy
+  const both = all.filter((version) => wanted.includes(version))
+  if (both.length > 0) return both
+  throw new McpError(
+    'VERSION_MISMATCH',
+    `Its configuration sets "era" to ${era}, and this host speaks ${all.join(', ')}`,
+  )
+}
+
+/** Whether a failure may come from a server that changed its era; one that cannot be reached says nothing about that. */
+function mayBeOther(error: unknown): boolean {
+  if (!(error instanceof McpError)) return true
+  const { code, details } = error
+  if (code === 'CONNECT_FAILED') return typeof details['code'] !== 'string'
+  return !['UNAUTHORIZED', 'TIMEOUT', 'CANCELLED'].includes(code)
+}
+
+export interface ConnectionOptions {
+  name: string
+  config: ServerConfig
+  /** What the server is; another one once its variables stand for something else. */
+  identity: () => string
+  /** What is started in truth, once the person agreed and its variables are replaced. */
+  prepare: (config: ServerConfig, signal: AbortSignal) => Promise<ServerConfig>
+  /** Whether the person has yet to agree. */
+  needsApproval: () => Promise<boolean>
+  /** A state without secrets, for everybody to see. */
+  shown: (state: ConnectionState) => ConnectionState
+  /** What the client says about itself, and hears. */
+  client: ConnectOptions
+  /** Revisions to speak; default all. */
+  revisions?: readonly ProtocolVersion[] | undefined
+  /** What can be answered at the moment; asked for with every new connection. */
+  answers: () => AnswerOptions
+  /** How to sign in there; undefined where that is not wanted. */
+  login: (config: HttpServerConfig) => Promise<Login | undefined>
+  /** Folders that it may read in a sandbox, since the person agreed to tell it of them. */
+  agreedRoots: () => Promise<readonly string[]>
+  /** Makes what sees one connection. */
+  tap: () => Tap
+  eras: EraTable
+  manifests: ManifestTable
+  texts: Pick<ResourceTextTable, 'forget'>
+  connectTimeoutMs: number
+  /** Milliseconds of silence after which a server over the network is asked whether it is there; 0 for never. */
+  idlePingMs: number
+  /** Lists to fetch; default all. */
+  lists?: readonly ListKind[] | undefined
+  /** Whether lists are kept up to date; default true. */
+  follow?: boolean | undefined
+  /** Hears every change of state, after `state` has it. */
+  onState: (state: ConnectionState) => void
+  /** The lists have new contents. */
+  onLists: () => void
+  /** It wants the person signed in, at a page that was not opened. */
+  onSignIn: (needed: SignInNeeded) => void
+  onResourceUpdated: (uri: string) => void
+  onStderr: (text: string) => void
+  onWarning: (message: string) => void
+}
+
+interface QuietBounds {
+  maxChars: number
+  windowMs: number
+}
+
+const bounds: QuietBounds = { maxChars: 262_144, windowMs: 60_000 }
+
+/** Passes on text up to a bound per window of time; what is over it is counted and told of once. */
+export class Quiet {
+  readonly #pass: (text: string) => void
+  readonly #tell: (message: string) => void
+  readonly #maxChars: number
+  readonly #windowMs: number
+  readonly #now: () => number
+  #since = Number.NEGATIVE_INFINITY
+  #chars = 0
+  #left = 0
+
+  constructor(
+    pass: (text: string) => void,
+    tell: (message: string) => void,
+    { maxChars, windowMs }: QuietBounds = bounds,
+    now: () => number = () => performance.now(),
+  ) {
+    this.#pass = pass
+    this.#tell = tell
+    this.#maxChars = maxChars
+    this.#windowMs = windowMs
+    this.#now = now
+  }
+
+  push(text: string): void {
+    if (this.#now() - this.#since >= this.#windowMs) {
+      this.end()
+      this.#since = this.#now()
+    }
+    const kept = text.slice(0, Math.max(0, this.#maxChars - this.#chars))
+    this.#chars += kept.length
+    const first = this.#left === 0
+    this.#left += text.length - kept.length
+    if (kept !== '') this.#pass(kept)
+    if (first && this.#left > 0) {
+      this.#tell(`It writes more to stderr than is shown: over ${this.#maxChars} characters in a minute`)
+    }
+  }
+
+  /** Tells how much was left out, and begins anew. */
+  end(): void {
+    if (this.#left > 0) this.#tell(`${this.#left} characters that it wrote to stderr were not shown`)
+    this.#left = 0
+    this.#chars = 0
+  }
+}

@@ -1,0 +1,142 @@
+import { McpError } from '@jackfield/sdk'
+import type { ConnectionState, Failure, ServerConfig } from '../../types/index.ts'
+
+/** A state before it is known when it began. */
+export type Standing = ConnectionState extends infer S
+  ? S extends unknown
+    ? Omit<S, 'sinceMs'>
+    : never
+  : never
+
+/** Whether requests can be sent. */
+export function isUp({ state }: Pick<ConnectionState, 'state'>): boolean {
+  return state === 'ready' || state === 'degraded'
+}
+
+/** Whether a client is on its way, so that it is worth waiting for. */
+export function isComing({ state }: Pick<ConnectionState, 'state'>): boolean {
+  return state === 'connecting' || state === 'reconnecting'
+}
+
+/** Whether what was listed still stands. */
+export function keepsLists({ state }: Pick<ConnectionState, 'state'>): boolean {
+  return isUp({ state }) || isComing({ state }) || state === 'asleep'
+}
+
+/** The state in words, with what to do about it. */
+export function describe(state: ConnectionState): string {
+  const why = 'reason' in state ? ` (${state.reason})` : ''
+  return `${state.state}${why}${'fix' in state ? `. ${state.fix}` : ''}`
+}
+
+/** What will not heal by itself: trying again right away would only repeat it. */
+export function isFinal(error: unknown): boolean {
+  return error instanceof McpError && ['INVALID', 'UNAUTHORIZED', 'VERSION_MISMATCH'].includes(error.code)
+}
+
+/** Why a server was given up. */
+interface GivenUp {
+  readonly name: string
+  readonly config: ServerConfig
+  readonly reason: string
+  readonly failure: Failure | undefined
+  /** Whether it waits for the person's consent. */
+  readonly unapproved: boolean
+  /** Whether one can sign in there. */
+  readonly signsIn: boolean
+}
+
+/** The state of a server that was given up, with what its person can do about it. */
+export function givenUp({ name, config, reason, failure, unapproved, signsIn }: GivenUp): Standing {
+  const why = { reason, ...(failure !== undefined && { error: failure }) }
+  if (unapproved) {
+    return { state: 'needs-approval', ...why, fix: `Agree to it with: jackfield config allow ${name}` }
+  }
+  if (failure?.code === 'UNAUTHORIZED' && signsIn) {
+    return { state: 'needs-sign-in', ...why, fix: howToSignIn(name) }
+  }
+  return { state: 'failed', ...why, fix: fixFor(name, config, failure) }
+}
+
+export function howToSignIn(name: string): string {
+  return `Sign in with: jackfield login ${name}`
+}
+
+/** What a person can do about a server that cannot be reached. */
+function fixFor(name: string, config: ServerConfig, error: Failure | undefined): string {
+  const look = `Look it over with: jackfield doctor ${name}`
+  const remote = 'url' in config
+  switch (error?.code) {
+    case 'CONNECT_FAILED':
+      return remote
+        ? `Check that the server runs and that its address is right. ${look}`
+        : `Check that the command is installed and may be run. ${look}`
+    case 'VERSION_MISMATCH':
+      return config.era === undefined || config.era === 'auto'
+        ? 'Update the server, or this program: they have no revision of the protocol in common.'
+        : `Leave "era" out of its configuration: it is set to ${config.era}.`
+    case 'TIMEOUT':
+      return `If it is only slow to start, raise its connectTimeoutMs. ${look}`
+    case 'UNAUTHORIZED':
+      return `Check the headers in its configuration, or sign in with: jackfield login ${name}`
+    case 'HTTP':
+      return `Check the path of its address. ${look}`
+    case 'INVALID':
+      return 'Do what the reason says, then connect again.'
+    case 'CONNECTION_CLOSED':
+      return remote ? look : `What it wrote last says why it ended. ${look}`
+    default:
+      return look
+  }
+}
+
+interface BoardOptions {
+  /** A state without secrets, for everybody to see. */
+  shown: (state: ConnectionState) => ConnectionState
+  /** Hears every change, after `state` has it. */
+  told: (state: ConnectionState) => void
+  /** From when this is aborted on nothing changes any more. */
+  signal: AbortSignal
+}
+
+/** Where the state of one connection stands, and changes of it can be waited for. */
+export class Board {
+  readonly #options: BoardOptions
+  readonly #waiting = new Set<() => void>()
+  #state: ConnectionState
+
+  constructor(first: Standing, options: BoardOptions) {
+    this.#options = options
+    this.#state = { ...first, sinceMs: Date.now() }
+  }
+
+  get state(): ConnectionState {
+    return this.#state
+  }
+
+  put(state: Standing): void {
+    const { shown, told, signal } = this.#options
+    if (signal.aborted) return
+    this.#state = shown({ ...state, sinceMs: Date.now() })
+    for (const wake of this.#waiting) wake()
+    told(this.#state)
+  }
+
+  /** The last state, which nobody is told of. */
+  end(state: Standing): void {
+    this.#state = { ...state, sinceMs: Date.now() }
+  }
+
+  /** Resolves with the next change, or when the signal is aborted. */
+  next(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.#waiting.delete(wake)
+        signal.removeEventListener('abort', wake)
+        resolve()
+      }
+      this.#waiting.add(wake)
+      signal.addEventListener('abort', wake, { once: true })
+    })
+  }
+}

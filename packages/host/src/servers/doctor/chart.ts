@@ -1,0 +1,79 @@
+import { reasonOf } from '../../shared/text.ts'
+import type { DoctorReport, DoctorStep, DoctorStepName } from '../../types/index.ts'
+
+/** What a step found: all is well, or well with a remark. */
+export interface Finding {
+  message: string
+  /** It works, but this is worth knowing. */
+  note?: boolean
+  fix?: string
+}
+
+/** What a step found wrong, with what to do about it. */
+export class Fault extends Error {
+  override readonly name: string = 'Fault'
+  readonly fix: string
+
+  constructor(message: string, fix: string) {
+    super(message)
+    this.fix = fix
+  }
+}
+
+/** The steps of one examination. Once one failed the rest is skipped. */
+export class Chart {
+  readonly #steps: DoctorStep[] = []
+  readonly #told: (step: DoctorStep) => void
+  #failed = false
+
+  /** `told` hears of every step when it is done. */
+  constructor(told: (step: DoctorStep) => void) {
+    this.#told = told
+  }
+
+  /** Does one step and gives what `work` gave with its finding; undefined where it failed or was skipped. */
+  async step<T>(
+    name: DoctorStepName,
+    work: () => Promise<{ finding: Finding; found: T }>,
+  ): Promise<T | undefined> {
+    if (this.#failed) {
+      this.#add({ step: name, outcome: 'skipped', durationMs: 0, message: 'something before it failed' })
+      return undefined
+    }
+    const since = performance.now()
+    const durationMs = (): number => Math.round(performance.now() - since)
+    try {
+      const { finding, found } = await work()
+      const { message, note, fix } = finding
+      const outcome = note === true ? 'note' : 'ok'
+      this.#add({ step: name, outcome, durationMs: durationMs(), message, ...(fix !== undefined && { fix }) })
+      return found
+    } catch (error) {
+      this.#failed = true
+      const fix = error instanceof Fault ? error.fix : undefined
+      const message = reasonOf(error)
+      this.#add({
+        step: name,
+        outcome: 'failed',
+        durationMs: durationMs(),
+        message,
+        ...(fix !== undefined && { fix }),
+      })
+      return undefined
+    }
+  }
+
+  /** A step that does not apply here. */
+  skip(step: DoctorStepName, message: string): void {
+    this.#add({ step, outcome: 'skipped', durationMs: 0, message })
+  }
+
+  report(server: string): DoctorReport {
+    return { server, healthy: !this.#failed, steps: [...this.#steps] }
+  }
+
+  #add(step: DoctorStep): void {
+    this.#steps.push(step)
+    this.#told(step)
+  }
+}

@@ -1,0 +1,354 @@
+import { constants } from 'node:fs'
+import { access, open, stat } from 'node:fs/promises'
+import { isAbsolute, resolve } from 'node:path'
+import { McpError } from '@jackfield/sdk'
+import {
+  type Client,
+  type ClientTransportFactory,
+  type ConnectOptions,
+  connect,
+  http,
+} from '@jackfield/sdk/client'
+import { defaultEnvironment, stdio } from '@jackfield/sdk/client/stdio'
+import type { ConfigEnvironment } from '../../config/variables.ts'
+import { noLists } from '../../core/trust/definitions.ts'
+import { findProgram as programFile } from '../../shared/files.ts'
+import { reasonOf } from '../../shared/text.ts'
+import type {
+  DoctorReport,
+  DoctorStep,
+  HttpServerConfig,
+  ServerConfig,
+  StdioServerConfig,
+} from '../../types/index.ts'
+import { everyKind, refreshLists } from '../connections/lists.ts'
+import type { Login } from '../login/login.ts'
+import { fetchIn, shownProxy } from '../network/fetch.ts'
+import { sandboxReady } from '../sandbox/ready.ts'
+import { type Boxed, sandboxed } from '../sandbox/sandbox.ts'
+import { Chart, Fault, type Finding } from './chart.ts'
+import { askHttp, greetTls, judgeAccess, openPort, readAddress, resolveName } from './network.ts'
+
+interface ExamineOptions {
+  /** Asks for consent and replaces variables. */
+  prepare: (config: ServerConfig) => Promise<ServerConfig>
+  /** A step as it may be shown. */
+  shown: (step: DoctorStep) => DoctorStep
+  onStep?: ((step: DoctorStep) => void) | undefined
+  /** The credentials that are kept for a server; undefined where it is given others. */
+  login: (config: HttpServerConfig) => Promise<Login | undefined>
+  /** Which proxy an address is reached through. */
+  env: ConfigEnvironment
+  signal: AbortSignal
+}
+
+const connectMs = 15_000
+const listMs = 10_000
+const keptChars = 4_096
+
+/** Looks a server over, step by step, each with what was found and what to do about it. */
+export async function examineServer(
+  server: string,
+  config: ServerConfig,
+  { prepare, shown, onStep, login, env, signal }: ExamineOptions,
+): Promise<DoctorReport> {
+  const chart = new Chart((step) => onStep?.(shown(step)))
+  const ready = await chart.step('variables', async () => {
+    try {
+      return { finding: { message: 'agreed to, and all variables are set' }, found: await prepare(config) }
+    } catch (error) {
+      throw new Fault(
+        error instanceof Error ? error.message : String(error),
+        'Do what it says, then look again.',
+      )
+    }
+  })
+  if (ready !== undefined) {
+    if ('url' in ready) await examineAddress(ready, chart, { login, env, signal })
+    else await examineProgram(ready, chart, signal)
+  }
+  const report = chart.report(server)
+  return { ...report, steps: report.steps.map(shown) }
+}
+
+async function examineProgram(config: StdioServerConfig, chart: Chart, signal: AbortSignal): Promise<void> {
+  await chart.step('environment', async () => ({ finding: judgeEnvironment(config), found: true }))
+  const program = await chart.step('command', () => findProgram(config))
+  await chart.step('executable', () => mayRun(program ?? ''))
+  const box = config.sandbox ? await chart.step('sandbox', () => enclosed(config)) : undefined
+  let said = ''
+  let tried: Tried | undefined
+  await chart.step('start', async () => {
+    const onStderr = (text: string): void => {
+      said = (said + text).slice(-keptChars)
+    }
+    tried = await tryToConnect(stdio({ ...(box?.launch ?? config), onStderr }), options(config, signal))
+    return judgeStart(tried, said)
+  })
+  await finish(chart, () => tried, 'output')
+  await box?.over()
+}
+
+async function enclosed(config: StdioServerConfig): Promise<{ finding: Finding; found: Boxed }> {
+  const ready = await sandboxReady()
+  if (!ready.ready) throw new Fault(ready.reason, ready.fix)
+  const found = await sandboxed(config)
+  const limits = Object.entries(ready.unenforced).map(
+    ([name, reason]) => `; "${name}" is not enforced here, as ${reason}`,
+  )
+  return { finding: { message: `bubblewrap ${ready.version} can make one${limits.join('')}` }, found }
+}
+
+async function examineAddress(
+  config: HttpServerConfig,
+  chart: Chart,
+  { login, env, signal }: Pick<ExamineOptions, 'login' | 'env' | 'signal'>,
+): Promise<void> {
+  const place = await chart.step('address', async () => readAddress(config.url, env))
+  const fetch = fetchIn(env)
+  const headers = config.headers ?? {}
+  if (place?.proxy !== undefined) chart.skip('dns', `the proxy ${shownProxy(place.proxy)} resolves the name`)
+  else await chart.step('dns', () => needed(place, resolveName))
+  await chart.step('tcp', () => needed(place, (at) => openPort(at, signal)))
+  if (place?.url.protocol === 'http:') chart.skip('tls', 'the address is http')
+  else await chart.step('tls', () => needed(place, (at) => greetTls(at, signal)))
+  const answer = await chart.step('http', () => needed(place, (at) => askHttp(at, headers, fetch, signal)))
+  const known = Object.keys(headers).some((name) => /authorization|key|token|cookie/i.test(name))
+  let tried: Tried | undefined
+  const signedIn = answer?.status === 401 ? await login(config) : undefined
+  if (signedIn !== undefined) {
+    const { auth } = signedIn
+    const target = http(config.url, { headers, fetch, auth })
+    tried = await signedIn.during('quietly', () => tryToConnect(target, options(config, signal)))
+  }
+  await chart.step('auth', async () =>
+    tried?.client === undefined
+      ? needed(answer, async (found) => judgeAccess(found, known))
+      : { finding: { message: 'the kept login is accepted' }, found: true },
+  )
+  if (answer !== undefined && answer.status !== 401 && answer.status !== 403)
+    tried = await tryToConnect(http(config.url, { headers, fetch }), options(config, signal))
+  await finish(chart, () => tried)
+}
+
+/** What both kinds of server have in common, once there is a connection. */
+async function finish(chart: Chart, tried: () => Tried | undefined, ...before: 'output'[]): Promise<void> {
+  try {
+    for (const name of before)
+      await chart.step(name, () => needed(tried(), async (found) => judgeOutput(found)))
+    const client = await chart.step('handshake', () =>
+      needed(tried(), async (found) => judgeHandshake(found)),
+    )
+    await chart.step('lists', () => needed(client, (found) => judgeLists(found, listMs)))
+  } finally {
+    await tried()?.client?.close()
+  }
+}
+
+function options(
+  config: ServerConfig,
+  signal: AbortSignal,
+): { connectTimeoutMs: number; probeTimeoutMs: number; signal: AbortSignal } {
+  const connectTimeoutMs = config.connectTimeoutMs ?? connectMs
+  return { connectTimeoutMs, probeTimeoutMs: Math.ceil(connectTimeoutMs / 3), signal }
+}
+
+/** A step that needs what an earlier one found; where that failed, this one is never begun. */
+function needed<T, R>(value: T | undefined, work: (value: T) => Promise<R>): Promise<R> {
+  if (value === undefined) throw new Fault('something before it failed', 'Begin there.')
+  return work(value)
+}
+
+const firstBytes = 200
+const mostNames = 60
+
+/** Finds the file that a command names, as the system would. */
+async function findProgram({
+  command,
+  env,
+  cwd,
+}: StdioServerConfig): Promise<{ finding: Finding; found: string }> {
+  const folder = resolve(cwd ?? '.')
+  if (cwd !== undefined && !(await isFolder(folder)))
+    throw new Fault(
+      `the folder ${folder} that it is to run in does not exist`,
+      'Correct "cwd", or make the folder.',
+    )
+  if (isAbsolute(command) || command.includes('/') || command.includes('\\')) {
+    const file = resolve(folder, command)
+    if (await isFile(file)) return { finding: { message: file }, found: file }
+    throw new Fault(`there is no file ${file}`, 'Correct "command", or install what it names.')
+  }
+  const path = env?.['PATH'] ?? process.env['PATH'] ?? ''
+  const file = await programFile(command, { path, cwd: folder, env: process.env })
+  if (file !== undefined) return { finding: { message: file }, found: file }
+  throw new Fault(`no folder of PATH holds a program "${command}"`, advice(command))
+}
+
+/** Which variables it gets, and which of this process's environment it does not. */
+function judgeEnvironment({ env = {}, sandbox }: StdioServerConfig): Finding {
+  const usual = Object.keys(defaultEnvironment())
+  const given = [...new Set([...usual, ...Object.keys(env)])]
+  const withheld = Object.keys(process.env).filter((name) => !given.includes(name))
+  const inside = sandbox ? ' (its sandbox has a PATH, HOME and LANG of its own)' : ''
+  return { message: `given: ${listed(given)}${inside}; withheld: ${listed(withheld)}` }
+}
+
+function listed(names: readonly string[]): string {
+  if (names.length === 0) return 'nothing'
+  const more = names.length > mostNames ? ` and ${names.length - mostNames} more` : ''
+  return `${names.toSorted().slice(0, mostNames).join(', ')}${more}`
+}
+
+/** Whether the file may be started. */
+async function mayRun(file: string): Promise<{ finding: Finding; found: true }> {
+  try {
+    await access(file, constants.X_OK)
+  } catch {
+    throw new Fault(`${file} is not allowed to be executed`, `Allow it with: chmod +x ${file}`)
+  }
+  const interpreter = await interpreterOf(file)
+  if (interpreter !== undefined && isAbsolute(interpreter) && !(await isFile(interpreter)))
+    throw new Fault(
+      `its first line wants ${interpreter}, which does not exist`,
+      `Install it, or correct the first line of ${file}.`,
+    )
+  return { finding: { message: 'may be started' }, found: true }
+}
+
+function advice(command: string): string {
+  const known: Readonly<Record<string, string>> = {
+    npx: 'Install Node.js, which brings npx.',
+    node: 'Install Node.js.',
+    uvx: 'Install uv, which brings uvx.',
+    uv: 'Install uv.',
+    docker: 'Install Docker, and start it.',
+    python: 'Install Python, or try python3.',
+    bunx: 'Install Bun, which brings bunx.',
+    dnx: 'Install the .NET SDK, which brings dnx.',
+  }
+  const hint = Object.hasOwn(known, command) ? known[command] : undefined
+  return hint ?? 'Install it, or write the whole path of the program as "command".'
+}
+
+async function interpreterOf(file: string): Promise<string | undefined> {
+  const handle = await open(file, 'r')
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(firstBytes), 0, firstBytes, 0)
+    return /^#!\s*(\S+)/.exec(buffer.toString('latin1', 0, bytesRead))?.[1]
+  } finally {
+    await handle.close()
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+}
+
+/** A connection that was tried, and what was noticed on the way. */
+interface Tried {
+  client: Client | undefined
+  error: unknown
+  warnings: string[]
+}
+
+/** Connects, whatever comes of it. */
+async function tryToConnect(target: ClientTransportFactory, options: ConnectOptions): Promise<Tried> {
+  const warnings: string[] = []
+  try {
+    const client = await connect(target, { ...options, onWarning: (message) => warnings.push(message) })
+    return { client, error: undefined, warnings }
+  } catch (error) {
+    return { client: undefined, error, warnings }
+  }
+}
+
+/** Whether the process runs. */
+function judgeStart({ error }: Tried, said: string): { finding: Finding; found: true } {
+  if (!(error instanceof McpError)) return { finding: { message: 'it runs' }, found: true }
+  const { code, details, message } = error
+  if (code === 'CONNECT_FAILED' && !('exitCode' in details))
+    throw new Fault(message, 'Start it by hand in a terminal, where it says more.')
+  const ended = /exited with code|was ended by|closed its/.test(message)
+  if (!ended) return { finding: { message: 'it runs' }, found: true }
+  const last = said.trim().split('\n').at(-1) ?? ''
+  const fix =
+    last === ''
+      ? 'Start it by hand in a terminal, where it says more.'
+      : 'Its output on stderr says why. It may want an argument, a variable in "env", or a package.'
+  throw new Fault(message, fix)
+}
+
+/** Whether it writes messages and nothing else. */
+function judgeOutput({ warnings }: Tried): { finding: Finding; found: true } {
+  const noise = warnings.filter((warning) => warning.startsWith('Ignored output that is not a message'))
+  const [first] = noise
+  if (first === undefined) return { finding: { message: 'nothing but messages' }, found: true }
+  const times = noise.length === 1 ? 'Once' : `${noise.length} times`
+  throw new Fault(
+    `it writes to stdout what is no message. ${times}, first: ${first.replace(/^Ignored output that is not a message /, '')}`,
+    'Its logs belong on stderr: look for an option that makes it quiet, or tell its author.',
+  )
+}
+
+/** Whether both sides agree on a revision. */
+function judgeHandshake({ client, error }: Tried): { finding: Finding; found: Client } {
+  if (client !== undefined) {
+    const { info, era, revision } = client.server
+    const who = info === undefined ? 'the server' : `${info.name} ${info.version}`
+    const kind = era === 'stateless' ? 'stateless' : 'with a session'
+    return { finding: { message: `${who} speaks ${revision}, ${kind}` }, found: client }
+  }
+  throw new Fault(reasonOf(error), handshakeAdvice(error))
+}
+
+function handshakeAdvice(error: unknown): string {
+  if (error instanceof McpError) {
+    if (error.code === 'TIMEOUT')
+      return 'It runs but says nothing. Is this an MCP server, and does it wait for something, such as a login?'
+    if (error.code === 'VERSION_MISMATCH') return 'It speaks no revision that is known here. Update it.'
+    if (error.code === 'HTTP') return 'Check the path of its address, and its log.'
+    if (error.code === 'UNAUTHORIZED') return 'Sign in, or put a token into "headers".'
+  }
+  return 'It answers, but not in the words of the protocol. Tell its author what stands above.'
+}
+
+/** Whether everything it offers can be listed. */
+async function judgeLists(client: Client, withinMs: number): Promise<{ finding: Finding; found: true }> {
+  const { lists, problems } = await refreshLists(client, noLists, everyKind, withinMs)
+  const [problem] = problems.values()
+  if (problem !== undefined)
+    throw new Fault(problem.reason, 'It says that it has this list, but does not give it. Tell its author.')
+  const { tools, prompts, resources, templates } = lists
+  const message = [
+    counted(tools.length, 'tool'),
+    counted(prompts.length, 'prompt'),
+    counted(resources.length, 'resource'),
+    counted(templates.length, 'template'),
+  ].join(', ')
+  const nothing = tools.length + prompts.length + resources.length + templates.length === 0
+  return {
+    finding: {
+      message,
+      ...(nothing && {
+        note: true,
+        fix: 'It offers nothing at all. Does it want an option that chooses what it offers?',
+      }),
+    },
+    found: true,
+  }
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,261 @@
+import { lookup } from 'node:dns/promises'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { McpError } from '@jackfield/sdk'
+import type { Fetch } from '@jackfield/sdk/client'
+import type { ConfigEnvironment } from '../../config/variables.ts'
+import { type EnvProxy, proxyFor, shownProxy } from '../network/fetch.ts'
+import { Fault, type Finding } from './chart.ts'
+
+const patienceMs = 8_000
+
+/** The parts of an address that the steps look at. */
+interface Place {
+  url: URL
+  host: string
+  port: number
+  /** The proxy that it is reached through. */
+  proxy?: EnvProxy
+}
+
+export function readAddress(text: string, env: ConfigEnvironment): { finding: Finding; found: Place } {
+  const url = URL.parse(text)
+  if (url === null) throw new Fault(`"${text}" is no address`, 'Write it as https://host/path.')
+  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const proxy = proxyFor(url, env)
+  const plain = url.protocol === 'http:' && !/^(?:localhost|127\..*|::1)$/.test(host)
+  return {
+    finding: {
+      message: url.href,
+      ...(plain && {
+        note: true,
+        fix: 'Everybody on the way can read along. Use https where the server offers it.',
+      }),
+    },
+    found: { url, host, port, ...(proxy !== undefined && { proxy }) },
+  }
+}
+
+export async function resolveName({ host }: Place): Promise<{ finding: Finding; found: string }> {
+  if (isIP(host) !== 0) return { finding: { message: `${host} is a number already` }, found: host }
+  try {
+    const found = await lookup(host, { all: true })
+    const addresses = found.map(({ address }) => address)
+    return { finding: { message: addresses.slice(0, 4).join(', ') }, found: addresses[0] ?? host }
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === 'ENOTFOUND')
+      throw new Fault(
+        `nobody knows a host "${host}"`,
+        'Look for a slip in the address, or join the network (VPN) that knows it.',
+      )
+    throw new Fault(`the name service does not answer (${code})`, 'Look whether this machine is online.')
+  }
+}
+
+export async function openPort(
+  { url, host, port, proxy }: Place,
+  signal: AbortSignal,
+): Promise<{ finding: Finding; found: true }> {
+  if (proxy !== undefined) {
+    const through = `through the proxy ${shownProxy(proxy)} (${proxy.variable})`
+    if (url.protocol === 'http:') return { finding: { message: through }, found: true }
+    const { openTunnel } = await import('../network/tunnel.ts')
+    const tunnel = await openTunnel(proxy, { host, port }, withPatience(signal))
+    tunnel.destroy()
+    return { finding: { message: `port ${port} is open ${through}` }, found: true }
+  }
+  const socket = connectTcp({ host, port })
+  try {
+    await settled(socket, 'connect', signal)
+    return { finding: { message: `port ${port} is open` }, found: true }
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === 'ECONNREFUSED')
+      throw new Fault(
+        `nothing listens on port ${port} of ${host}`,
+        'Start the server, or correct the port in the address.',
+      )
+    throw new Fault(
+      `port ${port} of ${host} cannot be reached (${code})`,
+      'Look for a firewall, proxy or VPN between here and there.',
+    )
+  } finally {
+    socket.destroy()
+  }
+}
+
+export async function greetTls(
+  { host, port, proxy }: Place,
+  signal: AbortSignal,
+): Promise<{ finding: Finding; found: true }> {
+  const tunnel =
+    proxy === undefined
+      ? undefined
+      : await (await import('../network/tunnel.ts')).openTunnel(proxy, { host, port }, withPatience(signal))
+  const socket: TLSSocket = connectTls({
+    ...(tunnel === undefined ? { host, port } : { socket: tunnel, host }),
+    ...(isIP(host) === 0 && { servername: host }),
+  })
+  try {
+    await settled(socket, 'secureConnect', signal)
+    const { valid_to: until } = socket.getPeerCertificate()
+    return {
+      finding: { message: `${socket.getProtocol() ?? 'TLS'}, certificate good until ${until}` },
+      found: true,
+    }
+  } catch (error) {
+    const code = codeOf(error)
+    throw new Fault(
+      `the certificate or the encryption is not to be trusted (${code})`,
+      tlsAdvice(code, proxy),
+    )
+  } finally {
+    socket.destroy()
+    tunnel?.destroy()
+  }
+}
+
+function tlsAdvice(code: string, proxy: EnvProxy | undefined): string {
+  const isUnknown = /SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(code)
+  if (isUnknown && proxy !== undefined)
+    return 'Its authority is unknown here, as that of a proxy that inspects connections. Add the authority with NODE_EXTRA_CA_CERTS=FILE if you trust it.'
+  if (isUnknown)
+    return 'It signed its own certificate, or its authority is unknown here. Add the authority with NODE_EXTRA_CA_CERTS=FILE if you trust it.'
+  if (code === 'CERT_HAS_EXPIRED')
+    return 'The operator has to renew the certificate. Look at the clock of this machine too.'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return 'The certificate is for another host: correct the address.'
+  return 'Does the server speak https on this port? If not, write http.'
+}
+
+/** How the address answers to a message of the protocol. */
+interface Answer {
+  status: number
+  type: string
+  /** Only the older transport answers here. */
+  older: boolean
+  challenge: string | null
+}
+
+export async function askHttp(
+  { url }: Place,
+  headers: Readonly<Record<string, string>>,
+  fetch: Fetch,
+  signal: AbortSignal,
+): Promise<{ finding: Finding; found: Answer }> {
+  const until = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
+  const answer = await request(url, 'POST', headers, fetch, until)
+  const { status } = answer
+  if (status === 404 || status === 405 || status === 400) {
+    const stream = await request(url, 'GET', headers, fetch, until)
+    if (stream.status === 200 && stream.type.startsWith('text/event-stream')) {
+      const message = 'it speaks only the older HTTP+SSE transport'
+      const fix = 'It works. Ask its operator for Streamable HTTP, which replaced this in 2025.'
+      return { finding: { message, note: true, fix }, found: { ...answer, older: true } }
+    }
+  }
+  if (status === 404)
+    throw new Fault(
+      `${url.pathname} does not exist there (404)`,
+      'Correct the path: it is often /mcp, or /sse for older servers.',
+    )
+  if (status === 405)
+    throw new Fault(
+      `${url.pathname} takes no messages (405)`,
+      'Correct the path: this one belongs to something else.',
+    )
+  if (status >= 500)
+    throw new Fault(`the server fails (${status})`, 'Its operator has to look at it. Try again later.')
+  if (status >= 300 && status < 400)
+    throw new Fault(
+      `it sends on to ${answer.location ?? 'somewhere else'} (${status})`,
+      'Write that address instead.',
+    )
+  return { finding: { message: `answers with ${status}` }, found: { ...answer, older: false } }
+}
+
+async function request(
+  url: URL,
+  method: 'POST' | 'GET',
+  headers: Readonly<Record<string, string>>,
+  fetch: Fetch,
+  signal: AbortSignal,
+): Promise<{ status: number; type: string; challenge: string | null; location: string | null }> {
+  try {
+    const response = await fetch(url, {
+      method,
+      redirect: 'manual',
+      signal,
+      headers: {
+        ...headers,
+        accept: method === 'POST' ? 'application/json, text/event-stream' : 'text/event-stream',
+        ...(method === 'POST' && { 'content-type': 'application/json' }),
+      },
+      ...(method === 'POST' && { body: JSON.stringify({ jsonrpc: '2.0', id: 'doctor', method: 'ping' }) }),
+    })
+    await response.body?.cancel()
+    return {
+      status: response.status,
+      type: response.headers.get('content-type') ?? '',
+      challenge: response.headers.get('www-authenticate'),
+      location: response.headers.get('location'),
+    }
+  } catch (error) {
+    if (signal.aborted)
+      throw new Fault('the server takes the message and never answers', 'Its operator has to look at it.')
+    if (error instanceof McpError) throw new Fault(error.message, 'Do what it says, then look again.')
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+    throw new Fault(
+      `what answers there does not speak HTTP (${codeOf(cause)})`,
+      'Correct the port: another service listens there.',
+    )
+  }
+}
+
+export function judgeAccess(
+  { status, challenge }: Answer,
+  hasCredentials: boolean,
+): { finding: Finding; found: true } {
+  if (status === 401) {
+    const scheme = challenge?.split(/\s/)[0] ?? 'no scheme'
+    throw new Fault(
+      hasCredentials
+        ? 'it does not accept the credentials (401)'
+        : `it wants to know who asks (401, ${scheme})`,
+      hasCredentials
+        ? 'Renew the token that stands in "headers".'
+        : `Put a token into "headers": { "Authorization": "Bearer \${secret:NAME}" }, and set it with: jackfield secret set NAME`,
+    )
+  }
+  if (status === 403)
+    throw new Fault(
+      'it knows you and says no (403)',
+      'Ask its operator for access, or for a token with more scopes.',
+    )
+  return {
+    finding: { message: hasCredentials ? 'the credentials are accepted' : 'open to everybody' },
+    found: true,
+  }
+}
+
+function withPatience(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
+}
+
+function settled(socket: Socket, event: string, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    withPatience(signal).addEventListener('abort', () =>
+      reject(Object.assign(new Error('no answer'), { code: 'no answer' })),
+    )
+    socket.once(event, () => resolve())
+    socket.once('error', reject)
+  })
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError) return codeOf(error.errors[0])
+  if (error instanceof Error && 'code' in error) return String(error.code)
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,168 @@
+import { crc32 } from 'node:zlib'
+import { McpError } from '@jackfield/sdk'
+import { libraries } from '../../shared/libraries.ts'
+import { oneLine } from '../../shared/text.ts'
+
+/** What a bundle may hold. */
+interface ArchiveLimits {
+  /** Bytes of all files together. */
+  readonly bytes: number
+  readonly files: number
+  /** How many times larger a file may be than what it is packed in. */
+  readonly ratio: number
+}
+
+/** One file of an archive. */
+export interface PackedFile {
+  /** With `/` between its parts; never absolute, never with `..`. */
+  readonly path: string
+  readonly bytes: Uint8Array
+  readonly executable: boolean
+}
+
+interface Entry {
+  readonly name: string
+  readonly packed: number
+  readonly size: number
+  readonly checksum: number
+  readonly mode: number
+  readonly method: number
+  readonly encrypted: boolean
+}
+
+const archiveLimits: ArchiveLimits = { bytes: 500_000_000, files: 50_000, ratio: 200 }
+
+const endSignature = 0x06054b50
+const entrySignature = 0x02014b50
+const locatorSignature = 0x07064b50
+const endSize = 22
+const locatorSize = 20
+const entrySize = 46
+const longestComment = 65_535
+/** Below this, how well something is packed says nothing. */
+const smallFile = 1_000_000
+const typeMask = 0o170000
+const regular = 0o100000
+const folder = 0o040000
+
+/**
+ * The files of a zip archive. Nothing is unpacked before its whole directory was looked over.
+ * @throws McpError 'INVALID' for what is no archive or leads out of it, 'LIMIT' for one that is too large
+ */
+export function unpacked(bytes: Uint8Array, limits: ArchiveLimits = archiveLimits): PackedFile[] {
+  const entries = directory(bytes, limits)
+  const files = new Map<string, Entry>()
+  const folded = new Set<string>()
+  let packed = 0
+  let total = 0
+  for (const entry of entries) {
+    if (entry.name.endsWith('/')) {
+      plainPath(entry.name.slice(0, -1))
+      continue
+    }
+    const path = plainPath(entry.name)
+    if (folded.has(path.toLowerCase())) throw invalid(`holds "${oneLine(path)}" twice`)
+    folded.add(path.toLowerCase())
+    const type = entry.mode & typeMask
+    if (type !== 0 && type !== regular && type !== folder) {
+      throw invalid(`holds "${oneLine(path)}", which is a link or a device and no file`)
+    }
+    if (entry.encrypted || (entry.method !== 0 && entry.method !== 8)) {
+      throw invalid(`holds "${oneLine(path)}" packed in a way that is not known here`)
+    }
+    packed += entry.packed
+    if (packed > bytes.length)
+      throw invalid(`is damaged: "${oneLine(path)}" stands where something else does`)
+    total += entry.size
+    if (total > limits.bytes) throw tooLarge(`unpacks to more than ${limits.bytes} bytes`)
+    if (entry.size > smallFile && entry.size > entry.packed * limits.ratio) {
+      throw tooLarge(`holds "${oneLine(path)}", which unpacks to far more than it is packed in`)
+    }
+    files.set(entry.name, entry)
+  }
+  for (const path of folded) {
+    const parts = path.split('/')
+    for (let n = 1; n < parts.length; n++) {
+      if (folded.has(parts.slice(0, n).join('/'))) throw invalid(`holds "${oneLine(path)}" inside of a file`)
+    }
+  }
+  let contents: Record<string, Uint8Array>
+  try {
+    contents = libraries.fflate.unzipSync(bytes, {
+      filter: ({ name, originalSize }) => files.get(name)?.size === originalSize,
+    })
+  } catch (error) {
+    throw new McpError('INVALID', 'The bundle is damaged: it cannot be unpacked', { cause: error })
+  }
+  return Array.from(files.values(), ({ name, size, checksum, mode }) => {
+    const content = contents[name]
+    if (content?.byteLength !== size) throw invalid(`is damaged: "${oneLine(name)}" is not whole`)
+    if (crc32(content) !== checksum) {
+      throw invalid(
+        `is damaged: "${oneLine(name)}" does not have the checksum that the bundle gives for it. Get the bundle again from where it was published`,
+      )
+    }
+    return { path: name, bytes: content, executable: (mode & 0o111) !== 0 }
+  })
+}
+
+function directory(bytes: Uint8Array, limits: ArchiveLimits): Entry[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let end = bytes.length - endSize
+  const last = Math.max(0, end - longestComment)
+  while (end >= last && view.getUint32(end, true) !== endSignature) end--
+  if (end < last || end < 0) throw invalid('is no bundle: bundles are zip archives')
+  const count = view.getUint16(end + 10, true)
+  let at = view.getUint32(end + 16, true)
+  const isLocated = end >= locatorSize && view.getUint32(end - locatorSize, true) === locatorSignature
+  if (count === 0xffff || at === 0xffffffff || isLocated) {
+    throw tooLarge('is too large an archive (zip64)')
+  }
+  // What unpacks it may count by either number, and must see no other directory than the one that is looked over here.
+  if (view.getUint16(end + 8, true) !== count) throw invalid('is damaged: its directory has two lengths')
+  if (count > limits.files) throw tooLarge(`holds more than ${limits.files} files`)
+  const entries: Entry[] = []
+  for (let n = 0; n < count; n++) {
+    if (at + entrySize > end || view.getUint32(at, true) !== entrySignature) {
+      throw invalid('is damaged: its directory cannot be read')
+    }
+    const nameLength = view.getUint16(at + 28, true)
+    const next = at + entrySize + nameLength + view.getUint16(at + 30, true) + view.getUint16(at + 32, true)
+    const raw = bytes.subarray(at + entrySize, at + entrySize + nameLength)
+    entries.push({
+      name: Buffer.from(raw).toString('utf8'),
+      encrypted: (view.getUint16(at + 8, true) & 1) === 1,
+      method: view.getUint16(at + 10, true),
+      packed: view.getUint32(at + 20, true),
+      size: view.getUint32(at + 24, true),
+      checksum: view.getUint32(at + 16, true),
+      // The upper half holds a mode where the archive was made on a Unix.
+      mode: view.getUint8(at + 5) === 3 ? view.getUint32(at + 38, true) >>> 16 : 0,
+    })
+    at = next
+  }
+  return entries
+}
+
+/** Whether a file or folder of this name is that on every system, and nothing else. */
+export function isPlainName(name: string): boolean {
+  const isDevice = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])\s*(?:\.|$)/i.test(name)
+  const isStrange = [...name].some((char) => char < ' ' || '\\:*?"<>|'.includes(char))
+  return name !== '' && !isDevice && !isStrange && !/[. ]$/.test(name)
+}
+
+/** A path that stays where it is put. */
+function plainPath(name: string): string {
+  if (name.length > 1_000 || !name.split('/').every(isPlainName)) {
+    throw invalid(`holds "${oneLine(name)}", which is no plain path inside of it`)
+  }
+  return name
+}
+
+function invalid(what: string): McpError {
+  return new McpError('INVALID', `The bundle ${what}`)
+}
+
+function tooLarge(what: string): McpError {
+  return new McpError('LIMIT', `The bundle ${what}`)
+}

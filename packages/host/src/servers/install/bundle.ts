@@ -1,0 +1,327 @@
+import { createHash } from 'node:crypto'
+import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, sep } from 'node:path'
+import { McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
+import { givenValues, partsOf } from '../../config/variables.ts'
+import { inWords, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { oneLine } from '../../shared/text.ts'
+import type { InstallPlan, NeededValue, StdioServerConfig, TrustFinding } from '../../types/index.ts'
+import { scanCommand } from '../launch/command-scan.ts'
+import { isPlainName, type PackedFile, unpacked } from './archive.ts'
+import { commandOf, given, standIn } from './plan.ts'
+
+/** Where bundles are unpacked, and what their variables stand for. */
+export interface BundleOptions {
+  /** The folder of all bundles. */
+  folder: string
+  /** What `${HOME}` stands for. */
+  home: string
+  /** What the server is called here. Default: the name in the bundle. */
+  name?: string
+  /** Who published it, where a registry says so; what the bundle says of its author counts for nothing then. */
+  publisher?: string
+  /** Default that of this machine. */
+  platform?: NodeJS.Platform
+}
+
+/** A bundle (`.mcpb`) that was read and not yet unpacked. */
+export interface Bundle {
+  readonly plan: InstallPlan
+  /** Where it is unpacked. */
+  readonly folder: string
+  /** SHA-256 of the bundle, in hexadecimal. */
+  readonly hash: string
+  /** Unpacks it, in place of what was unpacked there before. */
+  unpack(): Promise<void>
+}
+
+const variable = /\$\{(__dirname|HOME|DESKTOP|DOCUMENTS|DOWNLOADS|pathSeparator|\/|user_config\.([^}]+))\}/g
+const whole = /^\$\{user_config\.([^}]+)\}$/
+/** Bytes at the end of a bundle in which a signature is looked for. */
+const maxSignature = 65_536
+const named: Readonly<Record<string, string>> = {
+  DESKTOP: 'Desktop',
+  DOCUMENTS: 'Documents',
+  DOWNLOADS: 'Downloads',
+}
+
+/**
+ * Reads a bundle with its manifest (versions 0.1 to 0.3).
+ * @throws McpError 'INVALID' for one that cannot be used here, 'LIMIT' for one that is too large
+ */
+export function readBundle(bytes: Uint8Array, options: BundleOptions): Bundle {
+  const files = unpacked(bytes)
+  const manifestFile = files.find(({ path }) => path === 'manifest.json')
+  if (manifestFile === undefined) throw new McpError('INVALID', 'The bundle has no manifest.json')
+  const manifest = readManifest(
+    Buffer.from(manifestFile.bytes).toString('utf8'),
+    options.platform ?? process.platform,
+  )
+  const folder = join(options.folder, manifest.name, manifest.version)
+  const name = options.name ?? manifest.name
+  const needs = manifest.needs.map(
+    (need): NeededValue => ({
+      ...need,
+      ...(need.default !== undefined && { default: withFolders(need.default, folder, options.home) }),
+      ...(manifest.sensitive.has(need.id) && { secret: `${name}.${need.id}`.replaceAll('}', '') }),
+    }),
+  )
+  const start = manifest.start
+  const publisher = options.publisher ?? manifest.author
+  const shown = started(start, folder, options.home, (id) => [`\${user_config.${id}}`])
+  return {
+    folder,
+    hash: createHash('sha256').update(bytes).digest('hex'),
+    plan: {
+      name,
+      version: manifest.version,
+      ...(publisher !== undefined && { publisher }),
+      command: commandOf(shown),
+      given: givenValues(shown.env),
+      needs,
+      findings: [...scanCommand(shown), ...signatureFindings(bytes)],
+      config: (values) =>
+        started(start, folder, options.home, (id) => {
+          const need = needs.find((one) => one.id === id)
+          if (need === undefined) {
+            throw new McpError('INVALID', `The bundle uses "${oneLine(id)}", which it asks nobody for`)
+          }
+          if (need.secret !== undefined) return need.required || has(values, id) ? [standIn(need, '')] : []
+          return given(need, values).map((value) => standIn(need, value))
+        }),
+    },
+    unpack: () => unpackInto(folder, files),
+  }
+}
+
+/** A signature follows the archive. It names a certificate, and nothing here says whose certificates count. */
+function signatureFindings(bytes: Uint8Array): TrustFinding[] {
+  if (!Buffer.from(bytes.subarray(-maxSignature)).includes('MCPB_SIG_V1')) return []
+  const message = 'Its signature was not checked: compare its checksum with the one its publisher gives.'
+  return [{ severity: 'notice', code: 'unchecked-signature', at: 'command', message }]
+}
+
+/** Takes the unpacked files of a bundle away. */
+export async function removeBundle(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true })
+}
+
+/** How the server is started, with everything replaced. An argument that is one value with several becomes several. */
+function started(
+  { command, args, env }: BundleCommand,
+  folder: string,
+  home: string,
+  value: (id: string) => readonly string[],
+): StdioServerConfig {
+  const text = (written: string): string => {
+    refuseOthers(written)
+    return written.replace(variable, (same: string, name: string, id: string | undefined) =>
+      id === undefined ? (folderOf(name, folder, home) ?? same) : value(id).join(','),
+    )
+  }
+  const several = (written: string): readonly string[] => {
+    const [, id] = whole.exec(written) ?? []
+    return id === undefined ? [text(written)] : value(id)
+  }
+  const given = Object.entries(env).flatMap(([name, written]): [string, string][] => {
+    const [, id] = whole.exec(written) ?? []
+    return id !== undefined && value(id).length === 0 ? [] : [[name, text(written)]]
+  })
+  return {
+    command: text(command),
+    args: args.flatMap(several),
+    ...(given.length > 0 && { env: Object.fromEntries(given) }),
+    cwd: folder,
+  }
+}
+
+/** A bundle must not read variables and files of this machine by itself. */
+function refuseOthers(written: string): void {
+  const rest = written.replace(variable, '')
+  const read = partsOf(rest)
+  if ('parts' in read && read.parts.every(({ kind }) => kind === 'text')) return
+  throw new McpError('INVALID', `The bundle uses a variable that bundles do not have: ${oneLine(written)}`)
+}
+
+function withFolders(text: string, folder: string, home: string): string {
+  return text.replace(variable, (same: string, name: string) => folderOf(name, folder, home) ?? same)
+}
+
+function folderOf(name: string, folder: string, home: string): string | undefined {
+  if (name === '__dirname') return folder
+  if (name === 'HOME') return home
+  if (name === 'pathSeparator' || name === '/') return sep
+  const own = named[name]
+  return own === undefined ? undefined : join(home, own)
+}
+
+function has(values: Readonly<Record<string, readonly string[]>>, id: string): boolean {
+  return Object.hasOwn(values, id) && (values[id] ?? []).length > 0
+}
+
+async function unpackInto(folder: string, files: readonly PackedFile[]): Promise<void> {
+  await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
+  const draft = await mkdtemp(join(dirname(folder), '.unpacking-'))
+  try {
+    for (const { path, bytes, executable } of files) {
+      const file = join(draft, ...path.split('/'))
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+      await writeFile(file, bytes, { mode: executable ? 0o700 : 0o600, flag: 'wx' })
+    }
+    await chmod(draft, 0o700)
+    await rm(folder, { recursive: true, force: true })
+    await rename(draft, folder)
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** How the server of a bundle is started, with its variables as they stand. */
+interface BundleCommand {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** What a bundle says about itself. */
+interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly author?: string
+  readonly start: BundleCommand
+  /** What the person is asked for, in its order. */
+  readonly needs: readonly Omit<NeededValue, 'secret'>[]
+  /** Those of `needs` that are secrets. */
+  readonly sensitive: ReadonlySet<string>
+}
+
+const versions = ['0.1', '0.2', '0.3']
+const kinds: Readonly<Record<string, NeededValue['kind']>> = {
+  string: 'text',
+  number: 'number',
+  boolean: 'boolean',
+  file: 'file',
+  directory: 'directory',
+}
+const plainName = /^[A-Za-z0-9][\w.@-]{0,99}$/
+const plainVersion = /^[A-Za-z0-9][\w.+-]{0,99}$/
+
+/**
+ * Reads `manifest.json`, for one platform.
+ * @throws McpError 'INVALID' for one that cannot be followed here
+ */
+export function readManifest(text: string, platform: NodeJS.Platform): Manifest {
+  const manifest = object(parsed(text), 'manifest.json')
+  const form = inWords(manifest['manifest_version'] ?? manifest['dxt_version'])
+  if (!versions.includes(form)) {
+    throw invalid(`is written for manifest version ${oneLine(form)}; known here are ${versions.join(', ')}`)
+  }
+  const name = string(manifest['name'], 'name')
+  const version = string(manifest['version'], 'version')
+  const isFolder = plainName.test(name) && plainVersion.test(version)
+  if (!isFolder || ![name, version].every(isPlainName)) {
+    throw invalid('has a name or a version that cannot be the name of a folder')
+  }
+  const { platforms } = isRecord(manifest['compatibility']) ? manifest['compatibility'] : {}
+  if (Array.isArray(platforms) && !platforms.includes(platform)) {
+    throw invalid(`is made for ${oneLine(platforms.map(inWords).join(', '))}, and this is ${platform}`)
+  }
+  const { author, user_config: asked = {} } = manifest
+  const by = isRecord(author) ? author['name'] : author
+  const needs = Object.entries(object(asked, 'user_config'))
+  return {
+    name,
+    version,
+    ...(typeof by === 'string' && { author: by }),
+    start: startOf(object(manifest['server'], 'server'), platform),
+    needs: needs.map(([id, item]) => needOf(id, object(item, `user_config.${id}`))),
+    sensitive: new Set(
+      needs.flatMap(([id, item]) => (isRecord(item) && item['sensitive'] === true ? [id] : [])),
+    ),
+  }
+}
+
+function startOf(server: JsonRecord, platform: NodeJS.Platform): BundleCommand {
+  const { type, entry_point: entry, mcp_config: written } = server
+  const config = written === undefined ? defaultFor(type, entry) : object(written, 'server.mcp_config')
+  const { platform_overrides: overrides } = config
+  const own = isRecord(overrides) && isRecord(overrides[platform]) ? overrides[platform] : {}
+  const merged: JsonRecord = { ...config, ...own }
+  const { args = [] } = merged
+  if (!Array.isArray(args) || args.some((arg) => typeof arg !== 'string')) {
+    throw invalid('has arguments that are no list of texts')
+  }
+  return {
+    command: string(merged['command'], 'server.mcp_config.command'),
+    args: args.map(String),
+    env: { ...record(config['env']), ...record(own['env']) },
+  }
+}
+
+function defaultFor(type: unknown, entry: unknown): JsonRecord {
+  const file = `\${__dirname}/${string(entry, 'server.entry_point')}`
+  switch (type) {
+    case 'node':
+      return { command: 'node', args: [file] }
+    case 'python':
+      return { command: 'python3', args: [file] }
+    case 'uv':
+      return { command: 'uv', args: ['run', '--directory', `\${__dirname}`, file] }
+    case 'binary':
+      return { command: file, args: [] }
+    default:
+      throw invalid(
+        `has a server of the type ${oneLine(inWords(type))}; known are node, python, binary and uv`,
+      )
+  }
+}
+
+function needOf(id: string, item: JsonRecord): Omit<NeededValue, 'secret'> {
+  const { type, title, description, required, multiple, min, max } = item
+  const kind = Object.hasOwn(kinds, inWords(type)) ? kinds[inWords(type)] : undefined
+  if (kind === undefined)
+    throw invalid(`asks for "${oneLine(id)}" of the unknown type ${oneLine(inWords(type))}`)
+  const preset = item['default']
+  const single = Array.isArray(preset) ? preset[0] : preset
+  const words = [title, description].filter((text) => typeof text === 'string')
+  return {
+    id,
+    kind,
+    required: required === true,
+    ...(words.length > 0 && { description: words.join(': ') }),
+    ...(multiple === true && { multiple: true }),
+    ...(typeof min === 'number' && { min }),
+    ...(typeof max === 'number' && { max }),
+    ...(['string', 'number', 'boolean'].includes(typeof single) && { default: String(single) }),
+  }
+}
+
+function record(value: unknown): Record<string, string> {
+  if (value === undefined) return {}
+  const all = Object.entries(object(value, 'server.mcp_config.env'))
+  return Object.fromEntries(all.map(([name, text]) => [name, string(text, `env.${name}`)]))
+}
+
+function parsed(text: string): unknown {
+  try {
+    return readJson(text)
+  } catch {
+    throw invalid('has a manifest.json that is no JSON')
+  }
+}
+
+function object(value: unknown, what: string): JsonRecord {
+  if (isRecord(value)) return value
+  throw invalid(`has no "${oneLine(what)}" that is an object`)
+}
+
+function string(value: unknown, what: string): string {
+  if (typeof value === 'string' && value !== '') return value
+  throw invalid(`has no "${oneLine(what)}" that is a text`)
+}
+
+function invalid(what: string): McpError {
+  return new McpError('INVALID', `The bundle ${what}`)
+}

@@ -1,0 +1,378 @@
+import { McpError } from '@jackfield/sdk'
+import { parseConfig, textsOf } from '../../config/config.ts'
+import { givenValues, partsOf } from '../../config/variables.ts'
+import { inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { oneLine } from '../../shared/text.ts'
+import type {
+  ConfigInput,
+  InstallPlan,
+  NeededValue,
+  ServerConfig,
+  StdioServerConfig,
+} from '../../types/index.ts'
+import { scanCommand, variableEffect } from '../launch/command-scan.ts'
+
+const maxTexts = 500
+const maxLevels = 64
+
+/**
+ * What installing a published server would put into the person's configuration. `name`: what it is called there;
+ * default the last part of its own.
+ * @throws McpError 'INVALID' where it cannot be started from here, or not in exactly one version
+ */
+export function planFrom(document: Readonly<JsonRecord>, name?: string): InstallPlan {
+  const full = inWords(document['name'])
+  if (isDeeper(document, maxLevels)) {
+    throw new McpError('INVALID', `${oneLine(full)} cannot be installed: it is nested too deeply`)
+  }
+  if (![document['packages'], document['remotes']].some(Array.isArray)) {
+    throw new McpError('INVALID', `${oneLine(full)} cannot be installed: it names nothing to start`)
+  }
+  const { servers, problems } = parseConfig(published(document), { file: 'server.json', env: {} })
+  const [entry] = Object.entries(servers)
+  if (entry === undefined) {
+    const why = problems.find(({ severity }) => severity === 'error')?.message ?? 'names nothing to start'
+    throw new McpError('INVALID', `${oneLine(full)} cannot be installed: it ${oneLine(why)}`)
+  }
+  const [own, { from, ...config }] = entry
+  const called = name ?? own
+  const inputs = from?.inputs ?? []
+  refuseVariables(full, config, inputs)
+  refuseUnclearPackage(config, document)
+  const { version } = document
+  return {
+    ...planOf(called, config, inputs),
+    publisher: full.slice(0, full.lastIndexOf('/')),
+    ...(typeof version === 'string' && { version }),
+  }
+}
+
+/** What installing a server by its own command line or address would do. */
+export function planForServer(name: string, config: ServerConfig): InstallPlan {
+  return planOf(name, config, [])
+}
+
+function planOf(name: string, config: ServerConfig, inputs: readonly ConfigInput[]): InstallPlan {
+  const needs = inputs.map((input): NeededValue => {
+    const { id, description, password = false, options } = input
+    return {
+      id,
+      required: true,
+      kind: 'text',
+      ...(description !== undefined && { description }),
+      ...(input.default !== undefined && { default: input.default }),
+      ...(options !== undefined && { options }),
+      ...(password && { secret: `${name}.${id}`.replaceAll('}', '') }),
+    }
+  })
+  return {
+    name,
+    command: commandOf(config),
+    given: givenValues('url' in config ? config.headers : config.env),
+    needs,
+    findings: scanCommand(config),
+    config: (values) =>
+      mapTexts(config, (text) => {
+        const read = partsOf(text)
+        if ('problem' in read) return text
+        return read.parts
+          .map((part) => {
+            if (part.kind === 'text') return part.text
+            const need = part.kind === 'input' ? needs.find(({ id }) => id === part.name) : undefined
+            if (need === undefined) return part.written
+            const [value] = need.secret === undefined ? given(need, values) : ['']
+            return standIn(need, value ?? '')
+          })
+          .join('')
+      }),
+  }
+}
+
+/** What a document says of a published server. Whatever else stands in it is no part of what was agreed to. */
+function published({ name, version, packages, remotes }: Readonly<JsonRecord>): string {
+  return JSON.stringify({ name, version, packages, remotes })
+}
+
+/** Whoever published it must not read variables and files of this machine through its texts. */
+function refuseVariables(name: string, config: ServerConfig, inputs: readonly ConfigInput[]): void {
+  const texts = textsOf(config)
+  if (texts.length > maxTexts) throw new McpError('INVALID', `${oneLine(name)} has too many arguments`)
+  for (const { text } of texts) {
+    const read = partsOf(text)
+    const own =
+      'parts' in read &&
+      read.parts.every(
+        (part) =>
+          part.kind === 'text' || (part.kind === 'input' && inputs.some(({ id }) => id === part.name)),
+      )
+    if (own) continue
+    throw new McpError(
+      'INVALID',
+      `${oneLine(name)} wants something of this machine by itself (${oneLine(text)}). Add it by hand if you trust it.`,
+    )
+  }
+}
+
+/** How one program fetches and runs a package, and what a publisher may write for it. */
+interface Runner {
+  registryType: string
+  /** Registries the program asks by itself; a package published elsewhere would be another package here. */
+  registries: readonly string[]
+  /** The words before the options. */
+  verbs: readonly string[]
+  /** A package name. A URL, a path or a repository is none. */
+  name: RegExp
+  /** What is between the name and the version. */
+  before: '@' | '==' | ':'
+  /** One version, neither a range nor a tag that may move. */
+  version: RegExp
+  example: string
+  flags: ReadonlySet<string>
+  /** Options that take a value, which the pattern must match. */
+  options: ReadonlyMap<string, RegExp>
+}
+
+const semver = /^v?\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/
+const anything = /^[^\0]*$/
+const containerOptions = `-e --env -v --volume --mount -p --publish -u --user -w --workdir -l --label -h --hostname -m
+  --memory --name --network --net --cap-add --cap-drop --security-opt --entrypoint --platform --add-host --dns --cpus
+  --gpus --device --tmpfs --pull --pid --ipc --userns --uts --env-file --group-add --restart --stop-timeout --shm-size --ulimit`
+
+const runners: Readonly<Record<string, Runner>> = {
+  npx: {
+    registryType: 'npm',
+    registries: ['https://registry.npmjs.org'],
+    verbs: [],
+    name: /^(?:@[a-z0-9~_-][a-z0-9._~-]*\/)?[a-z0-9~_][a-z0-9._~-]*$/i,
+    before: '@',
+    version: semver,
+    example: '1.2.3',
+    flags: new Set(['-y', '--yes', '-q', '--quiet', '--silent', '--prefer-offline', '--prefer-online']),
+    options: new Map(),
+  },
+  uvx: {
+    registryType: 'pypi',
+    registries: ['https://pypi.org', 'https://pypi.org/simple'],
+    verbs: [],
+    name: /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i,
+    before: '==',
+    // PEP 440 without wildcards and local labels.
+    version: /^v?(?:\d+!)?\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?(?:\.post\d+)?(?:\.dev\d+)?$/,
+    example: '1.2.3',
+    flags: new Set(['-q', '--quiet', '-v', '--verbose', '-n', '--no-cache', '--no-progress', '--isolated']),
+    options: new Map(['-p', '--python'].map((name) => [name, /^(?:(?:c?python|pypy)@?)?\d+(?:\.\d+){0,2}$/])),
+  },
+  dnx: {
+    registryType: 'nuget',
+    registries: ['https://api.nuget.org', 'https://api.nuget.org/v3/index.json', 'https://www.nuget.org'],
+    verbs: [],
+    name: /^\w[\w.-]*$/,
+    before: '@',
+    version: /^\d+\.\d+(?:\.\d+){0,2}(?:-[0-9A-Za-z.-]+)?$/,
+    example: '1.2.3',
+    flags: new Set(['-y', '--yes']),
+    options: new Map(),
+  },
+  docker: {
+    registryType: 'oci',
+    // The name of an image says its registry.
+    registries: [],
+    verbs: ['run'],
+    name: /^(?:[a-z0-9.-]+(?::\d+)?\/)?[a-z0-9._-]+(?:\/[a-z0-9._-]+)*$/,
+    before: ':',
+    version: /^v?\d+\.\d+\.\d+(?:[-.][\w.-]+)?$/,
+    example: '1.2.3, or a digest (@sha256:…)',
+    flags: new Set(['-i', '--interactive', '--rm', '--init', '--read-only', '--privileged']),
+    options: new Map(containerOptions.split(/\s+/).map((name) => [name, anything])),
+  },
+}
+
+/**
+ * What a published server runs must be one package of a public registry in one exact version, fetched as this machine
+ * fetches packages: so the same thing runs tomorrow that the person agreed to today.
+ * @throws McpError 'INVALID' that says what is wrong, why, and what to do
+ */
+function refuseUnclearPackage(config: ServerConfig, document: Readonly<JsonRecord>): void {
+  if ('url' in config) return
+  const full = oneLine(inWords(document['name']))
+  const refuse: Refuse = (what, why) =>
+    new McpError(
+      'INVALID',
+      `${full} cannot be installed: ${what}. ${why} Ask its publisher, or add it by hand if you trust it: ${oneLine(commandOf(config))}`,
+    )
+  const runner = Object.hasOwn(runners, config.command) ? runners[config.command] : undefined
+  if (runner === undefined) throw refuse('it does not name its package in one exact version', '')
+  const packages = (Array.isArray(document['packages']) ? document['packages'] : []).filter(isRecord)
+  const own = packages.filter(({ registryType }) => registryType === runner.registryType)
+  for (const { identifier, version } of own) refuseOptionNames([identifier, version], refuse)
+  const word = packageWord(config, runner, refuse)
+  refuseInexact(word, runner, config.command, refuse)
+  refuseEntries(word, runner, own, refuse)
+  for (const name of Object.keys(config.env ?? {})) {
+    const effect = /^[A-Za-z_]\w*$/.test(name) ? variableEffect(name) : undefined
+    if (effect !== undefined) {
+      throw refuse(`it sets the variable ${oneLine(name)}`, `${effect.message} Only you should set it.`)
+    }
+    if (!/^[A-Za-z_]\w*$/.test(name)) {
+      throw refuse(
+        `it sets a variable named ${JSON.stringify(oneLine(name))}`,
+        'That is no name of a variable.',
+      )
+    }
+  }
+}
+
+type Refuse = (what: string, why: string) => McpError
+
+/** The first word that is no option of the runner: what it fetches and runs. */
+function packageWord({ command, args = [] }: StdioServerConfig, runner: Runner, refuse: Refuse): string {
+  const changes = `It could change what ${command} fetches or runs.`
+  let n = runner.verbs.length
+  for (; n < args.length; n++) {
+    const arg = args[n] ?? ''
+    if (!arg.startsWith('-')) break
+    if (runner.flags.has(arg)) continue
+    const equals = arg.startsWith('--') ? arg.indexOf('=') : -1
+    const name = equals === -1 ? arg : arg.slice(0, equals)
+    const value = equals === -1 ? args[++n] : arg.slice(equals + 1)
+    const pattern = runner.options.get(name)
+    if (pattern !== undefined && value !== undefined && pattern.test(value)) continue
+    const what = pattern === undefined ? '' : ` with the value ${JSON.stringify(oneLine(value ?? ''))}`
+    throw refuse(`its runtime argument ${JSON.stringify(oneLine(name))} is not accepted${what}`, changes)
+  }
+  return args[n] ?? ''
+}
+
+function refuseInexact(
+  word: string,
+  { name, before, version, example }: Runner,
+  command: string,
+  refuse: Refuse,
+): void {
+  const digest = before === ':' ? /^(.+)@sha256:[0-9a-f]{64}$/.exec(word)?.[1] : undefined
+  const at = before === '@' ? word.lastIndexOf('@') : before === ':' ? colonOf(word) : word.indexOf(before)
+  const [called, wanted] = at < 1 ? [word, ''] : [word.slice(0, at), word.slice(at + before.length)]
+  // An image may have a tag besides its digest; the digest is what counts.
+  const plain =
+    digest === undefined ? called : digest.slice(0, colonOf(digest) === -1 ? undefined : colonOf(digest))
+  if (!name.test(plain)) {
+    throw refuse(
+      `its package ${JSON.stringify(oneLine(plain))} cannot be one`,
+      `It is no name of a package in a registry, so nothing says what ${command} would run.`,
+    )
+  }
+  if (digest === undefined && !version.test(wanted)) {
+    const given = wanted === '' ? 'no version' : `the version ${JSON.stringify(oneLine(wanted))}`
+    throw refuse(
+      'it does not name its package in one exact version',
+      `It names ${given}, so each start may run something else; an exact one looks like ${example}.`,
+    )
+  }
+}
+
+/** Where the tag of an image begins; a colon before a slash belongs to a port. */
+function colonOf(image: string): number {
+  const colon = image.lastIndexOf(':')
+  return image.indexOf('/', colon) === -1 ? colon : -1
+}
+
+/** A name that reads like an option would have the runner do something else. */
+function refuseOptionNames(texts: readonly unknown[], refuse: Refuse): void {
+  for (const text of texts) {
+    if (typeof text !== 'string' || !/^-|[\s\0]/.test(text)) continue
+    throw refuse(
+      `its package ${JSON.stringify(oneLine(text))} cannot be one`,
+      'It would be read as something else.',
+    )
+  }
+}
+
+/** What is run must be what the document publishes, and what the document says of it must hold for what is run. */
+function refuseEntries(word: string, runner: Runner, own: readonly JsonRecord[], refuse: Refuse): void {
+  const entry = own.find(({ identifier, version }) =>
+    [inWords(identifier), `${inWords(identifier)}${runner.before}${inWords(version)}`].includes(word),
+  )
+  if (entry === undefined) {
+    throw refuse(
+      `${JSON.stringify(oneLine(word))} is not the package it publishes`,
+      'It would run something else.',
+    )
+  }
+  const { registryBaseUrl: base, fileSha256 } = entry
+  if (fileSha256 !== undefined) {
+    throw refuse(
+      'it names a checksum (fileSha256) for its package',
+      'The package is fetched by another program, so the checksum cannot be compared.',
+    )
+  }
+  const isUsual = typeof base === 'string' && runner.registries.includes(base.replace(/\/$/, ''))
+  if (base !== undefined && runner.registries.length > 0 && !isUsual) {
+    throw refuse(
+      `its package is published at ${oneLine(inWords(base))}`,
+      'The registry that this machine uses may have another package under that name.',
+    )
+  }
+}
+
+/** The text that stands in a configuration for a value: the name of the secret it is kept as, or the value itself. */
+export function standIn(need: NeededValue, value: string): string {
+  if (need.secret !== undefined) return `\${secret:${need.secret}}`
+  const read = partsOf(value)
+  if ('parts' in read && read.parts.every(({ kind }) => kind === 'text')) return value
+  throw new McpError('INVALID', `The value of "${oneLine(need.id)}" reads like a variable: ${oneLine(value)}`)
+}
+
+/**
+ * What was given for a value, or its default.
+ * @throws McpError 'INVALID' where it is missing or does not fit
+ */
+export function given(
+  need: NeededValue,
+  values: Readonly<Record<string, readonly string[]>>,
+): readonly string[] {
+  const { id, required, options, kind, multiple = false, min, max } = need
+  const own = Object.hasOwn(values, id) ? (values[id] ?? []) : []
+  const all = own.length > 0 ? own : need.default === undefined ? [] : [need.default]
+  const fail = (why: string): never => {
+    throw new McpError('INVALID', `"${oneLine(id)}" ${why}`)
+  }
+  if (all.length === 0) return required ? fail('is needed. Give it with --set, or in a terminal') : []
+  if (all.length > 1 && !multiple) fail('takes one value')
+  for (const value of all) {
+    if (options !== undefined && !options.includes(value)) fail(`must be one of ${options.join(', ')}`)
+    if (kind === 'boolean' && value !== 'true' && value !== 'false') fail('must be true or false')
+    if (kind !== 'number') continue
+    const number = Number(value)
+    if (value.trim() === '' || !Number.isFinite(number)) fail('must be a number')
+    if (min !== undefined && number < min) fail(`must be at least ${min}`)
+    if (max !== undefined && number > max) fail(`must be at most ${max}`)
+  }
+  return all
+}
+
+/** The command line as it would be run, or the address. */
+export function commandOf(config: ServerConfig): string {
+  if ('url' in config) return config.url
+  return [config.command, ...(config.args ?? [])].map(quoted).join(' ')
+}
+
+/** A server with every one of its texts replaced. */
+function mapTexts(config: ServerConfig, text: (given: string) => string): ServerConfig {
+  const record = (all: Record<string, string>): Record<string, string> =>
+    Object.fromEntries(Object.entries(all).map(([name, value]) => [name, text(value)]))
+  if ('url' in config) {
+    const { url, headers } = config
+    return { ...config, url: text(url), ...(headers !== undefined && { headers: record(headers) }) }
+  }
+  const { args, env } = config
+  return {
+    ...config,
+    command: text(config.command),
+    ...(args !== undefined && { args: args.map(text) }),
+    ...(env !== undefined && { env: record(env) }),
+  }
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./${}-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}

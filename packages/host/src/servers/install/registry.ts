@@ -1,0 +1,284 @@
+import { createHash } from 'node:crypto'
+import { McpError } from '@jackfield/sdk'
+import type { Fetch } from '@jackfield/sdk/client'
+import { readJson } from '@jackfield/sdk/internal'
+import type { ConfigEnvironment } from '../../config/variables.ts'
+import { inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { oneLine, reasonOf } from '../../shared/text.ts'
+import type { Registry, RegistryServer } from '../../types/index.ts'
+import { fetchIn } from '../network/fetch.ts'
+
+/** Which registry is asked, and with what. */
+export interface RegistryOptions {
+  /** Default the official registry. */
+  url?: string
+  /** Default the global `fetch`, and where `env` names a proxy for an address, a request through that proxy. */
+  fetch?: Fetch
+  /** The environment with the variables that name a proxy. Default `process.env`. */
+  env?: ConfigEnvironment
+  /** Milliseconds for one request. Default 15 000. */
+  timeoutMs?: number
+}
+
+const official = 'https://registry.modelcontextprotocol.io'
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+const maxResponseBytes = 4_000_000
+const mostServers = 100
+const maxLevels = 64
+
+/**
+ * A client of an MCP registry (API v0.1).
+ * @throws McpError 'INVALID' for an address that is neither https nor on this machine
+ */
+export function createRegistry({
+  url = official,
+  env = process.env,
+  fetch: get = fetchIn(env),
+  timeoutMs = 15_000,
+}: RegistryOptions = {}): Registry {
+  const base = URL.parse(url)
+  if (base === null || (base.protocol !== 'https:' && !loopback.test(base.hostname))) {
+    throw new McpError('INVALID', `${oneLine(url)} cannot be a registry: give an address with https`)
+  }
+  const root = `${base.origin}${base.pathname.replace(/\/$/, '')}/v0.1`
+
+  const ask = async (path: string, signal: AbortSignal | undefined): Promise<JsonRecord> => {
+    const until = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])])
+    let response: Response
+    let text: string
+    try {
+      response = await get(new URL(`${root}${path}`), {
+        headers: { accept: 'application/json' },
+        redirect: 'error',
+        signal: until,
+      })
+      text = await bounded(response)
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (error instanceof McpError) throw error
+      throw new McpError(
+        'CONNECT_FAILED',
+        `The registry ${base.host} cannot be reached: ${reasonBelow(error)}. Look at your connection, or choose another with --registry.`,
+        { cause: error },
+      )
+    }
+    if (response.status === 404) {
+      throw new McpError(
+        'INVALID',
+        'The registry has no such server. Look for it with: jackfield registry search',
+      )
+    }
+    if (!response.ok) {
+      throw new McpError('HTTP', `The registry ${base.host} answered with status ${response.status}`)
+    }
+    const value = parsed(text)
+    if (isDeeper(value, maxLevels)) {
+      throw new McpError('PROTOCOL', `The registry ${base.host} answered with something nested too deeply`)
+    }
+    if (isRecord(value)) return value
+    throw new McpError('PROTOCOL', `The registry ${base.host} answered with something that is no JSON object`)
+  }
+
+  return {
+    url: base.href,
+    async search(words, { cursor, limit = 30, signal } = {}) {
+      const query = new URLSearchParams({
+        limit: String(Math.min(Math.max(1, limit), mostServers)),
+        version: 'latest',
+        ...(words !== '' && { search: words }),
+        ...(cursor !== undefined && { cursor }),
+      })
+      const { servers, metadata } = await ask(`/servers?${query}`, signal)
+      const next = isRecord(metadata) ? metadata['nextCursor'] : undefined
+      const found = Array.isArray(servers) ? servers.slice(0, mostServers) : []
+      return {
+        servers: found.flatMap((entry) => readEntry(entry) ?? []),
+        ...(typeof next === 'string' && next !== '' && { nextCursor: next }),
+      }
+    },
+    async show(name, { version = 'latest', signal } = {}) {
+      const path = `/servers/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}`
+      const found = readEntry(await ask(path, signal))
+      if (found?.name === name && (version === 'latest' || found.version === version)) return found
+      throw new McpError(
+        'PROTOCOL',
+        `The registry ${base.host} answered with another server than the one asked for`,
+      )
+    },
+  }
+}
+
+async function bounded(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength
+    if (size > maxResponseBytes)
+      throw new McpError('LIMIT', `The registry sent more than ${maxResponseBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parsed(text: string): unknown {
+  try {
+    return readJson(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** One entry: the description with what the registry knows of it, or the description alone. */
+function readEntry(entry: unknown): RegistryServer | undefined {
+  if (!isRecord(entry)) return undefined
+  const document = isRecord(entry['server']) ? entry['server'] : entry
+  const { name, version, description, title, repository, packages, remotes } = document
+  if (typeof name !== 'string' || typeof version !== 'string' || !name.includes('/')) return undefined
+  const meta = isRecord(entry['_meta']) ? entry['_meta'] : {}
+  const facts = meta['io.modelcontextprotocol.registry/official']
+  const { status, isLatest, publishedAt } = isRecord(facts) ? facts : {}
+  const source = isRecord(repository) ? repository['url'] : undefined
+  return {
+    name,
+    version,
+    description: typeof description === 'string' ? description : '',
+    kinds: [...kindsIn(packages, 'registryType'), ...kindsIn(remotes, 'type')],
+    document,
+    ...(typeof title === 'string' && { title }),
+    ...(typeof source === 'string' && { repository: source }),
+    ...(typeof status === 'string' && { status }),
+    ...(typeof isLatest === 'boolean' && { isLatest }),
+    ...(typeof publishedAt === 'string' && { publishedAt }),
+  }
+}
+
+function kindsIn(list: unknown, key: string): string[] {
+  if (!Array.isArray(list)) return []
+  const kinds = list.flatMap((item) => (isRecord(item) && typeof item[key] === 'string' ? [item[key]] : []))
+  return [...new Set(kinds)]
+}
+
+/** What fetch() says of a failure is that it failed; what came before says why. */
+function reasonBelow(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined
+  return reasonOf(cause instanceof Error && cause.message !== '' ? cause : error)
+}
+
+/** A bundle that a published server is packed in. */
+export interface PublishedBundle {
+  readonly url: string
+  /** SHA-256 in hexadecimal. */
+  readonly hash: string
+  /** The namespace of the registry that it was published in. */
+  readonly publisher: string
+}
+
+const maxBundleBytes = 200_000_000
+const withinMs = 900_000
+const maxRedirects = 5
+
+/**
+ * The bundle of a published server, where it is packed in nothing else.
+ * @throws McpError 'INVALID' for one without the hash that says which bundle is meant
+ */
+export function bundleIn({ name, packages }: Readonly<JsonRecord>): PublishedBundle | undefined {
+  const all = Array.isArray(packages) ? packages.filter(isRecord) : []
+  const packed = all.find((entry) => entry['registryType'] === 'mcpb')
+  if (packed === undefined || all.some((entry) => entry['registryType'] !== 'mcpb')) return undefined
+  const { identifier: url, fileSha256: hash } = packed
+  if (typeof url !== 'string' || typeof hash !== 'string' || !/^[0-9a-f]{64}$/i.test(hash)) {
+    throw new McpError(
+      'INVALID',
+      `${oneLine(inWords(name))} does not say which bundle it means: its hash is missing`,
+    )
+  }
+  const full = inWords(name)
+  return { url, hash: hash.toLowerCase(), publisher: full.slice(0, full.lastIndexOf('/')) }
+}
+
+/** What requests for a bundle may be given. */
+export interface FetchBundleOptions {
+  /** Default the global `fetch`, and where `env` names a proxy for an address, a request through that proxy. */
+  fetch?: Fetch
+  /** The environment with the variables that name a proxy. Default `process.env`. */
+  env?: ConfigEnvironment
+  signal?: AbortSignal
+}
+
+/**
+ * Fetches a bundle.
+ * @throws McpError 'INVALID' where it is another one than was published, 'LIMIT' where it is too large
+ */
+export async function fetchBundle(
+  { url, hash }: Pick<PublishedBundle, 'url' | 'hash'>,
+  { env = process.env, fetch: get = fetchIn(env), signal }: FetchBundleOptions = {},
+): Promise<Uint8Array> {
+  const place = placeIn(url)
+  const soon = AbortSignal.timeout(withinMs)
+  const until = signal === undefined ? soon : AbortSignal.any([signal, soon])
+  let bytes: Buffer
+  try {
+    bytes = await whole(await reached(place, get, until), place)
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (error instanceof McpError) throw error
+    throw new McpError('CONNECT_FAILED', `${place.host} cannot be reached: ${reasonOf(error)}`, {
+      cause: error,
+    })
+  }
+  const found = createHash('sha256').update(bytes).digest('hex')
+  if (found === hash) return bytes
+  throw new McpError(
+    'INVALID',
+    `${oneLine(url)} is another bundle than the one that was published: its checksum (SHA-256) is ${found}, and the registry gives ${hash}. It was not used; tell its publisher.`,
+  )
+}
+
+function placeIn(url: string): URL {
+  const place = URL.parse(url)
+  if (place !== null && (place.protocol === 'https:' || isHere(place))) return place
+  throw new McpError('INVALID', `${oneLine(url)} is no address of a bundle: it must begin with https`)
+}
+
+function isHere({ protocol, hostname }: URL): boolean {
+  return protocol === 'http:' && loopback.test(hostname)
+}
+
+/** What a place answers, after a few redirects; none of them leads out of encryption or into this machine. */
+async function reached(place: URL, get: Fetch, signal: AbortSignal): Promise<Response> {
+  let at = place
+  for (let hop = 0; ; hop++) {
+    const response = await get(at, { redirect: 'manual', signal })
+    const { status, headers } = response
+    const location = headers.get('location')
+    if (status < 300 || status > 399 || location === null) return response
+    await response.body?.cancel()
+    const next = URL.parse(location, at)
+    if (
+      hop === maxRedirects ||
+      next === null ||
+      !(next.protocol === 'https:' || (isHere(next) && isHere(at)))
+    ) {
+      throw new McpError(
+        'INVALID',
+        `${place.host} sends on to ${oneLine(location)}, which is no address of a bundle`,
+      )
+    }
+    at = next
+  }
+}
+
+async function whole(response: Response, { host }: URL): Promise<Buffer> {
+  if (!response.ok) {
+    await response.body?.cancel()
+    throw new McpError('HTTP', `${host} answered with status ${response.status}`)
+  }
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength
+    if (size > maxBundleBytes) throw new McpError('LIMIT', `The bundle has more than ${maxBundleBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,448 @@
+import { isIP } from 'node:net'
+import { posix, win32 } from 'node:path'
+import { sensitivePath } from '../../core/trust/phrases.ts'
+import { unseenIn } from '../../shared/visible.ts'
+import type { HttpServerConfig, ServerConfig, StdioServerConfig, TrustFinding } from '../../types/index.ts'
+
+const raisers = new Set(['sudo', 'doas', 'pkexec', 'su', 'runas', 'gsudo'])
+const shells = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'fish', 'cmd', 'powershell', 'pwsh'])
+const interpreters = new Set(['node', 'python', 'python3', 'perl', 'ruby', 'php', 'deno', 'bun', 'osascript'])
+const launchers = new Set([
+  ...interpreters,
+  ...['npx', 'bunx', 'pnpm', 'yarn', 'npm', 'uvx', 'uv', 'pipx', 'docker', 'podman', 'java', 'dotnet', 'go'],
+])
+const containers = new Set(['docker', 'podman', 'nerdctl'])
+const secretName =
+  /(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|PWD|PASSPHRASE|KEY|APIKEY|CREDENTIALS?|PAT|AUTH)(?:_|$)/i
+const secretHeader = /^(?:authorization|cookie|x-api-key|api-key|x-auth-token|.*-(?:token|secret|key))$/i
+const loopback = /^(?:localhost|.*\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+/**
+ * What a person should look at before a server is started, or an address is spoken to, for the first time. It reads
+ * the configuration and nothing else.
+ */
+export function scanCommand(config: ServerConfig): TrustFinding[] {
+  return 'url' in config ? scanAddress(config) : scanProgram(config)
+}
+
+function scanProgram(config: StdioServerConfig): TrustFinding[] {
+  const { command, args = [], env = {}, cwd } = config
+  const words = [command, ...args]
+  const program = programName(command)
+  const line = words.join(' ')
+  const found: TrustFinding[] = []
+  const add = (severity: TrustFinding['severity'], code: string, at: string, message: string): void => {
+    found.push({ severity, code, at, message })
+  }
+  const whole = 'command'
+
+  const raised = words.findIndex(
+    (word, n) => raisers.has(programName(word)) && (n === 0 || !word.includes('=')),
+  )
+  if (raised !== -1 || /(?:^|[\s;&|(])(?:sudo|doas|pkexec)\s/.test(line)) {
+    add(
+      'danger',
+      'sudo',
+      whole,
+      'It runs with the rights of the administrator, so it can change anything here.',
+    )
+  }
+  if (
+    /(?<![-\w])rm\s+(?:-\w+\s+)*-\w*[rRf]|\bRemove-Item\b.{0,80}-Recurse|\bdel\s+\/s|\bmkfs\b|\bdd\s.{0,80}\bof=/i.test(
+      line,
+    )
+  ) {
+    add('danger', 'deletes-files', whole, 'Its command line deletes files before any tool is called.')
+  }
+  if (runsDownload(line)) {
+    add(
+      'danger',
+      'runs-a-download',
+      whole,
+      'It downloads a script and runs it unseen; it can be another one every time.',
+    )
+  }
+  if (
+    /\s-(?:enc|encodedcommand|e)\s+[A-Za-z0-9+/=]{16,}/i.test(line) &&
+    /^(?:powershell|pwsh)$/.test(program)
+  ) {
+    add('danger', 'encoded-command', whole, 'What it runs is encoded, so nobody can read it here.')
+  }
+  if (/base64\s+(?:-d|-D|--decode)/.test(line)) {
+    add(
+      'danger',
+      'encoded-command',
+      whole,
+      'It decodes something and uses it, so nobody can read here what it runs.',
+    )
+  }
+  if (shells.has(program) && args.some((arg) => /^(?:-(?!enc$)[a-z]*c|\/c|\/k|-command)$/i.test(arg))) {
+    add('warning', 'shell', whole, 'It runs a shell script from its command line; read the script whole.')
+  } else if (
+    interpreters.has(program) &&
+    args.some((arg) => /^(?:-e|-c|-p|-r|--eval|--print|eval)$/.test(arg))
+  ) {
+    add(
+      'warning',
+      'inline-program',
+      whole,
+      'It runs a program that is written into the command line; read it whole.',
+    )
+  }
+  found.push(...packageFindings(program, args))
+  if (containers.has(program)) found.push(...containerFindings(args))
+  if (/^(?:\/tmp\/|\/var\/tmp\/|\/dev\/shm\/)|[\\/](?:Downloads|Temp)[\\/]/i.test(command)) {
+    add(
+      'warning',
+      'temporary-program',
+      whole,
+      'The program lies in a folder for downloads or temporary files.',
+    )
+  }
+
+  for (const [n, arg] of args.entries()) {
+    const where = `args[${n}]`
+    const path = sensitivePath(arg)
+    // What a container is given is told with its mounts.
+    if (containers.has(program)) continue
+    if (path !== undefined) add('danger', 'sensitive-path', where, `It names ${path}.`)
+    if (/^(?:\/|~|~\/|\$HOME|\$\{HOME\}|%USERPROFILE%|[A-Za-z]:\\?)$/.test(arg) && !containers.has(program)) {
+      add('warning', 'wide-path', where, 'It is given the whole disk or the whole home folder.')
+    }
+  }
+  if (cwd !== undefined) {
+    const path = sensitivePath(cwd)
+    if (path !== undefined) add('danger', 'sensitive-path', 'cwd', `It runs in ${path}.`)
+  }
+  for (const [name, value] of Object.entries(env)) found.push(...variableFindings(name, value, program))
+  found.push(...hiddenIn(words, env))
+  return found
+}
+
+function variableFindings(name: string, value: string, program: string): TrustFinding[] {
+  const at = `env.${name}`
+  const effect = variableEffect(name)
+  if (effect !== undefined) return [{ ...effect, at }]
+  if (name === 'NODE_TLS_REJECT_UNAUTHORIZED' && value === '0') {
+    const message = 'It trusts any certificate, so its connections can be read and changed on the way.'
+    return [{ severity: 'danger', code: 'no-certificate-check', at, message }]
+  }
+  const path = sensitivePath(value)
+  if (path !== undefined) {
+    return [{ severity: 'danger', code: 'sensitive-path', at, message: `It is given ${path}.` }]
+  }
+  if (!secretName.test(name)) return []
+  const known = launchers.has(program)
+  const message = `The program gets ${name}, which looks like a secret${known ? '' : ', and is none of the usual launchers'}.`
+  return [{ severity: known ? 'notice' : 'warning', code: 'gets-a-secret', at, message }]
+}
+
+function scanAddress({ url: text, headers = {} }: HttpServerConfig): TrustFinding[] {
+  const found: TrustFinding[] = []
+  const add = (severity: TrustFinding['severity'], code: string, message: string): void => {
+    found.push({ severity, code, at: 'url', message })
+  }
+  found.push(...hiddenIn([text], headers))
+  const url = URL.parse(text)
+  if (url === null) return found
+  const local = loopback.test(url.hostname)
+  if (url.protocol === 'http:' && !local) {
+    const secret = Object.keys(headers).some((name) => secretHeader.test(name))
+    const more = secret ? ', along with the secret in its headers' : ''
+    add(
+      secret ? 'danger' : 'warning',
+      'unencrypted',
+      `Everything goes over the network unencrypted${more}; anybody on the way can read and change it. Use https.`,
+    )
+  }
+  const address = isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0
+  if (/^169\.254\.|^\[fe80:/i.test(url.hostname) || url.hostname === 'metadata.google.internal') {
+    add(
+      'danger',
+      'link-local',
+      'The address belongs to the machine’s own network, such as a cloud’s credential service.',
+    )
+  } else if (address && !local) {
+    add('warning', 'ip-address', 'The address is a bare number; no name says whose it is.')
+  }
+  if (/(?:^|\.)xn--/.test(url.hostname)) {
+    add(
+      'warning',
+      'look-alike-host',
+      `The name is written with other letters than it seems; it is really ${url.hostname}.`,
+    )
+  }
+  if (url.username !== '' || url.password !== '') {
+    add(
+      'warning',
+      'credentials-in-address',
+      'A user name or password stands in the address, where logs keep it.',
+    )
+  }
+  if ([...url.searchParams.keys()].some((name) => secretName.test(name.replaceAll('-', '_')))) {
+    add(
+      'notice',
+      'credentials-in-address',
+      'A secret stands in the address, where logs keep it; a header is better.',
+    )
+  }
+  return found
+}
+
+function hiddenIn(words: readonly string[], named: Readonly<Record<string, string>>): TrustFinding[] {
+  const texts = [...words, ...Object.keys(named), ...Object.values(named)]
+  if (!texts.some((text) => unseenIn(text).length > 0)) return []
+  const message = 'It holds characters that do not show, so it is not what it looks like.'
+  return [{ severity: 'danger', code: 'hidden-characters', at: 'command', message }]
+}
+
+function runsDownload(line: string): boolean {
+  const download = String.raw`\b(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|fetch)\b`
+  const runner = String.raw`(?:(?:ba|z|da|k|fi)?sh|python3?|node|perl|ruby|php|iex|invoke-expression)\b`
+  return (
+    new RegExp(`${download}[^|]{0,400}\\|\\s*(?:sudo\\s+)?(?:env\\s+)?(?:/[\\w/]+/)?${runner}`, 'i').test(
+      line,
+    ) ||
+    new RegExp(`${runner}[^\\n]{0,60}(?:<\\(|\\$\\(|\`)\\s*${download}`, 'i').test(line) ||
+    new RegExp(`(?:iex|invoke-expression)[\\s(]{1,4}[^\\n]{0,60}(?:${download}|downloadstring)`, 'i').test(
+      line,
+    )
+  )
+}
+
+const open: readonly { pattern: RegExp; message: string }[] = [
+  { pattern: /^--privileged(?:=true)?$/, message: 'The container is privileged: it can leave its walls.' },
+  {
+    pattern: /^--cap-add=(?:ALL|SYS_ADMIN|SYS_PTRACE|SYS_MODULE|DAC_READ_SEARCH)$/i,
+    message: 'The container gets rights that let it leave its walls.',
+  },
+  {
+    pattern: /^--(?:pid|ipc|userns|uts|cgroupns)=host$/,
+    message: 'The container shares the processes of this machine.',
+  },
+  {
+    pattern: /^--security-opt=.*(?:unconfined|disable)/,
+    message: 'The container runs without the usual protection.',
+  },
+]
+const hostNetwork = /^--net(?:work)?=host$/
+const mounting = /^(?:-v|--volume|--mount)=/
+const containerOptionWithValue =
+  /^(?:-v|-e|-p|-u|-w|-l|-h|-m|--(?:volume|mount|env|env-file|publish|user|workdir|name|label|network|net|cap-add|pid|ipc|userns|uts|security-opt|entrypoint|platform|add-host|dns|memory|cpus|hostname|pull|gpus|device|tmpfs))$/
+
+/** What the options of `docker run` and its like let the container reach, and whether its image is a fixed one. */
+function containerFindings(args: readonly string[]): TrustFinding[] {
+  const found: TrustFinding[] = []
+  const add = (severity: TrustFinding['severity'], code: string, n: number, message: string): void => {
+    found.push({ severity, code, at: `args[${n}]`, message })
+  }
+  const run = args.findIndex((arg) => arg === 'run' || arg === 'create')
+  for (let n = run + 1; n < args.length; n++) {
+    const arg = args[n] ?? ''
+    if (!arg.startsWith('-')) {
+      if (run !== -1) image(arg, n, add)
+      break
+    }
+    const option = containerOptionWithValue.test(arg) ? `${arg}=${args[n + 1] ?? ''}` : arg
+    const message = open.find(({ pattern }) => pattern.test(option))?.message
+    if (message !== undefined) add('danger', 'container-without-walls', n, message)
+    if (hostNetwork.test(option)) {
+      add(
+        'warning',
+        'host-network',
+        n,
+        'The container reaches the network as this machine does, services meant for it alone included.',
+      )
+    }
+    if (mounting.test(option)) mount(option.replace(mounting, ''), n, add)
+    if (containerOptionWithValue.test(arg)) n++
+  }
+  return found
+}
+
+type Add = (severity: TrustFinding['severity'], code: string, n: number, message: string) => void
+
+function mount(value: string, n: number, add: Add): void {
+  const source =
+    /(?:^|,)(?:source|src)=([^,]+)/.exec(value)?.[1] ?? value.replace(/^([A-Za-z]:)?([^:]*).*/, '$1$2')
+  if (/docker\.sock|containerd\.sock|podman\.sock/.test(source)) {
+    add(
+      'danger',
+      'container-without-walls',
+      n,
+      'The container can start others with any rights, as it holds the socket of the container service.',
+    )
+  } else if (sensitivePath(source) !== undefined) {
+    add('danger', 'sensitive-path', n, `The container is given ${sensitivePath(source)}.`)
+  } else if (
+    /^(?:\/|~\/?|\$HOME\/?|\$\{(?:env:)?HOME\}\/?|\/(?:etc|root|home|Users|var|proc|sys|dev)(?:\/[^/]*)?\/?|[A-Za-z]:[\\/]?)$/.test(
+      source,
+    )
+  ) {
+    add('danger', 'host-mount', n, `The container is given ${source} of this machine.`)
+  } else if (/^[./~$\\]|^[A-Za-z]:/.test(source)) {
+    add('notice', 'host-mount', n, `The container is given ${source} of this machine.`)
+  }
+}
+
+function image(name: string, n: number, add: Add): void {
+  if (name.includes('@sha256:')) return
+  const tag = /:([\w.-]+)$/.exec(name)?.[1]
+  if (tag === undefined || tag === 'latest') {
+    add(
+      'warning',
+      'unpinned-image',
+      n,
+      `${name} is whatever its publisher puts there; name a version or a digest.`,
+    )
+  }
+}
+
+/** Options of the runners that take the next word along. */
+const runnerOptionWithValue = /^(?:--python|--index|--index-url|--extra-index-url|--registry|-C|--cache)$/
+/** Those that name a package, which is fetched and may run whatever it likes while it is installed. */
+const naming = /^(?:-p|--package|--from|--spec|--with)(?:=|$)/
+/** Those of npm and pnpm that have a shell run what follows. */
+const script = /^(?:-c|--call|--shell-mode)(?:=|$)/
+const runsScripts = new Set(['npx', 'pnpx', 'npm', 'pnpm'])
+
+/** What a runner such as `npx` or `uvx` is asked to fetch and run. */
+interface Wanted {
+  packages: { name: string; at: number }[]
+  runsScript: boolean
+}
+
+/** Says so where a runner fetches whatever version of a package is the newest, or has a shell run a script. */
+function packageFindings(program: string, args: readonly string[]): TrustFinding[] {
+  const start = firstWord(program, args)
+  if (start === undefined) return []
+  const { packages, runsScript } = wantedAt(program, args, start)
+  const message = 'It runs a shell script from its command line; read the script whole.'
+  const shell: TrustFinding[] = runsScript
+    ? [{ severity: 'warning', code: 'shell', at: 'command', message }]
+    : []
+  const unpinned = packages.find(({ name }) => !isPinned(name))
+  return unpinned === undefined ? shell : [...shell, unpinnedFinding(unpinned)]
+}
+
+function unpinnedFinding({ name, at }: { name: string; at: number }): TrustFinding {
+  const message = isElsewhere(name)
+    ? `${name} is fetched from outside the package registry, and nothing fixes its contents.`
+    : `${name} names no exact version, so each start may run another program. Write the version behind it.`
+  return { severity: 'warning', code: 'unpinned-package', at: `args[${at}]`, message }
+}
+
+/** Programs that run the one that is named after them. */
+const wrappers = new Set(['env', 'nice', 'nohup', 'time', 'timeout', 'stdbuf', 'setsid', 'exec', 'corepack'])
+/** Scripts that are what these programs start. */
+const scripts: Readonly<Record<string, string>> = {
+  'npx-cli.js': 'npx',
+  'npm-cli.js': 'npm',
+  'pnpm.cjs': 'pnpm',
+  'pnpx.cjs': 'pnpx',
+  'yarn.js': 'yarn',
+}
+
+/** Whether a command line fetches a package and runs it, also through `env`, `cmd /c`, Node.js or `python -m`. */
+export function runsPackage(command: string, args: readonly string[]): boolean {
+  const program = programName(command)
+  if (wrappers.has(program)) {
+    const next = args.findIndex((arg) => !/^-|^\w+=|^[\d.]+[smhd]?$/.test(arg))
+    return next !== -1 && runsPackage(args[next] ?? '', args.slice(next + 1))
+  }
+  if (program === 'cmd' && /^\/[ck]$/i.test(args[0] ?? '')) return runsPackage(args[1] ?? '', args.slice(2))
+  if (/^(?:node|nodejs|bun|python[\d.]*|pypy[\d.]*)$/.test(program)) {
+    const next = args.findIndex((arg) => !arg.startsWith('-'))
+    const word = posix.basename((args[next] ?? '').replaceAll('\\', '/'))
+    const meant = Object.hasOwn(scripts, word) ? (scripts[word] ?? word) : args[next - 1] === '-m' ? word : ''
+    if (meant !== '') return runsPackage(meant, args.slice(next + 1))
+  }
+  return program === 'dnx' || firstWord(program, args) !== undefined
+}
+
+/** A program by its name alone. */
+export function programName(command: string): string {
+  const name = command.includes('\\') ? win32.basename(command) : posix.basename(command)
+  return name.toLowerCase().replace(/\.(?:exe|cmd|bat|com)$/, '')
+}
+
+/** Where the words of the package begin, for programs that run packages. */
+function firstWord(program: string, args: readonly string[]): number | undefined {
+  if (program === 'npx' || program === 'bunx' || program === 'uvx' || program === 'pnpx') return 0
+  const verbs = args.filter((arg) => !arg.startsWith('-')).slice(0, 2)
+  const after = (verb: string): number => args.indexOf(verb) + 1
+  const [first = '', second = ''] = verbs
+  if ((program === 'pnpm' || program === 'yarn') && first === 'dlx') return after('dlx')
+  if (program === 'npm' && (first === 'exec' || first === 'x')) return after(first)
+  if (program === 'bun' && first === 'x') return after('x')
+  if (program === 'pipx' && first === 'run') return after('run')
+  if (program === 'uv' && first === 'tool' && second === 'run') return after('run')
+  if (program === 'deno' && first === 'run' && args.some((arg) => /^(?:npm|jsr|https?):/.test(arg))) {
+    return args.findIndex((arg) => /^(?:npm|jsr|https?):/.test(arg))
+  }
+  return undefined
+}
+
+function wantedAt(program: string, args: readonly string[], start: number): Wanted {
+  const scripts = runsScripts.has(program)
+  const ofPython = program === 'uvx' || program === 'uv'
+  const packages: Wanted['packages'] = []
+  let runsScript = false
+  for (let n = start; n < args.length; n++) {
+    const arg = args[n] ?? ''
+    const equals = arg.indexOf('=')
+    if (runnerOptionWithValue.test(arg) || (ofPython && arg === '-p')) {
+      n++
+    } else if (naming.test(arg)) {
+      packages.push(equals === -1 ? { name: args[++n] ?? '', at: n } : { name: arg.slice(equals + 1), at: n })
+    } else if (scripts && script.test(arg)) {
+      runsScript = true
+    } else if (!runsScript && arg !== '--' && !arg.startsWith('-')) {
+      return { packages: packages.length > 0 ? packages : [{ name: arg, at: n }], runsScript }
+    }
+  }
+  return { packages, runsScript }
+}
+
+function isElsewhere(name: string): boolean {
+  return (
+    /^(?:git\+|git:|https?:|github:|gitlab:|ssh:)|^[\w.-]+\/[\w.-]+(?:#|$)/.test(name) &&
+    !name.startsWith('@')
+  )
+}
+
+function isPinned(name: string): boolean {
+  if (/^(?:\.{0,2}[\\/]|~|file:|[A-Za-z]:[\\/])/.test(name)) return true
+  if (/(?:#|@)[0-9a-f]{40}\b/.test(name)) return true
+  return /.(?:@|==)v?\d+\.\d+\.\d+(?:[-+.][\w.+-]+)?$/.test(
+    name.replace(/^(?:npm|jsr):/, '').replace(/\[[^\]]*\]/, ''),
+  )
+}
+
+type Effect = Pick<TrustFinding, 'severity' | 'code' | 'message'>
+
+/** Variables that only change what a program prints or how long it waits, though their names begin like others below. */
+const harmless =
+  /^(?:PYTHON(?:UNBUFFERED|IOENCODING|UTF8|DONTWRITEBYTECODE|HASHSEED|FAULTHANDLER)|(?:npm_config|UV|PIP)_(?:yes|loglevel|quiet|color|no_color|progress|no_progress|update_notifier|fund|audit|disable_pip_version_check|http_timeout|default_timeout))$/i
+const loading =
+  /^(?:LD_\w+|DYLD_\w+|GCONV_PATH|NODE_OPTIONS|NODE_PATH|BASH_ENV|ENV|PYTHONSTARTUP|PYTHONPATH|PYTHONHOME|PERL5OPT|PERL5LIB|PERLLIB|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|GIT_SSH|GIT_SSH_COMMAND|GIT_EXEC_PATH|DOTNET_STARTUP_HOOKS|DOTNET_ADDITIONAL_DEPS|(?:CORECLR|COR)_PROFILER\w*)$/i
+const choosing =
+  /^(?:PATH|PATHEXT|COMSPEC|SHELL|HOME|USERPROFILE|APPDATA|LOCALAPPDATA|XDG_(?:CONFIG_HOME|CONFIG_DIRS|DATA_HOME|CACHE_HOME)|npm_config_.+|(?:NPM|UV|PIP|PIPX|PYTHON|PNPM|YARN|BUN|DENO|COREPACK|NUGET|DOTNET|CARGO|RUSTUP|DOCKER|CONTAINER|GIT|GEM|BUNDLE|VOLTA|NVM|FNM|PYENV|CONDA|JAVA)_\w+|PYTHON\w+|GO(?:PROXY|FLAGS|NOSUMDB|NOSUMCHECK|PRIVATE|SUMDB|INSECURE|ENV|PATH|ROOT|BIN)|VIRTUAL_ENV|INIT_CWD)$/i
+const network =
+  /^(?:(?:HTTPS?|ALL|FTP|NO)_PROXY|NODE_EXTRA_CA_CERTS|NODE_USE_(?:SYSTEM_CA|ENV_PROXY)|SSL_CERT_(?:FILE|DIR)|(?:REQUESTS|CURL|AWS)_CA_BUNDLE|OPENSSL_CONF|OPENSSL_MODULES)$/i
+
+/** What setting a variable of this name does to a program besides giving it a value; undefined where that is nothing. */
+export function variableEffect(name: string): Effect | undefined {
+  if (harmless.test(name)) return undefined
+  if (loading.test(name)) {
+    const message = `${name} makes a program load code that its command line does not show.`
+    return { severity: 'danger', code: 'loads-code', message }
+  }
+  if (choosing.test(name)) {
+    const message = `${name} changes which programs or packages run, whatever the command line shows.`
+    return { severity: 'danger', code: 'changes-what-runs', message }
+  }
+  if (!network.test(name)) return undefined
+  const message = `${name} changes where its connections go or whose certificates it trusts.`
+  return { severity: 'warning', code: 'changes-connections', message }
+}

@@ -1,0 +1,335 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { dirname, resolve } from 'node:path'
+import { McpError } from '@jackfield/sdk'
+import { textsOf } from '../../config/config.ts'
+import type { Redactor } from '../../config/secrets/redactor.ts'
+import { fileVariables, maxVariablesBytes } from '../../config/secrets/secrets.ts'
+import { type ConfigEnvironment, givenValues, partsOf, soundsSecret } from '../../config/variables.ts'
+import { type Asker, Nobody } from '../../core/inbox/asker.ts'
+import type { Recorder } from '../../log/store/activity-log.ts'
+import type { ConsentTable } from '../../log/store/server-tables.ts'
+import { readSmallFile } from '../../shared/files.ts'
+import { fingerprint } from '../../shared/json.ts'
+import { reasonOf } from '../../shared/text.ts'
+import type { ConsentDesk, ConsentNeeded, GivenValue, ServerConfig, TrustFinding } from '../../types/index.ts'
+import { scanCommand } from './command-scan.ts'
+import { placed, type Surroundings, spelled } from './placed.ts'
+
+interface ConsentDeps {
+  table: ConsentTable
+  asker: Asker
+  recorder: Recorder
+  redactor: Redactor
+  env: ConfigEnvironment
+  home: string
+  /** Agrees to everything without asking. */
+  agreeToAll: boolean
+  configOf: (server: string) => ServerConfig | undefined
+  /** What a server was when the values of its variables were last looked up; undefined where it has none. */
+  lastIdentity: (config: ServerConfig) => string | undefined
+}
+
+/** `written`: the identity without what the values of its variables add to it. */
+type Wanted = ConsentNeeded & { identity: string; written: string }
+
+const changedElsewhere: TrustFinding = {
+  severity: 'warning',
+  code: 'changed-elsewhere',
+  at: 'command',
+  message:
+    'Its command line is what you agreed to, and something else changed: the program, a file that it names, a variable, or its file of variables.',
+}
+
+/** Whether the person agreed to start what a file of the working folder names. */
+export class Consents implements ConsentDesk {
+  readonly #deps: ConsentDeps
+  /** Why not, by what was refused in this run. */
+  readonly #refused = new Map<string, string>()
+  readonly #asking = new Map<string, Promise<void>>()
+
+  constructor(deps: ConsentDeps) {
+    this.#deps = deps
+  }
+
+  list: ConsentDesk['list'] = () =>
+    this.#deps.table.list().map(({ server, file, command, at }) => ({ server, file, command, at }))
+
+  async needed(server: string): Promise<ConsentNeeded | undefined> {
+    const config = this.#deps.configOf(server)
+    const wanted = config === undefined ? undefined : await this.#wanted(server, config)
+    if (wanted === undefined) return undefined
+    const { identity: _identity, written: _written, ...needed } = wanted
+    return needed
+  }
+
+  async allow(server: string, by: string): Promise<boolean> {
+    const config = this.#deps.configOf(server)
+    const wanted = config === undefined ? undefined : await this.#wanted(server, config)
+    if (wanted === undefined) return false
+    const { file, command, program, findings, before } = wanted
+    const summary = `${server} of ${file} may be started: ${command}`
+    const detail = {
+      file,
+      command,
+      findings,
+      by,
+      ...(program !== undefined && { program }),
+      ...(before !== undefined && { before }),
+    }
+    this.#deps.recorder.note({ kind: 'install', server, summary, detail }, 'ok')
+    this.#agree(wanted)
+    return true
+  }
+
+  forget(server: string): number {
+    const { table, recorder } = this.#deps
+    const file = this.#deps.configOf(server)?.from?.file
+    const count = file === undefined ? 0 : table.remove(file, server)
+    if (count > 0) {
+      const summary = `${server} of ${file} may no longer be started`
+      recorder.note({ kind: 'install', server, summary, detail: { file } }, 'revoked')
+    }
+    return count
+  }
+
+  /**
+   * Resolves once the person agreed to start this server as it is configured.
+   * @throws McpError 'INVALID' where they refused, or nobody can be asked; it says how to agree.
+   */
+  async admit(server: string, config: ServerConfig, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const wanted = await this.#wanted(server, config)
+      if (wanted === undefined) return
+      const refusal = this.#refused.get(wanted.identity)
+      if (refusal !== undefined) throw new McpError('INVALID', refusal)
+      const asking =
+        this.#asking.get(wanted.identity) ??
+        this.#ask(wanted, config, signal).finally(() => this.#asking.delete(wanted.identity))
+      this.#asking.set(wanted.identity, asking)
+      // Files may have changed while the person read about them: what runs is compared with what they agreed to.
+      await asking
+    }
+  }
+
+  /** What was agreed to also holds for the server with its variables looked up, as long as nothing else changed. */
+  async carry(server: string, config: ServerConfig): Promise<void> {
+    const wanted = await this.#wanted(server, config)
+    if (wanted !== undefined && this.#deps.table.has(wanted.written)) this.#agree(wanted)
+  }
+
+  /** Refusals no longer stand: the person wants to be asked again. */
+  again(): void {
+    this.#refused.clear()
+  }
+
+  /** Only what somebody else may have written waits for the person. */
+  async #wanted(server: string, config: ServerConfig): Promise<Wanted | undefined> {
+    const { table, redactor, agreeToAll, lastIdentity } = this.#deps
+    if (config.from?.layer !== 'project' || agreeToAll) return undefined
+    const { identity: written, command, findings, given, program } = await described(config, this.#deps)
+    const last = lastIdentity(config)
+    const identity = last === undefined ? written : fingerprint([written, last])
+    if (table.has(identity)) return undefined
+    const { file } = config.from
+    const before = table.last(file, server)?.command
+    return {
+      identity,
+      written,
+      server,
+      file,
+      command: redactor.text(command),
+      given: redactor.value(given),
+      findings: [
+        ...takenName(config),
+        ...(before === redactor.text(command) ? [changedElsewhere] : []),
+        ...findings,
+      ],
+      ...(program !== undefined && { program }),
+      ...(before !== undefined && { before }),
+    }
+  }
+
+  #agree({ identity, file, server, command }: Wanted): void {
+    this.#refused.delete(identity)
+    this.#deps.table.put({ identity, file, server, command, at: new Date().toISOString() })
+  }
+
+  async #ask(wanted: Wanted, config: ServerConfig, signal: AbortSignal): Promise<void> {
+    const { asker, recorder, redactor } = this.#deps
+    const { server, file, command, program, given, findings, before } = wanted
+    const changed = before === undefined ? {} : { before }
+    const row = recorder.open({
+      kind: 'install',
+      server,
+      summary: `May ${server} of ${file} be started: ${command}`,
+      detail: {
+        file,
+        command,
+        findings,
+        surface: asker.names,
+        ...(program !== undefined && { program }),
+        ...changed,
+      },
+    })
+    try {
+      const shown = { given, ...(program !== undefined && { program }) }
+      const question = { file, command, ...shown, findings, ...changed, config: redactor.value(config) }
+      const { answer, by } = await asker.ask(
+        { kind: 'install', id: randomUUID(), cause: { server }, ...question },
+        { signal, activity: row.id },
+      )
+      if (answer.verdict === 'allow') {
+        this.#agree(wanted)
+        row.close('ok', { by })
+        return
+      }
+      const refusal = `It was not started, because you refused it. Agree to it with: jackfield config allow ${server}`
+      this.#refused.set(wanted.identity, refusal)
+      row.close('denied', { by, ...(answer.reason !== undefined && { reason: answer.reason }) })
+      throw new McpError('INVALID', refusal)
+    } catch (error) {
+      row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
+      if (!(error instanceof Nobody)) throw error
+      throw new McpError(
+        'INVALID',
+        `It was not started: you have not agreed yet to what ${file} names. It would run: ${command} — Agree to it with: jackfield config allow ${server}, or start all that this folder names with: --start-what-this-folder-names`,
+      )
+    }
+  }
+}
+
+/** What is started, for a person to read and to agree to. */
+interface Described {
+  /** The command line as a shell would take it, with the folder it runs in; or the address. */
+  command: string
+  /** The file that the command names on this machine, and what it leads to where it is a link. */
+  program?: string
+  /** The variables, or headers, that it is given. */
+  given: GivenValue[]
+  findings: TrustFinding[]
+  /** One hash of the file and everything that says what is started and what it is given. */
+  identity: string
+}
+
+/** Secrets and inputs are shown by their names; every other variable is shown as what it is now. */
+async function described(config: ServerConfig, around: Surroundings): Promise<Described> {
+  const text = (given: string): string => spelled(given, config, around)
+  const { from } = config
+  if ('url' in config) {
+    const identity = fingerprint({
+      file: from?.file,
+      replaces: from?.replaces,
+      url: text(config.url),
+      headers: config.headers,
+      auth: config.auth,
+      files: await filesIn(config),
+    })
+    const findings = [...scanCommand(config), ...handedOver(config)]
+    return { command: text(config.url), given: givenValues(config.headers), findings, identity }
+  }
+  const words = [config.command, ...(config.args ?? [])].map(text)
+  const [command = '', ...args] = words
+  const cwd = config.cwd === undefined ? undefined : text(config.cwd)
+  const envFile = config.envFile === undefined ? undefined : text(config.envFile)
+  const kept = envFile === undefined ? undefined : resolve(dirname(from?.file ?? ''), envFile)
+  const ofFile = kept === undefined ? {} : await variablesOf(kept)
+  const own = Object.entries(config.env ?? {}).map(([name, value]) => [name, text(value)])
+  // The texts of a file of variables are taken as they are, so they are not looked up here either.
+  const now = { ...ofFile, ...Object.fromEntries(own) }
+  const place = await placed(
+    { ...config, command, args, env: now, ...(cwd !== undefined && { cwd }) },
+    around,
+  )
+  const env = { ...ofFile, ...config.env }
+  const identity = fingerprint({
+    file: from?.file,
+    replaces: from?.replaces,
+    words,
+    cwd,
+    env: config.env,
+    envFile,
+    variables: kept === undefined ? undefined : await hashOf(kept),
+    sandbox: config.sandbox,
+    files: await filesIn(config),
+    program: [place.file, place.real, place.cwd, place.args],
+    contents: place.contents,
+  })
+  const folder = cwd === undefined ? '' : `cd ${quoted(place.cwd)} && `
+  return {
+    command: `${folder}${[command, ...place.args].map(quoted).join(' ')}`,
+    ...(place.file !== undefined && {
+      program: place.real === undefined ? place.file : `${place.file} → ${place.real}`,
+    }),
+    given: givenValues(env),
+    findings: [...scanCommand({ ...config, env }), ...handedOver(config), ...place.findings],
+    identity,
+  }
+}
+
+/** Hashes of the files whose contents the server is given (`${file:path}`). */
+async function filesIn(config: ServerConfig): Promise<Record<string, string | null>> {
+  const names = textsOf(config).flatMap(({ text }) => {
+    const read = partsOf(text)
+    return 'parts' in read ? read.parts.flatMap((part) => (part.kind === 'file' ? [part.name] : [])) : []
+  })
+  const folder = dirname(config.from?.file ?? '')
+  const hashes = await Promise.all(names.map((name) => hashOf(resolve(folder, name))))
+  return Object.fromEntries(names.map((name, index) => [name, hashes[index] ?? null]))
+}
+
+/** The variables of a file, or none where it cannot be read: the server is not started then. */
+async function variablesOf(file: string): Promise<Record<string, string>> {
+  return fileVariables(file).catch(() => ({}))
+}
+
+/** Whether what is allowed by name holds for another server than the person wrote it for. */
+function takenName({ from }: ServerConfig): TrustFinding[] {
+  if (from?.replaces === undefined) return []
+  const message = `It takes the place of your own server of this name in ${from.replaces}, and your rules for that name hold for it.`
+  return [{ severity: 'warning', code: 'takes-a-name', at: 'name', message }]
+}
+
+/** What a configuration hands over of the person's own. */
+function handedOver(config: ServerConfig): TrustFinding[] {
+  return textsOf(config).flatMap(({ field, text }) => {
+    const read = partsOf(text)
+    const at = field.join('.')
+    return ('parts' in read ? read.parts : []).flatMap((part): TrustFinding[] => {
+      if (part.kind === 'secret')
+        return [
+          {
+            severity: 'warning',
+            code: 'gives-a-secret',
+            at,
+            message: `It is given your secret "${part.name}".`,
+          },
+        ]
+      if (part.kind === 'file')
+        return [
+          {
+            severity: 'warning',
+            code: 'gives-a-file',
+            at,
+            message: `It is given what stands in ${part.name}.`,
+          },
+        ]
+      if (part.kind !== 'env' || !soundsSecret(part.name)) return []
+      const message = `It is given ${part.name} of your environment, which sounds like a secret.`
+      return [{ severity: 'warning', code: 'gives-a-variable', at, message }]
+    })
+  })
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./${}-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
+
+async function hashOf(file: string): Promise<string | null> {
+  try {
+    return createHash('sha256')
+      .update(await readSmallFile(file, maxVariablesBytes))
+      .digest('hex')
+  } catch {
+    return null
+  }
+}

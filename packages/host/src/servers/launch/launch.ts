@@ -1,0 +1,285 @@
+import { mkdir } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import {
+  createRedactor,
+  type RedactedStream,
+  type Redactor,
+  redactedError,
+} from '../../config/secrets/redactor.ts'
+import { createSecrets, learnSecrets, learnVariables } from '../../config/secrets/secrets.ts'
+import { memorySecrets } from '../../config/secrets/store.ts'
+import type { Asker } from '../../core/inbox/asker.ts'
+import type { ActivityLog, Recorder } from '../../log/store/activity-log.ts'
+import type { FormTable } from '../../log/store/answer-tables.ts'
+import type { ConsentTable, IdentityTable } from '../../log/store/server-tables.ts'
+import { canonical } from '../../shared/json.ts'
+import type {
+  ConsentDesk,
+  HostEvent,
+  HostOptions,
+  Reconfigured,
+  SecretStore,
+  Secrets,
+  ServerConfig,
+  StdioServerConfig,
+} from '../../types/index.ts'
+import type { ServerConnection } from '../connections/connection.ts'
+import { Consents } from './consents.ts'
+import { Identities } from './identities.ts'
+import { type MachineVariable, secretsIn, variablesFor, withMachineVariables } from './machine-variables.ts'
+import { placed, type Surroundings, startedAs } from './placed.ts'
+
+interface LaunchDeps {
+  options: Pick<
+    HostOptions,
+    'secrets' | 'credentials' | 'env' | 'home' | 'askInput' | 'startProjectServers' | 'redactFor'
+  >
+  consents: ConsentTable
+  /** Where answers are remembered that are no secrets. */
+  settings: FormTable
+  identities: IdentityTable
+  salt: string
+  asker: Asker
+  recorder: Recorder
+  servers: () => Iterable<[string, ServerConfig]>
+  redactor: Redactor
+  onWarning: (server: string, message: string) => void
+}
+
+/** What happens before a server is started: the person agrees, variables are replaced, secrets are made known. */
+export class Launch {
+  readonly secrets: Secrets
+  readonly identities: Identities
+  readonly #resolve: (server: string, config: ServerConfig) => Promise<ServerConfig>
+  readonly #consents: Consents
+  readonly #redactor: Redactor
+  readonly #store: SecretStore
+  readonly #around: Surroundings
+  readonly #answer: ReturnType<typeof createSecrets>['answer']
+  readonly #onWarning: LaunchDeps['onWarning']
+  readonly #redactFor: HostOptions['redactFor']
+  #learned: Promise<void> | undefined
+  /** Variables that were withheld; each is reported once. */
+  readonly #warned = new Set<string>()
+
+  constructor(deps: LaunchDeps) {
+    const { options, consents, settings, identities, salt, asker, recorder, servers, redactor, onWarning } =
+      deps
+    const env = options.env ?? process.env
+    const home = options.home ?? homedir()
+    this.#redactor = redactor
+    this.#around = { env, home }
+    this.#store = options.secrets ?? memorySecrets()
+    const { askInput: ask } = options
+    const secrets = createSecrets({ store: this.#store, settings, redactor, env, home, ask, servers })
+    this.secrets = secrets
+    this.#resolve = secrets.resolve
+    this.#answer = secrets.answer
+    this.#onWarning = onWarning
+    this.#redactFor = options.redactFor
+    this.identities = new Identities({
+      table: identities,
+      env,
+      home,
+      credentials: options.credentials,
+      salt,
+    })
+    const agreeToAll = options.startProjectServers === true
+    this.#consents = new Consents({
+      table: consents,
+      asker,
+      recorder,
+      redactor,
+      env,
+      home,
+      agreeToAll,
+      lastIdentity: (config) => this.identities.last(config),
+      configOf: (wanted) => [...servers()].find(([name]) => name === wanted)?.[1],
+    })
+  }
+
+  /**
+   * What is started, or spoken to. It holds secrets, so it is for the connection alone.
+   * @throws McpError 'INVALID' that says what is missing.
+   */
+  async prepare(server: string, config: ServerConfig, signal: AbortSignal): Promise<ServerConfig> {
+    const before = this.identities.last(config)
+    await this.#consents.admit(server, config, signal)
+    const resolved = await this.#resolve(server, config)
+    await this.identities.settle(config, resolved)
+    // Values that were looked up for the first time are those of what was just agreed to.
+    if (before === undefined && this.identities.last(config) !== undefined) {
+      await this.#consents.carry(server, config)
+    }
+    if ('url' in resolved) return resolved
+    const variables = await this.#machineVariables(server, config, resolved)
+    if (config.from?.layer !== 'project') return withMachineVariables(resolved, variables)
+    await this.#consents.admit(server, config, signal)
+    const place = await placed({ ...resolved, from: config.from }, this.#around)
+    if (place.isApart) await mkdir(place.cwd, { recursive: true, mode: 0o700 })
+    return withMachineVariables(startedAs(resolved, place), variables)
+  }
+
+  /** The variables of this machine that a server gets. Those with credentials are asked about once. */
+  async #machineVariables(
+    server: string,
+    { from }: ServerConfig,
+    resolved: StdioServerConfig,
+  ): Promise<MachineVariable[]> {
+    const given: MachineVariable[] = []
+    for (const variable of variablesFor(resolved, this.#around.env)) {
+      const { name, value, isCredential } = variable
+      if (!isCredential) {
+        given.push(variable)
+        continue
+      }
+      for (const secret of secretsIn(value)) this.#redactor.add(secret, name)
+      const answer = await this.#mayPass(server, name, from?.layer === 'project' ? from.file : undefined)
+      if (answer === 'yes') given.push(variable)
+      else if (answer === undefined) this.#warnWithheld(server, name)
+    }
+    return given
+  }
+
+  /** What the person says, or said before; undefined where they cannot be asked or do not answer. */
+  async #mayPass(server: string, name: string, file: string | undefined): Promise<string | undefined> {
+    const kept = `pass on ${name}${file === undefined ? '' : ` to servers of ${file}`}`
+    const whom = file === undefined ? 'the servers that you start here' : `the servers of ${file}`
+    const description = `your choice: ${name} of your environment holds credentials. Give it to ${whom}? (Take the answer back with: jackfield secret remove '${kept}')`
+    try {
+      return await this.#answer(kept, server, { id: name, description, options: ['no', 'yes'] })
+    } catch {
+      // Without a place to keep answers there is none.
+      return undefined
+    }
+  }
+
+  #warnWithheld(server: string, name: string): void {
+    if (this.#warned.has(name)) return
+    this.#warned.add(name)
+    this.#onWarning(
+      server,
+      `${name} of your environment was not given to it, because it holds credentials. To give it: --env ${name} before a command after --, or "env": { "${name}": "\${${name}}" } in the configuration`,
+    )
+  }
+
+  /**
+   * Makes every secret known that can be read without a question, whichever server it is for, and what further
+   * configurations take from the environment. Once for a host.
+   */
+  learn(): Promise<void> {
+    this.#learned ??= this.#learnAll()
+    return this.#learned
+  }
+
+  async #learnAll(): Promise<void> {
+    // A server that needs a secret of a store that cannot be read says so; the others do without.
+    const readable = await (this.#store.readable?.() ?? Promise.resolve([])).catch(() => [])
+    for (const { name, value } of readable) this.#redactor.add(value, markOf(name), name)
+    for (const config of (await this.#redactFor?.()) ?? [])
+      learnVariables(config, this.#around.env, this.#redactor)
+  }
+
+  /** Keeps what stands in a configuration under the name of a secret out of everything that is shown. */
+  keep(config: ServerConfig): ServerConfig {
+    learnSecrets(config, this.#redactor)
+    return config
+  }
+
+  /** What is kept under a name; from here on it is known as a secret. */
+  async secret(name: string): Promise<string | undefined> {
+    const value = await this.#store.get(name)
+    if (value !== undefined) this.#redactor.add(value, name, name)
+    return value
+  }
+
+  get consents(): ConsentDesk {
+    return this.#consents
+  }
+
+  /** Asks again what was refused. */
+  again(): void {
+    this.#consents.again()
+  }
+}
+
+/** What is shown in place of a secret: its name, and for the answer to an input the id of that. */
+function markOf(name: string): string {
+  return /^input (.+?) of [/\\A-Z]/.exec(name)?.[1] ?? name
+}
+
+/** States in which the process that wrote to stderr is gone. */
+const ended: ReadonlySet<string> = new Set(['reconnecting', 'failed', 'disabled', 'asleep'])
+const leastHidden = 6
+
+/** Everything that leaves the host passes here, so that no secret does. */
+export class Discretion {
+  readonly redactor: Redactor = createRedactor()
+  readonly #streams = new Map<string, RedactedStream>()
+
+  /** A log that is told no secrets. */
+  log(log: ActivityLog): ActivityLog {
+    return {
+      ...log,
+      begin: (start) => log.begin(this.redactor.value(start)),
+      end: (id, end) => log.end(id, this.redactor.value(end)),
+    }
+  }
+
+  /** An event as it may be heard. What a process writes comes in pieces, and a secret may stand across two. */
+  events(event: HostEvent): HostEvent[] {
+    if (event.type === 'stderr') {
+      const stream = this.#streams.get(event.server) ?? this.redactor.stream()
+      this.#streams.set(event.server, stream)
+      const text = stream.push(event.text)
+      return text === '' ? [] : [{ ...event, text }]
+    }
+    const shown = this.redactor.value(event)
+    if (event.type !== 'connection' || !ended.has(event.state.state)) return [shown]
+    const rest = this.#streams.get(event.server)?.end() ?? ''
+    this.#streams.delete(event.server)
+    // What was held back so long may be most of a secret.
+    if (rest === '' || rest.length >= leastHidden) return [shown]
+    return [{ type: 'stderr', server: event.server, text: rest }, shown]
+  }
+
+  value<T>(value: T): T {
+    return this.redactor.value(value)
+  }
+
+  error(error: unknown): unknown {
+    return redactedError(error, this.redactor)
+  }
+}
+
+/** Makes the connections those of `wanted`: what did not change goes on as it is. */
+export async function reconfigure(
+  wanted: Readonly<Record<string, ServerConfig>>,
+  connections: Map<string, ServerConnection>,
+  make: (name: string, config: ServerConfig) => ServerConnection,
+  gone: (name: string) => void,
+): Promise<Reconfigured> {
+  const names = Object.keys(wanted)
+  const removed = [...connections.keys()].filter((name) => !names.includes(name))
+  const added = names.filter((name) => !connections.has(name))
+  const changed = names.filter((name) => {
+    const now = connections.get(name)?.config
+    return now !== undefined && canonical(now) !== canonical(wanted[name])
+  })
+  const closing = [...removed, ...changed].flatMap((name) => connections.get(name)?.close() ?? [])
+  for (const name of removed) {
+    connections.delete(name)
+    gone(name)
+  }
+  const begun: ServerConnection[] = []
+  for (const name of [...added, ...changed]) {
+    const config = wanted[name]
+    if (config === undefined) continue
+    const connection = make(name, config)
+    connections.set(name, connection)
+    begun.push(connection)
+  }
+  await Promise.all(closing)
+  await Promise.all(begun.map((connection) => connection.start()))
+  return { added, removed, changed }
+}

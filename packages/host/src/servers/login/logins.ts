@@ -1,0 +1,296 @@
+import { randomUUID } from 'node:crypto'
+import { McpError } from '@jackfield/sdk'
+import type { CredentialStore, NetworkOptions, Revocation } from '@jackfield/sdk/client/auth'
+import { readJson } from '@jackfield/sdk/internal'
+import type { Redactor } from '../../config/secrets/redactor.ts'
+import { type Asker, Nobody } from '../../core/inbox/asker.ts'
+import type { Recorder } from '../../log/store/activity-log.ts'
+import { canonical, isRecord } from '../../shared/json.ts'
+import { reasonOf } from '../../shared/text.ts'
+import type { HostEvent, HttpServerConfig, Inbox, LoginDesk } from '../../types/index.ts'
+import type { Login } from './login.ts'
+import type { LoginPage, SignInNeeded } from './sign-in-needed.ts'
+
+/** A connection, as far as signing in goes. */
+interface SignsIn {
+  signIn(): Promise<void>
+  /** Connects with the tokens that are stored. */
+  reconnect(): Promise<void>
+  signOut(): Promise<Revocation>
+}
+
+/** Who answers the question of one program where the person signed in with another. */
+const otherWindow = 'a sign-in in another window'
+
+interface LoginRoomDeps {
+  /** Default: in memory. */
+  store?: CredentialStore | undefined
+  open?: ((url: URL) => Promise<void>) | undefined
+  /** How requests to authorization servers leave. */
+  network?: NetworkOptions | undefined
+  asker: Asker & Pick<Inbox, 'list' | 'answer'>
+  recorder: Recorder
+  redactor: Redactor
+  connection: (server: string) => SignsIn
+  emit: (event: HostEvent) => void
+  /** Aborted when the host closes. */
+  signal: AbortSignal
+}
+
+/** Signs the person in at servers that want it, once they agreed. */
+export class LoginRoom implements LoginDesk {
+  readonly #deps: LoginRoomDeps
+  #store: CredentialStore | undefined
+  readonly #logins = new Map<string, { login: Login; config: string }>()
+  /** Servers whose question was put in this run, so that it is not put with every attempt to connect. */
+  readonly #asked = new Set<string>()
+  /** The pages that people agreed to and are about to see. */
+  readonly #agreed = new Map<string, LoginPage>()
+  /** Questions that are open, and what follows from them. */
+  readonly #pending = new Map<string, Promise<void>>()
+  /** Withdraw the open questions. */
+  readonly #asking = new Map<string, AbortController>()
+  readonly #signIns = new Map<string, Promise<void>>()
+  /** The page that was opened last for each server. */
+  readonly #pages = new Map<string, LoginPage>()
+
+  constructor(deps: LoginRoomDeps) {
+    this.#deps = deps
+  }
+
+  /** The credentials for a server; undefined where its configuration brings some along, or wants none. */
+  async of(server: string, config: HttpServerConfig): Promise<Login | undefined> {
+    const given = Object.keys(config.headers ?? {}).some((name) => name.toLowerCase() === 'authorization')
+    if (config.auth === false || given) return undefined
+    // Few servers want it, and what signs in is much to load.
+    const [{ createLogin }, { memoryStore }] = await Promise.all([
+      import('./login.ts'),
+      import('@jackfield/sdk/client/auth'),
+    ])
+    const key = canonical({ url: config.url, auth: config.auth })
+    const known = this.#logins.get(server)
+    if (known?.config === key) return known.login
+    const { open, network, emit, redactor, store = memoryStore() } = this.#deps
+    this.#store ??= withoutLeaks(store, redactor)
+    const login = createLogin({
+      server,
+      config,
+      store: this.#store,
+      open,
+      network,
+      ask: async (page, signal) => {
+        if ((await this.#ask(server, page, signal)) !== otherWindow) return
+        // No person agreed to a page in this program.
+        throw new McpError('UNAUTHORIZED', 'You signed in with another window meanwhile. Do this again')
+      },
+      agreedTo: (page) => this.#agreedTo(server, page),
+      onPage: (page) => {
+        this.#pages.set(server, page)
+        emit({ type: 'login', server, url: page.url, issuer: page.issuer })
+      },
+    })
+    this.#logins.set(server, { login, config: key })
+    return login
+  }
+
+  /** A server cannot be used before the person signed in: they are asked once, and it goes on when they agree. */
+  needed(server: string, { page }: SignInNeeded): void {
+    const { asker, signal, emit } = this.#deps
+    if (this.#asked.has(server) || this.#asking.has(server) || !asker.can('login')) return
+    this.#asked.add(server)
+    const shown = shortened(page)
+    const ready = new AbortController()
+    this.#asking.set(server, ready)
+    const pending = this.#ask(server, shown, AbortSignal.any([signal, ready.signal]))
+      .finally(() => this.#asking.delete(server))
+      .then(async (by) => {
+        if (by === otherWindow) {
+          this.again(server)
+          return this.#deps.connection(server).reconnect()
+        }
+        this.#agreed.set(server, shown)
+        await this.#signInOnce(server)
+        this.#answerOthers(server)
+      })
+      .catch((error: unknown) => {
+        if (!signal.aborted && !ready.signal.aborted)
+          emit({ type: 'warning', server, message: reasonOf(error) })
+      })
+      .finally(() => {
+        this.#agreed.delete(server)
+        // With the tokens of another window it may ask again.
+        if (this.#pending.get(server) === pending) this.#pending.delete(server)
+      })
+    this.#pending.set(server, pending)
+  }
+
+  /** The server is connected, so a login that is still asked for is not needed. */
+  ready(server: string): void {
+    this.#asking.get(server)?.abort(new McpError('CANCELLED', `you are signed in at ${server} now`))
+  }
+
+  pending(server: string): Promise<void> | undefined {
+    return this.#pending.get(server)
+  }
+
+  /** Puts the question again where it was put before: the person wants to connect. */
+  again(server: string): void {
+    this.#asked.delete(server)
+  }
+
+  async signIn(server: string): Promise<void> {
+    const { recorder } = this.#deps
+    const row = recorder.open({ kind: 'login', server, summary: `You sign in at ${server}`, detail: {} })
+    // Whoever asks for it needs no question.
+    this.#asked.add(server)
+    try {
+      await this.#signInOnce(server)
+      row.close('ok', {})
+      this.#answerOthers(server)
+    } catch (error) {
+      row.close('error', { reason: reasonOf(error) })
+      throw error
+    }
+  }
+
+  async signOut(server: string): Promise<Revocation> {
+    const { connection, recorder, redactor } = this.#deps
+    const revocation = redactor.value(await connection(server).signOut())
+    this.#asked.add(server)
+    const summary = `You signed out of ${server}${revocationNote(revocation)}`
+    recorder.note({ kind: 'login', server, summary, detail: { revocation } }, 'ok')
+    return revocation
+  }
+
+  /** Who asked for the login themselves agreed to any page; all others to the one that they were shown. */
+  #agreedTo(server: string, page: LoginPage): boolean {
+    const agreed = this.#agreed.get(server)
+    return agreed === undefined || bare(agreed) === bare(page)
+  }
+
+  /** A second sign-in would end the connection of the first, so it waits for that one. */
+  #signInOnce(server: string): Promise<void> {
+    const known = this.#signIns.get(server)
+    if (known !== undefined) return known
+    const signIn = this.#deps
+      .connection(server)
+      .signIn()
+      .finally(() => this.#signIns.delete(server))
+    this.#signIns.set(server, signIn)
+    return signIn
+  }
+
+  /** Answers the questions of other programs for the login that was finished here: its tokens are theirs, too. */
+  #answerOthers(server: string): void {
+    const { asker } = this.#deps
+    const page = this.#pages.get(server)
+    if (page === undefined) return
+    for (const { id, question } of asker.list({ server })) {
+      if (question.kind !== 'login' || bare(question) !== bare(page)) continue
+      try {
+        asker.answer(id, { verdict: 'allow' }, otherWindow)
+      } catch {
+        // It was answered or withdrawn meanwhile.
+      }
+    }
+  }
+
+  /** Asks, and gives who agreed. @throws McpError 'UNAUTHORIZED' where no person did */
+  async #ask(server: string, page: LoginPage, signal: AbortSignal): Promise<string> {
+    const { asker, recorder } = this.#deps
+    const { issuer, scopes } = page
+    const row = recorder.open({
+      kind: 'login',
+      server,
+      summary: `${server} wants you to sign in at ${issuer}`,
+      detail: { issuer, scopes, surface: asker.names },
+    })
+    try {
+      const id = randomUUID()
+      const { answer, by } = await asker.ask(
+        { kind: 'login', id, cause: { server }, ...page },
+        { signal, activity: row.id },
+      )
+      row.close(answer.verdict === 'allow' ? 'ok' : 'denied', { by })
+      if (answer.verdict === 'allow') return by
+    } catch (error) {
+      row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
+      const why =
+        error instanceof Nobody
+          ? 'nobody can be asked here'
+          : signal.aborted
+            ? 'nobody answered in time'
+            : reasonOf(error)
+      throw new McpError('UNAUTHORIZED', `It wants you to sign in at ${issuer}, and ${why}`, { cause: error })
+    }
+    throw new McpError(
+      'UNAUTHORIZED',
+      `You did not want to sign in at ${issuer}. To do so: jackfield login ${server}`,
+    )
+  }
+}
+
+function revocationNote(revocation: Revocation): string {
+  switch (revocation.outcome) {
+    case 'revoked':
+      return `, and the tokens are revoked`
+    case 'failed':
+      return `, but the tokens could not be revoked: ${revocation.reason}`
+    default:
+      return ''
+  }
+}
+
+const ofOneLogin = ['state', 'code_challenge', 'code_challenge_method', 'nonce']
+
+/** The page without what makes it one login among many: that is over when it is agreed to. */
+function shortened(page: LoginPage): LoginPage {
+  return { ...page, url: without(ofOneLogin, page) }
+}
+
+/** What stays the same of a page also where the way back leads over another port, with the client that has it. */
+function bare(page: LoginPage): string {
+  return without([...ofOneLogin, 'client_id', 'redirect_uri'], page)
+}
+
+function without(names: readonly string[], page: LoginPage): string {
+  const url = new URL(page.url)
+  for (const name of names) url.searchParams.delete(name)
+  return url.href
+}
+
+/** What tokens and registrations are kept with, and what stands in the place of each. */
+const keptSecrets = { accessToken: 'accessToken', refreshToken: 'refreshToken', secret: 'clientSecret' }
+
+/** The store, where every token that passes is made known as a secret. */
+function withoutLeaks(store: CredentialStore, redactor: Redactor): CredentialStore {
+  const learn = (text: string | undefined): void => {
+    let value: unknown
+    try {
+      value = readJson(text ?? 'null')
+    } catch {
+      return
+    }
+    if (!isRecord(value)) return
+    for (const part of [value, value['registration']]) {
+      if (!isRecord(part)) continue
+      for (const [member, name] of Object.entries(keptSecrets)) {
+        const secret = part[member]
+        if (typeof secret === 'string') redactor.add(secret, name)
+      }
+    }
+  }
+  return {
+    async get(key) {
+      const text = await store.get(key)
+      learn(text)
+      return text
+    },
+    set(key, value) {
+      learn(value)
+      return store.set(key, value)
+    },
+    delete: (key) => store.delete(key),
+    exclusive: (key, work, signal) => store.exclusive(key, work, signal),
+  }
+}

@@ -1,0 +1,98 @@
+import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from 'node:http'
+import { Agent, request as secureRequest } from 'node:https'
+import { isIP, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { connect } from 'node:tls'
+import { McpError } from '@jackfield/sdk'
+import { fetchWith } from '@jackfield/sdk/client/auth/node'
+import { type EnvProxy, shownProxy } from './fetch.ts'
+import { hostOf, openTunnel, proxyCredentials, refusedBy, unreachable } from './tunnel.ts'
+
+const idleMs = 4_000
+
+/** Connections through one proxy, kept for a short while after each request. */
+class TunnelAgent extends Agent {
+  readonly #proxy: EnvProxy
+
+  constructor(proxy: EnvProxy) {
+    super({ keepAlive: true, timeout: idleMs })
+    this.#proxy = proxy
+  }
+
+  override createConnection(
+    options: RequestOptions,
+    done?: (error: Error | null, socket: Duplex) => void,
+  ): undefined {
+    const host = String(options.host)
+    const tunnelled = (tunnel: Socket): void => {
+      const socket = connect({ socket: tunnel, host, ...(isIP(host) === 0 && { servername: host }) })
+      tunnel.once('error', (error) => socket.destroy(error))
+      done?.(null, socket)
+    }
+    const failed = (error: Error): void => {
+      // Its type has a socket also where there is none.
+      if (done !== undefined) Reflect.apply(done, undefined, [error])
+    }
+    openTunnel(this.#proxy, { host, port: Number(options.port) }).then(tunnelled, failed)
+    return undefined
+  }
+}
+
+const agents = new Map<string, TunnelAgent>()
+
+/** A `fetch` through one proxy: `CONNECT` for https, the whole URL for http. It follows no redirects; bodies are texts. */
+export function proxiedFetch(proxy: EnvProxy): (url: URL, init: RequestInit) => Promise<Response> {
+  const agent = agents.get(proxy.url.href) ?? new TunnelAgent(proxy)
+  agents.set(proxy.url.href, agent)
+  const send = fetchWith({
+    plain: (url, options, answered) => throughPlain(proxy, url, options, answered),
+    secure: (url, options, answered) => secureRequest(url, { ...options, agent }, answered),
+  })
+  return async (url, init) => {
+    const authority = `${url.hostname}:${url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port}`
+    try {
+      const response = await send(url, init, [])
+      if (url.protocol === 'https:' || response.status !== 407) return response
+      await response.body?.cancel()
+      throw refusedBy(proxy, 407, authority)
+    } catch (error) {
+      const cause = error instanceof Error ? error.cause : undefined
+      if (cause instanceof McpError) throw cause
+      if (url.protocol === 'http:' && isUnreachable(cause)) throw unreachable(proxy, cause)
+      throw withCertificateHint(error, url, proxy)
+    }
+  }
+}
+
+function throughPlain(
+  proxy: EnvProxy,
+  url: URL,
+  options: RequestOptions,
+  answered: (incoming: IncomingMessage) => void,
+): ClientRequest {
+  const send = proxy.url.protocol === 'https:' ? secureRequest : request
+  const headers = { ...options.headers, host: url.host, ...proxyCredentials(proxy.url) }
+  return send({ ...options, ...hostOf(proxy.url), path: url.href, headers }, answered)
+}
+
+function isUnreachable(error: unknown): boolean {
+  return (
+    error instanceof Error && 'syscall' in error && /^(?:connect|getaddrinfo)$/.test(String(error.syscall))
+  )
+}
+
+/** An authority that is not known here is named with what to do; every other failure is passed on. */
+function withCertificateHint(error: unknown, { host }: URL, proxy: EnvProxy | undefined): unknown {
+  const cause = error instanceof Error ? error.cause : undefined
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  if (!/SELF_SIGNED_CERT|UNABLE_TO_(?:VERIFY|GET_ISSUER)/.test(code)) return error
+  const by =
+    proxy === undefined
+      ? ''
+      : `, which is what the proxy ${shownProxy(proxy)} gives where it inspects connections`
+  return new McpError(
+    'CONNECT_FAILED',
+    `The certificate of ${host} is signed by an authority that is unknown here (${code})${by}. If you trust that authority, name its file in NODE_EXTRA_CA_CERTS`,
+    { cause: error, details: { code } },
+  )
+}

@@ -1,0 +1,98 @@
+import { request as plainRequest } from 'node:http'
+import { request as secureRequest } from 'node:https'
+import type { Socket } from 'node:net'
+import { McpError } from '@jackfield/sdk'
+import { type EnvProxy, shownProxy } from './fetch.ts'
+
+const connectMs = 30_000
+
+/** A host and port that a proxy is asked to connect to. */
+interface Destination {
+  host: string
+  port: number
+}
+
+/**
+ * Opens a connection through a proxy with `CONNECT`; the proxy resolves the name.
+ * @throws McpError 'CONNECT_FAILED' that names the proxy, why it failed and what to do
+ */
+export function openTunnel(
+  proxy: EnvProxy,
+  { host, port }: Destination,
+  signal?: AbortSignal,
+): Promise<Socket> {
+  const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const { url } = proxy
+  return new Promise((resolve, reject) => {
+    const send = url.protocol === 'https:' ? secureRequest : plainRequest
+    const asking = send({
+      ...hostOf(url),
+      method: 'CONNECT',
+      path: authority,
+      headers: { host: authority, ...proxyCredentials(url) },
+      agent: false,
+      timeout: connectMs,
+      ...(signal !== undefined && { signal }),
+    })
+    asking.once('connect', ({ statusCode = 0 }, socket: Socket, head) => {
+      if (statusCode < 200 || statusCode > 299) {
+        socket.destroy()
+        reject(refusedBy(proxy, statusCode, authority))
+        return
+      }
+      socket.setTimeout(0)
+      if (head.length > 0) socket.unshift(head)
+      resolve(socket)
+    })
+    // Some proxies answer CONNECT with an ordinary response and a body.
+    asking.once('response', (response) => {
+      response.destroy()
+      reject(refusedBy(proxy, response.statusCode ?? 0, authority))
+    })
+    asking.once('timeout', () => asking.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })))
+    asking.once('error', (error) => reject(signal?.aborted ? signal.reason : unreachable(proxy, error)))
+    asking.end()
+  })
+}
+
+/** Where a proxy listens, as options of a request. */
+export function hostOf({ hostname, port, protocol }: URL): {
+  host: string
+  port: number
+  servername?: string
+} {
+  const host = hostname.replace(/^\[|\]$/g, '')
+  if (protocol === 'http:') return { host, port: port === '' ? 80 : Number(port) }
+  return { host, port: port === '' ? 443 : Number(port) }
+}
+
+/** The header with the credentials that the URL of a proxy holds. */
+export function proxyCredentials({ username, password }: URL): { 'proxy-authorization'?: string } {
+  if (username === '' && password === '') return {}
+  const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return { 'proxy-authorization': `Basic ${Buffer.from(text).toString('base64')}` }
+}
+
+/** What a refusal of a proxy means. */
+export function refusedBy(proxy: EnvProxy, status: number, authority: string): McpError {
+  const name = `The proxy ${shownProxy(proxy)} (${proxy.variable})`
+  const text =
+    status === 407
+      ? proxy.url.username === ''
+        ? `${name} requires credentials (407). Write them into ${proxy.variable}: ${proxy.url.protocol}//USER:PASSWORD@${proxy.url.host}`
+        : `${name} does not accept the credentials in ${proxy.variable} (407). Correct them there`
+      : status === 502 || status === 503 || status === 504
+        ? `${name} cannot connect to ${authority} (${status}). Check the address, and whether the proxy knows the host`
+        : `${name} refused to connect to ${authority} (${status}). Ask its operator to allow it, or list the host in NO_PROXY if it can be reached directly`
+  return new McpError('CONNECT_FAILED', text, { details: { code: `PROXY_${status}` } })
+}
+
+/** What a failure to reach a proxy means. */
+export function unreachable(proxy: EnvProxy, error: unknown): McpError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'no answer'
+  return new McpError(
+    'CONNECT_FAILED',
+    `Could not reach the proxy ${shownProxy(proxy)} (${code}), which ${proxy.variable} names. Start it, correct ${proxy.variable}, or list the host in NO_PROXY if it can be reached directly`,
+    { cause: error, details: { code } },
+  )
+}

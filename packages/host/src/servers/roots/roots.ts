@@ -1,0 +1,566 @@
+import { randomUUID } from 'node:crypto'
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ErrorCode, McpError, type Root, RpcError } from '@jackfield/sdk'
+import type { AskContext, Client } from '@jackfield/sdk/client'
+import type { Asker } from '../../core/inbox/asker.ts'
+import type { Recorder } from '../../log/store/activity-log.ts'
+import type { RootsConsent, RootsTable, SeenFolder } from '../../log/store/roots-table.ts'
+import { canonical } from '../../shared/json.ts'
+import { reasonOf } from '../../shared/text.ts'
+import type {
+  Cause,
+  FolderPreview,
+  HostEvent,
+  HostOptions,
+  OpenFolder,
+  RootsDesk,
+  ServerConfig,
+  ServerRoots,
+} from '../../types/index.ts'
+import { isOffered, isTold, lookAt, OpenFolders, previewOf, sameFolder, uriOf } from './folders.ts'
+
+/** A server as this room needs it. */
+interface RootsServer {
+  readonly config: ServerConfig
+  readonly identity: string
+  readonly client: Client | undefined
+}
+
+interface RootsDeps {
+  options: Pick<HostOptions, 'roots' | 'workspace' | 'home'>
+  table: RootsTable
+  asker: Asker
+  recorder: Recorder
+  /** Where a question comes from. */
+  find: (server: string, asked: AskContext['cause']) => { cause: Cause; row: number | null }
+  servers: () => ReadonlyMap<string, RootsServer>
+  emit: (event: HostEvent) => void
+  /** Aborted when the host closes. */
+  signal: AbortSignal
+}
+
+/** A question that is open, and how many requests of the server wait for it. */
+interface Asking {
+  readonly done: Promise<void>
+  readonly withdraw: AbortController
+  waiting: number
+}
+
+/** Milliseconds between two looks whether an open question was decided elsewhere. */
+const lookMs = 100
+/** Questions that one request leads to at most. */
+const maxRounds = 3
+/** Folders that a decision is kept for. */
+const maxDecided = 1_000
+
+/** Which server is told of which folders: nothing before the person agreed, and never more than they agreed to. */
+export class Roots {
+  readonly desk: RootsDesk
+  readonly folders: OpenFolders
+  readonly #deps: RootsDeps
+  readonly #home: string
+  readonly #watch: Watch
+  /** What servers that asked could see then. */
+  readonly #seen = new Map<string, string>()
+  /** Open questions by identity, so that one server under two names, or on two connections, is one question. */
+  readonly #asking = new Map<string, Asking>()
+
+  constructor(deps: RootsDeps) {
+    const { options, table, signal } = deps
+    const { roots, workspace, home = homedir() } = options
+    this.#deps = deps
+    this.#home = home
+    this.folders = new OpenFolders({ table, roots, workspace, home })
+    this.#watch = new Watch(() => this.#look(), signal)
+    this.desk = new Desk(this, deps, this.#home)
+  }
+
+  /** Whether a server that asks now can be answered: only then is it told that it may ask. */
+  canAnswer(server: string): boolean {
+    const { config, identity } = this.server(server)
+    const given = this.folders.of(config)
+    if (given.length === 0) return false
+    if (this.#deps.asker.can('roots')) return true
+    const consent = this.#consent(identity)
+    const offered = new Set(consent?.offered.map(({ uri }) => uri))
+    return consent?.verdict === 'allow' && given.every(({ uri }) => offered.has(uri))
+  }
+
+  /**
+   * Tells a server of the folders that the person agreed to, who is asked where some are new. Folders that are gone are
+   * left out, and a server that was told hears when that changes.
+   */
+  async answer(server: string, context: AskContext): Promise<Root[]> {
+    const { recorder, asker, find, table } = this.#deps
+    const { cause, row: causeRow } = find(server, context.cause)
+    const { identity, client } = this.server(server)
+    const before = await this.standing(server)
+    const row = recorder.open({
+      kind: 'roots',
+      server,
+      cause: causeRow,
+      summary: `${server} asks for the open folders`,
+      detail: { cause, roots: before.offered.map(rootOf), surface: asker.names },
+    })
+    table.noteAsked(identity, client?.server.era ?? 'stateless', new Date().toISOString())
+    const asked = mustAsk(before)
+    const first = asked && !this.#asking.has(identity)
+    try {
+      let now = before
+      // A shared question may be about other folders than these, which are asked about next.
+      for (let round = 0; round < maxRounds && mustAsk(now); round += 1) {
+        await this.#askOnce(server, now, cause, row.id, context.signal)
+        now = await this.standing(server)
+      }
+      this.#seen.set(server, keyOf(now))
+      this.#watch.begin()
+      const missing = now.missing.map(({ uri }) => uri)
+      const denied = now.consent?.verdict === 'deny'
+      row.close(denied ? 'denied' : 'ok', { asked: first, ...(missing.length > 0 && { missing }) })
+      if (first) this.#mindSandbox(server, now)
+      return now.told.map(rootOf)
+    } catch (error) {
+      row.close(context.signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
+      throw new RpcError(ErrorCode.InternalError, 'Nobody could be asked whether to tell of folders')
+    }
+  }
+
+  /** The real paths of what a server may know now. */
+  async agreed(server: string): Promise<string[]> {
+    const { told } = await this.standing(server)
+    return told.flatMap(({ real }) => (real === undefined ? [] : [real]))
+  }
+
+  async standing(server: string): Promise<Standing> {
+    const { config, identity } = this.server(server)
+    const folders = await lookAt(this.folders.of(config), this.around())
+    return standingOf(folders, this.#consent(identity))
+  }
+
+  around(): { home: string; excluded: string[] } {
+    return { home: this.#home, excluded: this.#deps.table.excluded(this.folders.workspace) }
+  }
+
+  /**
+   * Keeps what the person decided about what they were shown. A decision about folders that are not open now stays, so
+   * that it need not be made again when they are.
+   */
+  decide(
+    server: string,
+    offered: readonly OpenFolder[],
+    agreed: readonly OpenFolder[] | undefined,
+    by: string,
+  ): void {
+    const { identity } = this.server(server)
+    const before = this.#consent(identity)
+    const earlier = (folders: readonly SeenFolder[]): SeenFolder[] =>
+      before?.verdict === 'allow'
+        ? folders.filter(({ uri }) => !offered.some((folder) => sameFolder(folder.uri, uri)))
+        : []
+    this.#deps.table.decide(identity, this.folders.workspace, {
+      verdict: agreed === undefined ? 'deny' : 'allow',
+      offered: [...earlier(before?.offered ?? []), ...offered.map(seenAs)].slice(-maxDecided),
+      agreed:
+        agreed === undefined
+          ? []
+          : [...earlier(before?.agreed ?? []), ...agreed.map(seenAs)].slice(-maxDecided),
+      by,
+      at: new Date().toISOString(),
+    })
+    this.#deps.emit({ type: 'roots' })
+  }
+
+  /** Tells servers whose folders are others now. */
+  changed(): Promise<void> {
+    this.#deps.emit({ type: 'roots' })
+    return this.#watch.now()
+  }
+
+  server(name: string): RootsServer {
+    const found = this.#deps.servers().get(name)
+    if (found === undefined) throw new McpError('INVALID', `There is no server "${name}"`)
+    return found
+  }
+
+  #consent(identity: string): RootsConsent | undefined {
+    return this.#deps.table.consent(identity, this.folders.workspace)
+  }
+
+  /** Asks, or joins the question that is open. It is withdrawn when no request waits for it any more. */
+  async #askOnce(
+    server: string,
+    standing: Standing,
+    cause: Cause,
+    row: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { identity } = this.server(server)
+    const asking = this.#asking.get(identity) ?? this.#open(identity, server, standing, cause, row)
+    asking.waiting += 1
+    const aborted = Promise.withResolvers<never>()
+    const abort = (): void => aborted.reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) abort()
+    try {
+      await Promise.race([asking.done, aborted.promise])
+    } finally {
+      signal.removeEventListener('abort', abort)
+      asking.waiting -= 1
+      if (asking.waiting === 0) {
+        this.#over(identity, asking)
+        asking.withdraw.abort(signal.reason)
+      }
+    }
+  }
+
+  #open(identity: string, server: string, standing: Standing, cause: Cause, row: number): Asking {
+    const withdraw = new AbortController()
+    const done = this.#ask(server, standing, cause, row, withdraw.signal).finally(() =>
+      this.#over(identity, asking),
+    )
+    done.catch(() => {})
+    const asking: Asking = { done, withdraw, waiting: 0 }
+    this.#asking.set(identity, asking)
+    return asking
+  }
+
+  #over(identity: string, asking: Asking): void {
+    if (this.#asking.get(identity) === asking) this.#asking.delete(identity)
+  }
+
+  async #ask(
+    server: string,
+    standing: Standing,
+    cause: Cause,
+    row: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { offered, fresh, consent } = standing
+    const folders = await Promise.all(
+      offered.map(async (folder) => ({
+        ...(await previewOf(folder)),
+        isNew: consent !== undefined && fresh.includes(folder),
+      })),
+    )
+    const answered = await this.#unlessDecided(server, consent, signal, (until) =>
+      this.#deps.asker.ask(
+        { kind: 'roots', id: randomUUID(), cause, roots: offered.map(rootOf), folders },
+        { signal: until, activity: row },
+      ),
+    )
+    if (answered === undefined) return
+    const { answer, by } = answered
+    if (answer.verdict === 'deny') return this.decide(server, offered, undefined, by)
+    // Nothing beyond what was shown can be agreed to.
+    const wanted = answer.roots?.map(({ uri }) => uri)
+    this.decide(
+      server,
+      offered,
+      offered.filter(({ uri }) => wanted?.includes(uri) ?? true),
+      by,
+    )
+  }
+
+  /** What the person answers; undefined once it was decided meanwhile: in another program on this store, or by a command. */
+  async #unlessDecided<T>(
+    server: string,
+    consent: RootsConsent | undefined,
+    signal: AbortSignal,
+    ask: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
+    const { identity } = this.server(server)
+    const decided = new AbortController()
+    const timer = setInterval(() => {
+      try {
+        if (this.#consent(identity)?.at === consent?.at) return
+      } catch {
+        // A store that cannot be read now is read again.
+        return
+      }
+      decided.abort(new McpError('CANCELLED', 'It was decided elsewhere'))
+    }, lookMs).unref()
+    try {
+      return await ask(AbortSignal.any([signal, decided.signal]))
+    } catch (error) {
+      if (!decided.signal.aborted || signal.aborted) throw error
+      return undefined
+    } finally {
+      clearInterval(timer)
+    }
+  }
+
+  async #look(): Promise<void> {
+    for (const [server, before] of [...this.#seen]) {
+      const found = this.#deps.servers().get(server)
+      if (found === undefined) {
+        this.#seen.delete(server)
+        continue
+      }
+      const standing = await this.standing(server)
+      const now = keyOf(standing)
+      if (now === before || this.#deps.signal.aborted) continue
+      this.#seen.set(server, now)
+      this.#mindSandbox(server, standing)
+      await found.client?.rootsChanged().catch((error: unknown) => {
+        const message = `The server could not be told that roots changed: ${reasonOf(error)}`
+        this.#deps.emit({ type: 'warning', server, message })
+      })
+    }
+  }
+
+  /** A sandbox shows what was agreed to when it was made. */
+  #mindSandbox(server: string, { told }: Standing): void {
+    const { config, client } = this.server(server)
+    if (!('sandbox' in config) || !config.sandbox || client === undefined || told.length === 0) return
+    this.#deps.emit({
+      type: 'warning',
+      server,
+      message: 'Its sandbox was made before it was told of these folders; reconnect it to let it read them.',
+    })
+  }
+}
+
+function rootOf({ uri, name }: Root): Root {
+  return { uri, ...(name !== undefined && { name }) }
+}
+
+/** What a server could see, so that a change of it can be noticed. */
+function keyOf({ consent, told, fresh }: Standing): string {
+  if (consent?.verdict === 'deny') return 'none'
+  return canonical([told.map(rootOf), fresh.map(rootOf)])
+}
+
+/** What a person can see and decide about folders. */
+class Desk implements RootsDesk {
+  readonly #room: Roots
+  readonly #deps: Pick<RootsDeps, 'table' | 'recorder' | 'servers'>
+  readonly #home: string
+
+  constructor(room: Roots, deps: Pick<RootsDeps, 'table' | 'recorder' | 'servers'>, home: string) {
+    this.#room = room
+    this.#deps = deps
+    this.#home = home
+  }
+
+  list(): Promise<OpenFolder[]> {
+    return lookAt(this.#room.folders.all(), this.#room.around())
+  }
+
+  async add(folder: string, name?: string): Promise<OpenFolder> {
+    const uri = uriOf(folder, this.#home)
+    const all = this.#room.folders.all()
+    const known = all.find((given) => sameFolder(given.uri, uri))
+    const given = known ?? { uri, ...(name !== undefined && { name }), from: 'added' as const }
+    const looked = await lookAt([...all.filter((other) => other !== known), given], this.#room.around())
+    const found = looked.find((other) => other.uri === given.uri)
+    const refusal = found?.findings.find(({ severity }) => severity === 'refused')
+    if (found === undefined || refusal !== undefined) {
+      const way = refusal?.code === 'excluded' ? '. Take the pattern back with: jackfield roots include' : ''
+      throw new McpError(
+        'INVALID',
+        `${folder} was not opened: ${refusal?.message ?? 'it is not there'}${way}`,
+      )
+    }
+    if (known !== undefined) return found
+    this.#deps.table.add(this.#room.folders.workspace, uri, name)
+    this.#note(null, `${uri} was opened to servers`, { uri })
+    await this.#room.changed()
+    return found
+  }
+
+  async remove(folder: string): Promise<boolean> {
+    const uri = uriOf(folder, this.#home)
+    const known = this.#room.folders.all().find((given) => sameFolder(given.uri, uri))
+    if (known === undefined) return false
+    if (known.from === 'added') this.#deps.table.remove(this.#room.folders.workspace, known.uri)
+    else this.exclude(fileURLToPath(known.uri).replace(/(.)\/$/, '$1'))
+    this.#note(null, `${known.uri} is no longer open to servers`, { uri: known.uri })
+    await this.#room.changed()
+    return true
+  }
+
+  excluded(): string[] {
+    return this.#deps.table.excluded(this.#room.folders.workspace)
+  }
+
+  exclude(pattern: string): void {
+    this.#deps.table.exclude(this.#room.folders.workspace, this.#pattern(pattern))
+    this.#note(null, `Folders like ${pattern} are left out`, { pattern })
+    this.#room.changed()
+  }
+
+  include(pattern: string): boolean {
+    const done = this.#deps.table.include(this.#room.folders.workspace, this.#pattern(pattern))
+    if (done) {
+      this.#note(null, `Folders like ${pattern} are no longer left out`, { pattern })
+      this.#room.changed()
+    }
+    return done
+  }
+
+  servers(): Promise<ServerRoots[]> {
+    return Promise.all([...this.#deps.servers().keys()].map((server) => this.#standing(server)))
+  }
+
+  async preview(server: string): Promise<FolderPreview[]> {
+    const { offered, fresh, consent } = await this.#room.standing(server)
+    return Promise.all(
+      offered.map(async (folder) => ({
+        ...(await previewOf(folder)),
+        isNew: consent !== undefined && fresh.includes(folder),
+      })),
+    )
+  }
+
+  async allow(server: string, by: string, folders?: readonly string[]): Promise<Root[]> {
+    const { offered } = await this.#room.standing(server)
+    const wanted = folders?.map((folder) => uriOf(folder, this.#home))
+    const strange = wanted?.findIndex((uri) => !offered.some((folder) => sameFolder(folder.uri, uri))) ?? -1
+    if (strange !== -1) {
+      const open = offered.map(({ uri }) => fileURLToPath(uri)).join(', ')
+      throw new McpError(
+        'INVALID',
+        `${folders?.[strange]} is not open to ${server}. ${open === '' ? 'Nothing is' : `Open are: ${open}`}. Open it with: jackfield roots add`,
+      )
+    }
+    const agreed = offered.filter(({ uri }) => wanted?.some((one) => sameFolder(one, uri)) ?? true)
+    const roots = agreed.map(({ uri, name }) => ({ uri, ...(name !== undefined && { name }) }))
+    // Recorded first: a permission that is not on record does not apply.
+    this.#note(server, `${server} may know ${agreed.length} folders`, { roots, by })
+    this.#room.decide(server, offered, agreed, by)
+    await this.#room.changed()
+    return roots
+  }
+
+  async deny(server: string, by: string): Promise<void> {
+    const { offered } = await this.#room.standing(server)
+    this.#room.decide(server, offered, undefined, by)
+    this.#note(server, `${server} may know no folder`, { by }, 'denied')
+    await this.#room.changed()
+  }
+
+  forget(server: string): boolean {
+    const { identity } = this.#room.server(server)
+    const done = this.#deps.table.forget(identity, this.#room.folders.workspace)
+    if (done) {
+      this.#note(server, `What was decided about folders and ${server} was forgotten`, {}, 'revoked')
+      this.#room.changed()
+    }
+    return done
+  }
+
+  async #standing(server: string): Promise<ServerRoots> {
+    const { config, identity } = this.#room.server(server)
+    const standing = await this.#room.standing(server)
+    const { consent, told, offered } = standing
+    const asked = this.#deps.table.asked(identity)
+    const bare = ({ uri, name }: Root): Root => ({ uri, ...(name !== undefined && { name }) })
+    const decided = consent?.verdict === 'deny' ? 'denied' : mustAsk(standing) ? 'ask' : 'allowed'
+    return {
+      server,
+      state: config.roots === false ? 'off' : consent === undefined ? 'ask' : decided,
+      roots: told.map(bare),
+      asks: mustAsk(standing) ? offered.map(bare) : [],
+      ...(asked !== undefined && { asked }),
+    }
+  }
+
+  #pattern(written: string): string {
+    const inHome = written === '~' || written.startsWith('~/')
+    const pattern = inHome ? join(this.#home, written.slice(1)) : written
+    if (pattern === '' || (pattern.includes('/') && !isAbsolute(pattern) && !pattern.startsWith('*'))) {
+      throw new McpError(
+        'INVALID',
+        `"${written}" is no pattern of folders. Write a whole path (/home/me/secret), one with stars (**/secret), or a name (secret)`,
+      )
+    }
+    return pattern
+  }
+
+  #note(server: string | null, summary: string, detail: Record<string, unknown>, outcome = 'ok'): void {
+    this.#deps.recorder.note({ kind: 'roots', server, summary, detail }, outcome)
+  }
+}
+
+/** How one server stands towards the folders that are open to it now. */
+interface Standing {
+  consent: RootsConsent | undefined
+  /** What the person is asked about. */
+  offered: readonly OpenFolder[]
+  /** What of it they were not asked about before, or was another folder then. */
+  fresh: readonly OpenFolder[]
+  /** What it may be told now. */
+  told: readonly OpenFolder[]
+  /** What it may be told, but is not there. */
+  missing: readonly OpenFolder[]
+}
+
+function standingOf(folders: readonly OpenFolder[], consent: RootsConsent | undefined): Standing {
+  const offered = folders.filter(isOffered)
+  const agreed = offered.filter((folder) => knows(consent?.agreed ?? [], folder))
+  return {
+    consent,
+    offered,
+    fresh: offered.filter((folder) => !knows(consent?.offered ?? [], folder)),
+    told: agreed.filter(isTold),
+    missing: agreed.filter((folder) => !isTold(folder)),
+  }
+}
+
+/** A no stands until the person takes it back; a yes stands for what they were asked about. */
+function mustAsk({ consent, offered, fresh }: Standing): boolean {
+  if (consent === undefined) return offered.length > 0
+  return consent.verdict === 'allow' && fresh.length > 0
+}
+
+function seenAs({ uri, real }: OpenFolder): SeenFolder {
+  return { uri, real: real ?? null }
+}
+
+/** What was missing when it was asked about may come, but not as a link to somewhere else. */
+function knows(seen: readonly SeenFolder[], folder: OpenFolder): boolean {
+  const isLink = folder.findings.some(({ code }) => code === 'link')
+  return seen.some(
+    ({ uri, real }) =>
+      sameFolder(uri, folder.uri) &&
+      (folder.real === undefined || real === folder.real || (real === null && !isLink)),
+  )
+}
+
+/** Milliseconds between two looks at the folders that servers were told of. */
+const watchMs = 500
+
+/** Does something over and over once it was begun, one time after another, until the signal. */
+class Watch {
+  readonly #look: () => Promise<void>
+  readonly #signal: AbortSignal
+  #timer: NodeJS.Timeout | undefined
+  #looking: Promise<void> | undefined
+
+  constructor(look: () => Promise<void>, signal: AbortSignal) {
+    this.#look = look
+    this.#signal = signal
+    signal.addEventListener('abort', () => clearInterval(this.#timer), { once: true })
+  }
+
+  begin(): void {
+    if (this.#signal.aborted) return
+    this.#timer ??= setInterval(() => {
+      if (this.#looking === undefined) this.now()
+    }, watchMs).unref()
+  }
+
+  /** Looks at once, after the look that is under way. */
+  now(): Promise<void> {
+    const looking = (this.#looking ?? Promise.resolve())
+      .then(() => (this.#signal.aborted ? undefined : this.#look()))
+      .catch(() => {})
+      .finally(() => {
+        if (this.#looking === looking) this.#looking = undefined
+      })
+    this.#looking = looking
+    return looking
+  }
+}

@@ -1,0 +1,109 @@
+import { open, realpath, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve, sep } from 'node:path'
+import { findProgram, isWithin } from '../../shared/files.ts'
+
+const firstBytes = 200
+const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/nix/store']
+const manifests = ['package.json', 'pyproject.toml', 'deno.json', 'deno.jsonc', 'Cargo.toml', 'go.mod']
+/** Programs whose first plain argument is the program that is meant. */
+const interpreters = /^(?:node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|pypy[\d.]*|ruby|perl|php|bash|sh)$/
+const subcommands = ['run']
+
+/**
+ * The files and folders that a program is made of, besides those of the system: where it is installed, its
+ * interpreter, and the script that an interpreter is given. Never the home folder or anything as wide.
+ */
+export async function programFolders(
+  program: string,
+  args: readonly string[],
+  around: { path: string; cwd: string; home: string },
+): Promise<string[]> {
+  const { path, cwd, home } = around
+  const wanted = await installed(program, home)
+  const interpreter = await interpreterOf(program)
+  if (interpreter !== undefined) {
+    const found = await findProgram(interpreter, { path, cwd })
+    if (found !== undefined) wanted.push(...(await installed(found, home)))
+  }
+  if (interpreters.test(basename(program))) {
+    const script = args.find((arg) => !arg.startsWith('-') && !subcommands.includes(arg))
+    const file = script === undefined ? undefined : resolve(cwd, script)
+    if (file !== undefined && (await isFile(file))) wanted.push(...(await installed(file, home)))
+  }
+  return [...new Set(wanted)]
+}
+
+/** Whether a folder is too wide to be opened just because a program lies in it. */
+export function isWide(folder: string, home: string): boolean {
+  return folder.split(sep).filter(Boolean).length < 2 || isWithin(home, folder) || folder === '/var/tmp'
+}
+
+async function installed(file: string, home: string): Promise<string[]> {
+  const names = new Set([file, await realpath(file).catch(() => file)])
+  const found = await Promise.all([...names].map((name) => installedAs(name, home)))
+  return found.flat()
+}
+
+async function installedAs(file: string, home: string): Promise<string[]> {
+  if (systemFolders.some((folder) => isWithin(file, folder))) return []
+  const parts = file.split(sep)
+  const modules = parts.indexOf('node_modules')
+  if (modules !== -1) return [parts.slice(0, modules + 1).join(sep)]
+  const folder = dirname(file)
+  if (basename(folder) === 'bin') return installedIn(folder, home)
+  for (let above = folder; !isWide(above, home); above = dirname(above)) {
+    if (await holdsAny(above, manifests)) return [above, ...(await modulesAbove(above))]
+  }
+  return [isWide(folder, home) ? file : folder, ...(await modulesAbove(folder))]
+}
+
+/** What belongs to a `bin` folder: libraries beside it, and all of a virtual environment. */
+async function installedIn(bin: string, home: string): Promise<string[]> {
+  const above = dirname(bin)
+  if (isWide(above, home)) return [bin]
+  if (await exists(join(above, 'pyvenv.cfg'))) return [above]
+  const lib = join(above, 'lib')
+  return (await exists(lib)) ? [bin, lib] : [bin]
+}
+
+async function modulesAbove(folder: string): Promise<string[]> {
+  const found: string[] = []
+  for (let above = folder; above !== dirname(above); above = dirname(above)) {
+    const modules = join(above, 'node_modules')
+    if (await exists(modules)) found.push(modules)
+  }
+  return found
+}
+
+async function holdsAny(folder: string, names: readonly string[]): Promise<boolean> {
+  const held = await Promise.all(names.map((name) => exists(join(folder, name))))
+  return held.includes(true)
+}
+
+/** What the first line of a script asks for: a path, or a name where it goes through `env`. */
+async function interpreterOf(file: string): Promise<string | undefined> {
+  const handle = await open(file, 'r').catch(() => undefined)
+  if (handle === undefined) return undefined
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(firstBytes), 0, firstBytes, 0)
+    const line = /^#!([^\n]*)/.exec(buffer.toString('latin1', 0, bytesRead))?.[1]
+    const [first, ...rest] = line?.trim().split(/\s+/) ?? []
+    return first?.endsWith('/env') === true ? rest.find((word) => !word.startsWith('-')) : first
+  } finally {
+    await handle.close()
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}

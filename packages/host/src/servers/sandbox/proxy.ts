@@ -1,0 +1,261 @@
+import { lookup } from 'node:dns'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { request as secureRequest } from 'node:https'
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
+import type { ConfigEnvironment } from '../../config/variables.ts'
+import { reasonOf } from '../../shared/text.ts'
+import { type EnvProxy, proxyFor } from '../network/fetch.ts'
+import { hostOf, openTunnel, proxyCredentials } from '../network/tunnel.ts'
+import { type ListedHost, listedAs, mayLeadTo, readWanted, type Wanted } from './hosts.ts'
+
+/** The only way out of a sandbox: an HTTP proxy on a socket file, which reaches the listed hosts and no others. */
+export interface WayOut {
+  /** The folder that holds the socket, and nothing else. */
+  readonly folder: string
+  /** The name of the socket in it. */
+  readonly socket: string
+  close(): Promise<void>
+}
+
+const socketName = 'proxy.sock'
+const connectMs = 30_000
+const maxConnections = 256
+const maxTold = 20
+const ofTheWay = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/**
+ * Starts a proxy. `onRefused` is called once for each place that was refused. Connections continue through the proxy that
+ * `env` names for a place: that one resolves the name then, so the address it leads to is not checked here.
+ */
+export async function startProxy(
+  hosts: readonly ListedHost[],
+  onRefused: (place: string, reason: string) => void,
+  env: ConfigEnvironment = {},
+): Promise<WayOut> {
+  const folder = await mkdtemp(join(tmpdir(), 'jackfield-way-'))
+  const open = new Set<Duplex>()
+  const told = new Set<string>()
+  const refuse = (place: string, reason: string): string => {
+    if (!told.has(place) && told.size < maxTold) {
+      told.add(place)
+      onRefused(place, reason)
+    }
+    return `${place} cannot be reached from this sandbox: ${reason}\n`
+  }
+  const server = createServer({ keepAlive: false }, (asked, answer) => {
+    passOn(asked, answer, hosts, refuse, env)
+  })
+  server.maxConnections = maxConnections
+  server.on('connection', (socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  server.on('connect', (asked: IncomingMessage, near: Duplex, head: Buffer) => {
+    const wanted = readWanted(asked.url ?? '', 443)
+    const way = wayTo(wanted, hosts, refuse, asked.url ?? '')
+    near.on('error', () => near.destroy())
+    if (typeof way === 'string') return near.end(forbidden(way))
+    const established = (far: Socket): void => {
+      near.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      if (head.length > 0) far.write(head)
+      far.pipe(near)
+      near.pipe(far)
+    }
+    const proxy = upstream('https:', wanted, env)
+    if (proxy !== undefined && wanted !== undefined) {
+      const left = new AbortController()
+      near.once('close', () => left.abort())
+      openTunnel(proxy, wanted, left.signal).then(
+        (far) => {
+          open.add(far)
+          far.on('error', () => near.destroy())
+          far.once('close', () => {
+            open.delete(far)
+            near.destroy()
+          })
+          near.once('close', () => far.destroy())
+          established(far)
+        },
+        (error: unknown) => near.end(badGateway(reasonOf(error))),
+      )
+      return
+    }
+    const far = way()
+    open.add(far)
+    far.once('connect', () => established(far))
+    far.once('error', (error) => {
+      if (far.connecting || far.pending) near.end(badGateway(error.message))
+      else near.destroy()
+    })
+    far.once('close', () => {
+      open.delete(far)
+      near.destroy()
+    })
+    near.once('close', () => far.destroy())
+  })
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(join(folder, socketName), () => resolve())
+    })
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+  return {
+    folder,
+    socket: socketName,
+    async close() {
+      server.close()
+      for (const socket of open) socket.destroy()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A plain request with the whole address, as programs send it for http. */
+function passOn(
+  asked: IncomingMessage,
+  answer: ServerResponse,
+  hosts: readonly ListedHost[],
+  refuse: (place: string, reason: string) => string,
+  env: ConfigEnvironment,
+): void {
+  const url = URL.parse(asked.url ?? '')
+  if (url === null || url.protocol !== 'http:') {
+    answer.writeHead(400).end('This proxy takes whole http addresses and CONNECT.\n')
+    return
+  }
+  const wanted = readWanted(url.host, 80)
+  const way = wayTo(wanted, hosts, refuse, url.host)
+  if (typeof way === 'string') {
+    answer.writeHead(403, { 'content-type': 'text/plain' }).end(way)
+    return
+  }
+  const given = Object.entries(asked.headers).filter(([name]) => !ofTheWay.has(name))
+  const headers = { ...Object.fromEntries(given), host: url.host }
+  const proxy = upstream('http:', wanted, env)
+  const forward =
+    proxy === undefined
+      ? request({
+          method: asked.method,
+          path: `${url.pathname}${url.search}`,
+          headers,
+          createConnection: way,
+        })
+      : (proxy.url.protocol === 'https:' ? secureRequest : request)({
+          method: asked.method,
+          ...hostOf(proxy.url),
+          path: url.href,
+          headers: { ...headers, ...proxyCredentials(proxy.url) },
+          agent: false,
+        })
+  const fail = (why: string): void => {
+    if (answer.headersSent) answer.destroy()
+    else answer.writeHead(502, { 'content-type': 'text/plain' }).end(`${why}\n`)
+  }
+  forward.once('upgrade', (_given, socket: Duplex) => {
+    socket.destroy()
+    fail('it answers in another protocol than HTTP')
+  })
+  forward.once('response', (response) => {
+    const { statusCode = 0 } = response
+    if (statusCode < 200 || statusCode > 999) {
+      response.destroy()
+      return fail(`it answers with ${statusCode}, which is no status`)
+    }
+    const back = Object.entries(response.headers).filter(([name]) => !ofTheWay.has(name))
+    answer.writeHead(statusCode, Object.fromEntries(back))
+    response.pipe(answer)
+    response.once('error', () => answer.destroy())
+  })
+  forward.once('error', (error) => fail(error.message))
+  answer.once('close', () => forward.destroy())
+  asked.pipe(forward)
+}
+
+/** The proxy of the machine that connections to a place go through; undefined where there is none. */
+function upstream(
+  protocol: 'http:' | 'https:',
+  wanted: Wanted | undefined,
+  env: ConfigEnvironment,
+): EnvProxy | undefined {
+  if (wanted === undefined) return undefined
+  const host = isIP(wanted.host) === 6 ? `[${wanted.host}]` : wanted.host
+  return proxyFor(new URL(`${protocol}//${host}:${wanted.port}`), env)
+}
+
+/** How to reach a place, or why not. The address that was judged is the one that is reached. */
+function wayTo(
+  wanted: Wanted | undefined,
+  hosts: readonly ListedHost[],
+  refuse: (place: string, reason: string) => string,
+  written: string,
+): (() => Socket) | string {
+  if (wanted === undefined) return refuse(written.slice(0, 200), 'it is no host and port')
+  const place = `${isIP(wanted.host) === 6 ? `[${wanted.host}]` : wanted.host}:${wanted.port}`
+  const entry = listedAs(wanted, hosts)
+  if (entry === undefined) return refuse(place, 'it is not listed under "network"')
+  return () => {
+    const socket = connect({
+      host: wanted.host,
+      port: wanted.port,
+      lookup: judged(entry),
+      timeout: connectMs,
+    })
+    socket.once('connect', () => socket.setTimeout(0))
+    socket.once('timeout', () => socket.destroy(new Error(`${place} does not answer`)))
+    socket.once('error', (error) => {
+      if (error instanceof LeadsAstray) refuse(place, error.message)
+    })
+    return socket
+  }
+}
+
+class LeadsAstray extends Error {
+  override readonly name: string = 'LeadsAstray'
+}
+
+function judged(entry: ListedHost): LookupFunction {
+  return (host, options, done) => {
+    lookup(host, { ...options, all: true }, (error, found) => {
+      if (error !== null) return done(error, '')
+      const allowed = found.filter(({ address }) => mayLeadTo(address, entry))
+      const [first] = allowed
+      if (first === undefined) {
+        const addresses = found.map(({ address }) => address).join(', ')
+        const why = `its name leads to ${addresses}, inside this machine or network; list that address itself if it is meant`
+        return done(new LeadsAstray(why), '')
+      }
+      if (options.all === true) done(null, allowed)
+      else done(null, first.address, first.family)
+    })
+  }
+}
+
+function forbidden(text: string): string {
+  return plainAnswer('403 Forbidden', text)
+}
+
+function badGateway(text: string): string {
+  return plainAnswer('502 Bad Gateway', `${text}\n`)
+}
+
+function plainAnswer(status: string, text: string): string {
+  const bytes = Buffer.byteLength(text)
+  return `HTTP/1.1 ${status}\r\ncontent-type: text/plain\r\ncontent-length: ${bytes}\r\nconnection: close\r\n\r\n${text}`
+}

@@ -1,0 +1,108 @@
+import { execFile } from 'node:child_process'
+import { realpath } from 'node:fs/promises'
+import { release } from 'node:os'
+import { promisify } from 'node:util'
+import { findProgram } from '../../shared/files.ts'
+
+/** Whether programs can be sandboxed on this machine, and if not, what to do about it. */
+export type SandboxReadiness =
+  | {
+      ready: true
+      program: string
+      version: string
+      /** Why a limit cannot be enforced on this machine; without those that can be. */
+      unenforced: { maxProcesses?: string; maxTemporaryBytes?: string }
+    }
+  | { ready: false; reason: string; fix: string }
+
+/** The folders of system programs that every sandbox sees. */
+const systemPath = '/usr/bin:/bin:/run/current-system/sw/bin'
+
+const run = promisify(execFile)
+const patienceMs = 10_000
+
+/** Finds bubblewrap and makes an empty sandbox with it. Never throws. */
+export async function sandboxReady(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<SandboxReadiness> {
+  if (process.platform !== 'linux') {
+    return {
+      ready: false,
+      reason: `sandboxes are offered on Linux only, and this is ${process.platform}`,
+      fix: 'Run the server in a container, or take "sandbox" out of its configuration to start it without one.',
+    }
+  }
+  const program = await findProgram('bwrap', { path: env['PATH'] ?? '', cwd: '/' })
+  if (program === undefined) {
+    return {
+      ready: false,
+      reason: 'no folder of PATH holds bubblewrap (bwrap), which makes sandboxes',
+      fix: 'Install it: apt install bubblewrap, dnf install bubblewrap or pacman -S bubblewrap.',
+    }
+  }
+  try {
+    const { stdout } = await run(program, ['--version'], { timeout: patienceMs, env: {} })
+    await run(program, [...emptySandbox, program, '--version'], { timeout: patienceMs, env: {} })
+    const version = stdout.trim().replace(/^bubblewrap /, '')
+    const [processes, temporary] = [await processLimit(), isAtLeast(version, [0, 7])]
+    return {
+      ready: true,
+      program,
+      version,
+      unenforced: {
+        ...('reason' in processes && { maxProcesses: processes.reason }),
+        ...(!temporary && { maxTemporaryBytes: 'that takes bubblewrap 0.7 or later' }),
+      },
+    }
+  } catch (error) {
+    return { ready: false, ...whyNot(error) }
+  }
+}
+
+/**
+ * The program that limits the processes of a sandbox, or why there is no such limit. Linux counts the processes of an
+ * account anew in a user namespace since 5.14; before, all that the account runs elsewhere would count too. Those of root
+ * it never limits.
+ */
+export async function processLimit(): Promise<{ prlimit: string } | { reason: string }> {
+  if (process.getuid?.() === 0) return { reason: 'Linux does not limit the processes of root' }
+  if (!isAtLeast(release(), [5, 14])) return { reason: 'that takes Linux 5.14 or later' }
+  const found = await findProgram('prlimit', { path: systemPath, cwd: '/' })
+  return found === undefined
+    ? { reason: 'prlimit is missing: install util-linux' }
+    : { prlimit: await realpath(found) }
+}
+
+function isAtLeast(version: string, [major, minor]: readonly [number, number]): boolean {
+  const [first = 0, second = 0] = version.split('.').map((part) => Number.parseInt(part, 10))
+  return first > major || (first === major && second >= minor)
+}
+
+const emptySandbox = [
+  '--unshare-all',
+  '--die-with-parent',
+  '--new-session',
+  '--cap-drop',
+  'ALL',
+  '--ro-bind',
+  '/',
+  '/',
+  '--proc',
+  '/proc',
+  '--dev',
+  '/dev',
+  '--',
+]
+
+function whyNot(error: unknown): { reason: string; fix: string } {
+  const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
+  const words = said === '' ? (error instanceof Error ? error.message : String(error)) : said
+  const reason = `bubblewrap cannot make a sandbox here: ${words.split('\n').at(-1) ?? words}`
+  if (/namespace|uid map|permission denied|operation not permitted/i.test(words)) {
+    return {
+      reason,
+      fix: 'This system refuses user namespaces. Allow them (Ubuntu 24.04: an AppArmor profile for bwrap, or sysctl kernel.apparmor_restrict_unprivileged_userns=0; Debian: sysctl kernel.unprivileged_userns_clone=1; in a container: start it so that it may make namespaces).',
+    }
+  }
+  return { reason, fix: 'Try it by hand: bwrap --ro-bind / / --unshare-all true' }
+}

@@ -1,0 +1,353 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { homedir, totalmem } from 'node:os'
+import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { McpError } from '@jackfield/sdk'
+import type { StdioTransportOptions } from '@jackfield/sdk/client/stdio'
+import { findProgram, isWithin } from '../../shared/files.ts'
+import { reasonOf } from '../../shared/text.ts'
+import type { Sandbox, StdioServerConfig } from '../../types/index.ts'
+import { type ListedHost, readHosts } from './hosts.ts'
+import {
+  bwrapArguments,
+  hiddenPaths,
+  linkedNetworkFiles,
+  type Mount,
+  ownMounts,
+  systemMounts,
+  withoutHidden,
+} from './mounts.ts'
+import { isWide, programFolders } from './program.ts'
+import type { WayOut } from './proxy.ts'
+import { processLimit, sandboxReady } from './ready.ts'
+
+/** What to start in place of a server's own command, until it is `over`. */
+export interface Boxed {
+  launch: Pick<StdioTransportOptions, 'command' | 'args' | 'env' | 'cwd' | 'askToEnd'>
+  /** Ends what stands beside the process. */
+  over(): Promise<void>
+  /** What a person can do about places that it could not reach; undefined where there were none. */
+  advice(): Promise<string | undefined>
+}
+
+interface SandboxSurroundings {
+  /** Folders besides those of the configuration that may be read: roots the person agreed to. */
+  roots?: readonly string[]
+  /** Hears of what was refused on the way out. */
+  onWarning?: (message: string) => void
+  /** Default: the account's. */
+  home?: string
+  /** Default `process.env`. */
+  env?: Readonly<Record<string, string | undefined>>
+}
+
+const defaultProcesses = 1_024
+const defaultTemporaryBytes = 1_073_741_824
+const innerHome = '/home/sandbox'
+const wayIn = '/dev/jackfield/way'
+const forwarder = {
+  from: fileURLToPath(new URL(`./forward${extname(import.meta.url)}`, import.meta.url)),
+  at: `/dev/jackfield/forward.m${extname(import.meta.url).slice(1)}`,
+}
+/** Read by the loader of any program, so they are kept from bubblewrap. */
+const loaderVariables = /^(?:LD_.*|GLIBC_TUNABLES|GCONV_PATH|LOCPATH|MALLOC_.*)$/
+/** Variables that a server without a sandbox is given. */
+const leftBehind: Readonly<Record<string, undefined>> = {
+  LOGNAME: undefined,
+  SHELL: undefined,
+  TERM: undefined,
+  TMPDIR: undefined,
+  TZ: undefined,
+  USER: undefined,
+}
+
+/**
+ * What starts a server where it sees only what is named. Without `sandbox` that is its own command.
+ * @throws McpError 'INVALID' where a sandbox is wanted and cannot be made, and 'CONNECT_FAILED' where the program is
+ * missing: the server must not be started then
+ */
+export async function sandboxed(
+  config: StdioServerConfig,
+  { roots = [], onWarning = () => {}, home = homedir(), env = process.env }: SandboxSurroundings = {},
+): Promise<Boxed> {
+  if (config.sandbox === undefined || config.sandbox === false) {
+    return { launch: config, over: async () => {}, advice: async () => undefined }
+  }
+  const box: Sandbox = config.sandbox === true ? {} : config.sandbox
+  const fetching = fetchingOf(config.command, config.args ?? [])
+  const hosts = hostsOf(box, fetching)
+  const { bwrap, limitedBy, temporaryBytes } = await means(box, env)
+  const path = config.env?.['PATH'] ?? env['PATH'] ?? '/usr/bin:/bin'
+  const cwd = resolve(config.cwd ?? '.')
+  const program = await findProgram(config.command, { path, cwd })
+  if (program === undefined) {
+    throw new McpError('CONNECT_FAILED', `There is no program "${config.command}" to start`, {
+      details: { code: 'ENOENT' },
+    })
+  }
+  const args = config.args ?? []
+  const around = { path, cwd, home }
+  const folders = [
+    ...(await programFolders(program, args, around)),
+    ...(hosts === undefined ? [] : await programFolders(process.execPath, [], around)),
+    ...(config.cwd === undefined || isWide(cwd, home) ? [] : [cwd]),
+  ]
+  const own = await ownMountsOf(box, [...folders, ...roots], config.from?.file, home)
+  const refused: string[] = []
+  let proxy: WayOut | undefined
+  if (hosts !== undefined) {
+    const { startProxy } = await import('./proxy.ts')
+    proxy = await startProxy(
+      hosts,
+      (place, reason) => {
+        refused.push(place)
+        onWarning(refusal(place, reason))
+      },
+      env,
+    )
+  }
+  try {
+    const everything = own.some(({ at }) => at === '/')
+    const system = everything
+      ? await (box.network === true ? linkedNetworkFiles() : [])
+      : await systemMounts(box.network === true)
+    const hidden = await hiddenPaths(home, env)
+    const inner = own.some(({ at }) => isWithin(innerHome, at)) ? '/tmp' : innerHome
+    const seen = own.some(({ at }) => isWithin(cwd, at) || isWithin(at, cwd))
+    const given = Object.entries(config.env ?? {})
+    return {
+      launch: {
+        command: bwrap,
+        args: bwrapArguments({
+          mounts: [...(await withoutHidden([...system, ...own], hidden)), ...wayOut(proxy)],
+          home: inner === innerHome ? inner : undefined,
+          cwd: seen ? cwd : inner,
+          temporaryBytes,
+          network: box.network === true,
+          variables: given.filter(([name]) => loaderVariables.test(name)),
+          command: [
+            ...limitedBy,
+            ...(proxy === undefined ? [] : [process.execPath, forwarder.at, `${wayIn}/${proxy.socket}`]),
+            program,
+            ...args,
+          ],
+        }),
+        // Not as arguments, which everybody on the machine can read.
+        env: {
+          ...leftBehind,
+          HOME: inner,
+          PATH: path,
+          ...Object.fromEntries(given.filter(([name]) => !loaderVariables.test(name))),
+        },
+        cwd: '/',
+        askToEnd: asksToEnd(proxy === undefined ? 1 : 2),
+      },
+      over: async () => {
+        await proxy?.close()
+      },
+      advice: () => wayOutOf(refused, fetching, home),
+    }
+  } catch (error) {
+    await proxy?.close()
+    throw error
+  }
+}
+
+/**
+ * The hosts it may reach through a proxy; undefined where there is none. What fetches itself gets a proxy that refuses
+ * everything in place of none, so that a person hears what it needs.
+ */
+function hostsOf({ network }: Sandbox, fetching: Fetching | undefined): ListedHost[] | undefined {
+  if (network === true) return undefined
+  const listed = Array.isArray(network) ? readHosts(network) : []
+  return listed.length === 0 && fetching === undefined ? undefined : listed
+}
+
+/**
+ * What makes the sandbox and its limits.
+ * @throws McpError 'INVALID' where there is no bubblewrap, or a limit is set that cannot be enforced
+ */
+async function means(
+  box: Sandbox,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<{ bwrap: string; limitedBy: string[]; temporaryBytes: number | undefined }> {
+  const found = await sandboxReady(env)
+  if (!found.ready) {
+    throw new McpError(
+      'INVALID',
+      `It was not started, because it is to run in a sandbox and ${found.reason}. ${found.fix}`,
+    )
+  }
+  for (const name of ['maxProcesses', 'maxTemporaryBytes'] as const) {
+    const reason = found.unenforced[name]
+    if (reason === undefined || box[name] === undefined) continue
+    throw new McpError(
+      'INVALID',
+      `It was not started, because its sandbox sets "${name}" and that cannot be enforced here: ${reason}. Take "${name}" out to start it without this limit`,
+    )
+  }
+  const byDefault = Math.min(defaultTemporaryBytes, Math.floor(totalmem() / 8))
+  return {
+    bwrap: found.program,
+    limitedBy: await limitCommand(box.maxProcesses ?? defaultProcesses),
+    temporaryBytes:
+      found.unenforced.maxTemporaryBytes === undefined ? (box.maxTemporaryBytes ?? byDefault) : undefined,
+  }
+}
+
+/** Starts a program so that no more processes run in its user namespace; empty where that is not possible. */
+async function limitCommand(processes: number): Promise<string[]> {
+  const limit = await processLimit()
+  if ('reason' in limit) return []
+  // A limit of the account that is lower cannot be raised, and holds.
+  const limits = await readFile('/proc/self/limits', 'latin1').catch(() => '')
+  const most = Number(/^Max processes +\S+ +(\d+)/m.exec(limits)?.[1] ?? processes)
+  return [limit.prlimit, `--nproc=${Math.min(processes, most)}`, '--']
+}
+
+async function ownMountsOf(
+  box: Sandbox,
+  further: readonly string[],
+  file: string | undefined,
+  home: string,
+): Promise<Mount[]> {
+  const from = file === undefined ? process.cwd() : dirname(file)
+  const write = await named('write', box.write ?? [], from, home)
+  const read = await named('read', box.read ?? [], from, home)
+  // What is open for writing stays so, even where a root or the program lies in it.
+  const left = further.filter((folder) => !write.some(({ at }) => isWithin(folder, at)))
+  const found = await Promise.all(left.map((folder) => ownMounts('read', folder).catch((): Mount[] => [])))
+  return [...write, ...read, ...found.flat()]
+}
+
+async function named(
+  kind: 'read' | 'write',
+  written: readonly string[],
+  from: string,
+  home: string,
+): Promise<Mount[]> {
+  const found = await Promise.all(
+    written.map(async (text) => {
+      const inHome = text === '~' || text.startsWith('~/')
+      const path = inHome ? join(home, text.slice(1)) : isAbsolute(text) ? resolve(text) : resolve(from, text)
+      try {
+        return await ownMounts(kind, path)
+      } catch (error) {
+        throw new McpError(
+          'INVALID',
+          `It was not started, because its sandbox lists ${path} under "${kind}" and that cannot be opened (${reasonOf(error)}). Make it, or take it off the list`,
+        )
+      }
+    }),
+  )
+  return found.flat()
+}
+
+function wayOut(proxy: WayOut | undefined): Mount[] {
+  if (proxy === undefined) return []
+  return [
+    { kind: 'read', from: proxy.folder, at: wayIn },
+    { kind: 'read', ...forwarder },
+  ]
+}
+
+function refusal(place: string, reason: string): string {
+  return `Its sandbox did not let it reach ${place}: ${reason}`
+}
+
+/**
+ * Asks the programs in a sandbox to end: bubblewrap passes no signal on, and would take them with it. `own` is how many
+ * generations below bubblewrap are not the server's: the first process of the sandbox, and what joins it to its proxy.
+ */
+function asksToEnd(own: number): (bwrap: number) => void {
+  return (bwrap) => {
+    const children = childrenOf()
+    let generation: readonly number[] = [bwrap]
+    for (let depth = 0; generation.length > 0; depth++) {
+      if (depth > own) for (const pid of generation) terminate(pid)
+      generation = generation.flatMap((pid) => children.get(pid) ?? [])
+    }
+  }
+}
+
+/** The processes that each process of this machine started. */
+function childrenOf(): Map<number, number[]> {
+  const found = new Map<number, number[]>()
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const parent = parentOf(name)
+    if (parent === undefined) continue
+    const children = found.get(parent) ?? []
+    found.set(parent, children)
+    children.push(Number(name))
+  }
+  return found
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The name of the program stands in parentheses and may hold anything.
+    const [, parent] = stat
+      .slice(stat.lastIndexOf(')') + 1)
+      .trim()
+      .split(' ')
+    return Number(parent)
+  } catch {
+    return undefined
+  }
+}
+
+function terminate(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM')
+  } catch {
+    // It ended in the meantime.
+  }
+}
+
+/** A program that fetches what it runs from a package registry at every start. */
+interface Fetching {
+  program: string
+  /** Where the person's registry is written, under the home folder. */
+  settings: string
+  /** The variable that names a registry as well. */
+  variable: string
+}
+
+const npm = { settings: '.npmrc', variable: 'npm_config_registry' }
+const uv = { settings: '.config/uv/uv.toml', variable: 'UV_DEFAULT_INDEX' }
+const pip = { settings: '.config/pip/pip.conf', variable: 'PIP_INDEX_URL' }
+const ways: readonly [words: RegExp, way: Omit<Fetching, 'program'>][] = [
+  [/^(?:npx|pnpx|bunx)\b|^npm (?:exec|x)\b|^(?:pnpm|yarn) dlx\b|^bun x\b/, npm],
+  [/^uvx\b|^uv (?:tool run|run)\b/, uv],
+  [/^pipx run\b/, pip],
+]
+
+/** How a command fetches what it runs; undefined where it does not. */
+function fetchingOf(command: string, args: readonly string[]): Fetching | undefined {
+  const program = basename(command)
+  const words = [program, ...args.filter((arg) => !arg.startsWith('-')).slice(0, 2)].join(' ')
+  const way = ways.find(([pattern]) => pattern.test(words))?.[1]
+  return way && { program, ...way }
+}
+
+/** What a person does where a sandbox refused places, after the reason why the server did not start. */
+async function wayOutOf(
+  refused: readonly string[],
+  fetching: Fetching | undefined,
+  home: string,
+): Promise<string | undefined> {
+  if (refused.length === 0) return undefined
+  const listed = refused.map((place) => JSON.stringify(place.replace(/:(?:443|80)$/, ''))).join(', ')
+  const reach = `Its sandbox did not let it reach ${refused.join(', ')}; if that is meant, set "network": [${listed}] in its "sandbox".`
+  if (fetching === undefined) return reach
+  const { program, settings, variable } = fetching
+  const file = join(home, settings)
+  const own = await stat(file).catch(() => undefined)
+  const unread = own?.isFile()
+    ? ` ${file} is not read in the sandbox: name the registry in ${variable} under "env".`
+    : ''
+  return `${program} fetches what it runs at every start. ${reach}${unread}`
+}

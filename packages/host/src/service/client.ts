@@ -1,0 +1,274 @@
+import type { MethodName, Methods, TopicRow } from './contract.ts'
+import type { Channel, ClientFrame, Fault, HostFrame } from './frames.ts'
+import type { Position } from './topic.ts'
+import { changed, type View } from './view.ts'
+
+const firstDelayMs = 250
+const longestDelayMs = 8_000
+
+/** Whether the client is connected to its host now. */
+export type ClientState =
+  | { readonly state: 'connected'; readonly host: string; readonly version: string; readonly build: string }
+  | { readonly state: 'connecting'; readonly reason: string }
+  | { readonly state: 'closed'; readonly reason: string }
+
+/** How a client reaches its host, and who it is. */
+export interface ClientOptions {
+  /** Opens a connection. Called again whenever one ended, with growing pauses, until the client is closed. */
+  connect: () => Channel | Promise<Channel>
+  /** Who the client is, for the person: `jackfield chat`, `Firefox`. */
+  name: string
+  /** Identifies the build of the client, which the host compares with its own. Default empty. */
+  build?: string
+  onState?: (state: ClientState) => void
+  /** Makes the error of a failed call. Default a HostError. */
+  errorOf?: (fault: Fault) => Error
+}
+
+/** What a subscriber of a topic gets. */
+export interface TopicListener<Row> {
+  /** The rows after each change. */
+  rows(view: View<Row>): void
+  /** The topic does not exist, or ended. */
+  ended?(error: Error): void
+}
+
+/** A host, as its surfaces use it: in the same process, over a local socket or in a browser. */
+export interface HostClient {
+  readonly state: ClientState
+  /**
+   * Calls a method of the host. What it sent before a connection was lost is sent again; the host does nothing twice.
+   * @throws HostError with the code of the host's error; 'CONNECTION_CLOSED' once the client is closed
+   */
+  call<M extends MethodName>(
+    method: M,
+    params: Methods[M]['params'],
+    options?: { signal?: AbortSignal },
+  ): Promise<Methods[M]['result']>
+  /** Follows a topic, also over lost connections, until the returned function is called. */
+  subscribe<T extends string>(topic: T, listener: TopicListener<TopicRow<T>>): () => void
+  /** Resolves when connected. @throws HostError 'CONNECTION_CLOSED' where the client was closed before */
+  ready(): Promise<void>
+  close(): void
+}
+
+interface Pending {
+  readonly frame: Extract<ClientFrame, { call: number }>
+  resolve(result: unknown): void
+  reject(error: Error): void
+}
+
+interface Following {
+  position: Position | undefined
+  rows: View<unknown>
+  readonly listeners: Set<TopicListener<unknown>>
+}
+
+/** Makes a client. It connects at once and stays connected until it is closed. */
+export function createHostClient(options: ClientOptions): HostClient {
+  return new Client(options)
+}
+
+class Client implements HostClient {
+  state: ClientState = { state: 'connecting', reason: 'not connected yet' }
+  readonly #options: ClientOptions
+  readonly #client = globalThis.crypto.randomUUID()
+  readonly #pending = new Map<number, Pending>()
+  readonly #topics = new Map<string, Following>()
+  #waiting = Promise.withResolvers<void>()
+  #channel: Channel | undefined
+  #calls = 0
+  #delayMs = firstDelayMs
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(options: ClientOptions) {
+    this.#options = options
+    this.#waiting.promise.catch(() => {})
+    this.#connect()
+  }
+
+  get #isClosed(): boolean {
+    return this.state.state === 'closed'
+  }
+
+  ready(): Promise<void> {
+    return this.#waiting.promise
+  }
+
+  call<M extends MethodName>(
+    method: M,
+    params: Methods[M]['params'],
+    { signal }: { signal?: AbortSignal } = {},
+  ): Promise<Methods[M]['result']> {
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted()
+      if (this.state.state === 'closed') throw this.#closedError(this.state.reason)
+      this.#calls += 1
+      const id = this.#calls
+      const stop = (): void => {
+        if (!this.#pending.delete(id)) return
+        this.#send({ stop: id })
+        reject(signal?.reason)
+      }
+      const over = (): void => signal?.removeEventListener('abort', stop)
+      this.#pending.set(id, {
+        frame: { call: id, method, params },
+        resolve(result: Methods[M]['result']) {
+          over()
+          resolve(result)
+        },
+        reject(error) {
+          over()
+          reject(error)
+        },
+      })
+      signal?.addEventListener('abort', stop, { once: true })
+      if (this.state.state === 'connected') this.#send({ call: id, method, params })
+    })
+  }
+
+  subscribe<T extends string>(topic: T, listener: TopicListener<TopicRow<T>>): () => void {
+    let following = this.#topics.get(topic)
+    if (following === undefined) {
+      following = { position: undefined, rows: new Map(), listeners: new Set() }
+      this.#topics.set(topic, following)
+      if (this.state.state === 'connected') this.#send({ subscribe: topic })
+    }
+    const subscriber: TopicListener<unknown> = listener
+    const { listeners } = following
+    listeners.add(subscriber)
+    if (following.position !== undefined) subscriber.rows(following.rows)
+    return () => {
+      if (!listeners.delete(subscriber) || listeners.size > 0) return
+      this.#topics.delete(topic)
+      if (this.state.state === 'connected') this.#send({ unsubscribe: topic })
+    }
+  }
+
+  close(): void {
+    this.#end('the client was closed')
+  }
+
+  #end(reason: string): void {
+    if (this.state.state === 'closed') return
+    clearTimeout(this.#timer)
+    this.#setState({ state: 'closed', reason })
+    this.#waiting.reject(this.#closedError(reason))
+    for (const { reject } of this.#pending.values()) reject(this.#closedError(reason))
+    this.#pending.clear()
+    for (const { listeners } of this.#topics.values())
+      for (const listener of listeners) listener.ended?.(this.#closedError(reason))
+    this.#topics.clear()
+    this.#send({ bye: true })
+    this.#channel?.close(reason)
+  }
+
+  #errorOf(fault: Fault): Error {
+    return this.#options.errorOf?.(fault) ?? new HostError(fault)
+  }
+
+  #closedError(reason: string): Error {
+    return this.#errorOf(closed(reason))
+  }
+
+  #setState(state: ClientState): void {
+    this.state = state
+    this.#options.onState?.(state)
+  }
+
+  async #connect(): Promise<void> {
+    let channel: Channel
+    try {
+      channel = await this.#options.connect()
+    } catch (error) {
+      // No host can be reached this way: whoever made the client decides whether another attempt makes sense.
+      this.#again(error instanceof Error ? error.message : String(error))
+      return
+    }
+    if (this.#isClosed) {
+      channel.close()
+      return
+    }
+    this.#channel = channel
+    channel.listen(
+      (text) => this.#read(text),
+      (reason) => {
+        if (this.#channel === channel) this.#again(reason)
+      },
+    )
+    const { name, build = '' } = this.#options
+    channel.send(JSON.stringify({ hello: { client: this.#client, name, build } } satisfies ClientFrame))
+  }
+
+  #again(reason: string): void {
+    this.#channel = undefined
+    if (this.state.state === 'closed') return
+    if (this.state.state === 'connected') {
+      this.#waiting = Promise.withResolvers()
+      this.#waiting.promise.catch(() => {})
+    }
+    this.#setState({ state: 'connecting', reason })
+    const jitter = 0.75 + Math.random() / 2
+    this.#timer = setTimeout(() => this.#connect(), this.#delayMs * jitter)
+    this.#delayMs = Math.min(this.#delayMs * 2, longestDelayMs)
+  }
+
+  #send(frame: ClientFrame): void {
+    this.#channel?.send(JSON.stringify(frame))
+  }
+
+  #read(text: string): void {
+    const frame: HostFrame = JSON.parse(text)
+    if ('welcome' in frame) this.#welcome(frame.welcome)
+    else if ('call' in frame) this.#answered(frame)
+    else this.#changed(frame)
+  }
+
+  #welcome(welcome: { host: string; version: string; build: string }): void {
+    this.#delayMs = firstDelayMs
+    this.#setState({ state: 'connected', ...welcome })
+    for (const [subscribe, { position }] of this.#topics)
+      this.#send({ subscribe, ...(position !== undefined && { have: position }) })
+    for (const { frame } of this.#pending.values()) this.#send(frame)
+    this.#waiting.resolve()
+  }
+
+  #answered(frame: Extract<HostFrame, { call: number }>): void {
+    const pending = this.#pending.get(frame.call)
+    if (pending === undefined) return
+    this.#pending.delete(frame.call)
+    if ('fault' in frame) pending.reject(this.#errorOf(frame.fault))
+    else pending.resolve(frame.result)
+  }
+
+  #changed(frame: Extract<HostFrame, { topic: string }>): void {
+    const following = this.#topics.get(frame.topic)
+    if (following === undefined) return
+    if ('fault' in frame) {
+      this.#topics.delete(frame.topic)
+      for (const listener of following.listeners) listener.ended?.(this.#errorOf(frame.fault))
+      return
+    }
+    following.rows = 'rows' in frame ? new Map(frame.rows) : changed(following.rows, frame.changes)
+    following.position = { epoch: frame.epoch, seq: frame.seq }
+    for (const listener of [...following.listeners]) listener.rows(following.rows)
+  }
+}
+
+/** An error of the host, or of the way to it. */
+export class HostError extends Error {
+  override readonly name: string = 'HostError'
+  /** A code of the host (`INVALID`, `NOT_FOUND`, `CONNECTION_CLOSED` …), or the number of a JSON-RPC error. */
+  readonly code: string | number
+  readonly data: unknown
+
+  constructor({ code, message, data }: Fault) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}
+
+function closed(reason: string): Fault {
+  return { code: 'CONNECTION_CLOSED', message: `The host cannot be reached: ${reason}` }
+}

@@ -1,0 +1,483 @@
+/**
+ * The contract between a host and its surfaces: methods, topics and their rows, as types alone. A terminal, a browser and
+ * a test use the same.
+ */
+import type { CompleteParams, CreateMessageParams, Root, SamplingMessage } from '@jackfield/sdk'
+import type { Turn } from '../models/agent/index.ts'
+import type {
+  Activity,
+  ActivityVerification,
+  AttachedCopy,
+  Attaching,
+  BrokeredCall,
+  CatalogPrompt,
+  CatalogResource,
+  CatalogTemplate,
+  CatalogTool,
+  CodeRun,
+  Completion,
+  CompletionField,
+  ConfigInput,
+  ConnectionState,
+  ConsentNeeded,
+  ConversationEntry,
+  ConversationFacts,
+  CopyDiff,
+  DoctorReport,
+  DoctorStep,
+  ExplainOptions,
+  FolderPreview,
+  GivenConsent,
+  Grant,
+  Host,
+  HostAnswers,
+  HostEvent,
+  InboxItem,
+  Inclusion,
+  LibraryNode,
+  LibraryPrompt,
+  LibrarySearch,
+  LibrarySearchOptions,
+  LoginDesk,
+  MissingInput,
+  ModelUsage,
+  ModelWait,
+  OpenFolder,
+  PolicyExplanation,
+  PolicyPreview,
+  PolicyRule,
+  PromptPreview,
+  QuestionKind,
+  Redaction,
+  Replay,
+  ReplayRequest,
+  ResourcePreview,
+  ResourceRef,
+  ResultPart,
+  ResultText,
+  SamplingEstimate,
+  SamplingGrant,
+  SamplingUsage,
+  ServerRoots,
+  ServerTrust,
+  TemplateField,
+  ToolMeter,
+  ToolSearch,
+  ToolSwitch,
+  TraceCounters,
+  TraceEvent,
+  TraceLane,
+  TraceNode,
+  TraceQuery,
+  TraceStatistics,
+  TrustItem,
+  Verdict,
+  WholeTraceEvent,
+} from '../types/index.ts'
+import type { Fault } from './frames.ts'
+
+type Call<Params, Result> = { params: Params; result: Result }
+type None = Record<string, never>
+type Id = { id: string }
+type InServer = { server?: string }
+type OfServer = { server: string }
+
+/**
+ * Parameters and result of every method of a host. A method without a result gives null. Methods with an effect are done
+ * once, also where a client sends them again after a lost connection.
+ */
+export interface Methods {
+  /** Version, process and clients of the host. */
+  'host.status': Call<None, HostStatus>
+  /** Ends the host process once nothing runs, or at once with `now`. */
+  'host.stop': Call<{ now?: boolean }, null>
+  /** Reads the configuration again where it changed, so that what follows counts on it. */
+  'host.sync': Call<None, null>
+
+  /** Adds the client as a surface: it gets questions as rows of `inbox` and answers with `inbox.answer`. */
+  'surface.attach': Call<SurfaceInfo, null>
+
+  'catalog.tools': Call<InServer, CatalogTool[]>
+  'catalog.prompts': Call<InServer, CatalogPrompt[]>
+  'catalog.resources': Call<InServer, CatalogResource[]>
+  'catalog.templates': Call<InServer, CatalogTemplate[]>
+  /** Instructions of each ready server. */
+  'catalog.instructions': Call<None, { server: string; text: string }[]>
+  'catalog.searchTools': Call<{ query: string; server?: string; limit?: number }, ToolSearch>
+  /** Tokens that the definitions of the tools take. */
+  'catalog.meter': Call<{ contextTokens?: number }, ToolMeter>
+  /** Values for an argument of a prompt or a variable of a template. */
+  'catalog.complete': Call<
+    { server: string; params: CompleteParams },
+    { values: string[]; total?: number; hasMore?: boolean }
+  >
+
+  'servers.list': Call<None, ServerRow[]>
+  /** Starts servers, all of them or those named, once; resolves when each is ready or failed. */
+  'servers.start': Call<{ servers?: string[] }, null>
+
+  /**
+   * Starts a run and gives its id. `attached`: the run ends when the client is gone; default false. `asks`: whether its
+   * questions wait for a surface of any client, else they fail at once; default true.
+   */
+  'runs.start': Call<{ request: RunRequest; attached?: boolean; asks?: boolean }, string>
+  'runs.get': Call<Id, Run>
+  /** Gives the run once it is over. */
+  'runs.wait': Call<Id, Run>
+  'runs.stop': Call<Id, null>
+
+  'inbox.list': Call<{ state?: InboxItem['state'] | 'all'; server?: string; limit?: number }, InboxItem[]>
+  'inbox.get': Call<Id, InboxItem | null>
+  /**
+   * Answers a question, exactly once. `seen`: the digest of what the person was shown (`InboxRow.digest`); an answer
+   * that carries another one than that of the question now is refused.
+   */
+  'inbox.answer': Call<{ id: string; answer: HostAnswers[QuestionKind]; seen?: string }, null>
+  /** Leaves a question for later: the conversation that asked continues. False where nothing waits for it here. */
+  'inbox.defer': Call<Id, boolean>
+  /** Why the call that asked cannot be continued here; null where it can. */
+  'inbox.refusal': Call<Id, string | null>
+  /** Waits for the call that asked, where its answer continues it; null where another program waits for the answer. */
+  'inbox.resumed': Call<Id, BrokeredCall | null>
+
+  /** Answers a row of `inputs`; without a value, the server that needs it fails. */
+  'inputs.answer': Call<{ id: string; value?: string }, null>
+
+  /** The one in which something was said last comes first. */
+  'conversations.list': Call<{ limit?: number }, ConversationFacts[]>
+  'conversations.entries': Call<Id, ConversationEntry[]>
+  /** Begins a conversation or continues one; gives its id. Its state is the topic `conversation:<id>`. */
+  'conversations.open': Call<OpenOptions, string>
+  /**
+   * Says something and gives how the turn ended, or null where it was taken out of the queue. It is answered also where
+   * the client is gone.
+   */
+  'conversations.say': Call<{ id: string; said: Saying }, Turn | null>
+  /** Ends the turn that runs; gives what was queued. */
+  'conversations.stop': Call<Id, Saying[]>
+  /** Takes a message out of the queue; false where it is not there. */
+  'conversations.unqueue': Call<{ id: string; message: string }, boolean>
+  /** Copies the conversation before its entry `place` (default all of it); gives the id of the copy. */
+  'conversations.fork': Call<{ id: string; place?: number }, string>
+  'conversations.setTitle': Call<{ id: string; title: string }, null>
+  'conversations.setModel': Call<{ id: string; model: string }, null>
+  /** Offers tools to the model or withholds them, by patterns of `server__tool`. */
+  'conversations.switchTools': Call<{ id: string; on: boolean; patterns: string[] }, null>
+  /** Asks the model for a summary. Nothing changes by it. */
+  'conversations.summarize': Call<Id, string>
+  /** Gives the model this text in place of everything before. */
+  'conversations.compact': Call<{ id: string; summary: string }, null>
+  'conversations.remove': Call<Id, null>
+  'models.list': Call<None, { id: string; isLanguageModel: boolean; contextTokens: number | null }[]>
+
+  'library.tree': Call<None, LibraryNode[]>
+  'library.search': Call<{ query: string } & LibrarySearchOptions, LibrarySearch>
+  'library.preview': Call<{ server: string; uri: string; characters?: number }, ResourcePreview>
+  /** null where the server offers no completion. */
+  'library.complete': Call<CompletionField, Completion | null>
+  /** The variables of a resource template. */
+  'library.fields': Call<{ uriTemplate: string }, TemplateField[]>
+  'library.expand': Call<{ uriTemplate: string; values: Record<string, string> }, string>
+  'library.attach': Call<{ conversation: string; refs: ResourceRef[] }, Attaching>
+  'library.attached': Call<{ conversation: string }, AttachedCopy[]>
+  /** Without `ref`: everything. */
+  'library.detach': Call<{ conversation: string; ref?: ResourceRef }, null>
+  'library.diff': Call<{ conversation: string; ref: ResourceRef }, CopyDiff>
+  /** Attaches resources that servers mark as important for a model. */
+  'library.include': Call<{ conversation: string }, Inclusion>
+  'library.prompts': Call<None, LibraryPrompt[]>
+  'library.prompt': Call<
+    { prompt: string; arguments: Record<string, string>; conversation?: string },
+    PromptPreview
+  >
+
+  'policy.rules': Call<None, { rules: readonly PolicyRule[]; defaultVerdict: Verdict }>
+  'policy.grants': Call<None, Grant[]>
+  'policy.revoke': Call<Id, boolean>
+  'policy.explain': Call<
+    { tool: string; arguments: Record<string, unknown> } & ExplainOptions,
+    PolicyExplanation
+  >
+  /** Which calls of the last days a rule would have decided. */
+  'policy.preview': Call<{ rule: PolicyRule; days?: number }, PolicyPreview>
+
+  'trust.list': Call<None, ServerTrust[]>
+  /** What is known of one server. */
+  'trust.get': Call<OfServer, ServerTrust>
+  /** Without `items`: everything of the server that waits. */
+  'trust.accept': Call<{ server: string; items?: TrustItem[] }, TrustItem[]>
+  'trust.block': Call<{ server: string; items?: TrustItem[] }, TrustItem[]>
+  'trust.reset': Call<{ server: string; items?: TrustItem[] }, TrustItem[]>
+
+  'roots.list': Call<None, OpenFolder[]>
+  'roots.add': Call<{ folder: string; name?: string }, OpenFolder>
+  'roots.remove': Call<{ folder: string }, boolean>
+  'roots.excluded': Call<None, string[]>
+  'roots.exclude': Call<{ pattern: string }, null>
+  'roots.include': Call<{ pattern: string }, boolean>
+  'roots.servers': Call<None, ServerRoots[]>
+  'roots.preview': Call<OfServer, FolderPreview[]>
+  'roots.allow': Call<{ server: string; folders?: string[] }, Root[]>
+  'roots.deny': Call<OfServer, null>
+  'roots.forget': Call<OfServer, boolean>
+
+  'sampling.usage': Call<None, SamplingUsage[]>
+  'sampling.grants': Call<None, SamplingGrant[]>
+  'sampling.revoke': Call<Id, boolean>
+  'sampling.preview': Call<
+    CreateMessageParams,
+    { estimate: SamplingEstimate; redactions: readonly Redaction[] }
+  >
+
+  'secrets.names': Call<None, string[]>
+  'secrets.set': Call<{ name: string; value: string }, null>
+  'secrets.remove': Call<{ name: string }, boolean>
+  'secrets.missing': Call<None, MissingInput[]>
+
+  'consents.list': Call<None, GivenConsent[]>
+  'consents.needed': Call<OfServer, ConsentNeeded | null>
+  'consents.forget': Call<OfServer, number>
+
+  /** Waits for the logins that are under way; false where there were none. */
+  'logins.wait': Call<None, boolean>
+  'logins.signOut': Call<OfServer, Awaited<ReturnType<LoginDesk['signOut']>>>
+
+  /** Oldest first. `limit`: the newest so many, default 1 000. */
+  'activity.list': Call<{ id?: number; server?: string; kind?: Activity['kind']; limit?: number }, Activity[]>
+  'activity.verify': Call<{ head?: string }, ActivityVerification>
+
+  'trace.list': Call<TraceQuery, TraceEvent[]>
+  'trace.get': Call<{ id: number }, WholeTraceEvent | null>
+  'trace.tree': Call<TraceQuery, TraceNode[]>
+  'trace.timeline': Call<TraceQuery, TraceLane[]>
+  'trace.statistics': Call<TraceQuery, TraceStatistics>
+  'trace.counters': Call<None, TraceCounters>
+  /** The request of an event, for a run of the kind `replay`. */
+  'trace.request': Call<{ id: number }, ReplayRequest>
+
+  /** A part of a result that was too large for a model. */
+  'results.read': Call<{ id: string } & ResultPart, ResultText>
+}
+
+/** The name of a method. */
+export type MethodName = keyof Methods
+
+/** A configured server, as a row of the topic `servers`. */
+export interface ServerRow {
+  readonly name: string
+  readonly connection: ConnectionState
+  readonly tools: number
+  readonly prompts: number
+  readonly resources: number
+  readonly templates: number
+  /** Things of the server that are out of use until the person decides. */
+  readonly quarantined: number
+  /** The command line or the address. */
+  readonly origin: string
+}
+
+/** A question, as a row of the topic `inbox`. */
+export interface InboxRow extends InboxItem {
+  /** Its activity row and those that led to it. */
+  readonly rows: readonly number[]
+  /** What an answer that carries it is about: see `inbox.answer`. */
+  readonly digest: string
+}
+
+/** A value that a server's configuration wants the person to type (`${input:id}`). */
+export interface InputRow {
+  readonly id: string
+  readonly server: string
+  readonly input: ConfigInput
+}
+
+/** Something for the person that is not kept, as a row of the topic `notices`. */
+export type Notice = Extract<
+  HostEvent,
+  { type: 'log' | 'stderr' | 'warning' | 'login' | 'sampling' | 'policy' | 'roots' | 'trust' }
+> & { readonly at: string }
+
+/** The rows of each topic by its name; `conversation:<id>` is a topic for each conversation. */
+export interface Topics {
+  servers: ServerRow
+  inbox: InboxRow
+  /** Values that configurations want the person to type. */
+  inputs: InputRow
+  runs: RunRow
+  conversations: ConversationFacts
+  surfaces: SurfaceRow
+  /** The newest activities, those that run among them. */
+  activity: Activity
+  notices: Notice
+  /** One row with a number that grows with every change of a list of any server. */
+  catalog: { readonly version: number }
+}
+
+/** The row of a topic. */
+export type TopicRow<T extends string> = T extends keyof Topics
+  ? Topics[T]
+  : T extends `conversation:${string}`
+    ? ConversationRow
+    : never
+
+/** What a host says about itself. */
+export interface HostStatus {
+  readonly version: string
+  readonly build: string
+  readonly pid: number
+  /** ISO 8601. */
+  readonly since: string
+  readonly workspace: string | null
+  /** Digests of the variables that its servers and models use, by name, to compare with those of a client. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly store: string
+  readonly clients: readonly string[]
+  readonly servers: number
+  readonly openQuestions: number
+  readonly runs: number
+}
+
+/** Work that goes on without the client that started it. */
+export type RunRequest =
+  /** Calls a tool by its name in the catalog. The person wrote this very call: it needs no approval that policy would ask for. */
+  | {
+      kind: 'call'
+      tool: string
+      arguments: Record<string, unknown>
+      /** Who calls, for rules. Default `person`. */
+      caller?: 'person' | 'cli'
+      conversation?: string
+    }
+  | { kind: 'read'; server: string; uri: string }
+  | { kind: 'prompt'; prompt: string; arguments: Record<string, string> }
+  /** Examines a server step by step. */
+  | { kind: 'examine'; server: string }
+  | { kind: 'reconnect'; server: string }
+  | { kind: 'signIn'; server: string }
+  | { kind: 'replay'; request: ReplayRequest }
+  /** Runs a program over the tools. */
+  | { kind: 'code'; program: string; servers?: string[] }
+
+/** What a run of each kind gives. */
+export interface RunResults {
+  call: BrokeredCall
+  read: Awaited<ReturnType<Host['read']>>
+  prompt: Awaited<ReturnType<Host['prompt']>>
+  examine: DoctorReport
+  reconnect: null
+  signIn: null
+  replay: Replay
+  code: CodeRun
+}
+
+/** One run, as a row of the topic `runs`. */
+export interface RunRow {
+  readonly id: string
+  readonly kind: RunRequest['kind']
+  /** One line for a person: the tool, URI, prompt or server. */
+  readonly label: string
+  /** The client that started it. */
+  readonly by: string
+  /** ISO 8601. */
+  readonly at: string
+  readonly state: 'running' | 'done' | 'failed' | 'stopped'
+  /** The activity row of what it does. */
+  readonly activity?: number
+  readonly progress?: { readonly progress: number; readonly total?: number; readonly message?: string }
+  /** Steps of an examination so far. */
+  readonly steps?: readonly DoctorStep[]
+  readonly fault?: Fault
+  readonly durationMs?: number
+}
+
+/** A run with what it gave. */
+export interface Run extends RunRow {
+  readonly request: RunRequest
+  /** One member, named as the kind; absent while it runs, where it failed, and where it was too long ago. */
+  readonly result?: Partial<RunResults>
+}
+
+/** What a person says: text, messages such as those of a prompt, or both. */
+export interface Saying {
+  readonly text?: string
+  readonly messages?: readonly SamplingMessage[]
+}
+
+/** A tool call of the running process, from its start on. */
+export interface CallRow {
+  readonly kind: 'call'
+  /** The id that the model gave it; `name` and `arguments` are the model's, too. */
+  readonly id: string
+  readonly name: string
+  readonly arguments: Record<string, unknown>
+  /** `later`: a question of it was left for later, and the turn continued without its result. */
+  readonly state: 'running' | 'later' | 'done'
+  /** The question that was left for later. */
+  readonly question?: string
+  /** The activity row of the call. */
+  readonly activity?: number
+  readonly isError?: boolean
+  /** Set when policy or the person refused. */
+  readonly denied?: boolean
+  readonly durationMs?: number
+}
+
+/** The rows of the topic `conversation:<id>`. */
+export type ConversationRow =
+  /** Key `info`. */
+  | {
+      readonly kind: 'info'
+      readonly id: string
+      readonly title: string
+      readonly model: string
+      readonly state: 'idle' | 'answering' | 'summarizing'
+      /** The client whose message is being answered. */
+      readonly by?: string
+      readonly usage: readonly ModelUsage[]
+      readonly contextTokens?: number
+      readonly toolSwitches: readonly ToolSwitch[]
+      /** The model is asked again after a pause. */
+      readonly wait?: ModelWait
+      /** Why the last turn ended early. */
+      readonly fault?: Fault
+      /** How the last turn ended; absent while one runs. */
+      readonly stopReason?: Turn['stopReason']
+    }
+  /** Keys `entry:<place>`, in order. */
+  | { readonly kind: 'entry'; readonly place: number; readonly entry: ConversationEntry }
+  /** Key `partial`: the text of the reply that is being made. */
+  | { readonly kind: 'partial'; readonly text: string }
+  /** Keys `call:<count>`. */
+  | CallRow
+  /** Keys `queued:<id>`: said while a turn runs, answered after it. */
+  | { readonly kind: 'queued'; readonly id: string; readonly said: Saying; readonly by: string }
+  /** Key `attached`: resources that go along with the next message. */
+  | { readonly kind: 'attached'; readonly copies: readonly AttachedCopy[] }
+
+/** Which conversation is opened, and how its turns run. */
+export interface OpenOptions {
+  /** Continues a stored conversation: its id, or the beginning of it. Default: a new one. */
+  id?: string
+  /** The model that answers. Default: the one that answered last, else the first. */
+  model?: string
+  /** Lets the model write programs that call the tools. Default false. */
+  code?: boolean
+  /** Tool calls of one turn. Default 200. */
+  maxCalls?: number
+  /** Resources that servers mark as important for a model go along with the first message. Default true. */
+  context?: boolean
+}
+
+/** What one client can show. */
+export interface SurfaceInfo {
+  /** For the person and the activity log: `terminal`, `Firefox on lapis`. */
+  readonly name: string
+  readonly kinds: readonly QuestionKind[]
+  /** Whether it can open pages that a server wants the person to visit. Default false. */
+  readonly urlElicitation?: boolean
+  /** Whether it can ask for values that configurations want. Default false. */
+  readonly inputs?: boolean
+}
+
+/** An attached surface, as a row of the topic `surfaces`. */
+export type SurfaceRow = SurfaceInfo & { readonly id: string }

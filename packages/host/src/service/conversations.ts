@@ -1,0 +1,519 @@
+import { randomUUID } from 'node:crypto'
+import { McpError, type SamplingMessage } from '@jackfield/sdk'
+import {
+  type Conversation,
+  createConversation,
+  type ToolCallEvent,
+  type Turn,
+} from '../models/agent/index.ts'
+import type {
+  AttachedCopy,
+  ConversationEntry,
+  Host,
+  InboxItem,
+  Inclusion,
+  Model,
+  ModelWait,
+} from '../types/index.ts'
+import type { CallRow, ConversationRow, OpenOptions, Saying } from './contract.ts'
+import { faultOf } from './fault.ts'
+import type { Fault } from './frames.ts'
+import type { TopicSource } from './topic.ts'
+import type { Change } from './view.ts'
+
+/** Milliseconds for which pieces of a model's text are joined into one change. */
+const joinMs = 33
+/** Milliseconds for which a conversation without watchers stays open. */
+const idleMs = 60_000
+/** Messages that may wait for the end of a turn. */
+const mostQueued = 32
+/** The part of the model's context that may be filled with resources that the person did not choose. */
+const contextShare = 0.03
+const usualContextTokens = 128_000
+/** The least `annotations.priority` of such a resource. */
+const contextPriority = 0.8
+const contextTimeoutMs = 5_000
+
+export interface ConversationServiceOptions {
+  host: Host
+  /** The models; the first answers where none is named. */
+  models: () => readonly Model[]
+  /** A model that is not among them, by its id. */
+  findModel?: (id: string) => Model | undefined
+}
+
+/** Conversations that any number of clients watch and take part in. */
+export class ConversationService {
+  readonly #options: ConversationServiceOptions
+  readonly #open = new Map<string, LiveConversation>()
+
+  constructor(options: ConversationServiceOptions) {
+    this.#options = options
+  }
+
+  /** Whether a turn runs somewhere. */
+  get busy(): boolean {
+    return [...this.#open.values()].some((live) => live.busy)
+  }
+
+  /**
+   * Begins a conversation, or continues one, and gives its id.
+   * @throws McpError 'INVALID' where there is no such conversation or model
+   */
+  open({ id, ...options }: OpenOptions): string {
+    const known =
+      id === undefined ? undefined : (this.#open.get(id)?.id ?? this.#options.host.conversations.find(id).id)
+    const live = known === undefined ? undefined : this.#open.get(known)
+    if (live !== undefined) {
+      live.configure(options)
+      return live.id
+    }
+    const made = new LiveConversation(known, options, this.#options, () => this.#open.delete(made.id))
+    this.#open.set(made.id, made)
+    return made.id
+  }
+
+  /** The open conversation of this id; opens one that is stored. @throws McpError 'INVALID' where there is none */
+  get(id: string): LiveConversation {
+    const opened = this.#open.get(id) ?? this.#open.get(this.open({ id }))
+    if (opened === undefined) throw new McpError('INVALID', `There is no conversation ${id}.`)
+    return opened
+  }
+
+  /** Reads what other programs added to the conversations that are open. */
+  refresh(): void {
+    for (const live of this.#open.values()) live.refresh()
+  }
+
+  close(): void {
+    for (const live of this.#open.values()) live.close()
+  }
+}
+
+/** One conversation with everything that its watchers see. */
+export class LiveConversation {
+  readonly id: string
+  readonly #service: ConversationServiceOptions
+  readonly #closed: () => void
+  readonly #listeners = new Set<(changes: readonly Change<ConversationRow>[]) => void>()
+  readonly #queued: { id: string; said: Saying; by: string; done: PromiseWithResolvers<Turn | undefined> }[] =
+    []
+  readonly #calls = new Map<string, { key: string; row: CallRow; since: number }>()
+  readonly #off: () => void
+  #options: Omit<OpenOptions, 'id'>
+  #conversation: Conversation
+  #places: number
+  #callCount = 0
+  #partial: string | undefined
+  #joined = ''
+  #joining: NodeJS.Timeout | undefined
+  #turn: { by: string; stop: AbortController; state: 'answering' | 'summarizing' } | undefined
+  #wait: ModelWait | undefined
+  #fault: Fault | undefined
+  #stopReason: Turn['stopReason'] | undefined
+  /** Copies of resources that the model got already. */
+  readonly #sent = new Set<string>()
+  #idle: NodeJS.Timeout | undefined
+
+  constructor(
+    id: string | undefined,
+    options: Omit<OpenOptions, 'id'>,
+    service: ConversationServiceOptions,
+    closed: () => void,
+  ) {
+    this.#service = service
+    this.#options = options
+    this.#closed = closed
+    this.#conversation = this.#begin(id, options.model)
+    this.id = this.#conversation.id
+    this.#places = service.host.conversations.count(this.id)
+    this.#off = service.host.on((event) => {
+      if (event.type === 'conversation' && event.id === this.id) this.#added(event.from, event.entries)
+      else if (event.type === 'attached' && event.conversation === this.id) this.#emit([this.#attachedRow()])
+    })
+    this.#idleSoon()
+  }
+
+  get busy(): boolean {
+    return this.#turn !== undefined
+  }
+
+  readonly topic: TopicSource<ConversationRow> = {
+    rows: () => this.#rows(),
+    follow: ({ push }) => {
+      this.#listeners.add(push)
+      clearTimeout(this.#idle)
+      return () => {
+        this.#listeners.delete(push)
+        this.#idleSoon()
+      }
+    },
+  }
+
+  /** Options of `open` for a conversation that is open already; those left out stay. */
+  configure({ model, ...options }: Omit<OpenOptions, 'id'>): void {
+    this.#options = { ...this.#options, ...options }
+    if (model !== undefined) this.setModel(model)
+  }
+
+  /**
+   * Says something. While a turn runs it waits for its end. Resolves when it was answered, with undefined where it was taken
+   * out of the queue; rejects where the model failed.
+   * @throws McpError 'LIMIT' where too much waits already
+   */
+  async say(said: Saying, by: string): Promise<Turn | undefined> {
+    if (isEmpty(said)) throw new McpError('INVALID', 'There is nothing to say: give a text or messages.')
+    if (this.#turn === undefined && this.#queued.length === 0) return await this.#answer(said, by)
+    if (this.#queued.length >= mostQueued)
+      throw new McpError(
+        'LIMIT',
+        `${mostQueued} messages wait already. Wait for the turn to end, or stop it.`,
+      )
+    const queued = { id: randomUUID(), said, by, done: Promise.withResolvers<Turn | undefined>() }
+    this.#queued.push(queued)
+    this.#emit([{ set: `queued:${queued.id}`, row: { kind: 'queued', id: queued.id, said, by } }])
+    return await queued.done.promise
+  }
+
+  /** Takes a message out of the queue; false where it is not there any more. */
+  unqueue(id: string): boolean {
+    const at = this.#queued.findIndex((queued) => queued.id === id)
+    const [queued] = at === -1 ? [] : this.#queued.splice(at, 1)
+    if (queued === undefined) return false
+    queued.done.resolve(undefined)
+    this.#emit([{ remove: `queued:${id}` }])
+    return true
+  }
+
+  /** Ends the turn that runs. What is queued is taken out of the queue and returned. */
+  stop(by: string): Saying[] {
+    this.#turn?.stop.abort(new McpError('CANCELLED', `${by} stopped the turn`))
+    const said = this.#queued.map((queued) => queued.said)
+    for (const { id } of [...this.#queued]) this.unqueue(id)
+    return said
+  }
+
+  /** A copy of the conversation before its entry `place`, in which other words can be said. Gives its id. */
+  fork(place?: number): string {
+    return this.#service.host.conversations.fork(this.id, place)
+  }
+
+  /** @throws McpError 'INVALID' where there is no such model */
+  setModel(id: string): void {
+    this.#conversation.model = this.#model(id)
+    this.#emit([this.#info()])
+  }
+
+  setTitle(title: string): void {
+    this.#conversation.title = title
+    this.#emit([this.#info()])
+  }
+
+  /** Offers tools to the model or withholds them. @throws McpError 'INVALID' where a pattern fits nothing */
+  switchTools(on: boolean, patterns: readonly string[]): void {
+    this.#conversation.switchTools(on, patterns)
+    this.#emit([this.#info()])
+  }
+
+  /** Asks the model for a summary. Nothing changes by it. */
+  async summarize(by: string): Promise<string> {
+    return await this.#run(by, 'summarizing', (signal) =>
+      this.#conversation.summarize({
+        signal,
+        onText: (delta) => this.#text(delta),
+        onWait: (wait) => this.#waits(wait),
+      }),
+    )
+  }
+
+  /** From here on the model gets this text in place of everything before. */
+  compact(summary: string): void {
+    this.#conversation.compact(summary)
+  }
+
+  /** Attaches resources that servers mark as important for a model, and says which and why. */
+  async includeContext(signal: AbortSignal): Promise<Inclusion> {
+    const { host } = this.#service
+    const budget = Math.floor((this.#conversation.model.contextTokens ?? usualContextTokens) * contextShare)
+    return await host.library.include(this.id, { budget, priority: contextPriority, signal })
+  }
+
+  /** Reads what other programs added, unless a turn runs. */
+  refresh(): void {
+    if (this.#turn === undefined) this.#catchUp()
+  }
+
+  close(): void {
+    clearTimeout(this.#idle)
+    clearTimeout(this.#joining)
+    this.stop('the host')
+    this.#off()
+    this.#closed()
+    this.#service.host.leave(this.id)
+  }
+
+  #model(id: string): Model {
+    const { models, findModel } = this.#service
+    const model = models().find((one) => one.id === id) ?? findModel?.(id)
+    if (model === undefined)
+      throw new McpError(
+        'INVALID',
+        `There is no model "${id}". There are: ${
+          models()
+            .map((one) => one.id)
+            .join(', ') || 'none'
+        }.`,
+      )
+    return model
+  }
+
+  #begin(resume: string | undefined, wanted: string | undefined): Conversation {
+    const { host, models } = this.#service
+    const [first] = models()
+    const last =
+      resume === undefined || wanted !== undefined ? undefined : host.conversations.find(resume).model
+    const model =
+      wanted === undefined ? (models().find(({ id }) => id === last) ?? first) : this.#model(wanted)
+    if (model === undefined)
+      throw new McpError('INVALID', 'There is no model. Set the key of a provider, or name one.')
+    const { code, maxCalls } = this.#options
+    return createConversation({
+      host,
+      model,
+      ...(resume !== undefined && { resume }),
+      ...(code !== undefined && { codeMode: code }),
+      ...(maxCalls !== undefined && { maxCalls }),
+      onLate: (event) => this.#called(event),
+    })
+  }
+
+  async #answer(said: Saying, by: string): Promise<Turn> {
+    try {
+      return await this.#run(by, 'answering', async (signal) => {
+        this.#catchUp()
+        if (this.#options.context !== false && this.#conversation.messages.length === 0)
+          await this.#include(signal)
+        const messages = [
+          ...this.#attachments(),
+          ...(said.messages ?? []),
+          ...(said.text === undefined || said.text.trim() === '' ? [] : [userText(said.text)]),
+        ]
+        const turn = await this.#conversation.say(messages, {
+          signal,
+          onText: (delta) => this.#text(delta),
+          onToolCall: (event) => this.#called(event),
+          onWait: (wait) => this.#waits(wait),
+        })
+        this.#stopReason = turn.stopReason
+        return turn
+      })
+    } finally {
+      this.#next()
+    }
+  }
+
+  /** Another program may have continued the conversation since it was opened here. */
+  #catchUp(): void {
+    const { conversations } = this.#service.host
+    if (conversations.count(this.id) <= this.#places) return
+    this.#added(this.#places, conversations.entries(this.id, this.#places))
+    this.#conversation = this.#begin(this.id, this.#conversation.model.id)
+    this.#emit([this.#info()])
+  }
+
+  async #include(signal: AbortSignal): Promise<void> {
+    try {
+      await this.includeContext(AbortSignal.any([signal, AbortSignal.timeout(contextTimeoutMs)]))
+    } catch (error) {
+      // Resources that cannot be read in time keep no message from being answered.
+      signal.throwIfAborted()
+      this.#fault = faultOf(error)
+    }
+  }
+
+  /** The messages of attached resources that the model did not get yet. */
+  #attachments(): SamplingMessage[] {
+    const fresh = this.#waitingCopies()
+    for (const copy of fresh) this.#sent.add(copyKey(copy))
+    this.#emit([this.#attachedRow()])
+    return fresh.flatMap(({ messages }) => messages)
+  }
+
+  #waitingCopies(): AttachedCopy[] {
+    return this.#service.host.library.attached(this.id).filter((copy) => !this.#sent.has(copyKey(copy)))
+  }
+
+  /** Runs one turn, or another request to the model. */
+  async #run<T>(
+    by: string,
+    state: 'answering' | 'summarizing',
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    if (this.#turn !== undefined) throw new McpError('INVALID', 'The conversation is still answering.')
+    clearTimeout(this.#idle)
+    const stop = new AbortController()
+    this.#turn = { by, stop, state }
+    this.#fault = undefined
+    this.#stopReason = undefined
+    this.#emit([this.#info()])
+    try {
+      return await work(stop.signal)
+    } catch (error) {
+      this.#fault = faultOf(error)
+      throw error
+    } finally {
+      this.#turn = undefined
+      this.#wait = undefined
+      this.#endPartial()
+      this.#emit([this.#info()])
+      this.#idleSoon()
+    }
+  }
+
+  #next(): void {
+    const next = this.#queued.shift()
+    if (next === undefined) return
+    this.#emit([{ remove: `queued:${next.id}` }])
+    this.#answer(next.said, next.by).then(next.done.resolve, next.done.reject)
+  }
+
+  #text(delta: string): void {
+    this.#joined += delta
+    this.#wait = undefined
+    this.#joining ??= setTimeout(() => this.#flushText(), joinMs)
+  }
+
+  #flushText(): void {
+    clearTimeout(this.#joining)
+    this.#joining = undefined
+    const text = this.#joined
+    this.#joined = ''
+    if (text === '') return
+    if (this.#partial === undefined) {
+      this.#partial = text
+      this.#emit([{ set: 'partial', row: { kind: 'partial', text } }])
+    } else {
+      this.#partial += text
+      this.#emit([{ append: 'partial', field: 'text', text }])
+    }
+  }
+
+  #endPartial(): void {
+    clearTimeout(this.#joining)
+    this.#joining = undefined
+    this.#joined = ''
+    if (this.#partial === undefined) return
+    this.#partial = undefined
+    this.#emit([{ remove: 'partial' }])
+  }
+
+  #waits(wait: ModelWait): void {
+    this.#wait = wait
+    this.#emit([this.#info()])
+  }
+
+  #called(event: ToolCallEvent): void {
+    if (event.type === 'start') {
+      this.#callCount += 1
+      const key = `call:${this.#callCount}`
+      const { id, name, arguments: args } = event
+      const row: CallRow = { kind: 'call', id, name, arguments: args, state: 'running' }
+      this.#calls.set(id, { key, row, since: performance.now() })
+      this.#emit([{ set: key, row }])
+      return
+    }
+    const known = this.#calls.get(event.id)
+    if (known === undefined) return
+    if (event.type === 'later') known.row = { ...known.row, state: 'later', ...questionOf(event.item) }
+    else {
+      const { activity, denied, result } = event
+      known.row = {
+        ...known.row,
+        state: 'done',
+        durationMs: Math.round(performance.now() - known.since),
+        ...(activity !== undefined && { activity }),
+        ...(denied && { denied }),
+        ...(result.isError === true && { isError: true }),
+      }
+    }
+    this.#emit([{ set: known.key, row: known.row }])
+  }
+
+  /** Entries were stored, by this host or by another program. */
+  #added(from: number, entries: readonly ConversationEntry[]): void {
+    const fresh = entries.slice(Math.max(0, this.#places - from))
+    if (fresh.some((entry) => entry.kind === 'message' && entry.by === 'model')) this.#endPartial()
+    const first = Math.max(from, this.#places)
+    this.#places = first + fresh.length
+    this.#emit([...fresh.map((entry, n) => setEntry(first + n, entry)), this.#info()])
+  }
+
+  *#rows(): Iterable<readonly [string, ConversationRow]> {
+    const { host } = this.#service
+    yield ['info', this.#infoRow()]
+    if (this.#places > 0) {
+      for (const [place, entry] of host.conversations.entries(this.id).entries())
+        yield [`entry:${place}`, { kind: 'entry', place, entry }]
+    }
+    for (const { key, row } of this.#calls.values()) yield [key, row]
+    if (this.#partial !== undefined) yield ['partial', { kind: 'partial', text: this.#partial }]
+    for (const { id, said, by } of this.#queued) yield [`queued:${id}`, { kind: 'queued', id, said, by }]
+    yield ['attached', { kind: 'attached', copies: this.#waitingCopies() }]
+  }
+
+  #infoRow(): ConversationRow {
+    const conversation = this.#conversation
+    return {
+      kind: 'info',
+      id: this.id,
+      title: conversation.title,
+      model: conversation.model.id,
+      state: this.#turn?.state ?? 'idle',
+      usage: conversation.usage,
+      toolSwitches: conversation.toolSwitches,
+      ...(this.#turn !== undefined && { by: this.#turn.by }),
+      ...(conversation.contextTokens !== undefined && { contextTokens: conversation.contextTokens }),
+      ...(this.#wait !== undefined && { wait: this.#wait }),
+      ...(this.#fault !== undefined && { fault: this.#fault }),
+      ...(this.#stopReason !== undefined && { stopReason: this.#stopReason }),
+    }
+  }
+
+  #info(): Change<ConversationRow> {
+    return { set: 'info', row: this.#infoRow() }
+  }
+
+  #attachedRow(): Change<ConversationRow> {
+    return { set: 'attached', row: { kind: 'attached', copies: this.#waitingCopies() } }
+  }
+
+  #emit(changes: readonly Change<ConversationRow>[]): void {
+    for (const listener of this.#listeners) listener(changes)
+  }
+
+  #idleSoon(): void {
+    clearTimeout(this.#idle)
+    if (this.#listeners.size > 0 || this.#turn !== undefined) return
+    this.#idle = setTimeout(() => this.close(), idleMs).unref()
+  }
+}
+
+function setEntry(place: number, entry: ConversationEntry): Change<ConversationRow> {
+  return { set: `entry:${place}`, row: { kind: 'entry', place, entry } }
+}
+
+function questionOf(item: InboxItem): { question: string } {
+  return { question: item.id }
+}
+
+function copyKey({ server, uri, at }: AttachedCopy): string {
+  return JSON.stringify([server, uri, at])
+}
+
+function isEmpty({ text, messages }: Saying): boolean {
+  return (text === undefined || text.trim() === '') && (messages === undefined || messages.length === 0)
+}
+
+function userText(text: string): SamplingMessage {
+  return { role: 'user', content: { type: 'text', text } }
+}

@@ -1,0 +1,19 @@
+import { asStoreError } from '../log/store/store-error.ts'
+import { ModelError } from '../models/model-error.ts'
+import { failureFrom, oneLine, reasonOf } from '../shared/text.ts'
+import type { Fault } from './frames.ts'
+
+/** An error as a frame carries it: its code, message and data, and nothing of this program beside. */
+export function faultOf(error: unknown): Fault {
+  const failure = failureFrom(error)
+  if (failure !== undefined) return failure
+  const message = reasonOf(error)
+  if (error instanceof ModelError) {
+    const { kind, model, passes } = error
+    return { code: 'MODEL', message, data: { kind, model, passes } }
+  }
+  const store = asStoreError(error)
+  if (store !== undefined)
+    return { code: 'STORE', message: oneLine(store.message), data: { fault: store.fault } }
+  return { code: 'INTERNAL', message }
+}

@@ -1,0 +1,287 @@
+import { McpError } from '@jackfield/sdk'
+import type { MethodName, Methods } from './contract.ts'
+import type { ClientFrame } from './frames.ts'
+import type { HostService } from './service.ts'
+
+/** Who calls a method. */
+export interface Caller {
+  /** For the person: `jackfield chat`, `Firefox on lapis`. */
+  readonly name: string
+  /** Aborted when the call is no longer wanted, or its client is gone. */
+  readonly signal: AbortSignal
+  /** Aborted when the client is gone for good. */
+  readonly gone: AbortSignal
+  /** Calls `end` once the client is gone. */
+  onGone(end: () => void): void
+}
+
+/** What a method does. */
+type Run<M extends MethodName> = (
+  params: Methods[M]['params'],
+  service: HostService,
+  caller: Caller,
+) => Methods[M]['result'] | Promise<Methods[M]['result']>
+
+/** Every method of the contract. */
+const methods: { readonly [M in MethodName]: Run<M> } = {
+  'host.status': (_, service) => service.status(),
+  'host.stop': ({ now = false }, service) => service.requestStop(now),
+  'host.sync': async (_, service) => {
+    await service.sync()
+    return null
+  },
+  'surface.attach': (info, service, { onGone }) => {
+    onGone(service.surfaces.attach(info))
+    // What a new server says about itself may have waited for a person.
+    service.host.askAgain()
+    return null
+  },
+  'catalog.tools': ({ server }, { host }) =>
+    host.tools().filter((entry) => server === undefined || entry.server === server),
+  'catalog.prompts': ({ server }, { host }) =>
+    host.prompts().filter((entry) => server === undefined || entry.server === server),
+  'catalog.resources': ({ server }, { host }) =>
+    host.resources().filter((entry) => server === undefined || entry.server === server),
+  'catalog.templates': ({ server }, { host }) =>
+    host.templates().filter((entry) => server === undefined || entry.server === server),
+  'catalog.instructions': (_, { host }) => host.instructions(),
+  'catalog.searchTools': ({ query: words, ...options }, { host }) => host.scale.search(words, options),
+  'catalog.meter': (options, { host }) => host.scale.meter(options),
+  'catalog.complete': ({ server, params }, { host }, { signal }) => host.complete(server, params, { signal }),
+  'servers.list': (_, service) => service.servers(),
+  'servers.start': async ({ servers }, service, { signal }) => {
+    await service.start(servers, signal)
+    return null
+  },
+  'runs.start': ({ request, attached = false, asks = true }, service, { name: by, gone }) =>
+    service.startRun(request, { by, asks, ...(attached && { signal: gone }) }),
+  'runs.get': ({ id }, { runs }) => runs.get(id),
+  'runs.wait': ({ id }, { runs }, { signal }) => runs.wait(id, signal),
+  'runs.stop': ({ id }, { runs }, { name: by }) => {
+    runs.stop(id, by)
+    return null
+  },
+  'inbox.list': (filter, { host }) => host.inbox.list(filter),
+  'inbox.get': ({ id }, { host }) => host.inbox.get(id) ?? null,
+  'inbox.answer': ({ id, answer, seen }, service, { name: by }) => {
+    service.answer(id, answer, by, seen)
+    return null
+  },
+  'inbox.defer': ({ id }, { surfaces }) => surfaces.defer(id),
+  'inbox.refusal': ({ id }, { host }) => host.inbox.refusal(id) ?? null,
+  'inbox.resumed': async ({ id }, { host }) => (await host.inbox.resumed(id)) ?? null,
+  'inputs.answer': ({ id, value }, { inputs }) => {
+    inputs.answer(id, value)
+    return null
+  },
+  'conversations.list': (options, { host }) => host.conversations.list(options),
+  'conversations.entries': ({ id }, { host }) => host.conversations.entries(id),
+  'conversations.open': (options, { conversations }) => conversations.open(options),
+  'conversations.say': async ({ id, said }, { conversations }, { name: by }) => {
+    return (await conversations.get(id).say(said, by)) ?? null
+  },
+  'conversations.stop': ({ id }, { conversations }, { name: by }) => conversations.get(id).stop(by),
+  'conversations.unqueue': ({ id, message }, { conversations }) => conversations.get(id).unqueue(message),
+  'conversations.fork': ({ id, place }, { host }) => host.conversations.fork(id, place),
+  'conversations.setTitle': ({ id, title }, { conversations }) => {
+    conversations.get(id).setTitle(title)
+    return null
+  },
+  'conversations.setModel': ({ id, model }, { conversations }) => {
+    conversations.get(id).setModel(model)
+    return null
+  },
+  'conversations.switchTools': ({ id, on, patterns }, { conversations }) => {
+    conversations.get(id).switchTools(on, patterns)
+    return null
+  },
+  'conversations.summarize': ({ id }, { conversations }, { name: by }) => conversations.get(id).summarize(by),
+  'conversations.compact': ({ id, summary }, { conversations }) => {
+    conversations.get(id).compact(summary)
+    return null
+  },
+  'conversations.remove': ({ id }, { host }) => {
+    host.conversations.remove(id)
+    return null
+  },
+  'models.list': (_, service) => service.listModels(),
+  'library.tree': (_, { host }) => host.library.tree(),
+  'library.search': ({ query: words, ...options }, { host }) => host.library.search(words, options),
+  'library.preview': ({ server, uri, ...options }, { host }, { signal }) =>
+    host.library.preview(server, uri, { ...options, signal }),
+  'library.complete': async (field, { host }, { signal }) =>
+    (await host.library.complete(field, { signal })) ?? null,
+  'library.fields': ({ uriTemplate }, { host }) => host.library.fields(uriTemplate),
+  'library.expand': ({ uriTemplate, values }, { host }) => host.library.expand(uriTemplate, values),
+  'library.attach': ({ conversation, refs }, { host }, { signal }) =>
+    host.library.attach(conversation, refs, { signal }),
+  'library.attached': ({ conversation }, { host }) => host.library.attached(conversation),
+  'library.detach': (given, { host }) => {
+    host.library.detach(given.conversation, given.ref)
+    return null
+  },
+  'library.diff': (given, { host }, { signal }) =>
+    host.library.diff(given.conversation, given.ref, { signal }),
+  'library.include': ({ conversation }, { conversations }, { signal }) =>
+    conversations.get(conversation).includeContext(signal),
+  'library.prompts': (_, { host }) => host.library.prompts(),
+  'library.prompt': ({ prompt, arguments: args, ...options }, { host }, { signal }) =>
+    host.library.prompt(prompt, args, { ...options, signal }),
+  'policy.rules': (_, { host }) => ({
+    rules: host.policy.rules(),
+    defaultVerdict: host.policy.defaultVerdict,
+  }),
+  'policy.grants': (_, { host }) => host.policy.grants(),
+  'policy.revoke': ({ id }, { host }) => host.policy.revoke(id),
+  'policy.explain': ({ tool, arguments: args, ...options }, { host }) =>
+    host.policy.explain(tool, args, options),
+  'policy.preview': ({ rule, ...options }, { host }) => host.policy.preview(rule, options),
+  'trust.list': (_, { host }) => host.trust.servers(),
+  'trust.get': ({ server }, { host }) => host.trust.server(server),
+  'trust.accept': ({ server, items }, { host }) => host.trust.accept(server, items),
+  'trust.block': ({ server, items }, { host }) => host.trust.block(server, items),
+  'trust.reset': ({ server, items }, { host }) => host.trust.reset(server, items),
+  'roots.list': (_, { host }) => host.roots.list(),
+  'roots.add': ({ folder, name: label }, { host }) => host.roots.add(folder, label),
+  'roots.remove': ({ folder }, { host }) => host.roots.remove(folder),
+  'roots.excluded': (_, { host }) => host.roots.excluded(),
+  'roots.exclude': ({ pattern }, { host }) => {
+    host.roots.exclude(pattern)
+    return null
+  },
+  'roots.include': ({ pattern }, { host }) => host.roots.include(pattern),
+  'roots.servers': (_, { host }) => host.roots.servers(),
+  'roots.preview': ({ server }, { host }) => host.roots.preview(server),
+  'roots.allow': ({ server, folders }, { host }, { name: by }) => host.roots.allow(server, by, folders),
+  'roots.deny': async ({ server }, { host }, { name: by }) => {
+    await host.roots.deny(server, by)
+    return null
+  },
+  'roots.forget': ({ server }, { host }) => host.roots.forget(server),
+  'sampling.usage': (_, { host }) => host.sampling.usage(),
+  'sampling.grants': (_, { host }) => host.sampling.grants(),
+  'sampling.revoke': ({ id }, { host }) => host.sampling.revoke(id),
+  'sampling.preview': (params, { host }) => host.sampling.preview(params),
+  'secrets.names': (_, { host }) => host.secrets.names(),
+  'secrets.set': async ({ name: secret, value }, { host }) => {
+    await host.secrets.set(secret, value)
+    return null
+  },
+  'secrets.remove': ({ name: secret }, { host }) => host.secrets.remove(secret),
+  'secrets.missing': (_, { host }) => host.secrets.missing(),
+  'consents.list': (_, { host }) => host.consents.list(),
+  'consents.needed': async ({ server }, { host }) => (await host.consents.needed(server)) ?? null,
+  'consents.forget': ({ server }, { host }) => host.consents.forget(server),
+  'logins.wait': async (_, { host }) => {
+    const logins = [...host.connections.keys()].flatMap((server) => host.logins.pending(server) ?? [])
+    await Promise.allSettled(logins)
+    return logins.length > 0
+  },
+  'logins.signOut': ({ server }, { host }) => host.logins.signOut(server),
+  'activity.list': (filter, { host }) => host.activity(filter),
+  'activity.verify': (options, { host }) => host.verifyActivity(options),
+  'trace.list': (given, { host }) => host.trace.list(given),
+  'trace.get': ({ id }, { host }) => host.trace.get(id) ?? null,
+  'trace.tree': (given, { host }) => host.trace.tree(given),
+  'trace.timeline': (given, { host }) => host.trace.timeline(given),
+  'trace.statistics': (given, { host }) => host.trace.statistics(given),
+  'trace.counters': (_, { host }) => host.trace.counters(),
+  'trace.request': ({ id }, { host }) => host.trace.request(id),
+  'results.read': ({ id, ...part }, { host }) => host.results.read(id, part),
+}
+
+/** Methods that must not be done twice for one call. */
+const withEffect: ReadonlySet<string> = new Set<MethodName>([
+  'host.stop',
+  'host.sync',
+  'surface.attach',
+  'servers.start',
+  'runs.start',
+  'runs.stop',
+  'inbox.answer',
+  'inbox.defer',
+  'inputs.answer',
+  'conversations.open',
+  'conversations.say',
+  'conversations.stop',
+  'conversations.unqueue',
+  'conversations.fork',
+  'conversations.setTitle',
+  'conversations.setModel',
+  'conversations.switchTools',
+  'conversations.summarize',
+  'conversations.compact',
+  'conversations.remove',
+  'library.attach',
+  'library.detach',
+  'library.include',
+  'policy.revoke',
+  'trust.accept',
+  'trust.block',
+  'trust.reset',
+  'roots.add',
+  'roots.remove',
+  'roots.exclude',
+  'roots.include',
+  'roots.allow',
+  'roots.deny',
+  'roots.forget',
+  'sampling.revoke',
+  'secrets.set',
+  'secrets.remove',
+  'consents.forget',
+  'logins.signOut',
+])
+
+/** The checks of what clients send. */
+export interface Checks {
+  isFrame(value: unknown): value is ClientFrame
+  isParams<M extends MethodName>(method: M, value: unknown): value is Methods[M]['params']
+  /** Why parameters do not fit: the place and the reason. */
+  faultOf(method: MethodName, value: unknown): string
+}
+
+/** For a client in the same process, whose types the compiler checked. */
+export const noChecks: Checks = {
+  isFrame: (value): value is ClientFrame => typeof value === 'object',
+  isParams: <M extends MethodName>(_method: M, value: unknown): value is Methods[M]['params'] =>
+    typeof value === 'object',
+  faultOf: () => 'they must be an object',
+}
+
+/**
+ * Runs a method by its name with parameters of a client.
+ * @throws McpError 'INVALID' where there is no such method or the parameters do not fit, with the place and the reason
+ */
+export async function runMethod(
+  method: string,
+  params: unknown,
+  checks: Checks,
+  service: HostService,
+  caller: Caller,
+): Promise<unknown> {
+  if (!isMethod(method)) throw new McpError('INVALID', `There is no method "${method}".`)
+  return await run(method, params, checks, service, caller)
+}
+
+async function run<M extends MethodName>(
+  method: M,
+  params: unknown,
+  checks: Checks,
+  service: HostService,
+  caller: Caller,
+): Promise<Methods[M]['result']> {
+  if (!checks.isParams(method, params))
+    throw new McpError('INVALID', `The parameters of ${method} do not fit: ${checks.faultOf(method, params)}`)
+  const work: Run<M> = methods[method]
+  return await work(params, service, caller)
+}
+
+/** Whether a method of this name has an effect. */
+export function hasEffect(method: string): boolean {
+  return withEffect.has(method)
+}
+
+function isMethod(method: string): method is MethodName {
+  return Object.hasOwn(methods, method)
+}

@@ -1,0 +1,270 @@
+import type { SamplingMessage } from '@jackfield/sdk'
+import * as z from 'zod'
+import { isRecord } from '../shared/json.ts'
+import type { HostAnswers, PolicyRule, QuestionKind, ReplayRequest } from '../types/index.ts'
+import type { MethodName, Methods } from './contract.ts'
+import type { ClientFrame } from './frames.ts'
+import type { Checks } from './methods.ts'
+import type { HostService } from './service.ts'
+
+const none = z.record(z.string(), z.never())
+const text = z.string().max(1_000_000)
+const name = z.string().min(1).max(4_096)
+const count = z.int().nonnegative()
+/** A JSON object that the host checks itself. It is not copied, so that every member stays, whatever its name. */
+const object = <T extends object>(): z.ZodType<T> =>
+  z.custom<T>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'must be an object',
+  )
+
+const record = object<Record<string, unknown>>()
+const strings = z.custom<Record<string, string>>(
+  (value) => isRecord(value) && Object.values(value).every((member) => typeof member === 'string'),
+  'must be an object of texts',
+)
+
+const questionKinds = [
+  'approval',
+  'result',
+  'elicitation',
+  'sampling-request',
+  'sampling-result',
+  'roots',
+  'install',
+  'drift',
+  'login',
+] as const satisfies readonly QuestionKind[]
+
+const ref = z.strictObject({ server: name, uri: name })
+const query = z.strictObject({
+  filter: text.exactOptional(),
+  limit: count.max(100_000).exactOptional(),
+  after: count.exactOptional(),
+})
+const caller = z.enum(['chat', 'code', 'app', 'sampling', 'gateway', 'person', 'cli'])
+const saying = z.strictObject({
+  text: text.exactOptional(),
+  messages: z.array(object<SamplingMessage>()).exactOptional(),
+})
+const openOptions = z.strictObject({
+  id: name.exactOptional(),
+  model: name.exactOptional(),
+  code: z.boolean().exactOptional(),
+  maxCalls: count.exactOptional(),
+  context: z.boolean().exactOptional(),
+})
+const runRequest = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('call'),
+    tool: name,
+    arguments: record,
+    caller: z.enum(['person', 'cli']).exactOptional(),
+    conversation: name.exactOptional(),
+  }),
+  z.strictObject({ kind: z.literal('read'), server: name, uri: name }),
+  z.strictObject({ kind: z.literal('prompt'), prompt: name, arguments: strings }),
+  z.strictObject({ kind: z.literal('examine'), server: name }),
+  z.strictObject({ kind: z.literal('reconnect'), server: name }),
+  z.strictObject({ kind: z.literal('signIn'), server: name }),
+  z.strictObject({ kind: z.literal('replay'), request: object<ReplayRequest>() }),
+  z.strictObject({ kind: z.literal('code'), program: text, servers: z.array(name).exactOptional() }),
+])
+const trustItems = z
+  .array(
+    z.strictObject({
+      what: z.enum(['tool', 'prompt', 'resource', 'template', 'instructions']),
+      name: z.string(),
+    }),
+  )
+  .exactOptional()
+const activityKinds = z.enum([
+  'connection',
+  'call',
+  'read',
+  'prompt',
+  'approval',
+  'elicitation',
+  'sampling',
+  'roots',
+  'model',
+  'change',
+  'result',
+  'install',
+  'drift',
+  'login',
+  'code',
+  'conversation',
+])
+
+/** Every method of the contract: the check of its parameters, and what it does. */
+
+const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = {
+  'host.status': none,
+  'host.stop': z.strictObject({ now: z.boolean().exactOptional() }),
+  'host.sync': none,
+  'surface.attach': z.strictObject({
+    name,
+    kinds: z.array(z.enum(questionKinds)),
+    urlElicitation: z.boolean().exactOptional(),
+    inputs: z.boolean().exactOptional(),
+  }),
+  'catalog.tools': z.strictObject({ server: name.exactOptional() }),
+  'catalog.prompts': z.strictObject({ server: name.exactOptional() }),
+  'catalog.resources': z.strictObject({ server: name.exactOptional() }),
+  'catalog.templates': z.strictObject({ server: name.exactOptional() }),
+  'catalog.instructions': none,
+  'catalog.searchTools': z.strictObject({
+    query: text,
+    server: name.exactOptional(),
+    limit: count.max(1_000).exactOptional(),
+  }),
+  'catalog.meter': z.strictObject({ contextTokens: count.exactOptional() }),
+  'catalog.complete': z.strictObject({
+    server: name,
+    params: object<Parameters<HostService['host']['complete']>[1]>(),
+  }),
+  'servers.list': none,
+  'servers.start': z.strictObject({ servers: z.array(name).exactOptional() }),
+  'runs.start': z.strictObject({
+    request: runRequest,
+    attached: z.boolean().exactOptional(),
+    asks: z.boolean().exactOptional(),
+  }),
+  'runs.get': z.strictObject({ id: name }),
+  'runs.wait': z.strictObject({ id: name }),
+  'runs.stop': z.strictObject({ id: name }),
+  'inbox.list': z.strictObject({
+    state: z.enum(['open', 'answered', 'withdrawn', 'lost', 'all']).exactOptional(),
+    server: name.exactOptional(),
+    limit: count.exactOptional(),
+  }),
+  'inbox.get': z.strictObject({ id: name }),
+  'inbox.answer': z.strictObject({
+    id: name,
+    answer: object<HostAnswers[QuestionKind]>(),
+    seen: text.exactOptional(),
+  }),
+  'inbox.defer': z.strictObject({ id: name }),
+  'inbox.refusal': z.strictObject({ id: name }),
+  'inbox.resumed': z.strictObject({ id: name }),
+  'inputs.answer': z.strictObject({ id: name, value: text.exactOptional() }),
+  'conversations.list': z.strictObject({ limit: count.max(1_000).exactOptional() }),
+  'conversations.entries': z.strictObject({ id: name }),
+  'conversations.open': openOptions,
+  'conversations.say': z.strictObject({ id: name, said: saying }),
+  'conversations.stop': z.strictObject({ id: name }),
+  'conversations.unqueue': z.strictObject({ id: name, message: name }),
+  'conversations.fork': z.strictObject({ id: name, place: count.exactOptional() }),
+  'conversations.setTitle': z.strictObject({ id: name, title: text }),
+  'conversations.setModel': z.strictObject({ id: name, model: name }),
+  'conversations.switchTools': z.strictObject({ id: name, on: z.boolean(), patterns: z.array(name) }),
+  'conversations.summarize': z.strictObject({ id: name }),
+  'conversations.compact': z.strictObject({ id: name, summary: text }),
+  'conversations.remove': z.strictObject({ id: name }),
+  'models.list': none,
+  'library.tree': none,
+  'library.search': z.strictObject({
+    query: text,
+    server: name.exactOptional(),
+    kinds: z.array(z.enum(['resource', 'template', 'prompt'])).exactOptional(),
+    limit: count.max(1_000).exactOptional(),
+    content: z.boolean().exactOptional(),
+  }),
+  'library.preview': z.strictObject({ server: name, uri: name, characters: count.exactOptional() }),
+  'library.complete': object<Parameters<HostService['host']['library']['complete']>[0]>(),
+  'library.fields': z.strictObject({ uriTemplate: name }),
+  'library.expand': z.strictObject({ uriTemplate: name, values: strings }),
+  'library.attach': z.strictObject({ conversation: name, refs: z.array(ref).max(200) }),
+  'library.attached': z.strictObject({ conversation: name }),
+  'library.detach': z.strictObject({ conversation: name, ref: ref.exactOptional() }),
+  'library.diff': z.strictObject({ conversation: name, ref }),
+  'library.include': z.strictObject({ conversation: name }),
+  'library.prompts': none,
+  'library.prompt': z.strictObject({ prompt: name, arguments: strings, conversation: name.exactOptional() }),
+  'policy.rules': none,
+  'policy.grants': none,
+  'policy.revoke': z.strictObject({ id: name }),
+  'policy.explain': z.strictObject({
+    tool: name,
+    arguments: record,
+    caller: caller.exactOptional(),
+    typed: z.boolean().exactOptional(),
+    conversation: name.exactOptional(),
+  }),
+  'policy.preview': z.strictObject({ rule: object<PolicyRule>(), days: count.exactOptional() }),
+  'trust.list': none,
+  'trust.get': z.strictObject({ server: name }),
+  'trust.accept': z.strictObject({ server: name, items: trustItems }),
+  'trust.block': z.strictObject({ server: name, items: trustItems }),
+  'trust.reset': z.strictObject({ server: name, items: trustItems }),
+  'roots.list': none,
+  'roots.add': z.strictObject({ folder: name, name: text.exactOptional() }),
+  'roots.remove': z.strictObject({ folder: name }),
+  'roots.excluded': none,
+  'roots.exclude': z.strictObject({ pattern: name }),
+  'roots.include': z.strictObject({ pattern: name }),
+  'roots.servers': none,
+  'roots.preview': z.strictObject({ server: name }),
+  'roots.allow': z.strictObject({ server: name, folders: z.array(name).exactOptional() }),
+  'roots.deny': z.strictObject({ server: name }),
+  'roots.forget': z.strictObject({ server: name }),
+  'sampling.usage': none,
+  'sampling.grants': none,
+  'sampling.revoke': z.strictObject({ id: name }),
+  'sampling.preview': object<Parameters<HostService['host']['sampling']['preview']>[0]>(),
+  'secrets.names': none,
+  'secrets.set': z.strictObject({ name, value: text }),
+  'secrets.remove': z.strictObject({ name }),
+  'secrets.missing': none,
+  'consents.list': none,
+  'consents.needed': z.strictObject({ server: name }),
+  'consents.forget': z.strictObject({ server: name }),
+  'logins.wait': none,
+  'logins.signOut': z.strictObject({ server: name }),
+  'activity.list': z.strictObject({
+    id: count.exactOptional(),
+    server: name.exactOptional(),
+    kind: activityKinds.exactOptional(),
+    limit: count.max(100_000).exactOptional(),
+  }),
+  'activity.verify': z.strictObject({ head: text.exactOptional() }),
+  'trace.list': query,
+  'trace.get': z.strictObject({ id: count }),
+  'trace.tree': query,
+  'trace.timeline': query,
+  'trace.statistics': query,
+  'trace.counters': none,
+  'trace.request': z.strictObject({ id: count }),
+  'results.read': z.strictObject({
+    id: name,
+    path: text.exactOptional(),
+    from: count.exactOptional(),
+    characters: count.exactOptional(),
+  }),
+}
+
+const callNumber = z.int().positive()
+const word = z.string().max(1_000)
+const clientFrame: z.ZodType<ClientFrame> = z.union([
+  z.strictObject({ hello: z.strictObject({ client: word.min(8), name: word, build: word }) }),
+  z.strictObject({ call: callNumber, method: word, params: z.unknown() }),
+  z.strictObject({ stop: callNumber }),
+  z.strictObject({
+    subscribe: word,
+    have: z.strictObject({ epoch: word, seq: z.int().nonnegative() }).exactOptional(),
+  }),
+  z.strictObject({ unsubscribe: word }),
+  z.strictObject({ bye: z.literal(true) }),
+])
+
+/** The checks of what clients of other processes send, by zod schemas. */
+export const checks: Checks = {
+  isFrame: (value): value is ClientFrame => clientFrame.safeParse(value).success,
+  isParams: <M extends MethodName>(method: M, value: unknown): value is Methods[M]['params'] =>
+    params[method].safeParse(value).success,
+  faultOf(method, value) {
+    const { error } = params[method].safeParse(value)
+    return error === undefined ? '' : z.prettifyError(error)
+  },
+}

@@ -1,0 +1,277 @@
+import { McpError } from '@jackfield/sdk'
+import { faultOf } from './fault.ts'
+import type { Channel, ClientFrame, HostFrame } from './frames.ts'
+import { type Checks, hasEffect, noChecks, runMethod } from './methods.ts'
+import type { HostService } from './service.ts'
+import type { Position, TopicUpdate } from './topic.ts'
+
+/** Results of calls with effects that are kept for a client that sends a call again. */
+const keptResults = 500
+/** Bytes that may wait to be sent before changes of topics are dropped in favour of whole rows later. */
+const staleBytes = 4_194_304
+/** Bytes below which the rows of such a topic are sent. */
+const freshBytes = 262_144
+/** Bytes that may wait before the connection is closed. */
+const mostUnsent = 33_554_432
+/** Milliseconds between two looks whether a slow client took what was sent. */
+const drainLookMs = 50
+/** Milliseconds for which a client whose connection was lost is waited for. */
+const returnMs = 15_000
+const mostCalls = 1_000
+
+/** What lasts of a client over its connections. */
+interface ClientRecord {
+  readonly id: string
+  readonly name: string
+  readonly results: Map<number, Promise<HostFrame>>
+  readonly gone: AbortController
+  readonly ends: (() => void)[]
+  peer: Peer | undefined
+  leaving: NodeJS.Timeout | undefined
+}
+
+/**
+ * Serves the methods and topics of a host to any number of clients. `isTrusted`: they are in this process, so what they
+ * send is not checked; default false.
+ */
+export async function createPeerServer(
+  service: HostService,
+  { isTrusted = false }: { isTrusted?: boolean } = {},
+): Promise<PeerServer> {
+  // The checks take time to load.
+  const checks = isTrusted ? noChecks : (await import('./params.ts')).checks
+  return new PeerServer(service, checks)
+}
+
+/** What serves the clients of a host; made by `createPeerServer`. */
+export class PeerServer {
+  readonly #service: HostService
+  readonly #checks: Checks
+  readonly #clients = new Map<string, ClientRecord>()
+  readonly #peers = new Set<Peer>()
+  readonly #listeners = new Set<() => void>()
+
+  constructor(service: HostService, checks: Checks) {
+    this.#service = service
+    this.#checks = checks
+    service.clients = () => [...this.#clients.values()].map(({ name }) => name)
+  }
+
+  /** Clients that are connected, or were until a moment ago. */
+  get count(): number {
+    return this.#clients.size
+  }
+
+  /** Calls `listener` when a client came or is gone for good. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener)
+  }
+
+  /** Serves one connection. `name`: what the client is called in place of what it says. */
+  serve(channel: Channel, name?: string): void {
+    const peer: Peer = new Peer(this.#service, this.#checks, channel, {
+      hello: (hello) => this.#record(hello.client, name ?? hello.name, peer),
+      closed: () => this.#closed(peer),
+    })
+    this.#peers.add(peer)
+  }
+
+  close(reason: string): void {
+    for (const peer of this.#peers) peer.close(reason)
+    for (const record of this.#clients.values()) this.#forget(record)
+  }
+
+  #record(id: string, name: string, peer: Peer): ClientRecord {
+    const known = this.#clients.get(id)
+    if (known !== undefined) {
+      clearTimeout(known.leaving)
+      known.peer?.close('the client connected anew')
+      known.peer = peer
+      return known
+    }
+    const record: ClientRecord = {
+      id,
+      name,
+      results: new Map(),
+      gone: new AbortController(),
+      ends: [],
+      peer,
+      leaving: undefined,
+    }
+    this.#clients.set(id, record)
+    for (const listener of this.#listeners) listener()
+    return record
+  }
+
+  #closed(peer: Peer): void {
+    this.#peers.delete(peer)
+    const { record } = peer
+    if (record === undefined || record.peer !== peer) return
+    record.peer = undefined
+    if (peer.isFinal) this.#forget(record)
+    else record.leaving = setTimeout(() => this.#forget(record), returnMs)
+  }
+
+  #forget(record: ClientRecord): void {
+    clearTimeout(record.leaving)
+    if (!this.#clients.delete(record.id)) return
+    record.gone.abort(new McpError('CANCELLED', `${record.name} is gone`))
+    for (const end of record.ends.splice(0)) end()
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+interface PeerEvents {
+  hello(hello: { client: string; name: string; build: string }): ClientRecord
+  closed(): void
+}
+
+/** One connection. */
+class Peer {
+  record: ClientRecord | undefined
+  /** The client said that it does not come back. */
+  isFinal = false
+  readonly #service: HostService
+  readonly #checks: Checks
+  readonly #channel: Channel
+  readonly #events: PeerEvents
+  readonly #topics = new Map<string, () => void>()
+  readonly #stale = new Set<string>()
+  readonly #calls = new Map<number, { readonly stop: AbortController; readonly isEffect: boolean }>()
+  #draining: NodeJS.Timeout | undefined
+
+  constructor(service: HostService, checks: Checks, channel: Channel, events: PeerEvents) {
+    this.#service = service
+    this.#checks = checks
+    this.#channel = channel
+    this.#events = events
+    channel.listen(
+      (text) => this.#read(text),
+      () => this.#end(),
+    )
+  }
+
+  close(reason: string): void {
+    this.#channel.close(reason)
+  }
+
+  #end(): void {
+    clearInterval(this.#draining)
+    for (const unsubscribe of this.#topics.values()) unsubscribe()
+    this.#topics.clear()
+    // What has an effect goes on: the client may come back for its result.
+    for (const { stop, isEffect } of this.#calls.values())
+      if (!isEffect) stop.abort(new McpError('CANCELLED', 'The connection was closed'))
+    this.#events.closed()
+  }
+
+  #read(text: string): void {
+    const frame = frameOf(text, this.#checks)
+    if (frame === undefined) this.close('a frame could not be read')
+    else if ('hello' in frame) this.#hello(frame.hello)
+    else if (this.record === undefined) this.close('the first frame must be hello')
+    else if ('call' in frame) this.#call(frame, this.record)
+    else if ('stop' in frame)
+      this.#calls.get(frame.stop)?.stop.abort(new McpError('CANCELLED', 'The client cancelled it'))
+    else if ('subscribe' in frame) this.#subscribe(frame.subscribe, frame.have)
+    else if ('unsubscribe' in frame) this.#unsubscribe(frame.unsubscribe)
+    else this.isFinal = true
+  }
+
+  #hello(hello: { client: string; name: string; build: string }): void {
+    if (this.record !== undefined) {
+      this.close('hello was sent twice')
+      return
+    }
+    this.record = this.#events.hello(hello)
+    const { version, build } = this.#service
+    this.#send({ welcome: { host: 'jackfield', version, build } })
+  }
+
+  #call({ call, method, params }: Extract<ClientFrame, { call: number }>, record: ClientRecord): void {
+    const known = record.results.get(call)
+    if (known !== undefined) {
+      known.then((answer) => this.#send(answer))
+      return
+    }
+    if (this.#calls.has(call)) return
+    if (this.#calls.size >= mostCalls) {
+      this.#send({ call, fault: { code: 'LIMIT', message: `${mostCalls} calls wait already.` } })
+      return
+    }
+    const stop = new AbortController()
+    const isEffect = hasEffect(method)
+    this.#calls.set(call, { stop, isEffect })
+    const { name, gone, ends } = record
+    const answer = runMethod(method, params, this.#checks, this.#service, {
+      name,
+      // What has an effect is done whether or not the connection lasts; only the client itself stops it.
+      signal: isEffect ? AbortSignal.any([stop.signal, gone.signal]) : stop.signal,
+      gone: gone.signal,
+      onGone: (end) => void ends.push(end),
+    }).then(
+      (result): HostFrame => ({ call, result: result ?? null }),
+      (error: unknown): HostFrame => ({ call, fault: faultOf(error) }),
+    )
+    if (isEffect) {
+      record.results.set(call, answer)
+      const [oldest] = record.results.keys()
+      if (record.results.size > keptResults && oldest !== undefined) record.results.delete(oldest)
+    }
+    answer.then((frame) => {
+      if (this.#calls.delete(call)) this.#send(frame)
+    })
+  }
+
+  #subscribe(name: string, have: Position | undefined): void {
+    this.#unsubscribe(name)
+    try {
+      const topic = this.#service.topic(name)
+      this.#topics.set(
+        name,
+        topic.subscribe((update) => this.#update(name, update), have),
+      )
+    } catch (error) {
+      this.#send({ topic: name, fault: faultOf(error) })
+    }
+  }
+
+  #unsubscribe(name: string): void {
+    this.#topics.get(name)?.()
+    this.#topics.delete(name)
+    this.#stale.delete(name)
+  }
+
+  #update(name: string, update: TopicUpdate): void {
+    if (this.#stale.has(name)) return
+    if (this.#channel.unsent <= staleBytes) {
+      this.#send({ topic: name, ...update })
+      return
+    }
+    this.#stale.add(name)
+    this.#draining ??= setInterval(() => this.#drained(), drainLookMs)
+  }
+
+  /** Sends whole rows of the topics whose changes were dropped, once the client took what was sent before. */
+  #drained(): void {
+    if (this.#channel.unsent > freshBytes) return
+    clearInterval(this.#draining)
+    this.#draining = undefined
+    for (const name of [...this.#stale]) this.#subscribe(name, undefined)
+  }
+
+  #send(frame: HostFrame): void {
+    if (this.#channel.unsent > mostUnsent) this.close('too much waits to be sent')
+    else this.#channel.send(JSON.stringify(frame))
+  }
+}
+
+/** A frame of a client; undefined where it is none. */
+function frameOf(text: string, checks: Checks): ClientFrame | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return checks.isFrame(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto'
+import { McpError } from '@jackfield/sdk'
+import type { DoctorStep, Host } from '../types/index.ts'
+import type { Run, RunRequest, RunResults, RunRow } from './contract.ts'
+import { faultOf } from './fault.ts'
+import type { TopicSource } from './topic.ts'
+import type { Change } from './view.ts'
+
+/** Runs that are kept after their end. */
+const keptRuns = 200
+/** Characters of the results of these runs as JSON; the oldest go first. */
+const keptCharacters = 33_554_432
+/** Doctor steps and the like that a row shows. */
+const longestLabel = 200
+
+export interface RunOptions {
+  /** The client that starts it, for the person. */
+  by: string
+  /** Ends the run, for a client whose work it is alone. */
+  signal?: AbortSignal
+  /** Called with the activity row of the run, as soon as there is one. */
+  onActivity?: (activity: number) => void
+}
+
+interface Kept {
+  run: Run
+  readonly stop: AbortController
+  readonly over: Promise<void>
+  characters: number
+}
+
+/** Work by id: started by one client, watched and stopped by any. */
+export class Runs {
+  readonly #host: Host
+  readonly #runs = new Map<string, Kept>()
+  readonly #listeners = new Set<(changes: readonly Change<RunRow>[]) => void>()
+  #characters = 0
+
+  constructor(host: Host) {
+    this.#host = host
+  }
+
+  readonly topic: TopicSource<RunRow> = {
+    rows: () => [...this.#runs].map(([id, { run }]) => [id, rowOf(run)] as const),
+    follow: ({ push }) => {
+      this.#listeners.add(push)
+      return () => this.#listeners.delete(push)
+    },
+  }
+
+  /** Whether something runs. */
+  get busy(): boolean {
+    return [...this.#runs.values()].some(({ run }) => run.state === 'running')
+  }
+
+  /** Starts it and gives its id at once. */
+  start(request: RunRequest, { by, signal, onActivity }: RunOptions): string {
+    const id = randomUUID()
+    const stop = new AbortController()
+    const until = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal])
+    const began = performance.now()
+    const run: Run = {
+      id,
+      kind: request.kind,
+      label: labelOf(request).slice(0, longestLabel),
+      by,
+      at: new Date().toISOString(),
+      state: 'running',
+      request,
+    }
+    const change = (part: Partial<Run>): void => this.#change(id, part)
+    const over = this.#perform(request, until, change, onActivity).then(
+      (result) =>
+        change({
+          state: until.aborted ? 'stopped' : 'done',
+          result,
+          durationMs: Math.round(performance.now() - began),
+        }),
+      (error: unknown) =>
+        change({
+          state: until.aborted ? 'stopped' : 'failed',
+          fault: faultOf(error),
+          durationMs: Math.round(performance.now() - began),
+        }),
+    )
+    this.#runs.set(id, { run, stop, over, characters: 0 })
+    this.#emit([{ set: id, row: rowOf(run) }])
+    this.#trim()
+    return id
+  }
+
+  /** @throws McpError 'INVALID' where there is no such run, or no longer */
+  get(id: string): Run {
+    return this.#kept(id).run
+  }
+
+  /** Resolves with the run once it is over. */
+  async wait(id: string, signal: AbortSignal): Promise<Run> {
+    const kept = this.#kept(id)
+    const stopped = Promise.withResolvers<never>()
+    const stop = (): void => stopped.reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+    try {
+      signal.throwIfAborted()
+      await Promise.race([kept.over, stopped.promise])
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
+    return kept.run
+  }
+
+  /** Cancels it; one that is over stays as it is. */
+  stop(id: string, by: string): void {
+    this.#kept(id).stop.abort(new McpError('CANCELLED', `${by} stopped it`))
+  }
+
+  #kept(id: string): Kept {
+    const kept = this.#runs.get(id)
+    if (kept === undefined) throw new McpError('INVALID', `There is no run ${id}, or it is too long ago.`)
+    return kept
+  }
+
+  async #perform(
+    request: RunRequest,
+    signal: AbortSignal,
+    change: (part: Partial<Run>) => void,
+    onActivity: ((activity: number) => void) | undefined,
+  ): Promise<Partial<RunResults>> {
+    const host = this.#host
+    const onRow = (activity: number): void => {
+      change({ activity })
+      onActivity?.(activity)
+    }
+    switch (request.kind) {
+      case 'call': {
+        const { tool, arguments: args, caller = 'person', conversation } = request
+        const call = await host.call(tool, args, {
+          caller,
+          typed: true,
+          signal,
+          onRow,
+          onProgress: (progress) => change({ progress }),
+          ...(conversation !== undefined && { conversation }),
+        })
+        return { call }
+      }
+      case 'read':
+        return { read: await host.read(request.server, request.uri, { signal, onRow }) }
+      case 'prompt':
+        return { prompt: await host.prompt(request.prompt, request.arguments, { signal, onRow }) }
+      case 'examine': {
+        const steps: DoctorStep[] = []
+        const onStep = (step: DoctorStep): void => {
+          steps.push(step)
+          change({ steps: [...steps] })
+        }
+        return { examine: await host.examine(request.server, { onStep, signal }) }
+      }
+      case 'reconnect':
+        await host.reconnect(request.server)
+        return { reconnect: null }
+      case 'signIn':
+        await host.logins.signIn(request.server)
+        return { signIn: null }
+      case 'replay':
+        return { replay: await host.trace.replay(request.request, { signal }) }
+      case 'code': {
+        const code = await host.code.run(request.program, {
+          signal,
+          ...(request.servers !== undefined && { servers: request.servers }),
+        })
+        return { code }
+      }
+    }
+  }
+
+  #change(id: string, part: Partial<Run>): void {
+    const kept = this.#runs.get(id)
+    if (kept === undefined) return
+    kept.run = { ...kept.run, ...part }
+    if (part.result !== undefined) {
+      kept.characters = JSON.stringify(part.result)?.length ?? 0
+      this.#characters += kept.characters
+    }
+    this.#emit([{ set: id, row: rowOf(kept.run) }])
+    this.#trim()
+  }
+
+  /** Forgets the oldest runs that are over, while there are too many or they hold too much. */
+  #trim(): void {
+    for (const [id, kept] of this.#runs) {
+      if (this.#runs.size <= keptRuns && this.#characters <= keptCharacters) return
+      if (kept.run.state === 'running') continue
+      this.#characters -= kept.characters
+      this.#runs.delete(id)
+      this.#emit([{ remove: id }])
+    }
+  }
+
+  #emit(changes: readonly Change<RunRow>[]): void {
+    for (const listener of this.#listeners) listener(changes)
+  }
+}
+
+function rowOf({ request: _request, result: _result, ...row }: Run): RunRow {
+  return row
+}
+
+function labelOf(request: RunRequest): string {
+  switch (request.kind) {
+    case 'call':
+      return request.tool
+    case 'read':
+      return request.uri
+    case 'prompt':
+      return request.prompt
+    case 'replay':
+      return request.request.target
+    case 'code':
+      return request.program
+    case 'examine':
+    case 'reconnect':
+    case 'signIn':
+      return request.server
+  }
+}

@@ -1,0 +1,371 @@
+import { McpError } from '@jackfield/sdk'
+import { createHost } from '../host.ts'
+import { fingerprint } from '../shared/json.ts'
+import type {
+  ConnectionState,
+  Host,
+  HostAnswers,
+  HostEvent,
+  HostOptions,
+  HostQuestion,
+  Model,
+  QuestionKind,
+} from '../types/index.ts'
+import type {
+  ConversationRow,
+  HostStatus,
+  InboxRow,
+  Notice,
+  RunRequest,
+  ServerRow,
+  Topics,
+} from './contract.ts'
+import { ConversationService } from './conversations.ts'
+import { Inputs } from './inputs.ts'
+import { type RunOptions, Runs } from './runs.ts'
+import { Surfaces } from './surfaces.ts'
+import { Topic, type TopicSource } from './topic.ts'
+import type { Change } from './view.ts'
+
+/** Rows of the topic `notices` that are kept. */
+const keptNotices = 500
+/** Settled questions that stay in the topic `inbox`. */
+const keptSettled = 50
+/** Rows of the topic `activity`. */
+const keptActivities = 200
+/** Questions whose activities are kept in mind. */
+const keptQuestions = 2_000
+
+/** What a host service is made of: the options of the host, and what its clients are told of the process. */
+export interface HostServiceOptions extends HostOptions {
+  /** A model that is not among `models`, by its id. */
+  findModel?: (id: string) => Model | undefined
+  /** The version of the program, for clients. */
+  version: string
+  /** Distinguishes builds of the same version; a client of another build can have the host started anew. Default the version. */
+  build?: string
+  /** Called when a client asks for the end of the host. Default: the host is closed. */
+  onStop?: (now: boolean) => void
+  /** Takes over what changed in the configuration since it was read, for `host.sync`. */
+  sync?: (host: Host) => Promise<void>
+  /** Names and digests of the variables that the host depends on, for `HostStatus.environment`. */
+  environment?: () => Readonly<Record<string, string>>
+}
+
+/** A host with what its surfaces share: runs, live conversations, topics. One for each process that has servers. */
+export class HostService {
+  readonly host: Host
+  readonly runs: Runs
+  readonly conversations: ConversationService
+  readonly surfaces: Surfaces
+  readonly inputs: Inputs
+  /** Names of connected clients, set by whoever serves them. */
+  clients: () => readonly string[] = () => []
+  readonly version: string
+  readonly build: string
+  readonly #options: HostServiceOptions
+  readonly #since = new Date().toISOString()
+  readonly #topics = new Map<string, Topic>()
+  readonly #sources: { readonly [T in keyof Topics]: TopicSource<Topics[T]> }
+  /** Activity rows of questions, as their events had them. */
+  readonly #questionRows = new Map<string, readonly number[]>()
+  /** Runs whose questions fail where no surface of their own client can show them, by activity row. */
+  readonly #unasked = new Set<number>()
+  readonly #notices: Notice[] = []
+  readonly #ends: (() => void)[] = []
+  #noticeCount = 0
+  #catalogVersion = 0
+  /** Servers that were started, by name. */
+  readonly #started = new Map<string, Promise<void>>()
+
+  constructor(options: HostServiceOptions) {
+    const {
+      findModel,
+      version,
+      build = version,
+      onStop: _onStop,
+      sync: _sync,
+      environment: _env,
+      ...given
+    } = options
+    this.#options = options
+    this.version = version
+    this.build = build
+    this.surfaces = new Surfaces((question) =>
+      (this.#questionRows.get(question) ?? []).some((row) => this.#unasked.has(row)),
+    )
+    this.inputs = new Inputs(() => this.surfaces.attached.some(({ inputs }) => inputs === true))
+    this.#ends.push(
+      this.surfaces.onChange(() => {
+        if (!this.surfaces.attached.some(({ inputs }) => inputs === true)) this.inputs.giveUp()
+      }),
+    )
+    this.host = createHost({ surface: this.surfaces.surface, askInput: this.inputs.ask, ...given })
+    this.runs = new Runs(this.host)
+    this.conversations = new ConversationService({
+      host: this.host,
+      models: () => options.models,
+      ...(findModel !== undefined && { findModel }),
+    })
+    this.#ends.push(this.host.on((event) => this.#happened(event)))
+    this.#sources = this.#makeSources()
+  }
+
+  /** Starts servers, all of them or those named, once each; resolves when each is ready or failed. */
+  async start(names?: readonly string[], signal?: AbortSignal): Promise<void> {
+    const wanted = names ?? [...this.host.connections.keys()]
+    for (const name of wanted) {
+      if (this.#started.has(name)) continue
+      const start = this.host.start([name])
+      this.#started.set(name, start)
+      start.catch(() => this.#started.delete(name))
+    }
+    const stopped = Promise.withResolvers<never>()
+    const stop = (): void => stopped.reject(signal?.reason)
+    signal?.addEventListener('abort', stop, { once: true })
+    try {
+      signal?.throwIfAborted()
+      await Promise.race([Promise.all(wanted.map((name) => this.#started.get(name))), stopped.promise])
+    } finally {
+      signal?.removeEventListener('abort', stop)
+    }
+  }
+
+  servers(): ServerRow[] {
+    return [...this.#sources.servers.rows()].map(([, row]) => row)
+  }
+
+  /** Reads the configuration again where it changed. */
+  async sync(): Promise<void> {
+    await this.#options.sync?.(this.host)
+    for (const name of this.#started.keys()) if (!this.host.connections.has(name)) this.#started.delete(name)
+  }
+
+  /** Whether ending the process now would interrupt something. */
+  get busy(): boolean {
+    return this.runs.busy || this.conversations.busy
+  }
+
+  status(): HostStatus {
+    return {
+      version: this.version,
+      build: this.build,
+      pid: process.pid,
+      since: this.#since,
+      workspace: this.#options.workspace ?? null,
+      environment: this.#options.environment?.() ?? {},
+      store: this.#options.store ?? ':memory:',
+      clients: this.clients(),
+      servers: this.host.connections.size,
+      openQuestions: this.host.inbox.list().length,
+      runs: [...this.runs.topic.rows()].filter(([, { state }]) => state === 'running').length,
+    }
+  }
+
+  requestStop(now: boolean): null {
+    if (this.#options.onStop !== undefined) this.#options.onStop(now)
+    else setImmediate(() => this.close())
+    return null
+  }
+
+  listModels(): { id: string; isLanguageModel: boolean; contextTokens: number | null }[] {
+    return this.#options.models.map(({ id, isLanguageModel, contextTokens = null }) => ({
+      id,
+      isLanguageModel,
+      contextTokens,
+    }))
+  }
+
+  /** `asks`: whether questions of the run wait for a surface of any client. */
+  startRun(request: RunRequest, { asks, ...options }: RunOptions & { asks: boolean }): string {
+    return this.runs.start(request, {
+      ...options,
+      onActivity: (activity) => {
+        if (!asks) this.#unasked.add(activity)
+      },
+    })
+  }
+
+  /**
+   * @throws McpError 'INVALID' where it is not open or the answer does not fit, and where `seen` is the digest of something
+   * else than what the question is now
+   */
+  answer(id: string, answer: HostAnswers[QuestionKind], by: string, seen: string | undefined): void {
+    const { inbox } = this.host
+    if (seen !== undefined) {
+      const item = inbox.get(id)
+      if (item !== undefined && digestOf(item.question) !== seen)
+        throw new McpError('INVALID', 'The question changed since it was shown. Read it again.')
+    }
+    inbox.answer(id, answer, by)
+  }
+
+  /** The topic of this name. @throws McpError 'INVALID' where there is none */
+  topic(name: string): Topic {
+    const known = this.#topics.get(name)
+    if (known !== undefined) return known
+    const topic = new Topic(this.#sourceOf(name))
+    this.#topics.set(name, topic)
+    return topic
+  }
+
+  #sourceOf(name: string): TopicSource<unknown> {
+    const sources: Readonly<Record<string, TopicSource<unknown>>> = this.#sources
+    const source = Object.hasOwn(sources, name) ? sources[name] : undefined
+    if (source !== undefined) return source
+    const [, id] = /^conversation:(.+)$/.exec(name) ?? []
+    if (id === undefined) throw new McpError('INVALID', `There is no topic "${name}".`)
+    const conversation: TopicSource<ConversationRow> = {
+      rows: () => this.conversations.get(id).topic.rows(),
+      follow: (sink) => {
+        const end = this.conversations.get(id).topic.follow(sink)
+        const offStored = this.host.onStored(() => this.conversations.get(id).refresh())
+        return () => {
+          this.#topics.delete(name)
+          offStored()
+          end()
+        }
+      },
+    }
+    return conversation
+  }
+
+  async close(): Promise<void> {
+    for (const end of this.#ends.splice(0)) end()
+    this.conversations.close()
+    this.inputs.giveUp()
+    for (const topic of this.#topics.values()) topic.close()
+    await this.host.close()
+  }
+
+  #makeSources(): { readonly [T in keyof Topics]: TopicSource<Topics[T]> } {
+    const { host } = this
+    return {
+      servers: this.#refreshed(
+        () =>
+          [...host.connections].map(
+            ([name, connection]) => [name, this.#serverRow(name, connection)] as const,
+          ),
+        ['connection', 'catalog', 'trust'],
+      ),
+      inbox: this.#refreshed(() => this.#inboxRows(), ['question', 'later'], true),
+      inputs: this.inputs.topic,
+      runs: this.runs.topic,
+      conversations: this.#refreshed(
+        () => host.conversations.list({ limit: 200 }).map((facts) => [facts.id, facts] as const),
+        ['conversation'],
+        true,
+      ),
+      surfaces: {
+        rows: () => this.surfaces.attached.map((row) => [row.id, row] as const),
+        follow: ({ refresh }) => this.surfaces.onChange(refresh),
+      },
+      activity: this.#refreshed(
+        () => host.activity({ limit: keptActivities }).map((row) => [String(row.id), row] as const),
+        ['activity', 'call'],
+        true,
+      ),
+      notices: this.#noticeSource(),
+      catalog: this.#refreshed(() => [['version', { version: this.#catalogVersion }]], ['catalog', 'trust']),
+    }
+  }
+
+  /** A topic whose rows are read again after events of these types and, with `stored`, after other programs wrote. */
+  #refreshed<Row>(
+    rows: () => Iterable<readonly [string, Row]>,
+    types: readonly HostEvent['type'][],
+    stored = false,
+  ): TopicSource<Row> {
+    return {
+      rows,
+      follow: ({ refresh }) => {
+        const off = this.host.on(({ type }) => {
+          if (types.includes(type)) refresh()
+        })
+        const offStored = stored ? this.host.onStored(refresh) : undefined
+        return () => {
+          off()
+          offStored?.()
+        }
+      },
+    }
+  }
+
+  #noticeSource(): TopicSource<Notice> {
+    return {
+      rows: () =>
+        this.#notices.map((notice, n) => [String(this.#noticeCount - this.#notices.length + n), notice]),
+      follow: ({ push }) =>
+        this.host.on((event) => {
+          if (!isNotice(event)) return
+          const changes: Change<Notice>[] = [{ set: String(this.#noticeCount - 1), row: withTime(event) }]
+          if (this.#noticeCount > keptNotices)
+            changes.push({ remove: String(this.#noticeCount - 1 - keptNotices) })
+          push(changes)
+        }),
+    }
+  }
+
+  #happened(event: HostEvent): void {
+    if (event.type === 'question' || event.type === 'later') {
+      this.#questionRows.set(event.item.id, event.rows)
+      const [oldest] = this.#questionRows.keys()
+      if (this.#questionRows.size > keptQuestions && oldest !== undefined) this.#questionRows.delete(oldest)
+    } else if (event.type === 'activity') this.#unasked.delete(event.row.id)
+    else if (event.type === 'catalog' || event.type === 'trust') this.#catalogVersion += 1
+    if (!isNotice(event)) return
+    this.#notices.push(withTime(event))
+    this.#noticeCount += 1
+    if (this.#notices.length > keptNotices) this.#notices.shift()
+  }
+
+  #serverRow(name: string, connection: ConnectionState): ServerRow {
+    const { host } = this
+    const of = (list: readonly { server: string }[]): number =>
+      list.filter(({ server }) => server === name).length
+    return {
+      name,
+      connection,
+      tools: of(host.tools()),
+      prompts: of(host.prompts()),
+      resources: of(host.resources()),
+      templates: of(host.templates()),
+      quarantined: host.trust.server(name).items.filter(({ state }) => state === 'quarantined').length,
+      origin: host.origin(name),
+    }
+  }
+
+  #inboxRows(): [string, InboxRow][] {
+    const open = this.host.inbox.list()
+    const settled = this.host.inbox
+      .list({ state: 'all', limit: keptSettled + open.length })
+      .filter(({ state }) => state !== 'open')
+      .slice(-keptSettled)
+    return [...settled, ...open].map((item) => [
+      item.id,
+      { ...item, rows: this.#questionRows.get(item.id) ?? [], digest: digestOf(item.question) },
+    ])
+  }
+}
+
+/** What identifies what a person was shown of a question. */
+function digestOf(question: HostQuestion): string {
+  return fingerprint(question)
+}
+
+function isNotice(event: HostEvent): event is Extract<HostEvent, { type: Notice['type'] }> {
+  return (
+    event.type === 'log' ||
+    event.type === 'stderr' ||
+    event.type === 'warning' ||
+    event.type === 'login' ||
+    event.type === 'sampling' ||
+    event.type === 'policy' ||
+    event.type === 'roots' ||
+    event.type === 'trust'
+  )
+}
+
+function withTime(event: Extract<HostEvent, { type: Notice['type'] }>): Notice {
+  return { ...event, at: new Date().toISOString() }
+}

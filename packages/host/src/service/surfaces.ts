@@ -1,0 +1,99 @@
+import { Nobody } from '../core/inbox/asker.ts'
+import type { HostAnswers, Question, QuestionKind, Show, Surface } from '../types/index.ts'
+import type { SurfaceInfo, SurfaceRow } from './contract.ts'
+
+/**
+ * The surfaces of all clients as the one surface of the host. It is attached for good, so that servers whose session
+ * begins while no client is connected can ask later; while no client can show a question, asking it fails at once.
+ */
+export class Surfaces {
+  readonly #clients = new Map<string, SurfaceInfo>()
+  readonly #shown = new Map<string, (answer: HostAnswers[QuestionKind] | undefined) => void>()
+  readonly #unasked: (question: string) => boolean
+  #count = 0
+  readonly #listeners = new Set<() => void>()
+
+  /** `unasked`: whether a question belongs to work whose client wants it to fail rather than to wait. */
+  constructor(unasked: (question: string) => boolean) {
+    this.#unasked = unasked
+  }
+
+  get attached(): readonly SurfaceRow[] {
+    return [...this.#clients].map(([id, info]) => ({ id, ...info }))
+  }
+
+  /** Calls `listener` when a client attaches or detaches, until the returned function is called. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Adds the surface of a client until the returned function is called. Open questions stay open after it. */
+  attach(info: SurfaceInfo): () => void {
+    this.#count += 1
+    const id = String(this.#count)
+    this.#clients.set(id, info)
+    this.#changed()
+    return () => {
+      if (this.#clients.delete(id)) this.#changed()
+    }
+  }
+
+  /** Leaves an open question for later, so that a conversation continues without its answer; false where it is not shown. */
+  defer(question: string): boolean {
+    const settle = this.#shown.get(question)
+    settle?.(undefined)
+    return settle !== undefined
+  }
+
+  /** The surface that the host is given. */
+  get surface(): Surface {
+    const show: Surface['show'] = {
+      approval: this.#show('approval'),
+      result: this.#show('result'),
+      elicitation: this.#show('elicitation', ({ params }) => params.mode === 'url'),
+      'sampling-request': this.#show('sampling-request'),
+      'sampling-result': this.#show('sampling-result'),
+      roots: this.#show('roots'),
+      install: this.#show('install'),
+      drift: this.#show('drift'),
+      login: this.#show('login'),
+    }
+    return { name: 'host', show, urlElicitation: true }
+  }
+
+  /** An answer arrives through the inbox: this one only keeps the question open. */
+  #show<K extends QuestionKind>(
+    kind: K,
+    opensPage: (question: Question<K>) => boolean = () => false,
+  ): Show<K> {
+    return (question, signal) =>
+      new Promise((resolve, reject) => {
+        if (!this.#canShow(kind, question.id, opensPage(question))) {
+          reject(new Nobody(this.#names))
+          return
+        }
+        const settle = (): void => {
+          this.#shown.delete(question.id)
+          resolve(undefined)
+        }
+        this.#shown.set(question.id, settle)
+        signal.addEventListener('abort', () => this.#shown.delete(question.id), { once: true })
+      })
+  }
+
+  #canShow(kind: QuestionKind, id: string, opensPage: boolean): boolean {
+    if (this.#unasked(id)) return false
+    return [...this.#clients.values()].some(
+      ({ kinds, urlElicitation = false }) => kinds.includes(kind) && (!opensPage || urlElicitation),
+    )
+  }
+
+  get #names(): string {
+    return [...this.#clients.values()].map(({ name }) => name).join(', ') || 'nobody'
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { applyChanges, type Change, difference, type View } from './view.ts'
+
+/** Changes that are kept for a subscriber that comes back. */
+const keptChanges = 1_000
+/** Characters of these changes as JSON. */
+const keptCharacters = 1_048_576
+/** Milliseconds for which a topic without subscribers stays as it is. */
+const idleMs = 30_000
+
+/** A position in the changes of a topic: `epoch` is another one once the numbering began anew. */
+export interface Position {
+  readonly epoch: string
+  readonly seq: number
+}
+
+/** What a subscriber gets: first the rows or the changes that it missed, then each further change. */
+export type TopicUpdate =
+  | (Position & { readonly rows: readonly (readonly [string, unknown])[] })
+  | (Position & { readonly changes: readonly Change<unknown>[] })
+
+/** How the rows of a topic come about. */
+export interface TopicSource<Row> {
+  /** The rows now. */
+  rows(): Iterable<readonly [string, Row]>
+  /**
+   * Begins to follow: `push` adds changes, `refresh` compares the rows with those of `rows()` soon. Returns what ends it.
+   */
+  follow(topic: { push(changes: readonly Change<Row>[]): void; refresh(): void }): () => void
+}
+
+/** Rows that change, with numbered changes, for any number of subscribers. */
+export class Topic {
+  readonly #source: TopicSource<unknown>
+  readonly #subscribers = new Set<(update: TopicUpdate) => void>()
+  readonly #rows = new Map<string, unknown>()
+  #epoch = ''
+  #seq = 0
+  #changes: { seq: number; changes: readonly Change<unknown>[]; characters: number }[] = []
+  #characters = 0
+  #end: (() => void) | undefined
+  #idle: NodeJS.Timeout | undefined
+  #refreshing = false
+
+  constructor(source: TopicSource<unknown>) {
+    this.#source = source
+  }
+
+  /** The rows, as long as there are subscribers. */
+  get rows(): View<unknown> {
+    return this.#rows
+  }
+
+  /** `have`: where the subscriber left off. `update` is called at once, and with each change until the returned function is. */
+  subscribe(update: (update: TopicUpdate) => void, have?: Position): () => void {
+    clearTimeout(this.#idle)
+    if (this.#end === undefined) this.#begin()
+    update(this.#since(have))
+    this.#subscribers.add(update)
+    return () => {
+      if (!this.#subscribers.delete(update) || this.#subscribers.size > 0) return
+      this.#idle = setTimeout(() => this.close(), idleMs).unref()
+    }
+  }
+
+  /** Ends following. A later subscriber gets all rows anew. */
+  close(): void {
+    clearTimeout(this.#idle)
+    this.#end?.()
+    this.#end = undefined
+    this.#rows.clear()
+    this.#changes = []
+    this.#characters = 0
+  }
+
+  #begin(): void {
+    this.#epoch = randomUUID()
+    this.#seq = 0
+    for (const [key, row] of this.#source.rows()) this.#rows.set(key, row)
+    this.#end = this.#source.follow({
+      push: (changes) => this.#push(changes),
+      refresh: () => this.#refreshSoon(),
+    })
+  }
+
+  #since(have: Position | undefined): TopicUpdate {
+    const position = { epoch: this.#epoch, seq: this.#seq }
+    const first = this.#changes[0]?.seq ?? this.#seq + 1
+    if (have?.epoch === this.#epoch && have.seq <= this.#seq && have.seq >= first - 1) {
+      const missed = this.#changes.filter(({ seq }) => seq > have.seq)
+      return { ...position, changes: missed.flatMap(({ changes }) => changes) }
+    }
+    return { ...position, rows: [...this.#rows] }
+  }
+
+  #push(changes: readonly Change<unknown>[]): void {
+    if (changes.length === 0 || this.#end === undefined) return
+    applyChanges(this.#rows, changes)
+    this.#seq += 1
+    const characters = JSON.stringify(changes).length
+    this.#changes.push({ seq: this.#seq, changes, characters })
+    this.#characters += characters
+    while (this.#changes.length > keptChanges || this.#characters > keptCharacters)
+      this.#characters -= this.#changes.shift()?.characters ?? 0
+    for (const update of [...this.#subscribers]) update({ epoch: this.#epoch, seq: this.#seq, changes })
+  }
+
+  #refreshSoon(): void {
+    if (this.#refreshing) return
+    this.#refreshing = true
+    setImmediate(() => {
+      this.#refreshing = false
+      if (this.#end === undefined) return
+      this.#push(difference(this.#rows, new Map(this.#source.rows())))
+    })
+  }
+}

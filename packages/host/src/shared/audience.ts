@@ -1,0 +1,36 @@
+import type { Annotations, CallToolResult, ContentBlock } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
+
+/** Whether something is meant for the person and for nobody else, so that no model may be given it. */
+export function isForPersonOnly(annotations: Annotations | undefined): boolean {
+  const audience = annotations?.audience ?? []
+  return audience.length > 0 && audience.every((role) => role === 'user')
+}
+
+/**
+ * A result as a model may have it: what is meant for the person alone is left out, and a sentence says so. The result
+ * itself is not changed.
+ */
+export function forModel(result: CallToolResult): CallToolResult {
+  const kept = result.content.filter((block) => !isForPersonOnly(block.annotations))
+  const left = result.content.length - kept.length
+  if (left === 0) return result
+  const parts = left === 1 ? '1 part of this result is' : `${left} parts of this result are`
+  const note: ContentBlock = { type: 'text', text: `[${parts} for the person alone and not given to you]` }
+  const { structuredContent, ...rest } = result
+  const hidden = result.content.filter((block) => isForPersonOnly(block.annotations))
+  const isSaidThere = hidden.some((block) => block.type === 'text' && isJsonOf(block.text, structuredContent))
+  return {
+    ...rest,
+    content: [...kept, note],
+    ...(structuredContent !== undefined && !isSaidThere && { structuredContent }),
+  }
+}
+
+function isJsonOf(text: string, value: unknown): boolean {
+  try {
+    return JSON.stringify(readJson(text)) === JSON.stringify(value)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,59 @@
+import { constants } from 'node:fs'
+import { access, readFile, stat } from 'node:fs/promises'
+import { delimiter, isAbsolute, join, resolve, sep } from 'node:path'
+
+interface Places {
+  /** The search path; relative folders on it are not searched. */
+  path: string
+  cwd: string
+  /** Where `PATHEXT` is looked up on Windows. Default: its usual value. */
+  env?: Readonly<Record<string, string | undefined>>
+}
+
+/** The file that a command names, as the system would find it; undefined where there is none that may be executed. */
+export async function findProgram(
+  command: string,
+  { path, cwd, env = {} }: Places,
+): Promise<string | undefined> {
+  const isPath = process.platform === 'win32' ? /[\\/]/.test(command) : command.includes('/')
+  const places = isPath
+    ? [resolve(cwd, command)]
+    : path.split(delimiter).flatMap((folder) => (isAbsolute(folder) ? [join(folder, command)] : []))
+  const endings = process.platform === 'win32' ? windowsEndings(command, env) : ['']
+  for (const place of places) {
+    for (const ending of endings) if (await mayRun(`${place}${ending}`)) return `${place}${ending}`
+  }
+  return undefined
+}
+
+function windowsEndings(command: string, env: NonNullable<Places['env']>): string[] {
+  const listed = Object.entries(env).find(([name]) => name.toUpperCase() === 'PATHEXT')?.[1]
+  const endings = (listed ?? '.COM;.EXE;.BAT;.CMD').split(';').filter(Boolean)
+  return /\.[^.\\/]+$/.test(command) ? ['', ...endings] : endings
+}
+
+async function mayRun(file: string): Promise<boolean> {
+  try {
+    if (!(await stat(file)).isFile()) return false
+    await access(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What a file holds. A device, a pipe and a file of more than `most` bytes, which somebody else may have named, are not read. */
+export async function readSmallFile(file: string, most: number): Promise<Buffer> {
+  const found = await stat(file)
+  if (!found.isFile()) throw Object.assign(new Error('it is no file'), { code: 'it is no file' })
+  if (found.size > most) {
+    const reason = `it holds more than ${most} bytes`
+    throw Object.assign(new Error(reason), { code: reason })
+  }
+  return readFile(file)
+}
+
+/** Whether a path is the folder or lies in it. Both are absolute and without detours. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)
+}

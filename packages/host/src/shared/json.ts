@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto'
+import { readJson } from '@jackfield/sdk/internal'
+
+export type JsonRecord = Record<string, unknown>
+
+/** Whether a value is a JSON object: neither null nor an array. */
+export function isRecord(value: unknown): value is JsonRecord {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * A value that should be a text, for a message or a comparison: the text itself, or what kind of thing it is. `String` would
+ * call what somebody put into an object.
+ */
+export function inWords(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  return Array.isArray(value) ? 'a list' : 'an object'
+}
+
+/** Whether a value nests deeper than so many levels; what goes through one level by level would not come to its end. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1))
+}
+
+/** One text for equal JSON values, whatever the order of their members. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item ?? null)).join(',')}]`
+  if (!isRecord(value)) return JSON.stringify(value) ?? 'null'
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`)
+  return `{${members.join(',')}}`
+}
+
+/** SHA-256 of the canonical text of a JSON value, in hexadecimal. */
+export function fingerprint(value: unknown): string {
+  return createHash('sha256').update(canonical(value)).digest('hex')
+}
+
+/**
+ * A copy that nobody else holds and nobody can change, exactly as it would arrive after the wire. What a person was
+ * shown is therefore what is sent.
+ */
+export function frozenCopy<T>(value: T): T {
+  return rewritten(readJson(JSON.stringify(value)), (item) =>
+    typeof item === 'object' && item !== null ? Object.freeze(item) : item,
+  )
+}
+
+/** A value of JSON with everything in it put through `change`, from the inside out, as a reviver of `JSON.parse` would have it. */
+export function rewritten(value: unknown, change: (item: unknown) => unknown): ReturnType<typeof JSON.parse> {
+  if (Array.isArray(value)) return change(value.map((item) => rewritten(item, change)))
+  if (!isRecord(value)) return change(value)
+  return change(
+    Object.fromEntries(Object.entries(value).map(([name, item]) => [name, rewritten(item, change)])),
+  )
+}

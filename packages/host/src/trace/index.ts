@@ -1,6 +1,0 @@
-export { type RecordingChange, recordingChanges } from './compare.ts'
-export { TraceFilterError } from './filter-error.ts'
-export { type PlaybackOptions, playBack } from './playback.ts'
-export { parseRecording } from './recording.ts'
-export type { Tap } from './tap.ts'
-export { createTrace, type Trace } from './trace.ts'

@@ -1,5 +1,0 @@
-import { activityKinds } from '../store/index.ts'
-import type { TraceKind } from '../types/index.ts'
-
-/** What events are about: rows of the activity log, and what crossed the wire beside them. */
-export const traceKinds: readonly TraceKind[] = [...activityKinds, 'wire', 'http', 'stderr', 'warning']

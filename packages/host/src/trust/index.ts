@@ -1,7 +1,0 @@
-export { scanCommand } from './command.ts'
-export type { Neighbours } from './neighbours.ts'
-export { programName, runsPackage } from './package-runner.ts'
-export { type ScannedText, scanTexts } from './scan.ts'
-export { Trust } from './trust.ts'
-export { variableEffect } from './variables.ts'
-export { type DiffPiece, wordDiff } from './word-diff.ts'

@@ -1,0 +1,306 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect as connectSocket, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import {
+  applyChanges,
+  type Change,
+  type Channel,
+  type ConversationRow,
+  changed,
+  channelPair,
+  createHostClient,
+  createPeerServer,
+  difference,
+  type HostClient,
+  HostService,
+  type HostServiceOptions,
+  type InboxRow,
+  type PeerServer,
+  type RunRow,
+  streamChannel,
+  type View,
+} from '@jackfield/host/service'
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { scripted, session, until } from '../fixtures/hosts.ts'
+
+const asking = {
+  command: process.execPath,
+  args: [fileURLToPath(new URL('../fixtures/asking-server.ts', import.meta.url))],
+}
+const allow = [{ id: 'all', verdict: 'allow' as const }]
+const everyKind = ['approval', 'result', 'elicitation', 'roots', 'install', 'drift', 'login'] as const
+
+interface Rig {
+  service: HostService
+  peers: PeerServer
+  client: (name: string, channel?: () => Channel) => Promise<HostClient>
+}
+
+async function rig(options: Partial<HostServiceOptions> = {}): Promise<Rig> {
+  const service = new HostService({ servers: {}, models: [], version: '1', rules: allow, ...options })
+  const peers = await createPeerServer(service)
+  onTestFinished(async () => {
+    peers.close('the test is over')
+    await service.close()
+  })
+  await service.start()
+  const inMemory = (): Channel => {
+    const [here, there] = channelPair()
+    peers.serve(there)
+    return here
+  }
+  return {
+    service,
+    peers,
+    async client(name, channel = inMemory) {
+      const client = createHostClient({ name, connect: channel })
+      onTestFinished(() => client.close())
+      await client.ready()
+      return client
+    },
+  }
+}
+
+/** The rows of a topic as they are now. */
+function watched<Row>(subscribe: (rows: (view: View<Row>) => void) => unknown): {
+  rows(): Row[]
+  view(): View<Row>
+} {
+  let now: View<Row> = new Map()
+  subscribe((view) => {
+    now = view
+  })
+  return { rows: () => [...now.values()], view: () => now }
+}
+
+const runsOf = (client: HostClient): ReturnType<typeof watched<RunRow>> =>
+  watched((rows) => client.subscribe('runs', { rows }))
+const inboxOf = (client: HostClient): ReturnType<typeof watched<InboxRow>> =>
+  watched((rows) => client.subscribe('inbox', { rows }))
+const conversationOf = (client: HostClient, id: string): ReturnType<typeof watched<ConversationRow>> =>
+  watched((rows) => client.subscribe(`conversation:${id}`, { rows }))
+
+describe('a run', () => {
+  test('is seen by every client, with its result for each that asks', async () => {
+    const { client } = await rig({ servers: { s: session().config } })
+    const [one, other] = [await client('one'), await client('other')]
+    const seen = runsOf(other)
+    const id = await one.call('runs.start', {
+      request: { kind: 'call', tool: 's__echo', arguments: { text: 'hi' } },
+    })
+    const run = await other.call('runs.wait', { id })
+    expect(run).toMatchObject({
+      state: 'done',
+      by: 'one',
+      label: 's__echo',
+      result: { call: { denied: false } },
+    })
+    await until(() => seen.rows().some((row) => row.id === id && row.state === 'done'), 'the row')
+    expect(JSON.stringify(seen.rows())).not.toContain('"result"')
+  })
+
+  test('shows its progress, and any client can stop it', async () => {
+    const { config, ran } = session()
+    const { client } = await rig({ servers: { s: config } })
+    const [one, other] = [await client('one'), await client('other')]
+    const seen = runsOf(other)
+    const id = await one.call('runs.start', { request: { kind: 'call', tool: 's__slow', arguments: {} } })
+    await until(() => (seen.view().get(id)?.progress?.progress ?? 0) > 1, 'progress')
+    await other.call('runs.stop', { id })
+    expect(await one.call('runs.wait', { id })).toMatchObject({ state: 'stopped' })
+    await until(() => ran().some(([tool]) => tool === 'slow cancelled'), 'the cancellation')
+  })
+
+  test('ends with its client only where it was started so', async () => {
+    const { client } = await rig({ servers: { s: session().config } })
+    const [one, other] = [await client('one'), await client('other')]
+    const request = { kind: 'call' as const, tool: 's__slow', arguments: {} }
+    const attached = await one.call('runs.start', { request, attached: true })
+    const free = await one.call('runs.start', { request })
+    one.close()
+    expect(await other.call('runs.wait', { id: attached })).toMatchObject({ state: 'stopped' })
+    expect(await other.call('runs.get', { id: free })).toMatchObject({ state: 'running' })
+    await other.call('runs.stop', { id: free })
+  })
+
+  test('fails at once where its question cannot be asked', async () => {
+    const { client } = await rig({ servers: { s: asking } })
+    const one = await client('one')
+    const request = { kind: 'call' as const, tool: 's__ask', arguments: {} }
+    const alone = await one.call('runs.start', { request })
+    expect(JSON.stringify(await one.call('runs.wait', { id: alone }))).toMatch(/could not be shown/)
+    // Another client that could show it does not count for a run that does not wait.
+    const other = await client('other')
+    await other.call('surface.attach', { name: 'other', kinds: [...everyKind] })
+    const unasked = await one.call('runs.start', { request, asks: false })
+    expect(JSON.stringify(await one.call('runs.wait', { id: unasked }))).toMatch(/could not be shown/)
+  })
+})
+
+describe('a question', () => {
+  test('is shown to every client, answered once, and settled everywhere', async () => {
+    const { client } = await rig({ servers: { s: asking } })
+    const [one, other] = [await client('one'), await client('other')]
+    for (const surface of [one, other])
+      await surface.call('surface.attach', { name: 'test', kinds: [...everyKind], urlElicitation: true })
+    const [here, there] = [inboxOf(one), inboxOf(other)]
+    const id = await one.call('runs.start', { request: { kind: 'call', tool: 's__ask', arguments: {} } })
+    const open = (inbox: typeof here): InboxRow | undefined =>
+      inbox.rows().find(({ state }) => state === 'open')
+    await until(() => open(here) !== undefined && open(there) !== undefined, 'the question')
+    const question = open(there)
+    if (question === undefined) throw new Error('no question')
+    const answer = { action: 'accept', content: { seat: '12A' } } as const
+    await expect(
+      other.call('inbox.answer', { id: question.id, answer, seen: 'something else' }),
+    ).rejects.toMatchObject({
+      code: 'INVALID',
+      message: expect.stringContaining('changed since it was shown'),
+    })
+    await other.call('inbox.answer', { id: question.id, answer, seen: question.digest })
+    await expect(one.call('inbox.answer', { id: question.id, answer })).rejects.toThrow(/other/)
+    await until(() => here.view().get(question.id)?.state === 'answered', 'the answer in the other client')
+    expect(await one.call('runs.wait', { id })).toMatchObject({ state: 'done' })
+  })
+})
+
+describe('a conversation', () => {
+  test('is the same for all who watch it, while it is answered and afterwards', async () => {
+    const model = scripted('m', 'A rather long reply.')
+    const { client } = await rig({ models: [model] })
+    const [one, other] = [await client('one'), await client('other')]
+    const id = await one.call('conversations.open', {})
+    const [here, there] = [conversationOf(one, id), conversationOf(other, id)]
+    expect(await one.call('conversations.say', { id, said: { text: 'Hello' } })).toMatchObject({
+      text: 'A rather long reply.',
+    })
+    await other.call('conversations.say', { id, said: { text: 'And again' } })
+    const settled = (view: ReturnType<typeof conversationOf>): boolean =>
+      view.rows().filter((row) => row.kind === 'entry' && row.entry.kind === 'message').length === 4
+    await until(() => settled(here) && settled(there), 'both replies')
+    expect([...here.view()]).toEqual([...there.view()])
+    const fresh = conversationOf(await client('third'), id)
+    await until(() => settled(fresh), 'the view of a client that came later')
+    expect(new Map(fresh.view())).toEqual(new Map(here.view()))
+  })
+
+  test('keeps what is said while it is answering for afterwards, and stops', async () => {
+    let release = (): void => {}
+    const model = {
+      ...scripted('m'),
+      async generate({ signal }: { signal?: AbortSignal }) {
+        await new Promise<void>((resolve, reject) => {
+          release = resolve
+          signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+        })
+        return { content: { type: 'text' as const, text: 'ok' }, stopReason: 'endTurn' as const, model: 'm' }
+      },
+    }
+    const { client } = await rig({ models: [model] })
+    const one = await client('one')
+    const id = await one.call('conversations.open', {})
+    const view = conversationOf(one, id)
+    const first = one.call('conversations.say', { id, said: { text: 'first' } })
+    await until(() => view.rows().some((row) => row.kind === 'info' && row.state === 'answering'), 'the turn')
+    const second = one.call('conversations.say', { id, said: { text: 'second' } })
+    await until(() => view.rows().some((row) => row.kind === 'queued'), 'the queue')
+    release()
+    expect(await first).toMatchObject({ text: 'ok' })
+    await until(
+      () => view.rows().some((row) => row.kind === 'info' && row.state === 'answering'),
+      'the second turn',
+    )
+    expect(view.rows().some((row) => row.kind === 'queued')).toBe(false)
+    await one.call('conversations.stop', { id })
+    expect(await second).toMatchObject({ stopReason: 'cancelled' })
+  })
+
+  test('shows what another program on the same store adds to it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'jackfield-service-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const store = join(folder, 'store.db')
+    const first = await rig({ store, models: [scripted('m', 'from the first')] })
+    const second = await rig({ store, models: [scripted('m', 'from the second')] })
+    const [one, other] = [await first.client('one'), await second.client('other')]
+    const id = await one.call('conversations.open', {})
+    const view = conversationOf(one, id)
+    await one.call('conversations.say', { id, said: { text: 'Hello' } })
+    await other.call('conversations.open', { id })
+    await other.call('conversations.say', { id, said: { text: 'Hello from elsewhere' } })
+    await until(() => JSON.stringify(view.rows()).includes('from the second'), 'the other reply')
+    expect(await one.call('conversations.say', { id, said: { text: 'Go on' } })).toMatchObject({
+      text: 'from the first',
+    })
+  })
+})
+
+describe('a connection', () => {
+  test('that is lost comes back without doing anything twice', async () => {
+    const { config, ran } = session()
+    const { client, peers } = await rig({ servers: { s: config } })
+    const folder = mkdtempSync(join(tmpdir(), 'jackfield-service-'))
+    const path = join(folder, 'host.sock')
+    const sockets: Socket[] = []
+    const server = createServer((socket) => {
+      sockets.push(socket)
+      peers.serve(streamChannel(socket))
+    })
+    await new Promise<void>((resolve) => server.listen(path, resolve))
+    onTestFinished(() => {
+      server.close()
+      rmSync(folder, { recursive: true, force: true })
+    })
+    const one = await client('one', () => streamChannel(connectSocket(path)))
+    const runs = runsOf(one)
+    const started = Array.from({ length: 20 }, (_, n) =>
+      one.call('runs.start', { request: { kind: 'call', tool: 's__echo', arguments: { text: `${n}` } } }),
+    )
+    // The connection is cut before the answers arrive.
+    setImmediate(() => sockets[0]?.destroy())
+    const ids = await Promise.all(started)
+    for (const id of ids) expect(await one.call('runs.wait', { id })).toMatchObject({ state: 'done' })
+    expect(ran().filter(([tool]) => tool === 'echo')).toHaveLength(20)
+    await until(() => ids.every((id) => runs.view().get(id)?.state === 'done'), 'the rows after the return')
+  })
+
+  test('is refused frames that cannot be read, and calls that do not fit', async () => {
+    const { client, peers } = await rig()
+    const one = await client('one')
+    await expect(one.call('runs.get', { id: 'none' })).rejects.toMatchObject({ code: 'INVALID' })
+    // @ts-expect-error There is no such method.
+    await expect(one.call('runs.make', {})).rejects.toThrow('There is no method "runs.make".')
+    // @ts-expect-error The id is missing.
+    await expect(one.call('runs.get', {})).rejects.toThrow(/runs\.get do not fit[\s\S]*id/)
+    const [here, there] = channelPair()
+    peers.serve(there)
+    const closed = new Promise<string>((resolve) => here.listen(() => {}, resolve))
+    here.send('{"call":1,"method":"host.status","params":{}}')
+    expect(await closed).toContain('closed')
+  })
+})
+
+describe('changes', () => {
+  const key = fc.constantFrom('a', 'b', 'c', 'd')
+  const row = fc.record({ text: fc.string(), n: fc.integer() })
+  const change: fc.Arbitrary<Change<unknown>> = fc.oneof(
+    fc.record({ set: key, row }),
+    fc.record({ remove: key }),
+    fc.record({ append: key, field: fc.constant('text'), text: fc.string() }),
+  )
+
+  test('lead from any view to the next, applied at once or one by one', () => {
+    fc.assert(
+      fc.property(fc.array(change), fc.array(change), (before, after) => {
+        const start = changed(new Map(), before)
+        const whole = changed(start, after)
+        const stepwise = new Map(start)
+        for (const one of after) applyChanges(stepwise, [one])
+        expect([...stepwise]).toEqual([...whole])
+        expect(new Map(changed(start, difference(start, whole)))).toEqual(new Map(whole))
+      }),
+    )
+  })
+})

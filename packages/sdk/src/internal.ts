@@ -1,0 +1,18 @@
+/**
+ * For the packages of Jackfield itself: `@jackfield/host`, `jackfield` and its servers. It makes no promise of stability: its
+ * exports can change in any release, and those packages are pinned to the version of the SDK that they were released with.
+ * @module
+ */
+
+export { readJson } from './jsonrpc/exact-json.ts'
+export {
+  checkElicitContent,
+  checkElicitSchema,
+  checkElicitValue,
+  checkSampling,
+  choicesOf,
+  fillDefaults,
+} from './protocol/elicitation.ts'
+export { askLive } from './proxy/questions.ts'
+export { SuspendedCall, SuspendedCalls } from './proxy/suspended-calls.ts'
+export { parseTemplate, type UriTemplate } from './server/uri-template.ts'

@@ -1,0 +1,1 @@
+export { createGitServer, type GitServer, type GitServerOptions } from './server.ts'

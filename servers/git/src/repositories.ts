@@ -1,0 +1,423 @@
+import { lstat, readdir, readFile, realpath, stat } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Context, type Root, ToolError } from '@jackfield/sdk'
+import type { Git, GitOutput } from './git.ts'
+import { environment, safeConfig, withoutUserConfig } from './hardening.ts'
+import { count, decode, oneLine } from './text.ts'
+
+/*
+ * Which repositories a request may use, and how one is opened. A repository lies in an allowed folder with everything that it
+ * consists of: its working tree, its Git directory, and the object stores that it borrows from. Git never searches for one.
+ */
+
+/** A repository that a request may name. */
+export interface KnownRepository {
+  /** How a request names it: relative to the parent of its folder, or the whole path if that is ambiguous. */
+  name: string
+  /** The working tree, an absolute path without links. */
+  path: string
+}
+
+/** A folder whose repositories may be used. */
+interface Folder {
+  /** Absolute, without links. */
+  path: string
+}
+
+export interface RepositoriesOptions {
+  git: Git
+  /** Allowed folders. Empty: the client's roots. */
+  folders: readonly string[]
+}
+
+/** How to run a command on a repository. */
+export interface RunOptions {
+  signal: AbortSignal
+  input?: string | Buffer
+  skip?: number
+  limit?: number
+  allow?: readonly number[]
+  /** Whether the command changes the repository, and may take its locks. Default false. */
+  writes?: boolean
+}
+
+const deepestFolder = 4
+const mostFoldersRead = 5_000
+const mostRepositories = 200
+const mostGitEntries = 50_000
+const deepestAlternates = 5
+const mostAlternatesBytes = 65_536
+const skippedFolders: ReadonlySet<string> = new Set(['node_modules', 'vendor', 'target', 'dist', 'build'])
+
+/** An opened repository: commands run on it with its configuration made harmless. */
+export class Repository {
+  readonly name: string
+  readonly path: string
+  /** Its Git directory, and the one that linked working trees share. */
+  readonly gitDirectory: string
+  readonly commonDirectory: string
+  /** Keys of its configuration that name programs and have no effect. */
+  readonly ignored: readonly string[]
+  /** Filters that git itself would run for this user. */
+  readonly filters: ReadonlySet<string>
+  readonly #git: Git
+  readonly #env: Readonly<Record<string, string>>
+
+  constructor(
+    git: Git,
+    known: KnownRepository,
+    directories: { gitDirectory: string; commonDirectory: string },
+    listed: Buffer,
+  ) {
+    const config = safeConfig(listed)
+    this.name = known.name
+    this.path = known.path
+    this.gitDirectory = directories.gitDirectory
+    this.commonDirectory = directories.commonDirectory
+    this.ignored = config.ignored
+    this.filters = config.filters
+    this.#git = git
+    this.#env = {
+      ...environment(config.values),
+      ...withoutUserConfig,
+      GIT_DIR: directories.gitDirectory,
+      // Takes precedence over core.worktree, which could name any folder.
+      GIT_WORK_TREE: known.path,
+    }
+  }
+
+  /** Runs a git command. @throws GitError, ToolError */
+  run(args: readonly string[], options: RunOptions): Promise<GitOutput> {
+    const { writes = false, ...rest } = options
+    const env = writes ? this.#env : { ...this.#env, GIT_OPTIONAL_LOCKS: '0' }
+    return this.#git.run({ args, cwd: this.path, env, ...rest })
+  }
+
+  /** The output of a command as text, without the line break at its end. */
+  async text(args: readonly string[], options: RunOptions): Promise<string> {
+    const { stdout } = await this.run(args, options)
+    return decode(stdout).replace(/\n$/, '')
+  }
+}
+
+/** The repositories of one server. */
+export class Repositories {
+  readonly #git: Git
+  readonly #given: readonly string[]
+  /** The folders of the only client, for completions, which cannot ask for roots. */
+  #latest: readonly Folder[] = []
+
+  constructor({ git, folders }: RepositoriesOptions) {
+    this.#git = git
+    this.#given = folders
+  }
+
+  /** All repositories that the request may use. `complete` is false if there are more than were looked for. */
+  async list(ctx: Context): Promise<{ repositories: KnownRepository[]; complete: boolean }> {
+    return findAll(await this.#folders(ctx))
+  }
+
+  /**
+   * Opens the repository that a request names; without a name, the only one.
+   * @throws ToolError if there is none of this name, or if it may not be used
+   */
+  async open(ctx: Context, name: string | undefined): Promise<Repository> {
+    return this.#open(await this.#folders(ctx), name, ctx.signal)
+  }
+
+  /** The repositories that completions may show: of the given folders, or of the roots that the only client sent last. */
+  async listForCompletion(): Promise<KnownRepository[]> {
+    return (await findAll(await this.#completionFolders())).repositories
+  }
+
+  /** As `open`, for a completion. Undefined if there is no such repository. */
+  async openForCompletion(name: string | undefined, signal: AbortSignal): Promise<Repository | undefined> {
+    try {
+      return await this.#open(await this.#completionFolders(), name, signal)
+    } catch (error) {
+      if (error instanceof ToolError) return undefined
+      throw error
+    }
+  }
+
+  async #completionFolders(): Promise<readonly Folder[]> {
+    return this.#given.length > 0 ? usable(this.#given) : this.#latest
+  }
+
+  async #folders(ctx: Context): Promise<readonly Folder[]> {
+    if (this.#given.length > 0) return usable(this.#given)
+    if (!ctx.can('roots')) {
+      throw new ToolError(
+        'There is no repository to use: the server was started without a folder, and this client has no roots. Start the server with the folders of the repositories as arguments.',
+      )
+    }
+    const folders = await usable(pathsOf(await ctx.roots()))
+    if (folders.length === 0) {
+      throw new ToolError(
+        'There is no repository to use: none of the roots of this client is a folder that exists. Open a folder in the client, or start the server with folders as arguments.',
+      )
+    }
+    // Over a pipe there is one client only, so its folders can be remembered.
+    if (ctx.transport.kind === 'pipe') this.#latest = folders
+    return folders
+  }
+
+  async #open(
+    folders: readonly Folder[],
+    name: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Repository> {
+    const known = name === undefined ? await onlyOne(folders) : await named(folders, name)
+    const directories = await this.#directories(known, folders, signal)
+    const listed = await this.#git.run({
+      args: ['config', '--list', '--show-scope', '-z'],
+      cwd: known.path,
+      env: {
+        ...environment([]),
+        GIT_DIR: directories.gitDirectory,
+        GIT_WORK_TREE: known.path,
+      },
+      signal,
+    })
+    if (listed.truncated) throw new ToolError(`The configuration of "${known.name}" is too large to check.`)
+    return new Repository(this.#git, known, directories, listed.stdout)
+  }
+
+  /** The Git directories of a working tree, which git finds and whose owner it checks. */
+  async #directories(
+    { name, path }: KnownRepository,
+    folders: readonly Folder[],
+    signal: AbortSignal,
+  ): Promise<{ gitDirectory: string; commonDirectory: string }> {
+    const { stdout } = await this.#git.run({
+      args: ['rev-parse', '--absolute-git-dir', '--git-common-dir'],
+      cwd: path,
+      env: { ...environment([]), GIT_CEILING_DIRECTORIES: dirname(path) },
+      signal,
+    })
+    const [gitDirectory = '', commonDirectory = ''] = await Promise.all(
+      decode(stdout)
+        .split('\n')
+        .slice(0, 2)
+        .map((line) =>
+          realpath(resolve(path, line)).catch(() => {
+            throw new ToolError(`"${name}" cannot be used: its Git directory was not found.`)
+          }),
+        ),
+    )
+    if (gitDirectory === path || commonDirectory === path) {
+      throw new ToolError(`"${name}" is a bare repository. This server needs one with a working tree.`)
+    }
+    for (const directory of new Set([gitDirectory, commonDirectory])) {
+      if (!isWithin(folders, directory)) {
+        throw new ToolError(
+          `"${name}" cannot be used: its Git directory ${oneLine(directory)} lies outside of the allowed folders. If that is as intended (a linked working tree, a submodule), allow its folder too.`,
+        )
+      }
+      await requireWithin(directory, folders, name)
+      await requireAlternatesWithin(join(directory, 'objects'), folders, name, deepestAlternates)
+    }
+    return { gitDirectory, commonDirectory }
+  }
+}
+
+/** The given paths that are folders. */
+async function usable(paths: readonly string[]): Promise<Folder[]> {
+  const found = await Promise.all(
+    paths.map((path) =>
+      realpath(path).then(
+        (real) => [{ path: real }],
+        () => [],
+      ),
+    ),
+  )
+  return found.flat()
+}
+
+function pathsOf(roots: readonly Root[]): string[] {
+  return roots.flatMap(({ uri }) => {
+    if (!uri.startsWith('file:')) return []
+    try {
+      const path = fileURLToPath(uri)
+      return path.includes('\0') ? [] : [path]
+    } catch {
+      return []
+    }
+  })
+}
+
+/** Whether a path without links is one of the folders or lies in one. */
+function isWithin(folders: readonly Folder[], path: string): boolean {
+  return folders.some((folder) => {
+    const way = relative(folder.path, path)
+    return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way))
+  })
+}
+
+async function isWorkingTree(path: string): Promise<boolean> {
+  return lstat(join(path, '.git')).then(
+    (found) => found.isDirectory() || found.isFile() || found.isSymbolicLink(),
+    () => false,
+  )
+}
+
+/** Searches the folders, nearest first. Does not search within repositories. */
+async function findAll(
+  folders: readonly Folder[],
+): Promise<{ repositories: KnownRepository[]; complete: boolean }> {
+  const found: KnownRepository[] = []
+  const seen = new Set<string>()
+  let left = mostFoldersRead
+  let complete = true
+  for (const folder of folders) {
+    const queue = [{ path: folder.path, depth: 0 }]
+    for (const { path, depth } of queue) {
+      if (seen.has(path)) continue
+      seen.add(path)
+      if (left-- <= 0 || found.length >= mostRepositories) {
+        complete = false
+        break
+      }
+      if (await isWorkingTree(path)) {
+        found.push({ name: relative(dirname(folder.path), path).split(sep).join('/'), path })
+        continue
+      }
+      if (depth === deepestFolder) continue
+      const entries = await readdir(path, { withFileTypes: true }).catch(() => [])
+      for (const entry of entries) {
+        if (!entry.isDirectory() || entry.name.startsWith('.') || skippedFolders.has(entry.name)) continue
+        queue.push({ path: join(path, entry.name), depth: depth + 1 })
+      }
+    }
+  }
+  const times = new Map<string, number>()
+  for (const { name } of found) times.set(name, (times.get(name) ?? 0) + 1)
+  const repositories = found.map(({ name, path }) => ({
+    name: times.get(name) === 1 && name !== '' ? name : path,
+    path,
+  }))
+  return { repositories, complete }
+}
+
+async function onlyOne(folders: readonly Folder[]): Promise<KnownRepository> {
+  const { repositories, complete } = await findAll(folders)
+  const [only] = repositories
+  if (only === undefined) throw await noneFound(folders)
+  if (repositories.length > 1 || !complete) {
+    throw new ToolError(
+      `Which repository? There are ${repositories.length}${complete ? '' : ' or more'}: ${listed(repositories)}. Name one in "repository".`,
+    )
+  }
+  return only
+}
+
+async function noneFound(folders: readonly Folder[]): Promise<ToolError> {
+  for (const { path } of folders) {
+    for (let up = dirname(path); up !== dirname(up); up = dirname(up)) {
+      if (await isWorkingTree(up)) {
+        return new ToolError(
+          `The folder ${path} is a part of the repository ${up}, which lies outside of the allowed folders. Allow ${up} to use it.`,
+        )
+      }
+    }
+  }
+  const where = folders.map(({ path }) => path).join(', ')
+  return new ToolError(
+    `There is no Git repository in ${where}. Create one with "git init", or allow another folder.`,
+  )
+}
+
+/** The repository of a name from the list, or at a path: absolute, or relative to an allowed folder. */
+async function named(folders: readonly Folder[], name: string): Promise<KnownRepository> {
+  if (name.includes('\0')) throw new ToolError('"repository" must not contain NUL.')
+  const { repositories } = await findAll(folders)
+  const known = repositories.find((repository) => repository.name === name)
+  if (known !== undefined) return known
+  for (const folder of folders) {
+    const path = await realpath(resolve(folder.path, name)).catch(() => undefined)
+    if (path === undefined || !isWithin(folders, path) || !(await isWorkingTree(path))) continue
+    return repositories.find((repository) => repository.path === path) ?? { name, path }
+  }
+  throw new ToolError(
+    repositories.length === 0
+      ? (await noneFound(folders)).message
+      : `There is no repository "${oneLine(name)}" in the allowed folders. There ${repositories.length === 1 ? 'is' : 'are'} ${listed(repositories)}.`,
+  )
+}
+
+function listed(repositories: readonly KnownRepository[]): string {
+  const shown = repositories.slice(0, 20).map(({ name }) => oneLine(name))
+  const more = repositories.length - shown.length
+  return shown.join(', ') + (more > 0 ? ` and ${count(more, 'other')}` : '')
+}
+
+/**
+ * Rejects links in a Git directory that lead out of the allowed folders, where git would read and write through them. Of the
+ * objects only the first level is looked at, since git gives them their names.
+ */
+async function requireWithin(directory: string, folders: readonly Folder[], name: string): Promise<void> {
+  let left = mostGitEntries
+  const queue = [{ path: directory, depth: 0 }]
+  for (const { path, depth } of queue) {
+    const entries = await readdir(path, { withFileTypes: true }).catch(() => [])
+    left -= entries.length
+    if (left < 0) {
+      throw new ToolError(
+        `The Git directory of "${name}" has more than ${mostGitEntries} files besides objects. Run "git pack-refs --all" and "git gc" there first.`,
+      )
+    }
+    for (const entry of entries) {
+      const at = join(path, entry.name)
+      if (entry.isSymbolicLink()) {
+        const target = await realpath(at).catch(() => undefined)
+        if (target === undefined || !isWithin(folders, target)) {
+          throw new ToolError(
+            `"${name}" cannot be used: ${oneLine(at)} is a link to something outside of the allowed folders.`,
+          )
+        }
+        continue
+      }
+      // Git would wait for another process to write into a pipe. The socket is that of the file system monitor.
+      if (entry.isFIFO() || entry.isCharacterDevice() || entry.isBlockDevice()) {
+        throw new ToolError(`"${name}" cannot be used: ${oneLine(at)} is neither a file nor a folder.`)
+      }
+      if (!entry.isDirectory()) continue
+      const inObjects = basename(path) === 'objects' && depth === 1
+      // Other repositories, which are checked when they are opened.
+      const separate = depth === 0 && (entry.name === 'modules' || entry.name === 'worktrees')
+      if (!inObjects && !separate) queue.push({ path: at, depth: depth + 1 })
+    }
+  }
+}
+
+/** Rejects object stores outside of the allowed folders, whose contents git would show. */
+async function requireAlternatesWithin(
+  objects: string,
+  folders: readonly Folder[],
+  name: string,
+  depth: number,
+): Promise<void> {
+  const file = join(objects, 'info', 'alternates')
+  const found = await stat(file).catch(() => undefined)
+  if (found === undefined) return
+  if (!found.isFile() || found.size > mostAlternatesBytes) {
+    throw new ToolError(
+      `"${name}" cannot be used: ${oneLine(file)} is not a file of at most ${mostAlternatesBytes} bytes.`,
+    )
+  }
+  const text = await readFile(file, 'utf8')
+  for (const line of text.split('\n')) {
+    if (line === '' || line.startsWith('#')) continue
+    // Git also accepts paths in quotes, which no program writes.
+    const path = line.startsWith('"')
+      ? undefined
+      : await realpath(resolve(objects, line)).catch(() => undefined)
+    if (path === undefined || depth === 0 || !isWithin(folders, path)) {
+      throw new ToolError(
+        `"${name}" cannot be used: it borrows objects from ${oneLine(line)}, which lies outside of the allowed folders. Allow the folder of that repository too, or run "git repack -a -d" and remove objects/info/alternates.`,
+      )
+    }
+    await requireAlternatesWithin(path, folders, name, depth - 1)
+  }
+}
