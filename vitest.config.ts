@@ -14,6 +14,7 @@ const alone = [
   'packages/sdk/test/links/stdio.test.ts',
   'test/interop/**/*.test.ts',
   'test/runtimes/*.test.ts',
+  'servers/*/test/torture/**/*.test.ts',
   'test/torture/**/*.test.ts',
 ]
 

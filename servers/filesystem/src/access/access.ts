@@ -1,0 +1,152 @@
+import { fileURLToPath } from 'node:url'
+import type { Context, Exchange, Middleware, Peer, Root, Subscriber } from '@jackfield/sdk'
+import { type Allowed, allowedAt, Boundary, boundaryOf } from './boundary.ts'
+
+/** What the boundary of a client is computed from. */
+export interface AccessOptions {
+  /** Directories and files that the operator named. */
+  configured: readonly Allowed[]
+  /** Whether clients are asked for their roots. */
+  useRoots: boolean
+  /** Called when the roots of a client changed. */
+  onChange: () => void
+}
+
+/** Identifies a client between its requests: its session, or on revision 2026-07-28 its name on this connection. */
+type ClientKey = object | string
+
+const maxRoots = 100
+/** Clients of 2026-07-28, and paths of roots, that are remembered; the oldest are dropped first. */
+const maxRemembered = 1000
+const rootsTimeoutMs = 5_000
+
+/**
+ * The boundary of each client. Tools and reads ask for the roots on every request, so that a change holds at once on every
+ * revision. Lists, completions and subscriptions cannot ask on 2026-07-28 and use the last answer.
+ */
+export class Access {
+  readonly #options: AccessOptions
+  readonly #keys = new WeakMap<Peer, ClientKey>()
+  readonly #bySession = new WeakMap<object, Boundary>()
+  readonly #byName = new Map<string, Boundary>()
+  /** The real path of each root is looked up once, so that a root that is replaced by a link later is refused. */
+  readonly #roots = new Map<string, Allowed>()
+  readonly #default: Boundary
+
+  constructor(options: AccessOptions) {
+    this.#options = options
+    this.#default = new Boundary(options.configured)
+  }
+
+  /** The boundary of a call or a read, after asking the client for its roots. */
+  async forRequest(ctx: Context): Promise<Boundary> {
+    if (!this.#options.useRoots || !ctx.can('roots')) return this.#default
+    return this.#learn(ctx.peer, await ctx.roots())
+  }
+
+  /** The boundary by the last roots of a client, for requests that cannot ask for them. */
+  lastOf(peer: Peer): Boundary {
+    const key = this.#keys.get(peer)
+    if (!this.#options.useRoots || key === undefined) return this.#default
+    return (typeof key === 'string' ? this.#byName.get(key) : this.#bySession.get(key)) ?? this.#default
+  }
+
+  /** As `lastOf`, for a client that subscribes. */
+  ofSubscriber({ peer, session }: Subscriber): Boundary {
+    if (session !== undefined) this.#keys.set(peer, session)
+    return this.lastOf(peer)
+  }
+
+  /** Learns which client a request comes from, and on a session asks for its roots before lists and completions. */
+  readonly middleware: Middleware = async (exchange, next) => {
+    const key = keyOf(exchange)
+    if (key !== undefined) this.#keys.set(exchange.peer, key)
+    if (this.#options.useRoots && listing.has(exchange.method)) await this.#refresh(exchange)
+    return next(exchange)
+  }
+
+  async #refresh({ peer, inputStrategy, signal }: Exchange): Promise<void> {
+    if (peer.capabilities.roots === undefined || inputStrategy.relay === undefined) return
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(rootsTimeoutMs)])
+    try {
+      const answer = await inputStrategy.relay('roots/list', {}, { signal: limited })
+      await this.#learn(peer, rootsIn(answer))
+    } catch {
+      // The list is made from the last roots: a client that does not answer in time still gets one.
+    }
+  }
+
+  async #learn(peer: Peer, roots: readonly Root[]): Promise<Boundary> {
+    const usable: Allowed[] = []
+    for (const { uri } of roots.slice(0, maxRoots)) {
+      const allowed = await this.#rootAt(uri)
+      if (allowed !== undefined) usable.push(allowed)
+    }
+    const boundary = boundaryOf(this.#options.configured, usable)
+    const before = this.lastOf(peer)
+    const key = this.#keys.get(peer)
+    if (key === undefined) return boundary
+    if (typeof key === 'string') remember(this.#byName, key, boundary)
+    else this.#bySession.set(key, boundary)
+    if (!isSame(before, boundary)) this.#options.onChange()
+    return boundary
+  }
+
+  async #rootAt(uri: string): Promise<Allowed | undefined> {
+    const path = pathOf(uri)
+    if (path === undefined) return undefined
+    const known = this.#roots.get(path)
+    if (known !== undefined) return known
+    const allowed = await allowedAt(path).catch(() => undefined)
+    if (allowed !== undefined) remember(this.#roots, path, allowed)
+    return allowed
+  }
+}
+
+const listing: ReadonlySet<string> = new Set(['resources/list', 'completion/complete'])
+
+/**
+ * The key of a client; undefined for anonymous clients of 2026-07-28 on a network, which cannot be told apart: their roots hold
+ * for the request alone.
+ */
+function keyOf({ session, peer, transport }: Exchange): ClientKey | undefined {
+  if (session !== undefined) return session
+  if (transport === 'tcp' && peer.principal === null) return undefined
+  return JSON.stringify([peer.principal, peer.info?.name, peer.info?.version])
+}
+
+/** The path of a `file:` URI; undefined for any other, and for files of other machines. */
+export function pathOf(uri: string): string | undefined {
+  try {
+    const url = new URL(uri)
+    if (url.protocol !== 'file:' || url.search !== '' || url.hash !== '') return undefined
+    if (url.host !== '' && process.platform !== 'win32') return undefined
+    const path = fileURLToPath(url)
+    return path.includes('\0') ? undefined : path
+  } catch {
+    return undefined
+  }
+}
+
+function rootsIn(answer: unknown): Root[] {
+  if (typeof answer !== 'object' || answer === null || !('roots' in answer) || !Array.isArray(answer.roots))
+    return []
+  return answer.roots.flatMap((root: unknown) =>
+    typeof root === 'object' && root !== null && 'uri' in root && typeof root.uri === 'string'
+      ? [{ uri: root.uri }]
+      : [],
+  )
+}
+
+function remember<K, V>(map: Map<K, V>, key: K, value: V): void {
+  map.delete(key)
+  map.set(key, value)
+  const [oldest] = map.keys()
+  if (map.size > maxRemembered && oldest !== undefined) map.delete(oldest)
+}
+
+function isSame(a: Boundary, b: Boundary): boolean {
+  return (
+    a.allowed.length === b.allowed.length && a.allowed.every(({ path }, at) => path === b.allowed[at]?.path)
+  )
+}

@@ -1,0 +1,90 @@
+import type { OpenFile } from '../access/directory.ts'
+import { BinaryFileError, readBytes } from '../files/read.ts'
+import { decoderOf, encodingOf } from '../files/text.ts'
+import type { LinePattern } from './pattern.ts'
+
+/** A line that matches. */
+export interface Match {
+  /** Counts from 1. */
+  readonly line: number
+  /** The place of the match in the line, in characters from 1. */
+  readonly column: number
+  readonly text: string
+  readonly before: readonly string[]
+  readonly after: readonly string[]
+}
+
+/** What the search of one file found. */
+export interface FileMatches {
+  readonly matches: readonly Match[]
+  /** Whether lines were longer than the limit, so that their ends were not searched. */
+  readonly hasLongLines: boolean
+}
+
+export interface ContentOptions {
+  /** Lines before and after each match. */
+  readonly context: number
+  readonly matches: number
+  readonly fileBytes: number
+  readonly lineChars: number
+  readonly signal: AbortSignal
+  readonly isOver: () => boolean
+}
+
+/** Milliseconds of matching after which other requests get a turn. */
+const turnMs = 10
+
+/**
+ * Searches the lines of a text file.
+ * @throws BinaryFileError if it is not text; FileError 'limit' if it is too large
+ */
+export async function searchFile(
+  file: OpenFile,
+  path: string,
+  pattern: LinePattern,
+  options: ContentOptions,
+): Promise<FileMatches> {
+  const { signal, lineChars, context } = options
+  const bytes = await readBytes(file, path, options.fileBytes, signal)
+  const encoding = encodingOf(bytes.subarray(0, 8192))
+  if (encoding === undefined) throw new BinaryFileError(path, bytes.length)
+  const text = decoderOf(encoding, false)(bytes, false)
+  const { required } = pattern
+  const matches: Match[] = []
+  let hasLongLines = false
+  if (required !== undefined && !pattern.fold(text).includes(required)) return { matches, hasLongLines }
+  const lines = text.split('\n')
+  let turn = performance.now()
+  for (const [index, line] of lines.entries()) {
+    if (matches.length >= options.matches || options.isOver()) break
+    if (performance.now() - turn > turnMs) {
+      await new Promise<void>((resolve) => setImmediate(resolve))
+      signal.throwIfAborted()
+      turn = performance.now()
+    }
+    const whole = pattern.fold(line).replace(/\r$/, '')
+    if (required !== undefined && !whole.includes(required)) continue
+    if (whole.length > lineChars) hasLongLines = true
+    const place = pattern.find(whole.slice(0, lineChars))
+    if (place === undefined) continue
+    matches.push({
+      line: index + 1,
+      column: place[0] + 1,
+      text: excerpt(line, place[0]),
+      before: lines.slice(Math.max(0, index - context), index).map((near) => excerpt(near, 0)),
+      after: lines.slice(index + 1, index + 1 + context).map((near) => excerpt(near, 0)),
+    })
+  }
+  return { matches, hasLongLines }
+}
+
+const maxShown = 500
+
+/** A line as it is returned: around the match if it is long. */
+function excerpt(line: string, at: number): string {
+  const text = line.replace(/\r$/, '')
+  if (text.length <= maxShown) return text
+  const from = Math.max(0, Math.min(at - 100, text.length - maxShown))
+  const part = text.slice(from, from + maxShown).toWellFormed()
+  return `${from > 0 ? '…' : ''}${part}${from + maxShown < text.length ? '…' : ''}`
+}

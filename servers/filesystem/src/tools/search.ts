@@ -1,0 +1,277 @@
+import { join } from 'node:path'
+import { type Context, reply, tool } from '@jackfield/sdk'
+import { z } from 'zod'
+import type { Boundary } from '../access/boundary.ts'
+import { type Directory, statIn } from '../access/directory.ts'
+import { errnoOf, FileError } from '../access/file-error.ts'
+import { type Match, searchFile } from '../search/content.ts'
+import { parseExcludes, parseGlob } from '../search/glob.ts'
+import { parsePattern } from '../search/pattern.ts'
+import { type Found, type Walked, walk } from '../search/walk.ts'
+import { rulesAbove, unreadable, withDirectory } from './list.ts'
+import { at, pathArgument, reading, type Scope } from './scope.ts'
+
+const excludes = z
+  .array(z.string())
+  .max(100)
+  .optional()
+  .default([])
+  .describe('Glob patterns, or names, to leave out')
+const respectGitignore = z
+  .boolean()
+  .optional()
+  .default(false)
+  .describe('Leave out what .gitignore files ignore, and .git')
+
+/** What a search visited, and why it ended. */
+type Searched = Walked & { timedOut: boolean }
+
+/** Where a search looks, and when it ends. */
+interface SearchArguments {
+  path: string
+  excludePatterns: string[]
+  respectGitignore: boolean
+}
+
+/** Visits everything below a path until a search has enough. */
+async function search(
+  scope: Scope,
+  ctx: Context,
+  boundary: Boundary,
+  { path, excludePatterns, respectGitignore: isGit }: SearchArguments,
+  visit: (found: Found, start: string, isOver: () => boolean) => Promise<void>,
+  isFull: () => boolean,
+): Promise<Searched> {
+  const { depth, visited, searchMs } = scope.settings.limits
+  const deadline = performance.now() + searchMs
+  const isLate = (): boolean => performance.now() > deadline
+  let count = 0
+  return at(scope, boundary, path, (place) =>
+    withDirectory(place, async (directory) => {
+      const walked = await walk(directory, {
+        excludes: parseExcludes(excludePatterns),
+        gitignore: isGit ? await rulesAbove(scope, boundary, place, ctx.signal) : undefined,
+        depth,
+        visited,
+        signal: ctx.signal,
+        isOver: () => isFull() || isLate(),
+        async visit(found) {
+          if (++count % 250 === 0) ctx.progress(count, undefined, found.path)
+          await visit(found, place.path, () => isFull() || isLate())
+        },
+      })
+      return { ...walked, timedOut: isLate() }
+    }),
+  )
+}
+
+/** Why a result may be incomplete. */
+function incomplete(
+  { truncated, timedOut, visited, unreadable: paths }: Searched,
+  isFull: boolean,
+): string[] {
+  const reason = isFull
+    ? 'there are more matches. Narrow the pattern or the path'
+    : timedOut
+      ? 'the time limit was reached. Narrow the path, or exclude directories'
+      : 'the limit of entries or levels was reached. Narrow the path, or exclude directories'
+  return [
+    ...(truncated || isFull ? [`[Incomplete after ${visited} entries: ${reason}.]`] : []),
+    ...unreadable(paths),
+  ]
+}
+
+export const searchFiles = (scope: Scope) =>
+  tool({
+    title: 'Search Files',
+    description:
+      'Search recursively for files and directories whose path matches a glob pattern. Patterns match paths relative to the directory: ' +
+      "'*.ext' matches files directly in it, and '**/*.ext' files in all subdirectories. Returns full paths. Links are not followed. " +
+      'Only searches within allowed directories.',
+    input: z.object({
+      path: pathArgument,
+      pattern: z.string().describe('Glob pattern: *, ?, **, [a-z], {a,b}'),
+      excludePatterns: excludes,
+      respectGitignore,
+    }),
+    output: z.object({ content: z.string(), matches: z.array(z.string()), truncated: z.boolean() }),
+    annotations: reading,
+    async run({ pattern, ...where }, ctx) {
+      const glob = parseGlob(pattern)
+      const limit = scope.settings.limits.matches
+      const matches: string[] = []
+      const isFull = (): boolean => matches.length > limit
+      const walked = await search(
+        scope,
+        ctx,
+        await scope.access.forRequest(ctx),
+        where,
+        async ({ path, names }, start) => {
+          if (glob.matches(path)) matches.push(join(start, ...names))
+        },
+        isFull,
+      )
+      const notices = incomplete(walked, isFull())
+      const shown = matches.slice(0, limit)
+      const content = shown.length > 0 ? shown.join('\n') : 'No matches found'
+      return reply({
+        content: [content, ...notices],
+        structured: { content, matches: shown, truncated: walked.truncated || isFull() },
+      })
+    },
+  })
+
+const maxContext = 10
+/** Characters that the lines of one result may have in all. */
+const resultChars = 400_000
+
+export const searchContent = (scope: Scope) =>
+  tool({
+    title: 'Search Content',
+    description:
+      'Search the text of files recursively, like grep: for a regular expression (ECMAScript, without back-references and look-behind) or, with ' +
+      'literal, for the text itself. Returns path:line: text for each matching line. Binary and very large files are left out and counted. ' +
+      'Links are not followed. Only searches within allowed directories.',
+    input: z.object({
+      path: pathArgument.describe('Directory to search, or one file'),
+      pattern: z.string().describe('Regular expression, matched within each line'),
+      literal: z.boolean().optional().default(false).describe('Search for the text as it is'),
+      ignoreCase: z.boolean().optional().default(false),
+      glob: z
+        .string()
+        .optional()
+        .describe("Only files whose path relative to the directory matches, such as '**/*.ts'"),
+      excludePatterns: excludes,
+      respectGitignore,
+      contextLines: z
+        .number()
+        .int()
+        .min(0)
+        .max(maxContext)
+        .optional()
+        .default(0)
+        .describe('Lines to show around each match'),
+      maxMatches: z.number().int().min(1).max(scope.settings.limits.matches).optional(),
+    }),
+    output: z.object({
+      content: z.string(),
+      matches: z.array(
+        z.object({
+          path: z.string(),
+          line: z.number(),
+          column: z.number(),
+          text: z.string(),
+          before: z.array(z.string()).optional(),
+          after: z.array(z.string()).optional(),
+        }),
+      ),
+      files: z.number().describe('Files that were searched'),
+      leftOut: z.number().describe('Files that are binary, too large, or could not be read'),
+      truncated: z.boolean(),
+    }),
+    annotations: reading,
+    async run({ pattern, literal, ignoreCase, glob, contextLines, maxMatches, ...where }, ctx) {
+      const { limits } = scope.settings
+      const lines = parsePattern(pattern, { literal, ignoreCase })
+      const wanted = glob === undefined ? undefined : parseGlob(glob)
+      const limit = maxMatches ?? limits.matches
+      const matches: (Match & { path: string })[] = []
+      const counts = { files: 0, leftOut: 0, chars: 0, hasLongLines: false }
+      const isFull = (): boolean => matches.length > limit || counts.chars > resultChars
+
+      const inFile = async (
+        directory: Directory,
+        name: string,
+        path: string,
+        isOver: () => boolean,
+      ): Promise<void> => {
+        try {
+          const file = await directory.openFile(name)
+          try {
+            const result = await searchFile(file, path, lines, {
+              context: contextLines,
+              matches: limit + 1 - matches.length,
+              fileBytes: limits.searchBytes,
+              lineChars: limits.lineChars,
+              signal: ctx.signal,
+              isOver,
+            })
+            counts.files++
+            counts.hasLongLines ||= result.hasLongLines
+            for (const match of result.matches) {
+              matches.push({ path, ...match })
+              counts.chars += [match.text, ...match.before, ...match.after].reduce(
+                (sum, text) => sum + text.length,
+                path.length,
+              )
+            }
+          } finally {
+            await file.handle.close()
+          }
+        } catch (error) {
+          ctx.signal.throwIfAborted()
+          // A file that cannot be searched is counted, and the others are searched nevertheless.
+          if (!(error instanceof FileError) && errnoOf(error) === undefined) throw error
+          counts.leftOut++
+        }
+      }
+
+      const boundary = await scope.access.forRequest(ctx)
+      const inDirectory = (): Promise<Searched> =>
+        search(
+          scope,
+          ctx,
+          boundary,
+          where,
+          async ({ directory, entry, path, names }, start, isOver) => {
+            if (!entry.isFile() || wanted?.matches(path) === false) return
+            await inFile(directory, entry.name, join(start, ...names), isOver)
+          },
+          isFull,
+        )
+      const walked = await at(scope, boundary, where.path, async (place) => {
+        const stats = await statIn(place.directory, place.name)
+        if (stats?.isFile() !== true) return inDirectory()
+        await inFile(place.directory, place.name, place.path, isFull)
+        return { visited: 1, truncated: false, unreadable: [], timedOut: false }
+      })
+      const shown = matches.slice(0, limit)
+      const content =
+        shown.length > 0
+          ? shown.map((match) => linesOf(match, contextLines > 0)).join('\n')
+          : 'No matches found'
+      const notices = [
+        ...incomplete(walked, isFull()),
+        ...(counts.leftOut > 0
+          ? [`[${counts.leftOut} files were left out: binary, larger than the limit, or not readable.]`]
+          : []),
+        ...(counts.hasLongLines
+          ? [`[Of lines with more than ${limits.lineChars} characters only the beginning was searched.]`]
+          : []),
+      ]
+      return reply({
+        content: [content, ...notices],
+        structured: {
+          content,
+          matches: shown.map(({ before, after, ...match }) => ({
+            ...match,
+            ...(contextLines > 0 ? { before: [...before], after: [...after] } : {}),
+          })),
+          files: counts.files,
+          leftOut: counts.leftOut,
+          truncated: walked.truncated || isFull(),
+        },
+      })
+    },
+  })
+
+function linesOf({ path, line, text, before, after }: Match & { path: string }, hasContext: boolean): string {
+  const main = `${path}:${line}: ${text}`
+  if (!hasContext) return main
+  return [
+    ...before.map((near, index) => `${path}-${line - before.length + index}- ${near}`),
+    main,
+    ...after.map((near, index) => `${path}-${line + 1 + index}- ${near}`),
+    '--',
+  ].join('\n')
+}
