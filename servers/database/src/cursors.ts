@@ -24,8 +24,8 @@ export class Cursors {
     this.#idleMs = idleMs
   }
 
-  /** Keeps a result and returns its cursor. Of too many, the one that waited longest is closed. */
-  keep(database: string, owner: string, result: OpenResult): string {
+  /** Adds a result and returns its cursor. Of too many, the one that waited longest is closed. */
+  add(database: string, owner: string, result: OpenResult): string {
     this.#closeFirst((one) => one.owner === owner, Math.max(1, Math.floor(this.#max / 4)))
     this.#closeFirst(() => true, this.#max)
     const cursor = randomBytes(24).toString('base64url')
@@ -36,7 +36,7 @@ export class Cursors {
   }
 
   /** The result of a cursor, which is then invalid. @throws EngineError for an unknown cursor, or one of another client */
-  take(cursor: string, owner: string): { database: string; result: OpenResult } {
+  claim(cursor: string, owner: string): { database: string; result: OpenResult } {
     const found = this.#waiting.get(cursor)
     if (found === undefined || found.owner !== owner) {
       throw new EngineError(

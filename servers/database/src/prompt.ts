@@ -43,7 +43,7 @@ export const analysePrompt = (databases: Databases) =>
         '1. Read the linked schema. Look at a few rows with sample_rows where names do not explain themselves.',
         '2. Query with aggregates and conditions instead of reading all rows. Pass values as parameters.',
         '3. Check a surprising number with a second query.',
-        '4. Answer in a few sentences with the numbers, and show the SQL they come from. Say what the data does not tell.',
+        '4. Answer in a few sentences with the numbers, and show the SQL they come from. Say what the data does not show.',
         ...(chosen.length > 1
           ? ['One statement reads one database: query each, and combine the results yourself by their keys.']
           : []),

@@ -225,7 +225,7 @@ export function queryTools(databases: Databases) {
       result.close()
       return { page, columns }
     }
-    return { page, columns, nextCursor: cursors.keep(name, ownerOf(ctx), result) }
+    return { page, columns, nextCursor: cursors.add(name, ownerOf(ctx), result) }
   }
 
   const replyWith = (name: string, { page, columns, nextCursor }: Awaited<ReturnType<typeof pageOf>>) => {
@@ -268,14 +268,14 @@ export function queryTools(databases: Databases) {
     output: pageShape,
     annotations: readOnly,
     async run({ cursor, limit: rows }, ctx) {
-      let taken: ReturnType<typeof cursors.take>
+      let claimed: ReturnType<typeof cursors.claim>
       try {
-        taken = cursors.take(cursor, ownerOf(ctx))
+        claimed = cursors.claim(cursor, ownerOf(ctx))
       } catch (error) {
         if (error instanceof EngineError) throw new ToolError(error.message)
         throw error
       }
-      const { database: name, result } = taken
+      const { database: name, result } = claimed
       return useDatabase(databases, name, ctx.signal, async (_database, signal) =>
         replyWith(name, await pageOf(name, result, rows, ctx, signal)),
       )
