@@ -269,8 +269,11 @@ export const databases: Class = {
           'Supabase incident',
         ),
       ],
-      here: 'Not applicable: no tool of ours takes a statement. The travel server and the host keep their own data in SQLite, with every value bound. Data that a server labelled private needs the person’s word before it goes into another call.',
+      here: 'The database server runs queries read-only, which the engines enforce: a read-only file and an authorizer in SQLite, a cursor in a read-only transaction in PostgreSQL, one statement at a time, and no PostgreSQL role with rights to files or programs. It commits a change only after the person saw the statement and the rows that it touches. The travel server and the host keep their own data in SQLite, with every value bound. Data that a server labelled private needs the person’s word before it goes into another call.',
       proof: [
+        'servers/database/test/sqlite-hostile.test.ts > is refused if it is anything but one statement that reads, and changes nothing',
+        'servers/database/test/postgres.test.ts > refuses every query that writes, or uses more than SQL',
+        'servers/database/test/execute.test.ts > changes nothing after a no, and nothing when the form is closed',
         'packages/host/test/policy/policy.test.ts > is asked about every time, whatever an ask rule about the label lets be remembered',
       ],
     },

@@ -1,0 +1,123 @@
+import { type Engine, EngineError, type OpenResult, stopped } from '../engine.ts'
+import { Pool } from '../pool.ts'
+import { identifier } from '../sql.ts'
+import { describeTable, listTables, storedName } from './catalog.ts'
+import { SqliteConnection } from './connection.ts'
+import type { Commands } from './messages.ts'
+
+export interface SqliteOptions {
+  /** The absolute path of the file. */
+  file: string
+  maxConnections: number
+  /** Closes a result that is kept open for its next page, if there is one. */
+  onExhausted(): void
+}
+
+/** Opens a SQLite database; its processes start with the first request. */
+export function openSqlite({ file, maxConnections, onExhausted }: SqliteOptions): Engine {
+  const readers = new Pool({
+    connect: async () => new SqliteConnection(file, false),
+    max: maxConnections,
+    onExhausted,
+  })
+  // SQLite has one writer at a time.
+  const writers = new Pool({
+    connect: async () => new SqliteConnection(file, true),
+    max: 1,
+    onExhausted() {},
+  })
+
+  const using = async <T>(
+    pool: Pool<SqliteConnection>,
+    signal: AbortSignal,
+    work: (connection: SqliteConnection) => Promise<T>,
+  ): Promise<T> => {
+    const connection = await pool.lease(signal)
+    try {
+      return await work(connection)
+    } finally {
+      pool.release(connection)
+    }
+  }
+
+  /** Runs a command that writes. */
+  const writing = <N extends 'preview' | 'commit'>(
+    name: N,
+    input: Commands[N]['input'],
+    signal: AbortSignal,
+  ): Promise<Commands[N]['output']> =>
+    using(writers, signal, async (connection) => {
+      try {
+        return await connection.run(name, input, signal)
+      } catch (error) {
+        if (!signal.aborted) throw error
+        await recover()
+        if (name === 'preview') throw error
+        throw new EngineError(
+          `${stopped(signal).message} It may have been committed in that moment: read the data before you repeat it.`,
+        )
+      }
+    })
+
+  /** Rolls back what a killed writer left, which a read-only connection cannot do. */
+  const recover = async (): Promise<void> => {
+    const connection = new SqliteConnection(file, true)
+    await connection
+      .run('catalog', { sql: 'SELECT count(*) AS n FROM sqlite_schema', parameters: [] })
+      .catch(() => {})
+    connection.close()
+  }
+
+  return {
+    kind: 'SQLite',
+    tables: (signal) => using(readers, signal, (connection) => listTables(connection, signal)),
+    async describe(table, signal) {
+      return using(readers, signal, async (connection) => {
+        const tables = await listTables(connection, signal)
+        const wanted = storedName(table).toLowerCase()
+        const found =
+          tables.find(({ name }) => name === table || name === identifier(table)) ??
+          tables.find(({ name }) => storedName(name).toLowerCase() === wanted)
+        return found && describeTable(connection, found, signal)
+      })
+    },
+    async open(statement, signal): Promise<OpenResult> {
+      const connection = await readers.lease(signal)
+      let isOpen = true
+      const close = (): void => {
+        if (isOpen) readers.release(connection)
+        isOpen = false
+      }
+      try {
+        const columns = await connection.run('open', statement, signal)
+        return {
+          columns,
+          async read(limits, readSignal) {
+            if (!isOpen) throw new EngineError('The result is no longer open. Run the query again.')
+            try {
+              const page = await connection.run('read', limits, readSignal)
+              if (page.isLast) close()
+              return page
+            } catch (error) {
+              close()
+              throw error
+            }
+          },
+          close,
+        }
+      } catch (error) {
+        close()
+        throw error
+      }
+    },
+    explain: (statement, signal) =>
+      using(readers, signal, (connection) => connection.run('explain', statement, signal)),
+    preview: (statement, signal) => writing('preview', statement, signal),
+    commit: (statement, confirmed, limits, signal) =>
+      writing('commit', { statement, confirmed, limits }, signal),
+    async close() {
+      readers.close()
+      writers.close()
+    },
+  }
+}

@@ -1,0 +1,124 @@
+import type { Cell, Column, Effects, TableDescription, TableSummary } from './engine.ts'
+import { count } from './sql.ts'
+
+/** Characters of a cell in a Markdown table; the structured result has more. */
+const shownCharacters = 200
+/** Tables that the schema describes; further ones are listed. */
+export const maxSchemaTables = 50
+
+/** A text with control and direction characters as escapes, so that it shows as what it is. */
+export function visible(text: string): string {
+  return text.replaceAll(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,
+    (character) => named[character] ?? `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  )
+}
+
+const named: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+
+/** A statement for a person: with its lines, and otherwise as `visible`. */
+export function visibleLines(text: string): string {
+  return text.replaceAll('\t', '  ').split(/\r?\n/).map(visible).join('\n')
+}
+
+function clipped(text: string): string {
+  const characters = [...text]
+  return characters.length <= shownCharacters
+    ? text
+    : `${characters.slice(0, shownCharacters).join('')}… (${count(characters.length, 'character')})`
+}
+
+function cellText(cell: Cell): string {
+  if (cell === null) return 'NULL'
+  if (typeof cell !== 'object') return clipped(String(cell))
+  if ('base64' in cell) return `(${count(cell.bytes, 'byte')})`
+  return `${cell.text.slice(0, shownCharacters)}… (${count(cell.characters, 'character')})`
+}
+
+function inTable(text: string): string {
+  return visible(text).replaceAll('\\', '\\\\').replaceAll('|', '\\|')
+}
+
+/** Rows as a Markdown table. */
+export function rowsAsTable(columns: readonly Column[], rows: readonly (readonly Cell[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.map(inTable).join(' | ')} |`
+  const names = columns.map(({ name }) => clipped(name))
+  return [line(names), line(names.map(() => '---')), ...rows.map((row) => line(row.map(cellText)))].join('\n')
+}
+
+/** Tables as a Markdown list. */
+export function tablesAsList(tables: readonly TableSummary[]): string {
+  return tables
+    .map(({ name, kind, estimatedRows, comment }) => {
+      const rows = estimatedRows === null ? '' : `, about ${count(estimatedRows, 'row')}`
+      return `- ${visible(name)} (${kind}${rows})${comment === null ? '' : `: ${visible(clipped(comment))}`}`
+    })
+    .join('\n')
+}
+
+/** One table in Markdown. */
+export function tableAsText(table: TableDescription): string {
+  const rows = table.estimatedRows === null ? '' : `, about ${count(table.estimatedRows, 'row')}`
+  const parts = [
+    `## ${visible(table.name)}`,
+    `${table.kind}${rows}${table.comment === null ? '' : `: ${visible(clipped(table.comment))}`}`,
+    table.columns
+      .map((column) => {
+        const facts = [
+          column.type,
+          table.primaryKey.includes(column.name) ? 'primary key' : '',
+          column.nullable || table.primaryKey.includes(column.name) ? '' : 'not null',
+          column.generated ? 'generated' : '',
+          column.default === null ? '' : `default ${visible(clipped(column.default))}`,
+        ].filter((fact) => fact !== '')
+        const comment = column.comment === null ? '' : `: ${visible(clipped(column.comment))}`
+        return `- ${[visible(column.name), facts.join(', ')].join(' ').trimEnd()}${comment}`
+      })
+      .join('\n'),
+    ...table.foreignKeys.map(
+      ({ columns, table: target, references }) =>
+        `Foreign key (${columns.map(visible).join(', ')}) references ${visible(target)}${references.length === 0 ? '' : ` (${references.map(visible).join(', ')})`}`,
+    ),
+    ...table.indexes.map(
+      ({ name, unique, definition }) =>
+        `${unique ? 'Unique index' : 'Index'} ${visible(name)}: ${visible(clipped(definition))}`,
+    ),
+    ...table.constraints.map((constraint) => `Constraint: ${visible(clipped(constraint))}`),
+  ]
+  return parts.filter((part) => part !== '').join('\n\n')
+}
+
+/** The schema of a database in Markdown: every table, described as far as they were read. */
+export function schemaAsText(
+  database: string,
+  kind: string,
+  described: readonly TableDescription[],
+  rest: readonly TableSummary[],
+): string {
+  return [
+    `# ${database} (${kind})`,
+    described.length === 0 && rest.length === 0 ? 'The database has no tables.' : '',
+    ...described.map(tableAsText),
+    rest.length === 0 ? '' : `## ${count(rest.length, 'more table')}\n\n${tablesAsList(rest)}`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n')
+}
+
+/** What a statement changes, one fact a line. */
+export function effectsAsLines({ rows, furtherRows, tables, schema, command }: Effects): string[] {
+  const byTable = tables.map(({ table, inserted, updated, deleted }) => {
+    const parts = [
+      inserted > 0 ? `${count(inserted, 'row')} inserted` : '',
+      updated > 0 ? `${count(updated, 'row')} updated` : '',
+      deleted > 0 ? `${count(deleted, 'row')} deleted` : '',
+    ]
+    return `${visible(table)}: ${parts.filter((part) => part !== '').join(', ')}`
+  })
+  return [
+    ...schema.map(visible),
+    ...(schema.length === 0 || rows > 0 ? [`${command} of ${count(rows, 'row')}`] : []),
+    ...(furtherRows > 0 ? [`${count(furtherRows, 'further row')} changed by triggers and foreign keys`] : []),
+    ...byTable,
+  ]
+}

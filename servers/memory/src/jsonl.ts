@@ -1,0 +1,74 @@
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { ToolError } from '@jackfield/sdk'
+import { z } from 'zod'
+import { entity, relation } from './schemas.ts'
+import type { MemoryStore } from './store.ts'
+import { type Entity, type GraphKey, limits, type Relation } from './types.ts'
+
+/**
+ * The JSON Lines format of the MCP reference server: a line for each entity, `{"type":"entity","name","entityType",
+ * "observations"}`, and for each relation, `{"type":"relation","from","to","relationType"}`.
+ */
+
+const importedLine = z.discriminatedUnion('type', [
+  entity.extend({
+    type: z.literal('entity'),
+    observations: z.array(entity.shape.observations.element).max(limits.observationsPerEntity),
+  }),
+  relation.extend({ type: z.literal('relation') }),
+])
+
+/** What an import stored. */
+export interface Imported {
+  entities: number
+  observations: number
+  relations: number
+  /** Names that only relations mention: they were created as entities of the type `unknown`. */
+  unknown: string[]
+}
+
+/**
+ * Reads a file into a graph: all of it, or nothing if a line cannot be used. Entities that exist get the observations that
+ * they lack.
+ * @throws Error that names the line
+ */
+export async function importGraph(store: MemoryStore, key: GraphKey, file: string): Promise<Imported> {
+  const entities: Entity[] = []
+  const relations: Relation[] = []
+  let number = 0
+  for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+    number++
+    if (text.trim() === '') continue
+    const parsed = parseLine(text, `${file}, line ${number}`)
+    if (parsed.type === 'entity') entities.push(parsed)
+    else relations.push(parsed)
+  }
+  try {
+    return store.merge(key, entities, relations)
+  } catch (error) {
+    if (error instanceof ToolError) throw new Error(`${file} was not imported. ${error.message}`)
+    throw error
+  }
+}
+
+/** The lines of a graph: entities first, then relations. */
+export function* exportLines(store: MemoryStore, key: GraphKey): Generator<string> {
+  for (const one of store.allEntities(key)) yield JSON.stringify({ type: 'entity', ...one })
+  for (const one of store.allRelations(key)) yield JSON.stringify({ type: 'relation', ...one })
+}
+
+function parseLine(text: string, where: string): z.infer<typeof importedLine> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new Error(`${where} is not JSON. Nothing was imported.`)
+  }
+  const parsed = importedLine.safeParse(value)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw new Error(
+    `${where} is no entity or relation: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}. Nothing was imported.`,
+  )
+}
