@@ -325,6 +325,18 @@ describe.each(eras)('roots on %s', (era) => {
   })
 })
 
+test('a client that cannot say its roots is held to the configured directories, and refused without them', async () => {
+  const folder = folderWith({ 'a.txt': 'a' })
+  const onRoots = (): never => {
+    throw new Error('no person can be asked')
+  }
+  const client = await clientOf('2025-06-18', { directories: [folder] }, { onRoots })
+  expect(textOf(await read(client, 'a.txt'))).toBe('a')
+  expect(await client.resources()).toHaveLength(2)
+  const other = await clientOf('2025-06-18', {}, { onRoots })
+  expect(errorOf(await read(other, join(folder, 'a.txt')))).toContain('did not answer roots/list')
+})
+
 test('paths of results are absolute and without links', async () => {
   const folder = folderWith({ 'a.txt': 'a' })
   symlinkSync('a.txt', join(folder, 'link'))

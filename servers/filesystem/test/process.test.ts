@@ -176,6 +176,8 @@ describe.skipIf(!sandbox.ready)(`in the sandbox of jackfield${withoutSandbox}`, 
     const server = {
       command: process.execPath,
       args: [built, '--confirm', 'never', work, read, file],
+      // No person can be asked here which folders it may know.
+      roots: false,
       // The packages of the workspace are links; an installed server needs its directories only.
       sandbox: { read: [read, join(workspace, 'packages/sdk')], write: [work, file] },
     }

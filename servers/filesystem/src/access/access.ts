@@ -18,7 +18,8 @@ type ClientKey = object | string
 const maxRoots = 100
 /** Clients of 2026-07-28, and paths of roots, that are remembered; the oldest are dropped first. */
 const maxRemembered = 1000
-const rootsTimeoutMs = 5_000
+/** Milliseconds that a list waits for roots. */
+const listMs = 5_000
 
 /**
  * The boundary of each client. Tools and reads ask for the roots on every request, so that a change holds at once on every
@@ -41,7 +42,11 @@ export class Access {
   /** The boundary of a call or a read, after asking the client for its roots. */
   async forRequest(ctx: Context): Promise<Boundary> {
     if (!this.#options.useRoots || !ctx.can('roots')) return this.#default
-    return this.#learn(ctx.peer, await ctx.roots())
+    const key = this.#keys.get(ctx.peer)
+    // On a session the middleware asked: a client that did not answer is held to the configured directories.
+    const answered =
+      typeof key === 'object' && (this.#bySession.has(key) || this.#options.configured.length > 0)
+    return answered ? this.lastOf(ctx.peer) : this.#learn(ctx.peer, await ctx.roots())
   }
 
   /** The boundary by the last roots of a client, for requests that cannot ask for them. */
@@ -57,22 +62,30 @@ export class Access {
     return this.lastOf(peer)
   }
 
-  /** Learns which client a request comes from, and on a session asks for its roots before lists and completions. */
+  /**
+   * Learns which client a request comes from, and on a session asks for its roots. A question of a handler would fail the request
+   * if the client does not answer, although the configured directories do not need the answer.
+   */
   readonly middleware: Middleware = async (exchange, next) => {
+    const { method, peer, session, signal } = exchange
     const key = keyOf(exchange)
-    if (key !== undefined) this.#keys.set(exchange.peer, key)
-    if (this.#options.useRoots && listing.has(exchange.method)) await this.#refresh(exchange)
+    if (key !== undefined) this.#keys.set(peer, key)
+    if (!this.#options.useRoots || session === undefined || peer.capabilities.roots === undefined)
+      return next(exchange)
+    if (calls.has(method)) await this.#refresh(exchange, signal)
+    // The client may have to ask a person: a list does not wait for that, and is the reason for it only if it needs the roots.
+    else if (lists.has(method) && (this.#bySession.has(session) || this.#options.configured.length === 0)) {
+      await this.#refresh(exchange, AbortSignal.any([signal, AbortSignal.timeout(listMs)]))
+    }
     return next(exchange)
   }
 
-  async #refresh({ peer, inputStrategy, signal }: Exchange): Promise<void> {
-    if (peer.capabilities.roots === undefined || inputStrategy.relay === undefined) return
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(rootsTimeoutMs)])
+  async #refresh({ peer, inputStrategy }: Exchange, signal: AbortSignal): Promise<void> {
     try {
-      const answer = await inputStrategy.relay('roots/list', {}, { signal: limited })
-      await this.#learn(peer, rootsIn(answer))
+      const answer = await inputStrategy.relay?.('roots/list', {}, { signal })
+      if (answer !== undefined) await this.#learn(peer, rootsIn(answer))
     } catch {
-      // The list is made from the last roots: a client that does not answer in time still gets one.
+      // The last roots still hold.
     }
   }
 
@@ -103,7 +116,8 @@ export class Access {
   }
 }
 
-const listing: ReadonlySet<string> = new Set(['resources/list', 'completion/complete'])
+const calls: ReadonlySet<string> = new Set(['tools/call', 'resources/read'])
+const lists: ReadonlySet<string> = new Set(['resources/list', 'completion/complete'])
 
 /**
  * The key of a client; undefined for anonymous clients of 2026-07-28 on a network, which cannot be told apart: their roots hold
