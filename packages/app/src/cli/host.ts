@@ -1,7 +1,7 @@
 import type { Host } from '@jackfield/host'
 import { channelPair, createHostClient, type HostClient } from '@jackfield/host/client'
 import type { HostService } from '@jackfield/host/service'
-import type { HostChoice } from '../daemon/address.ts'
+import { daemonAddress, type HostChoice } from '../daemon/address.ts'
 import { differing } from '../daemon/environment.ts'
 import { errorOfFault } from '../daemon/faults.ts'
 import { type Io, writeNote } from './io.ts'
@@ -24,7 +24,7 @@ export function usesDaemon({ daemon, store }: HostChoice, { env }: Pick<Io, 'env
  * to date; no server is started yet. `name`: this command, for the person.
  */
 export async function openHost(choice: HostChoice, name: string, io: Io): Promise<OpenHost> {
-  if (usesDaemon(choice, io)) {
+  if (usesDaemon(choice, io) && hasFolder(choice, io)) {
     const { attach } = await import('../daemon/attach.ts')
     const client = await attach(choice, name, io)
     await client.call('host.sync', {})
@@ -53,6 +53,17 @@ export async function openHost(choice: HostChoice, name: string, io: Io): Promis
   const { createService } = await import('../daemon/service.ts')
   const made = await createService(choice, io)
   return await hostHere(made.service, name, () => made[Symbol.asyncDispose]())
+}
+
+/** Whether a host process can have its files: in a read-only home, each command has a host of its own. */
+function hasFolder(choice: HostChoice, io: Io): boolean {
+  try {
+    daemonAddress(choice, io)
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'syscall' in error) return false
+    throw error
+  }
 }
 
 /** A host of this process. It is closed with what is returned. */

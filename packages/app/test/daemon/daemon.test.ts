@@ -142,6 +142,15 @@ describe.concurrent('the host process of a folder', () => {
     expect(await hosts()).toHaveLength(1)
   })
 
+  test('is done without where its files cannot be', async () => {
+    const { folder, runWith } = project()
+    const file = join(folder, 'a-file')
+    writeFileSync(file, '')
+    const store = join(folder, 'store.db')
+    const ended = await runWith({ XDG_DATA_HOME: file }, ...tools, '--store', store)
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+  })
+
   test('is not used with --no-daemon', async () => {
     const { run, hosts } = project()
     expect(await run(...tools, '--no-daemon')).toMatchObject({ code: 0, stderr: '' })
