@@ -73,5 +73,5 @@ export type {
   TemplateValue,
   ToolValue,
 } from './server/server.ts'
-export type { TemplateVariables } from './server/uri-template.ts'
+export { parseTemplate, type TemplateVariables, type UriTemplate } from './server/uri-template.ts'
 export { type Visible, visibility } from './server/visibility.ts'

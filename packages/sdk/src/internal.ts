@@ -15,4 +15,3 @@ export {
 } from './protocol/elicitation.ts'
 export { askLive } from './proxy/questions.ts'
 export { SuspendedCall, SuspendedCalls } from './proxy/suspended-calls.ts'
-export { parseTemplate, type UriTemplate } from './server/uri-template.ts'

@@ -1,5 +1,5 @@
 /** URI templates (RFC 6570) with the API of the official SDK, expanded and matched by Jackfield. */
-import { parseTemplate, type UriTemplate as Template } from '@jackfield/sdk/internal'
+import { parseTemplate, type UriTemplate as Template } from '@jackfield/sdk'
 
 export type Variables = Record<string, string | string[]>
 

@@ -1,4 +1,4 @@
-import { parseTemplate, type UriTemplate } from '@jackfield/sdk/internal'
+import { parseTemplate, type UriTemplate } from '@jackfield/sdk'
 import { isForPersonOnly } from '../shared/audience.ts'
 import { unseenIn } from '../shared/visible.ts'
 import type {

@@ -1,5 +1,4 @@
-import { McpError, type PromptMessage } from '@jackfield/sdk'
-import { parseTemplate } from '@jackfield/sdk/internal'
+import { McpError, type PromptMessage, parseTemplate } from '@jackfield/sdk'
 import { promptMessages } from '../models/agent/prompt-messages.ts'
 import { isForPersonOnly } from '../shared/audience.ts'
 import type { Host, LibraryPrompt, PromptPreview, TemplateField } from '../types/index.ts'

@@ -100,7 +100,7 @@ describe('a lazy server', () => {
     const server = await eraHttp('2025-11-25')
     const servers = { s: { url: server.url, lazy: true } }
     await (await started({ servers, store })).close()
-    const host = hostOf({ servers, store, rules, connectTimeoutMs: 1_500 })
+    const host = hostOf({ servers, store, rules, connectTimeoutMs: 6_000 })
     await host.start()
     server.before = (_heard, response) => {
       response.writeHead(503).end('closed for the night')
