@@ -94,7 +94,7 @@ describe.concurrent('the host process of a folder', () => {
     if (onLinux) expect(childrenOf(pid ?? 0)).toEqual(children)
     expect((await run('daemon', 'stop', mine)).stdout).toContain(`The host process ${pid} ends.`)
     await until(() => !isRunning(pid ?? 0), 'the end of the host process')
-    for (const child of children) expect(isRunning(child)).toBe(false)
+    await until(() => children.every((child) => !isRunning(child)), 'the end of its servers')
   })
 
   test('is one, however many commands begin at once', async () => {
