@@ -1,5 +1,8 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
-import { run } from './run.ts'
+import { root, run } from './run.ts'
 
 interface Step {
   title: string
@@ -8,7 +11,16 @@ interface Step {
   limit: number
   /** One short fact for the line of a step that passed. */
   fact?: (output: string) => string | undefined
+  /** The command that runs once more what failed; undefined where that is too much to be chance. */
+  again?: () => string[] | undefined
 }
+
+/** Failed test files up to which a second run tells a race on a busy machine from a fault. */
+const failedFilesRunAgain = 3
+
+const results = mkdtempSync(join(tmpdir(), 'jackfield-tests-'))
+process.once('exit', () => rmSync(results, { recursive: true, force: true }))
+const report = join(results, 'report.json')
 
 const steps: Step[] = [
   {
@@ -21,9 +33,15 @@ const steps: Step[] = [
   { title: 'types of tests and tools', command: ['tsc', '-p', 'tsconfig.checks.json'], limit: 120 },
   {
     title: 'tests',
-    command: ['vitest', 'run', '--reporter=dot'],
+    command: ['vitest', 'run', '--reporter=dot', '--reporter=json', `--outputFile.json=${report}`],
     limit: 2400,
     fact: (output) => /Tests\s+(.*)/.exec(plain(output))?.[1],
+    again: () => {
+      const files = failedFiles()
+      return files.length === 0 || files.length > failedFilesRunAgain
+        ? undefined
+        : ['vitest', 'run', '--reporter=dot', ...files]
+    },
   },
   {
     title: 'packages',
@@ -48,7 +66,8 @@ if (first < 0) {
 }
 
 const started = performance.now()
-for (const { title, command, limit, fact } of steps.slice(first)) {
+const flaky: string[] = []
+for (const { title, command, limit, fact, again } of steps.slice(first)) {
   const at = performance.now()
   let dots = 0
   const ticker = setInterval(() => {
@@ -72,9 +91,32 @@ for (const { title, command, limit, fact } of steps.slice(first)) {
   console.log(output.trimEnd())
   const why = timedOut ? `did not finish within ${limit} s and was ended` : `failed with exit code ${code}`
   console.log(`\n"${title}" ${why}. Run it alone: npx ${command.join(' ')}`)
-  process.exit(1)
+  const second = timedOut ? undefined : again?.()
+  if (second === undefined) process.exit(1)
+  const failed = failedFiles()
+  console.log(`\nRunning what failed once more: npx ${second.join(' ')}`)
+  const repeated = await run(second, { limitMs: limit * 1000 })
+  console.log(repeated.output.trimEnd())
+  if (repeated.code !== 0 || repeated.timedOut) process.exit(1)
+  flaky.push(...failed)
 }
 console.log(`\nAll passed in ${seconds(performance.now() - started).trim()}.`)
+if (flaky.length > 0)
+  console.log(
+    `These failed first and passed when run by themselves; each is a race to find: ${flaky.join(', ')}`,
+  )
+
+/** The test files that failed according to the report of the last run. */
+function failedFiles(): string[] {
+  try {
+    const { testResults }: { testResults: { name: string; status: string }[] } = JSON.parse(
+      readFileSync(report, 'utf8'),
+    )
+    return testResults.filter(({ status }) => status === 'failed').map(({ name }) => relative(root, name))
+  } catch {
+    return []
+  }
+}
 
 function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`.padStart(8)
