@@ -105,6 +105,7 @@ class LiveHost implements Host {
       fetchIn(env),
     )
     this.#recorder = createRecorder(this.#discretion.log(this.#store.activity), {
+      started: (id) => this.#events.emit({ type: 'activity-started', id }),
       row: (row) => this.#events.emit({ type: 'activity', row }),
       failed: (error) =>
         process.emitWarning(

@@ -94,7 +94,10 @@ export interface Methods {
   /** Reads the configuration again where it changed, so that what follows counts on it. */
   'host.sync': Call<None, null>
 
-  /** Adds the client as a surface: it gets questions as rows of `inbox` and answers with `inbox.answer`. */
+  /**
+   * Adds the client as a surface, or replaces what it said before: it gets questions as rows of `inbox` and answers with
+   * `inbox.answer`. It is a surface until its connection is closed for good.
+   */
   'surface.attach': Call<SurfaceInfo, null>
 
   'catalog.tools': Call<InServer, CatalogTool[]>
@@ -126,8 +129,8 @@ export interface Methods {
   'runs.wait': Call<Id, Run>
   'runs.stop': Call<Id, null>
 
-  'inbox.list': Call<{ state?: InboxItem['state'] | 'all'; server?: string; limit?: number }, InboxItem[]>
-  'inbox.get': Call<Id, InboxItem | null>
+  'inbox.list': Call<{ state?: InboxItem['state'] | 'all'; server?: string; limit?: number }, InboxRow[]>
+  'inbox.get': Call<Id, InboxRow | null>
   /**
    * Answers a question, exactly once. `seen`: the digest of what the person was shown (`InboxRow.digest`); an answer
    * that carries another one than that of the question now is refused.
@@ -280,6 +283,8 @@ export interface ServerRow {
 export interface InboxRow extends InboxItem {
   /** Its activity row and those that led to it. */
   readonly rows: readonly number[]
+  /** Every surface left it for later: it is no longer shown by itself, and can still be answered. */
+  readonly deferred?: true
   /** What an answer that carries it is about: see `inbox.answer`. */
   readonly digest: string
 }

@@ -9,10 +9,8 @@ export interface Caller {
   readonly name: string
   /** Aborted when the call is no longer wanted, or its client is gone. */
   readonly signal: AbortSignal
-  /** Aborted when the client is gone for good. */
+  /** Aborted when the client is gone for good. The same object for every call of a client. */
   readonly gone: AbortSignal
-  /** Calls `end` once the client is gone. */
-  onGone(end: () => void): void
 }
 
 /** What a method does. */
@@ -30,8 +28,8 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     await service.sync()
     return null
   },
-  'surface.attach': (info, service, { onGone }) => {
-    onGone(service.surfaces.attach(info))
+  'surface.attach': (info, service, { gone }) => {
+    service.surfaces.attach(info, gone)
     // What a new server says about itself may have waited for a person.
     service.host.askAgain()
     return null
@@ -61,8 +59,8 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     runs.stop(id, by)
     return null
   },
-  'inbox.list': (filter, { host }) => host.inbox.list(filter),
-  'inbox.get': ({ id }, { host }) => host.inbox.get(id) ?? null,
+  'inbox.list': (filter, service) => service.questions(filter),
+  'inbox.get': ({ id }, service) => service.question(id) ?? null,
   'inbox.answer': ({ id, answer, seen }, service, { name: by }) => {
     service.answer(id, answer, by, seen)
     return null

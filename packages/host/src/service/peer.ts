@@ -25,7 +25,6 @@ interface ClientRecord {
   readonly name: string
   readonly results: Map<number, Promise<HostFrame>>
   readonly gone: AbortController
-  readonly ends: (() => void)[]
   peer: Peer | undefined
   leaving: NodeJS.Timeout | undefined
 }
@@ -94,7 +93,6 @@ export class PeerServer {
       name,
       results: new Map(),
       gone: new AbortController(),
-      ends: [],
       peer,
       leaving: undefined,
     }
@@ -116,7 +114,6 @@ export class PeerServer {
     clearTimeout(record.leaving)
     if (!this.#clients.delete(record.id)) return
     record.gone.abort(new McpError('CANCELLED', `${record.name} is gone`))
-    for (const end of record.ends.splice(0)) end()
     for (const listener of this.#listeners) listener()
   }
 }
@@ -202,13 +199,12 @@ class Peer {
     const stop = new AbortController()
     const isEffect = hasEffect(method)
     this.#calls.set(call, { stop, isEffect })
-    const { name, gone, ends } = record
+    const { name, gone } = record
     const answer = runMethod(method, params, this.#checks, this.#service, {
       name,
       // What has an effect is done whether or not the connection lasts; only the client itself stops it.
       signal: isEffect ? AbortSignal.any([stop.signal, gone.signal]) : stop.signal,
       gone: gone.signal,
-      onGone: (end) => void ends.push(end),
     }).then(
       (result): HostFrame => ({ call, result: result ?? null }),
       (error: unknown): HostFrame => ({ call, fault: faultOf(error) }),

@@ -2,12 +2,14 @@ import { McpError } from '@jackfield/sdk'
 import { createHost } from '../host.ts'
 import { fingerprint } from '../shared/json.ts'
 import type {
+  Activity,
   ConnectionState,
   Host,
   HostAnswers,
   HostEvent,
   HostOptions,
   HostQuestion,
+  InboxItem,
   Model,
   QuestionKind,
 } from '../types/index.ts'
@@ -69,6 +71,8 @@ export class HostService {
   readonly #sources: { readonly [T in keyof Topics]: TopicSource<Topics[T]> }
   /** Activity rows of questions, as their events had them. */
   readonly #questionRows = new Map<string, readonly number[]>()
+  /** Open questions that were left for later. */
+  readonly #deferred = new Set<string>()
   /** Runs whose questions fail where no surface of their own client can show them, by activity row. */
   readonly #unasked = new Set<number>()
   readonly #notices: Notice[] = []
@@ -186,6 +190,15 @@ export class HostService {
     })
   }
 
+  questions(filter?: Parameters<Host['inbox']['list']>[0]): InboxRow[] {
+    return this.host.inbox.list(filter).map((item) => this.#inboxRow(item))
+  }
+
+  question(id: string): InboxRow | undefined {
+    const item = this.host.inbox.get(id)
+    return item && this.#inboxRow(item)
+  }
+
   /**
    * @throws McpError 'INVALID' where it is not open or the answer does not fit, and where `seen` is the digest of something
    * else than what the question is now
@@ -248,7 +261,7 @@ export class HostService {
           ),
         ['connection', 'catalog', 'trust'],
       ),
-      inbox: this.#refreshed(() => this.#inboxRows(), ['question', 'later'], true),
+      inbox: this.#inboxSource(),
       inputs: this.inputs.topic,
       runs: this.runs.topic,
       conversations: this.#refreshed(
@@ -260,11 +273,7 @@ export class HostService {
         rows: () => this.surfaces.attached.map((row) => [row.id, row] as const),
         follow: ({ refresh }) => this.surfaces.onChange(refresh),
       },
-      activity: this.#refreshed(
-        () => host.activity({ limit: keptActivities }).map((row) => [String(row.id), row] as const),
-        ['activity', 'call'],
-        true,
-      ),
+      activity: this.#activitySource(),
       notices: this.#noticeSource(),
       catalog: this.#refreshed(() => [['version', { version: this.#catalogVersion }]], ['catalog', 'trust']),
     }
@@ -291,6 +300,39 @@ export class HostService {
     }
   }
 
+  /** The newest rows, each pushed as it begins and ends. */
+  #activitySource(): TopicSource<Activity> {
+    let newest = 0
+    const rows = (): [string, Activity][] => {
+      const list = this.host.activity({ limit: keptActivities })
+      newest = list.at(-1)?.id ?? 0
+      return list.map((row) => [String(row.id), row])
+    }
+    return {
+      rows,
+      follow: ({ push, refresh }) => {
+        const off = this.host.on((event) => {
+          const row =
+            event.type === 'activity'
+              ? event.row
+              : event.type === 'activity-started'
+                ? this.host.activity({ id: event.id })[0]
+                : undefined
+          if (row === undefined || row.id <= newest - keptActivities) return
+          const changes: Change<Activity>[] = [{ set: String(row.id), row }]
+          for (let id = newest; id < row.id; id++) changes.push({ remove: String(id + 1 - keptActivities) })
+          newest = Math.max(newest, row.id)
+          push(changes)
+        })
+        const offStored = this.host.onStored(refresh)
+        return () => {
+          off()
+          offStored()
+        }
+      },
+    }
+  }
+
   #noticeSource(): TopicSource<Notice> {
     return {
       rows: () =>
@@ -311,6 +353,8 @@ export class HostService {
       this.#questionRows.set(event.item.id, event.rows)
       const [oldest] = this.#questionRows.keys()
       if (this.#questionRows.size > keptQuestions && oldest !== undefined) this.#questionRows.delete(oldest)
+      if (event.type === 'later') this.#deferred.add(event.item.id)
+      else if (event.item.state !== 'open') this.#deferred.delete(event.item.id)
     } else if (event.type === 'activity') this.#unasked.delete(event.row.id)
     else if (event.type === 'catalog' || event.type === 'trust') this.#catalogVersion += 1
     if (!isNotice(event)) return
@@ -335,16 +379,46 @@ export class HostService {
     }
   }
 
-  #inboxRows(): [string, InboxRow][] {
-    const open = this.host.inbox.list()
-    const settled = this.host.inbox
-      .list({ state: 'all', limit: keptSettled + open.length })
-      .filter(({ state }) => state !== 'open')
-      .slice(-keptSettled)
-    return [...settled, ...open].map((item) => [
-      item.id,
-      { ...item, rows: this.#questionRows.get(item.id) ?? [], digest: digestOf(item.question) },
-    ])
+  /** The open questions and the last settled ones, each pushed as it changes. */
+  #inboxSource(): TopicSource<InboxRow> {
+    let settled: string[] = []
+    const rows = (): [string, InboxRow][] => {
+      const open = this.questions()
+      const over = this.questions({ state: 'all', limit: keptSettled + open.length })
+        .filter(({ state }) => state !== 'open')
+        .slice(-keptSettled)
+      settled = over.map(({ id }) => id)
+      return [...over, ...open].map((row) => [row.id, row])
+    }
+    return {
+      rows,
+      follow: ({ push, refresh }) => {
+        const off = this.host.on((event) => {
+          if (event.type !== 'question' && event.type !== 'later') return
+          const row = this.#inboxRow(event.item)
+          const changes: Change<InboxRow>[] = [{ set: row.id, row }]
+          if (row.state !== 'open' && !settled.includes(row.id)) {
+            settled.push(row.id)
+            for (const id of settled.splice(0, settled.length - keptSettled)) changes.push({ remove: id })
+          }
+          push(changes)
+        })
+        const offStored = this.host.onStored(refresh)
+        return () => {
+          off()
+          offStored()
+        }
+      },
+    }
+  }
+
+  #inboxRow(item: InboxItem): InboxRow {
+    return {
+      ...item,
+      rows: this.#questionRows.get(item.id) ?? [],
+      digest: digestOf(item.question),
+      ...(this.#deferred.has(item.id) && { deferred: true }),
+    }
   }
 }
 

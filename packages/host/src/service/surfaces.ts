@@ -7,7 +7,7 @@ import type { SurfaceInfo, SurfaceRow } from './contract.ts'
  * begins while no client is connected can ask later; while no client can show a question, asking it fails at once.
  */
 export class Surfaces {
-  readonly #clients = new Map<string, SurfaceInfo>()
+  readonly #clients = new Map<AbortSignal, SurfaceRow>()
   readonly #shown = new Map<string, (answer: HostAnswers[QuestionKind] | undefined) => void>()
   readonly #unasked: (question: string) => boolean
   #count = 0
@@ -19,7 +19,7 @@ export class Surfaces {
   }
 
   get attached(): readonly SurfaceRow[] {
-    return [...this.#clients].map(([id, info]) => ({ id, ...info }))
+    return [...this.#clients.values()]
   }
 
   /** Calls `listener` when a client attaches or detaches, until the returned function is called. */
@@ -28,15 +28,21 @@ export class Surfaces {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Adds the surface of a client until the returned function is called. Open questions stay open after it. */
-  attach(info: SurfaceInfo): () => void {
-    this.#count += 1
-    const id = String(this.#count)
-    this.#clients.set(id, info)
+  /**
+   * Adds the surface of a client, or replaces the one it has, until the client is gone. `gone` identifies the client.
+   * Open questions stay open after it.
+   */
+  attach(info: SurfaceInfo, gone: AbortSignal): void {
+    const known = this.#clients.get(gone)
+    if (known === undefined) this.#count += 1
+    this.#clients.set(gone, { ...info, id: known?.id ?? String(this.#count) })
     this.#changed()
-    return () => {
-      if (this.#clients.delete(id)) this.#changed()
+    if (known !== undefined) return
+    const detach = (): void => {
+      if (this.#clients.delete(gone)) this.#changed()
     }
+    if (gone.aborted) detach()
+    else gone.addEventListener('abort', detach, { once: true })
   }
 
   /** Leaves an open question for later, so that a conversation continues without its answer; false where it is not shown. */

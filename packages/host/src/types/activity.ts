@@ -87,6 +87,9 @@ export type HostEvent =
    * are not pinned.
    */
   | { type: 'trust'; server: string; accepted?: readonly DefinitionChange[] }
+  /** Something began; `host.activity({ id })` gives its row. What is over as it begins has the event `activity` alone. */
+  | { type: 'activity-started'; id: number }
+  /** Something is over. */
   | { type: 'activity'; row: Activity }
   /** A call goes out to its server now (`begins`), or is over. */
   | { type: 'call'; state: 'begins'; call: CallNotice }

@@ -3,6 +3,7 @@ import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Activity } from '@jackfield/host'
 import {
   applyChanges,
   type Change,
@@ -19,6 +20,7 @@ import {
   type InboxRow,
   type PeerServer,
   type RunRow,
+  type SurfaceRow,
   streamChannel,
   type View,
 } from '@jackfield/host/service'
@@ -164,6 +166,92 @@ describe('a question', () => {
     await expect(one.call('inbox.answer', { id: question.id, answer })).rejects.toThrow(/other/)
     await until(() => here.view().get(question.id)?.state === 'answered', 'the answer in the other client')
     expect(await one.call('runs.wait', { id })).toMatchObject({ state: 'done' })
+  })
+
+  test('that is left for later stays open, marked as such, and can be answered', async () => {
+    const { client } = await rig({ servers: { s: asking } })
+    const one = await client('one')
+    await one.call('surface.attach', { name: 'test', kinds: [...everyKind] })
+    const inbox = inboxOf(one)
+    const id = await one.call('runs.start', { request: { kind: 'call', tool: 's__ask', arguments: {} } })
+    await until(() => inbox.rows().length === 1, 'the question')
+    const [row] = inbox.rows()
+    if (row === undefined) throw new Error('no question')
+    expect(row.deferred).toBeUndefined()
+    expect(await one.call('inbox.get', { id: row.id })).toEqual(row)
+    expect(await one.call('inbox.defer', { id: row.id })).toBe(true)
+    await until(() => inbox.view().get(row.id)?.deferred === true, 'the mark')
+    const [listed] = await one.call('inbox.list', {})
+    expect(listed).toMatchObject({ state: 'open', deferred: true, digest: row.digest })
+    const answer = { action: 'accept', content: { seat: '1C' } } as const
+    await one.call('inbox.answer', { id: row.id, answer, seen: row.digest })
+    expect(await one.call('runs.wait', { id })).toMatchObject({ state: 'done' })
+    expect(inbox.view().get(row.id)).toMatchObject({ state: 'answered' })
+    expect(inbox.view().get(row.id)?.deferred).toBeUndefined()
+  })
+
+  test('goes to what a client said last that it can show', async () => {
+    const { client } = await rig({ servers: { s: asking } })
+    const [one, other] = [await client('one'), await client('other')]
+    const surfaces = watched<SurfaceRow>((rows) => other.subscribe('surfaces', { rows }))
+    await one.call('surface.attach', { name: 'test', kinds: [] })
+    await one.call('surface.attach', { name: 'test', kinds: [...everyKind] })
+    await until(() => surfaces.rows()[0]?.kinds.length === everyKind.length, 'the later kinds')
+    expect(surfaces.rows()).toHaveLength(1)
+    const inbox = inboxOf(other)
+    await one.call('runs.start', { request: { kind: 'call', tool: 's__ask', arguments: {} }, attached: true })
+    await until(() => inbox.rows().length === 1, 'the question')
+    one.close()
+    await until(() => surfaces.rows().length === 0, 'the end of the surface')
+  })
+
+  test('is one of up to 1,000 that are open at once', async () => {
+    const rules = [{ id: 'ask', verdict: 'ask' as const }]
+    const { config, ran } = session()
+    const { client, service } = await rig({ servers: { s: config }, rules })
+    const one = await client('one')
+    await one.call('surface.attach', { name: 'test', kinds: [...everyKind] })
+    const inbox = inboxOf(one)
+    const stop = new AbortController()
+    const calls = Array.from({ length: 1_001 }, (_, n) =>
+      service.host.call('s__echo', { text: `${n}` }, { caller: 'chat', signal: stop.signal }),
+    )
+    const ends = Promise.allSettled(calls)
+    const refused = await Promise.race(calls)
+    expect(JSON.stringify(refused)).toContain('1000 questions are open already')
+    const open = (): InboxRow[] => inbox.rows().filter(({ state }) => state === 'open')
+    await until(() => open().length === 1_000, 'the questions')
+    const row = open().at(-1)
+    if (row === undefined) throw new Error('no question')
+    await one.call('inbox.answer', { id: row.id, answer: { verdict: 'allow' }, seen: row.digest })
+    await until(() => inbox.view().get(row.id)?.state === 'answered', 'the answer')
+    await until(() => ran().length > 0, 'the call that was allowed')
+    stop.abort(new Error('The test is over'))
+    await until(() => open().length === 0, 'the withdrawn questions')
+    await ends
+    expect(ran()).toEqual([['echo', { text: expect.any(String) }]])
+  })
+})
+
+describe('an activity', () => {
+  test('is a row from its beginning on', async () => {
+    const { client } = await rig({ servers: { s: session().config } })
+    const one = await client('one')
+    const activities = watched<Activity>((rows) => one.subscribe('activity', { rows }))
+    const id = await one.call('runs.start', { request: { kind: 'call', tool: 's__slow', arguments: {} } })
+    const call = (): Activity | undefined => activities.rows().find(({ kind }) => kind === 'call')
+    await until(() => call()?.outcome === 'running', 'the row')
+    const [begun] = await one.call('activity.list', { kind: 'call' })
+    expect(call()).toEqual(begun)
+    await one.call('runs.stop', { id })
+    await until(() => call()?.outcome === 'cancelled', 'the end')
+    for (let n = 0; n < 250; n++) {
+      await one.call('runs.start', { request: { kind: 'read', server: 's', uri: `none://${n}` } })
+    }
+    await until(() => activities.rows().at(-1)?.summary.includes('none://249') === true, 'the last')
+    await until(() => activities.rows().every(({ outcome }) => outcome !== 'running'), 'all ends')
+    const newest = await one.call('activity.list', { limit: 200 })
+    expect(activities.rows()).toEqual(newest)
   })
 })
 

@@ -25,9 +25,11 @@ import { type Attachment, Waiting } from './waiting.ts'
 /** Milliseconds between two looks whether another program answered, while a question is open here. */
 const lookMs = 50
 /** Questions that may be open in one program. */
-const maxOpen = 256
+const maxOpen = 1_000
 /** Characters of one question as JSON. */
 const maxQuestion = 8_388_608
+/** Characters of all questions that are open in one program. */
+const maxOpenCharacters = 67_108_864
 /** Results of calls that were taken up, kept for whoever asks. */
 const keptResults = 64
 
@@ -53,6 +55,8 @@ export interface InboxDeps {
 interface Open extends Waiting {
   /** The row is no longer open. */
   settled(row: InboxRow): void
+  /** Of the question as JSON. */
+  readonly characters: number
 }
 
 /**
@@ -118,6 +122,8 @@ export class LiveInbox implements Inbox, Asker {
       const parked = this.#parkedFor(question, activity)
       const before = parked && this.#answeredBefore(question, parked)
       if (before !== undefined) return resolve(before)
+      const characters = JSON.stringify(question).length
+      this.#refuseWhenFull(characters)
       const row = this.#put(question, activity, parked)
 
       const over = (why: string): void => {
@@ -171,7 +177,7 @@ export class LiveInbox implements Inbox, Asker {
         },
         failed: (error) => fail('it could not be shown', error),
       })
-      const open: Open = Object.assign(waiting, { settled })
+      const open: Open = Object.assign(waiting, { settled, characters })
       this.#open.set(question.id, open)
       this.#told(row)
       signal.addEventListener('abort', withdraw, { once: true })
@@ -380,8 +386,8 @@ export class LiveInbox implements Inbox, Asker {
     return { answer: this.#discretion.meant(asked, whole.value), by }
   }
 
-  #put(question: HostQuestion, activity: number | null, parked: InboxRow['parked']): InboxRow {
-    if (JSON.stringify(question).length > maxQuestion) {
+  #refuseWhenFull(characters: number): void {
+    if (characters > maxQuestion) {
       throw new McpError(
         'LIMIT',
         `The question is larger than the ${maxQuestion} characters that are kept of one`,
@@ -390,6 +396,17 @@ export class LiveInbox implements Inbox, Asker {
     if (this.#open.size >= maxOpen) {
       throw new McpError('LIMIT', `${maxOpen} questions are open already; answer some of them first`)
     }
+    let openCharacters = characters
+    for (const open of this.#open.values()) openCharacters += open.characters
+    if (openCharacters > maxOpenCharacters) {
+      throw new McpError(
+        'LIMIT',
+        `The open questions take ${maxOpenCharacters} characters already; answer some of them first`,
+      )
+    }
+  }
+
+  #put(question: HostQuestion, activity: number | null, parked: InboxRow['parked']): InboxRow {
     this.#owners.hold()
     if (parked !== undefined) this.#own.add(question.id)
     const address = this.#owners.shared ? { address: this.#discretion.address } : {}

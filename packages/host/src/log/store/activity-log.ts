@@ -296,7 +296,11 @@ export interface Recorder {
 
 export function createRecorder(
   log: ActivityLog,
-  heard: { row: (row: Activity) => void; failed: (error: unknown) => void },
+  heard: {
+    started: (id: number) => void
+    row: (row: Activity) => void
+    failed: (error: unknown) => void
+  },
 ): Recorder {
   /** A series of failures is reported once. */
   let isFailing = false
@@ -311,6 +315,7 @@ export function createRecorder(
   return {
     open(start) {
       const id = begin(start)
+      heard.started(id)
       const since = performance.now()
       let over = false
       return {
