@@ -8,6 +8,7 @@ import { type ServerDefinitions, saysReadOnly } from './core/policy/policy.ts'
 import { createPolicyRoom } from './core/policy/policy-service.ts'
 import { Parking } from './core/suspended-calls.ts'
 import { ParkedSecrets } from './core/suspended-secrets.ts'
+import { Tasks } from './core/tasks.ts'
 import { Trust } from './core/trust/trust.ts'
 import { GatewayRoom } from './gateway/gateway.ts'
 import { Connecting } from './host/connecting.ts'
@@ -76,6 +77,7 @@ class LiveHost implements Host {
   readonly #store: ReturnType<typeof openStore>
   readonly #recorder: ReturnType<typeof createRecorder>
   readonly inbox: LiveInbox
+  readonly tasks: Tasks
   readonly #parking: Parking
   readonly #safe: ParkedSecrets
   readonly #connecting: Connecting
@@ -210,7 +212,25 @@ class LiveHost implements Host {
       signal: this.#running.signal,
     })
     this.roots = this.#roots.desk
+    this.tasks = new Tasks({
+      store: this.#store,
+      origins: this.#origins,
+      recorder: this.#recorder,
+      callTimeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
+      redact: (value) => this.#discretion.value(value),
+      emit: (event) => this.#events.emit(event),
+      connection: (name) => this.#servers.get(name),
+      passOn: (...passing) => this.#broker.passOn(...passing),
+      signal: this.#running.signal,
+      follow: (work) => this.#running.follow(work),
+    })
+    this.#events.on((event) => {
+      if (event.type !== 'connection' || event.state.state !== 'ready') return
+      const connection = this.#servers.get(event.server)
+      if (connection !== undefined) this.tasks.continueAt(connection)
+    })
     this.#connecting = new Connecting({
+      taskExtension: this.tasks.extension,
       options,
       states: this.#states,
       store: this.#store,
@@ -270,6 +290,7 @@ class LiveHost implements Host {
       texts: this.#texts,
     })
     this.#broker = new Broker({
+      tasks: this.tasks,
       catalog: this.#catalog,
       origins: this.#origins,
       recorder: this.#recorder,
@@ -377,7 +398,11 @@ class LiveHost implements Host {
         }),
       )
       .then(
-        (done) => this.#discretion.value(done),
+        (whole) => {
+          const done = this.#discretion.value(whole)
+          this.tasks.settled(done)
+          return done
+        },
         (error: unknown) => {
           throw this.#discretion.error(error)
         },

@@ -22,6 +22,7 @@ export type ChatEvent =
     }
   /** A question of the call was left for later; its `result` comes once it is answered, in a later turn too. */
   | { type: 'later'; id: string; name: string; question: string }
+  | { type: 'task'; id: string; name: string; task: string }
   | {
       type: 'turn'
       stopReason: string

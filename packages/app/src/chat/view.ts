@@ -145,6 +145,12 @@ function drawn(
       if (open) endLine()
       if (event.type === 'end') return end(event)
       if (event.type === 'later') return later(event)
+      if (event.type === 'task') {
+        const about = `continues in the background as task ${event.task.id}`
+        face.write(`${palette.yellow('◇')} ${palette.bold(oneLine(event.name))}  ${palette.yellow(about)}\n`)
+        running = undefined
+        return
+      }
       running = { ...event, number: numberOf(event.id, talk) }
       if (face.live === undefined) face.write(`${describeCall(running, palette)}\n`)
       else underWay('')
@@ -179,6 +185,7 @@ function told(tell: NonNullable<ChatFace['tell']>, times: Times): TurnView {
       const { id, name } = event
       if (event.type === 'start') return tell({ type: 'call', id, name, arguments: event.arguments })
       if (event.type === 'later') return tell({ type: 'later', id, name, question: event.item.id })
+      if (event.type === 'task') return tell({ type: 'task', id, name, task: event.task.id })
       tell(resultEvent(event, times.of(event.activity)))
     },
     wait: ({ why, forMs }) =>

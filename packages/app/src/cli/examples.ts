@@ -19,6 +19,7 @@ export const examples: Readonly<Record<string, Examples>> = {
   },
   start: { runnable: [], others: ['start', 'start --script'] },
   daemon: { runnable: ['daemon status', 'daemon status --all --json', 'daemon stop'] },
+  tasks: { runnable: ['tasks', 'tasks --json'], others: ['tasks result 42', 'tasks cancel 42'] },
   servers: { runnable: ['servers', 'servers --json'], others: ['servers --watch'] },
   tools: { runnable: ['tools travel', 'tools travel.searchFlights', 'tools --meter'] },
   search: { runnable: ['search book a flight', 'search weather --limit 3 --json'] },

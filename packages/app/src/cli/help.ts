@@ -5,7 +5,7 @@ import { examples } from './examples.ts'
 const headings: readonly (readonly [heading: string, commands: readonly string[]])[] = [
   ['Talk:', ['chat', 'start']],
   ['Find:', ['servers', 'tools', 'search', 'resources', 'prompts', 'find']],
-  ['Use:', ['call', 'read', 'prompt', 'complete', 'watch', 'run', 'generate']],
+  ['Use:', ['call', 'read', 'prompt', 'complete', 'watch', 'run', 'tasks', 'generate']],
   ['Decide:', ['inbox', 'respond', 'policy', 'trust', 'roots', 'sampling']],
   ['Look back:', ['activity', 'log', 'replay', 'record', 'serve-recording']],
   [

@@ -26,6 +26,7 @@ import {
 import { addPolicyCommands } from './policy-commands.ts'
 import { addRootsCommands } from './roots-commands.ts'
 import { addSamplingCommands } from './sampling-commands.ts'
+import { addTaskCommands } from './task-commands.ts'
 import { addTrustCommands } from './trust-commands.ts'
 import { version } from './version.ts'
 
@@ -228,6 +229,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     addRootsCommands,
     addGatewayCommands,
     addDaemonCommands,
+    addTaskCommands,
     (...given: Parameters<typeof addGatewayCommands>) => addInstallCommands(...given, command),
     addLogCommands,
   ])

@@ -200,6 +200,10 @@ function tell(event: ToolCallEvent, transcript: Transcript): void {
     transcript.say('server', server, 'It waits for an answer that was left for later.')
     return
   }
+  if (event.type === 'task') {
+    transcript.say('server', server, 'It works on this in the background.')
+    return
+  }
   const lines = event.result.content.flatMap((block) => (block.type === 'text' ? block.text.split('\n') : []))
   const tone = event.denied || event.result.isError === true ? 'bad' : 'normal'
   const by = event.decision?.verdict === 'allow' ? ` (allowed by rule: ${event.decision.rule})` : ''

@@ -14,6 +14,8 @@ export interface Origin {
   arguments?: JsonRecord
   caller?: Caller
   conversation?: string
+  /** The task that the server made of it. */
+  taskId?: string
 }
 
 export interface Found {
@@ -46,6 +48,11 @@ export class Origins {
       const [oldest] = abandoned.keys()
       if (abandoned.size > maxAbandoned && oldest !== undefined) abandoned.delete(oldest)
     }
+  }
+
+  /** The server made a task of what this row is about. */
+  becameTask(server: string, row: number, taskId: string): void {
+    for (const origin of this.#open.get(server) ?? []) if (origin.row === row) origin.taskId = taskId
   }
 
   /** The connection ended, and everything that ran there with it. */
@@ -95,6 +102,8 @@ function mayStillRun(error: unknown): boolean {
 }
 
 function fits(origin: Origin, asked: NonNullable<AskContext['cause']>): boolean {
+  // A task of 2025-11-25 asks while its result is waited for.
+  if (asked.method === 'tasks/result') return origin.taskId === asked.params['taskId']
   if (origin.method !== asked.method) return false
   const target = asked.method === 'resources/read' ? asked.params['uri'] : asked.params['name']
   if (origin.target !== target) return false
@@ -113,6 +122,6 @@ function inCommon([first, ...rest]: readonly Origin[]): Pick<Cause, 'caller' | '
 /** One of several that a person could not tell apart. */
 function allAlike(origins: readonly Origin[]): Origin | undefined {
   const [first, ...rest] = origins
-  const text = (origin: Origin): string => canonical({ ...origin, row: 0 })
+  const text = (origin: Origin): string => canonical({ ...origin, row: 0, taskId: null })
   return first !== undefined && rest.every((other) => text(other) === text(first)) ? first : undefined
 }

@@ -20,8 +20,10 @@ import {
   denial,
   failure,
   failureOf,
+  isTransport,
   type Lost,
   leftCall,
+  leftTask,
   lostCall,
   misfit,
   withheld,
@@ -30,6 +32,7 @@ import { subjectOf } from './policy/grants.ts'
 import { serverOrigin, toolDefinition } from './policy/identity.ts'
 import type { PolicySubject, Ruling } from './policy/policy.ts'
 import type { Parking } from './suspended-calls.ts'
+import { TaskLeft, type Tasks } from './tasks.ts'
 
 /** How often one call is tried again after visits. */
 const maxVisits = 5
@@ -38,6 +41,7 @@ interface BrokerDeps extends ApprovalDeps {
   catalog: Catalog
   origins: Origins
   parking: Parking
+  tasks: Tasks
   callTimeoutMs: number
   emit: (event: HostEvent) => void
   /** Why a tool is out of use, whatever policy says; undefined where it is not. */
@@ -268,7 +272,7 @@ export class Broker {
     decision: Decision,
     { signal, onProgress }: BrokerOptions,
   ): Promise<Lost | { outcome: 'ok' | 'error'; result: CallToolResult; error?: undefined }> {
-    const { catalog, origins, parking, callTimeoutMs, emit } = this.#deps
+    const { catalog, origins, parking, tasks, callTimeoutMs, emit } = this.#deps
     const { server } = entry
     const tool = entry.tool.name
     let client: Client
@@ -303,24 +307,22 @@ export class Broker {
       caller,
       ...(conversation !== undefined && { conversation }),
     })
-    const parked = parking.begin({
-      call: notice.activity,
-      identity: connection.identity,
-      request: {
-        server,
-        tool,
-        arguments: args,
-        caller,
-        decision,
-        ...(conversation !== undefined && { conversation }),
-      },
-    })
+    const request = {
+      server,
+      tool,
+      arguments: args,
+      caller,
+      decision,
+      ...(conversation !== undefined && { conversation }),
+    }
+    const start = { call: notice.activity, server, identity: connection.identity, request }
+    const parked = parking.begin(start)
     emit({ type: 'call', state: 'begins', call: notice })
     let outcome = 'unknown'
     let failed: unknown
     try {
       const call = (): Promise<CallToolResult> =>
-        client.call(tool, args, {
+        tasks.call(client, start, args, {
           signal,
           timeoutMs: connection.config.callTimeoutMs ?? callTimeoutMs,
           onRound: (round) => parked.keep(round),
@@ -337,7 +339,11 @@ export class Broker {
     } catch (error) {
       if (isTransport(error)) connection.suspect(client)
       failed = error
-      const lost = parked.end() ? leftCall(server, tool) : lostCall(server, tool, error)
+      const lost = parked.end()
+        ? leftCall(server, tool)
+        : error instanceof TaskLeft
+          ? leftTask(server, tool)
+          : lostCall(server, tool, error)
       outcome = lost.outcome
       return lost
     } finally {
@@ -364,16 +370,6 @@ export class Broker {
       }
     }
   }
-}
-
-/** Failures that a lost connection would explain. */
-export function isTransport(error: unknown): boolean {
-  return (
-    error instanceof McpError &&
-    ['CONNECTION_CLOSED', 'CONNECT_FAILED', 'HTTP', 'OUTCOME_UNKNOWN', 'TIMEOUT', 'UNAUTHORIZED'].includes(
-      error.code,
-    )
-  )
 }
 
 function copyOf(given: JsonRecord): JsonRecord {

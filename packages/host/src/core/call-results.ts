@@ -60,6 +60,12 @@ export function leftCall(server: string, tool: string): Lost {
   return { outcome: 'parked', result: failure(message), error: { code: 'CANCELLED', message } }
 }
 
+/** A call whose server works on as a task, which the next program on the store continues. */
+export function leftTask(server: string, tool: string): Lost {
+  const message = `${tool} of ${server} continues as a task of its server; it is followed again once the host runs`
+  return { outcome: 'parked', result: failure(message), error: { code: 'CANCELLED', message } }
+}
+
 /** The failure as data; one that nobody named is taken for a breach of the protocol. */
 export function failureOf(error: unknown): Failure {
   return failureFrom(error) ?? { code: 'PROTOCOL', message: reasonOf(error) }
@@ -89,4 +95,14 @@ function meaning(server: string, tool: string, error: unknown): Lost {
         'Find out before calling it again.',
     ),
   }
+}
+
+/** Failures that a lost connection would explain. */
+export function isTransport(error: unknown): boolean {
+  return (
+    error instanceof McpError &&
+    ['CONNECTION_CLOSED', 'CONNECT_FAILED', 'HTTP', 'OUTCOME_UNKNOWN', 'TIMEOUT', 'UNAUTHORIZED'].includes(
+      error.code,
+    )
+  )
 }

@@ -1,6 +1,7 @@
 import type { Origins } from '../core/active-requests.ts'
 import type { Asker } from '../core/inbox/asker.ts'
 import { Advertised, answersFor, discreetly, relayed, type ServerAnswers } from '../core/server-requests.ts'
+import type { Tasks } from '../core/tasks.ts'
 import type { GatewayRoom } from '../gateway/gateway.ts'
 import type { Recorder } from '../log/store/activity-log.ts'
 import type { Store } from '../log/store/store.ts'
@@ -17,6 +18,7 @@ import { defaults, type Events, type Running } from './running.ts'
 
 interface ConnectingDeps {
   options: HostOptions
+  taskExtension: Tasks['extension']
   /** How each server stands, which is kept up to date. */
   states: Map<string, ConnectionState>
   store: Pick<Store, 'forms' | 'eras' | 'manifests' | 'texts'>
@@ -132,6 +134,7 @@ export class Connecting {
       info: options.info ?? defaults.info,
       logLevel: 'info',
       timeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
+      extensions: [this.#deps.taskExtension],
       onElicitationComplete: (id) => answers.visited(id),
       ...(onMessage !== undefined && {
         onMessage: (direction, message) => onMessage(name, direction, discretion.value(message)),

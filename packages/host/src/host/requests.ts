@@ -1,6 +1,6 @@
 import type { Client, Watch } from '@jackfield/sdk/client'
 import type { Origin, Origins } from '../core/active-requests.ts'
-import { isTransport } from '../core/broker.ts'
+import { isTransport } from '../core/call-results.ts'
 import type { Policy } from '../core/policy/policy.ts'
 import type { Trust } from '../core/trust/trust.ts'
 import type { Recorder, RowStart } from '../log/store/activity-log.ts'

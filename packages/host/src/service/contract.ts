@@ -32,6 +32,7 @@ import type {
   Host,
   HostAnswers,
   HostEvent,
+  HostTask,
   InboxItem,
   Inclusion,
   LibraryNode,
@@ -128,6 +129,12 @@ export interface Methods {
   /** Gives the run once it is over. */
   'runs.wait': Call<Id, Run>
   'runs.stop': Call<Id, null>
+
+  /** Tasks that are not over, and the last ones that ended here. */
+  'tasks.list': Call<None, HostTask[]>
+  /** Gives what the call gave, once its task is over. */
+  'tasks.result': Call<Id, BrokeredCall>
+  'tasks.cancel': Call<Id, null>
 
   'inbox.list': Call<{ state?: InboxItem['state'] | 'all'; server?: string; limit?: number }, InboxRow[]>
   'inbox.get': Call<Id, InboxRow | null>
@@ -309,6 +316,8 @@ export interface Topics {
   /** Values that configurations want the person to type. */
   inputs: InputRow
   runs: RunRow
+  /** Calls that servers run as tasks. */
+  tasks: HostTask
   conversations: ConversationFacts
   surfaces: SurfaceRow
   /** The newest activities, those that run among them. */
@@ -415,10 +424,12 @@ export interface CallRow {
   readonly id: string
   readonly name: string
   readonly arguments: Record<string, unknown>
-  /** `later`: a question of it was left for later, and the turn continued without its result. */
+  /** `later`: a question of it was left for later, or it is a long task: the turn continued without its result. */
   readonly state: 'running' | 'later' | 'done'
   /** The question that was left for later. */
   readonly question?: string
+  /** The task that the turn did not wait for. */
+  readonly task?: string
   /** The activity row of the call. */
   readonly activity?: number
   readonly isError?: boolean

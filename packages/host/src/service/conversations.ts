@@ -6,11 +6,13 @@ import {
   type ToolCallEvent,
   type Turn,
 } from '../models/agent/index.ts'
+import { reasonOf } from '../shared/text.ts'
 import type {
   AttachedCopy,
+  BrokeredCall,
   ConversationEntry,
   Host,
-  InboxItem,
+  HostTask,
   Inclusion,
   Model,
   ModelWait,
@@ -46,9 +48,13 @@ export interface ConversationServiceOptions {
 export class ConversationService {
   readonly #options: ConversationServiceOptions
   readonly #open = new Map<string, LiveConversation>()
+  readonly #off: () => void
 
   constructor(options: ConversationServiceOptions) {
     this.#options = options
+    this.#off = options.host.on((event) => {
+      if (event.type === 'task' && event.task.continued && !event.task.followed) this.#continued(event.task)
+    })
   }
 
   /** Whether a turn runs somewhere. */
@@ -86,7 +92,21 @@ export class ConversationService {
   }
 
   close(): void {
+    this.#off()
     for (const live of this.#open.values()) live.close()
+  }
+
+  /** A task of a call that an earlier program made for a conversation is over. */
+  async #continued({ id, server, tool, conversation }: HostTask): Promise<void> {
+    const { host } = this.#options
+    if (conversation === undefined) return
+    try {
+      const call = await host.tasks.result(id)
+      const name = host.tools().find((entry) => entry.server === server && entry.tool.name === tool)?.name
+      this.get(conversation).addLateResult(name ?? tool, call)
+    } catch (error) {
+      process.emitWarning(`The result of a task could not be added to its conversation: ${reasonOf(error)}`)
+    }
   }
 }
 
@@ -202,6 +222,12 @@ export class LiveConversation {
   setModel(id: string): void {
     this.#conversation.model = this.#model(id)
     this.#emit([this.#info()])
+  }
+
+  /** Adds the result of a call that an earlier program made. */
+  addLateResult(name: string, call: BrokeredCall): void {
+    if (this.#turn === undefined) this.#catchUp()
+    this.#conversation.addLateResult(name, call)
   }
 
   setTitle(title: string): void {
@@ -424,7 +450,8 @@ export class LiveConversation {
     }
     const known = this.#calls.get(event.id)
     if (known === undefined) return
-    if (event.type === 'later') known.row = { ...known.row, state: 'later', ...questionOf(event.item) }
+    if (event.type === 'later') known.row = { ...known.row, state: 'later', question: event.item.id }
+    else if (event.type === 'task') known.row = { ...known.row, state: 'later', task: event.task.id }
     else {
       const { activity, denied, result } = event
       known.row = {
@@ -500,10 +527,6 @@ export class LiveConversation {
 
 function setEntry(place: number, entry: ConversationEntry): Change<ConversationRow> {
   return { set: `entry:${place}`, row: { kind: 'entry', place, entry } }
-}
-
-function questionOf(item: InboxItem): { question: string } {
-  return { question: item.id }
 }
 
 function copyKey({ server, uri, at }: AttachedCopy): string {

@@ -59,6 +59,12 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     runs.stop(id, by)
     return null
   },
+  'tasks.list': (_, { host }) => host.tasks.list(),
+  'tasks.result': ({ id }, { host }, { signal }) => host.tasks.result(id, { signal }),
+  'tasks.cancel': async ({ id }, { host }) => {
+    await host.tasks.cancel(id)
+    return null
+  },
   'inbox.list': (filter, service) => service.questions(filter),
   'inbox.get': ({ id }, service) => service.question(id) ?? null,
   'inbox.answer': ({ id, answer, seen }, service, { name: by }) => {
@@ -196,6 +202,7 @@ const withEffect: ReadonlySet<string> = new Set<MethodName>([
   'servers.start',
   'runs.start',
   'runs.stop',
+  'tasks.cancel',
   'inbox.answer',
   'inbox.defer',
   'inputs.answer',

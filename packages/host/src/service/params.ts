@@ -134,6 +134,9 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'runs.get': z.strictObject({ id: name }),
   'runs.wait': z.strictObject({ id: name }),
   'runs.stop': z.strictObject({ id: name }),
+  'tasks.list': none,
+  'tasks.result': z.strictObject({ id: name }),
+  'tasks.cancel': z.strictObject({ id: name }),
   'inbox.list': z.strictObject({
     state: z.enum(['open', 'answered', 'withdrawn', 'lost', 'all']).exactOptional(),
     server: name.exactOptional(),

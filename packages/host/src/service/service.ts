@@ -264,6 +264,7 @@ export class HostService {
       inbox: this.#inboxSource(),
       inputs: this.inputs.topic,
       runs: this.runs.topic,
+      tasks: this.#refreshed(() => host.tasks.list().map((task) => [task.id, task] as const), ['task'], true),
       conversations: this.#refreshed(
         () => host.conversations.list({ limit: 200 }).map((facts) => [facts.id, facts] as const),
         ['conversation'],

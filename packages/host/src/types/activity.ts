@@ -2,6 +2,7 @@ import type { ConversationEntry } from './conversation.ts'
 import type { InboxItem } from './inbox.ts'
 import type { Caller } from './policy.ts'
 import type { ConnectionState } from './server.ts'
+import type { HostTask } from './task.ts'
 import type { DefinitionChange } from './trust.ts'
 
 /** One row of the activity log. */
@@ -94,6 +95,8 @@ export type HostEvent =
   /** A call goes out to its server now (`begins`), or is over. */
   | { type: 'call'; state: 'begins'; call: CallNotice }
   | { type: 'call'; state: 'ends'; call: CallNotice; outcome: string }
+  /** A call became a task, or its task changed. */
+  | { type: 'task'; task: HostTask }
   | { type: 'progress'; server: string; tool: string; progress: number; total?: number; message?: string }
   | { type: 'log'; server: string; level: string; logger?: string; data: unknown }
   /** What a child process wrote beside the protocol. */

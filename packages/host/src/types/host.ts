@@ -29,6 +29,7 @@ import type { SamplingDesk, SamplingSettings } from './sampling.ts'
 import type { Scale } from './scale.ts'
 import type { AskInput, SecretStore, Secrets } from './secrets.ts'
 import type { ConnectionState, Failure, ServerConfig } from './server.ts'
+import type { TaskService } from './task.ts'
 import type { TraceDesk } from './trace.ts'
 import type { TrustDesk } from './trust.ts'
 
@@ -263,6 +264,8 @@ export interface Host extends AsyncDisposable {
    * Policy → question → call → activity row. Never throws for a refusal or a failed tool; throws for an unknown name.
    */
   call(name: string, args: Record<string, unknown>, options: HostCallOptions): Promise<BrokeredCall>
+  /** Calls that servers run as tasks. */
+  readonly tasks: TaskService
   read(server: string, uri: string, options?: HostReadOptions): Promise<ReadResourceResult>
   prompt(name: string, args: Record<string, string>, options?: HostReadOptions): Promise<GetPromptResult>
   complete(

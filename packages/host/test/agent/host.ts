@@ -76,6 +76,7 @@ export function fakeHost(runs: Runs): FakeHost {
       refusal: () => undefined,
       resumed: () => undefined,
     },
+    tasks: { list: () => [], result: refuse, cancel: refuse },
     gateway: { open: refuse },
     roots: {
       list: async () => [],
@@ -208,7 +209,7 @@ export function scriptedModel(...steps: Step[]): ScriptedModel {
     isLanguageModel: true,
     requests,
     async generate(request) {
-      const { signal: _signal, onText: _onText, ...data } = request
+      const { signal: _signal, onText: _onText, onWait: _onWait, ...data } = request
       requests.push(structuredClone(data))
       request.signal?.throwIfAborted()
       const step = steps[Math.min(requests.length, steps.length) - 1] ?? {}

@@ -59,7 +59,7 @@ describe.each(['session', 'stateless'] as const)(
       expect(JSON.stringify(host.conversations.entries(talk.id).at(-1))).toContain('12A')
       await say('And?')
       const [result, words] = model.requests[2]?.messages.slice(-2) ?? []
-      expect(JSON.stringify(result)).toMatch(/call of s__ask that waited for the person is over.*12A/)
+      expect(JSON.stringify(result)).toMatch(/call of s__ask whose result was not there yet is over.*12A/)
       expect(words).toMatchObject({ content: { text: 'And?' } })
     })
 

@@ -12,6 +12,7 @@ import { rootsMigration } from './roots-table.ts'
 import { samplingMigration } from './sampling-table.ts'
 import { consentMigration, eraMigration, identityMigration, manifestMigration } from './server-tables.ts'
 import { advice, faultOf, StoreError, type StoreFault } from './store-error.ts'
+import { taskMigration } from './task-table.ts'
 import { traceFactsMigration, traceMigration } from './trace-table.ts'
 import { trustMigration, trustRevisionsMigration } from './trust-table.ts'
 
@@ -156,6 +157,7 @@ const migrations: readonly string[] = [
   `${sealedMigration}${identityMigration}${traceFactsMigration}`,
   resourceTextMigration,
   trustRevisionsMigration,
+  taskMigration,
 ]
 
 /**

@@ -31,6 +31,7 @@ import {
   type IdentityTable,
   type ManifestTable,
 } from './server-tables.ts'
+import { createTaskTable, type TaskTable } from './task-table.ts'
 import {
   createTraceTable,
   memoryTraceBounds,
@@ -48,6 +49,7 @@ export interface Store {
   readonly sampling: SamplingTable
   readonly inbox: InboxTable
   readonly parked: ParkedTable
+  readonly tasks: TaskTable
   readonly owners: Owners
   readonly trust: TrustTable
   readonly consents: ConsentTable
@@ -86,6 +88,7 @@ export function openStore(file: string, log: LogSettings = {}): Store {
     sampling: createSamplingTable(database),
     inbox: createInboxTable(database),
     parked: createParkedTable(database),
+    tasks: createTaskTable(database),
     owners,
     trust: createTrustTable(database),
     consents: createConsentTable(database),

@@ -8,10 +8,12 @@ import {
 import { forModel } from '../../shared/audience.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'
 import type {
+  BrokeredCall,
   CatalogTool,
   ConversationCall,
   Decision,
   Host,
+  HostTask,
   InboxItem,
   Model,
   ModelReply,
@@ -33,8 +35,10 @@ import { Transcript } from './transcript.ts'
 /** What happens to one tool call of the model. */
 export type ToolCallEvent =
   | { type: 'start'; id: string; name: string; arguments: Record<string, unknown> }
-  /** The person left a question of the call for later: the turn goes on, and `onLate` hears how the call ends. */
+  /** The person left a question of the call for later: the turn continues, and `onLate` is called when the call ends. */
   | { type: 'later'; id: string; name: string; item: InboxItem }
+  /** The server takes long for the task that it made of the call: likewise. */
+  | { type: 'task'; id: string; name: string; task: HostTask }
   | {
       type: 'end'
       id: string
@@ -105,6 +109,8 @@ export interface ConversationOptions {
   maxCalls?: number
   /** Tool calls that the model may ask for in one reply. Default 50. */
   maxCallsPerReply?: number
+  /** Milliseconds for which a turn waits for a call that is a task; its result comes later. Default 10 000. */
+  taskPatienceMs?: number
   /** Tokens of one reply. Default 8 192. */
   maxTokens?: number
   /** Characters of one tool result that the model gets. Default 20 000. */
@@ -147,6 +153,8 @@ export interface Conversation {
   isToolOn(tool: Pick<CatalogTool, 'server' | 'name' | 'tool'>): boolean
   /** Asks the model for a summary of everything so far. Nothing changes by it, see `compact`. */
   summarize(options?: Pick<SayOptions, 'onText' | 'onWait' | 'signal'>): Promise<string>
+  /** Adds the result of a call that an earlier program made: the model gets it with the next turn. */
+  addLateResult(name: string, call: Pick<BrokeredCall, 'result' | 'denied' | 'activity'>): void
   /** From here on the model gets this summary in place of everything before, which stays kept. */
   compact(summary: string): void
 }
@@ -209,10 +217,16 @@ export function createConversation(options: ConversationOptions): Conversation {
       maxCalls: maxCalls - tally.calls,
       ...(say.signal !== undefined && { signal: say.signal }),
     }
-    const done = await performUntilLater(host, wanted, origin, { codeMode, isOn })
+    const done = await performUntilLater(host, wanted, origin, { codeMode, isOn }, options.taskPatienceMs)
     if ('later' in done) {
       transcript.result(toolResult(use, waiting(done.later)), done.activity)
-      say.onToolCall?.({ type: 'later', id: use.id, name: wanted.name, item: done.later })
+      say.onToolCall?.({
+        id: use.id,
+        name: wanted.name,
+        ...('task' in done.later
+          ? { type: 'task', task: done.later.task }
+          : { type: 'later', item: done.later.question }),
+      })
       done.outcome
         .catch(lostCall)
         .then((outcome) => takeLate(use.id, wanted.name, outcome))
@@ -230,7 +244,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     if (outcome.parked === true) return
     late.push(cameLate(name, outcome.result, fitted(name, outcome.result, outcome.activity)))
     if (!busy) tellLateWhereKept()
-    options.onLate?.(ended(id, name, outcome))
+    if (id !== '') options.onLate?.(ended(id, name, outcome))
   }
 
   /** Between turns, what came late is kept at once where that is possible; else the next turn tells it. */
@@ -399,6 +413,7 @@ export function createConversation(options: ConversationOptions): Conversation {
           throw new McpError('INVALID', `${model.id} gave no summary. Try again, or use another model.`)
         return text
       }),
+    addLateResult: (name, call) => takeLate('', name, call),
     compact(summary) {
       refuseWhileBusy()
       if (summary.trim() === '') throw new McpError('INVALID', 'A summary needs words.')

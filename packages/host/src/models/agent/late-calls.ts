@@ -1,34 +1,47 @@
 import type { CallToolResult, ContentBlock, SamplingContent, SamplingMessage } from '@jackfield/sdk'
-import type { Host, InboxItem } from '../../types/index.ts'
+import type { Host, HostTask, InboxItem } from '../../types/index.ts'
 import { blocksOf } from './blocks.ts'
 import { promptMessages } from './prompt-messages.ts'
 import { type CallOrigin, type OfferedTools, type Performed, performCall } from './tool-calls.ts'
 
-/** A call that goes on while the person has left its question for later. */
+/** Milliseconds for which a turn waits for a task. */
+const usualTaskPatienceMs = 10_000
+
+/** Why a turn continues without the result of a call. */
+export type Later = { readonly question: InboxItem } | { readonly task: HostTask }
+
+/** A call that runs on: the person left its question for later, or its server takes long for its task. */
 export interface LateCall {
-  readonly later: InboxItem
+  readonly later: Later
   /** The activity row of the call. */
   readonly activity: number
   readonly outcome: Promise<Performed>
 }
 
 /**
- * Runs one call, until it is over or the person leaves a question of it for later. From then on the signal no longer
- * ends it: its question outlives the turn.
+ * Runs one call, until it is over, the person leaves a question of it for later, or it is a task that takes longer than
+ * `taskPatienceMs`. From then on the signal no longer ends it: it outlives the turn.
  */
 export async function performUntilLater(
   host: Host,
   use: Parameters<typeof performCall>[1],
   { signal, ...origin }: Omit<CallOrigin, 'onRow'>,
   offer: OfferedTools,
+  taskPatienceMs: number = usualTaskPatienceMs,
 ): Promise<Performed | LateCall> {
   const stop = new AbortController()
   const end = (): void => stop.abort(signal?.reason)
   const left = Promise.withResolvers<Omit<LateCall, 'outcome'>>()
   let own: number | undefined
+  let patience: NodeJS.Timeout | undefined
   const off = host.on((event) => {
-    if (event.type === 'later' && own !== undefined && event.rows.includes(own))
-      left.resolve({ later: event.item, activity: own })
+    if (own === undefined) return
+    if (event.type === 'later' && event.rows.includes(own))
+      left.resolve({ later: { question: event.item }, activity: own })
+    else if (event.type === 'task' && event.task.activity === own && event.task.followed) {
+      const later = { later: event, activity: own }
+      patience ??= setTimeout(() => left.resolve(later), taskPatienceMs)
+    }
   })
   signal?.addEventListener('abort', end, { once: true })
   if (signal?.aborted === true) end()
@@ -40,12 +53,19 @@ export async function performUntilLater(
     return await Promise.race([outcome, left.promise.then((later) => ({ ...later, outcome }))])
   } finally {
     off()
+    clearTimeout(patience)
     signal?.removeEventListener('abort', end)
   }
 }
 
-/** What the model gets in place of a result while the person has not answered. */
-export function waiting({ id }: InboxItem): CallToolResult {
+/** What the model gets in place of a result. */
+export function waiting(later: Later): CallToolResult {
+  if ('task' in later) {
+    const { task } = later
+    const text = `The server runs this call as a task in the background (task ${task.id}${task.message === undefined ? '' : `: ${task.message}`}). It has neither failed nor finished, and you get its result once it is there. Do not make the same call again meanwhile: continue with what does not need it, or end your turn.`
+    return { content: [{ type: 'text', text }] }
+  }
+  const { id } = later.question
   const text = `This call waits for the person, who left its question for later (question ${id.slice(0, 8)} of their inbox). It has neither failed nor finished, and you are told its result once it is there. Do not make the same call again meanwhile: go on with what does not need it, or end your turn.`
   return { content: [{ type: 'text', text }] }
 }
@@ -57,7 +77,7 @@ export function cameLate(
   content: ContentBlock[],
 ): SamplingMessage {
   const how = isError === true ? 'has failed' : 'is over'
-  const head = `[From Jackfield, not from the person] The call of ${name} that waited for the person ${how}. What it gave:`
+  const head = `[From Jackfield, not from the person] The call of ${name} whose result was not there yet ${how}. What it gave:`
   const blocks = promptMessages({ messages: content.map((block) => ({ role: 'user', content: block })) })
   const said: SamplingContent[] = blocks.flatMap((message) => blocksOf(message.content))
   return { role: 'user', content: [{ type: 'text', text: head }, ...said] }

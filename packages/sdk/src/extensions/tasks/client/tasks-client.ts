@@ -70,7 +70,11 @@ function protocolError(reason: string): McpError {
 type TaskOutcome = { readonly result: JsonObject } | { readonly error: Error }
 
 /** Follows a task to its end and answers its input requests. Rejects when the connection or a handler fails. */
-type Follow = (first: TaskState | string, call: ExtensionCall) => Promise<TaskOutcome>
+type Follow = (
+  first: TaskState | string,
+  call: ExtensionCall,
+  onState?: (state: TaskState) => void,
+) => Promise<TaskOutcome>
 
 const defaultPollMs = 1_000
 const minPollMs = 50
@@ -80,8 +84,8 @@ const maxBackoffMs = 30_000
 const maxFailures = 8
 
 /** Follows a task of the extension: polls it and answers new input requests. */
-const followExtension: Follow = async (first, call) => {
-  const poller = new Poller(first, call)
+const followExtension: Follow = async (first, call, onState) => {
+  const poller = new Poller(first, call, onState)
   const answers = new TaskAnswers()
   let { state } = poller
   for (;;) {
@@ -103,8 +107,8 @@ const followExtension: Follow = async (first, call) => {
 }
 
 /** Follows a task of 2025-11-25. `tasks/result` is sent early only if the server needs input, which it requests there. */
-const followExperimental: Follow = async (first, call) => {
-  const poller = new Poller(first, call)
+const followExperimental: Follow = async (first, call, onState) => {
+  const poller = new Poller(first, call, onState)
   return pollToEnd(poller, call).finally(() => poller.stop())
 }
 
@@ -154,14 +158,16 @@ class Poller {
   state: TaskState | undefined
   readonly #id: string
   readonly #call: ExtensionCall
+  readonly #onState: ((state: TaskState) => void) | undefined
   readonly #stop = new AbortController()
   readonly #signal: AbortSignal
   #failures = 0
 
-  constructor(first: TaskState | string, call: ExtensionCall) {
+  constructor(first: TaskState | string, call: ExtensionCall, onState?: (state: TaskState) => void) {
     this.state = typeof first === 'string' ? undefined : first
     this.#id = typeof first === 'string' ? first : first.taskId
     this.#call = call
+    this.#onState = onState
     this.#signal = AbortSignal.any([call.signal, this.#stop.signal])
   }
 
@@ -194,6 +200,7 @@ class Poller {
       if (this.state.taskId !== taskId) throw protocolError('it returned another task than requested')
       this.#failures = 0
       this.#call.touch()
+      this.#onState?.(this.state)
       return task
     } catch (error) {
       if (!isTransient(error) || this.#call.signal.aborted || ++this.#failures > maxFailures) throw error
@@ -258,10 +265,11 @@ export interface ClientTask {
   state(options?: CallOptions): Promise<TaskState>
   /**
    * Waits for the result, answering input requests with the client's handlers. A timeout or abort does not cancel the task.
+   * `onState` is called with every state that is polled.
    * @throws RpcError the error of a failed task
    * @throws McpError 'CANCELLED' for a cancelled task
    */
-  result(options?: CallOptions): Promise<CallToolResult>
+  result(options?: CallOptions & { onState?: (state: TaskState) => void }): Promise<CallToolResult>
   /** Answers input requests by key, without the handlers (2026-07-28). */
   update(inputResponses: JsonObject, options?: CallOptions): Promise<void>
   /** Cancels the task. */
@@ -284,8 +292,8 @@ export type Started = { readonly task: ClientTask } | { readonly result: CallToo
 export interface TasksClient extends ClientExtension {
   /** Calls a tool, as a task if the server supports it. Does not wait for a task to end. */
   start(client: Client, tool: string, args?: JsonObject, options?: StartOptions): Promise<Started>
-  /** A task by its id. Sends no request. */
-  resume(client: Client, taskId: string): ClientTask
+  /** A task by its id. Sends no request. `call`: the call that created it, by which its result is checked and handlers know it. */
+  resume(client: Client, taskId: string, call?: { tool: string; arguments: JsonObject }): ClientTask
 }
 
 /** Creates the client extension for the option `extensions` of `connect`. One serves any number of clients. */
@@ -320,7 +328,13 @@ export function tasksClient(): TasksClient {
       access.check('tools/call', params, result)
       return { result }
     },
-    resume: (client, taskId) => new Task(client, accessOf(client), taskId, {}),
+    resume: (client, taskId, call) =>
+      new Task(
+        client,
+        accessOf(client),
+        taskId,
+        call === undefined ? {} : { name: call.tool, arguments: call.arguments },
+      ),
   }
 }
 
@@ -341,10 +355,10 @@ class Task implements ClientTask {
     return parseState(await this.#client.request('tasks/get', { taskId: this.id }, options))
   }
 
-  async result(options: CallOptions = {}): Promise<CallToolResult> {
+  async result({ onState, ...options }: Parameters<ClientTask['result']>[0] = {}): Promise<CallToolResult> {
     const follow = followOf(this.#client.server)
     const outcome = await this.#access.during('tools/call', this.#params, options, (call) =>
-      follow(this.id, call),
+      follow(this.id, call, onState),
     )
     const result = resultIn(outcome)
     const access: ExtensionAccess = this.#access

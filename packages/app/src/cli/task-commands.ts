@@ -1,0 +1,42 @@
+import type { Command } from 'commander'
+import type { TasksOptions } from '../commands/tasks.ts'
+import type { ExitCode } from './exit.ts'
+import type { Io, Output } from './io.ts'
+import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import { refuseUnknownWords } from './unknown-word.ts'
+
+/** Adds `tasks` with everything under it. `begin` is told whether the result is JSON. */
+export function addTaskCommands(
+  program: Command,
+  io: Io,
+  begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
+): void {
+  const tasks = program.command('tasks').description('List, await or cancel calls that servers run as tasks')
+  const list = tasks.command('list', { isDefault: true }).description('List tasks')
+  refuseUnknownWords(tasks, list)
+  withConfigOptions(list)
+    .addOption(storeOption())
+    .addOption(jsonOption())
+    .action(async (options: TasksOptions) => {
+      const { output, end } = begin(options.json === true)
+      end(await (await import('../commands/tasks.ts')).listTasks(options, io, output))
+    })
+  for (const [command, work] of [
+    [
+      tasks.command('result').description('Wait for a task and show the result of its call'),
+      async () => (await import('../commands/tasks.ts')).taskResult,
+    ],
+    [
+      tasks.command('cancel').description('Cancel a task'),
+      async () => (await import('../commands/tasks.ts')).cancelTask,
+    ],
+  ] as const) {
+    withConfigOptions(command.argument('<task>', 'its number in the list'))
+      .addOption(storeOption())
+      .addOption(jsonOption())
+      .action(async (id: string, options: TasksOptions) => {
+        const { output, end } = begin(options.json === true)
+        end(await (await work())(id, options, io, output))
+      })
+  }
+}

@@ -1,0 +1,393 @@
+import { type CallToolResult, McpError } from '@jackfield/sdk'
+import type { CallOptions, Client } from '@jackfield/sdk/client'
+import { type ClientTask, type TaskState, type TasksClient, tasksClient } from '@jackfield/sdk/client/tasks'
+import type { Recorder } from '../log/store/activity-log.ts'
+import type { Store } from '../log/store/store.ts'
+import type { TaskRow } from '../log/store/task-table.ts'
+import type { ServerConnection } from '../servers/connections/connection.ts'
+import type { JsonRecord } from '../shared/json.ts'
+import { oneLine, reasonOf } from '../shared/text.ts'
+import type { BrokeredCall, Failure, HostEvent, HostTask, TaskService } from '../types/index.ts'
+import type { Origins } from './active-requests.ts'
+import { isTransport, leftTask, lostCall } from './call-results.ts'
+
+/** Tasks of this program that are listed after their end. */
+const keptEnded = 100
+/** Lost connections without an answer in between after which a task counts as lost. */
+const mostReconnects = 8
+/** Milliseconds for which a server may take to confirm that it cancelled a task. */
+const cancelTimeoutMs = 10_000
+/** A task may take as long as its server lets it; this is the longest that a timer can wait. */
+const longestMs = 2_147_483_647
+
+/** The call that may become a task. */
+type TaskStart = Pick<TaskRow, 'call' | 'server' | 'identity' | 'request'>
+
+export interface TaskDeps {
+  store: Pick<Store, 'tasks' | 'owners'>
+  origins: Origins
+  recorder: Recorder
+  callTimeoutMs: number
+  /** Takes secrets out of what is kept. */
+  redact<T>(value: T): T
+  emit(event: HostEvent): void
+  /** The server of this name, where the host has it. */
+  connection(server: string): ServerConnection | undefined
+  /** What the caller gets of the result, as policy says; `row` is that of the call. */
+  passOn(
+    call: TaskRow['request'] & { server: string },
+    result: CallToolResult,
+    row: number,
+    signal: AbortSignal,
+  ): Promise<Pick<BrokeredCall, 'result' | 'release'>>
+  /** Aborted when the host closes. */
+  signal: AbortSignal
+  /** Lets the end of the host wait for work. */
+  follow(work: Promise<unknown>): void
+}
+
+/** The program ends while its server works on the task: the next program on the store continues it. */
+export class TaskLeft extends Error {
+  override readonly name: string = 'TaskLeft'
+}
+
+/** A task of this program. */
+interface Followed {
+  task: HostTask
+  /** Ends polling and cancels the task. */
+  readonly stop: AbortController
+  readonly done: PromiseWithResolvers<BrokeredCall>
+}
+
+/** Calls that become tasks: each is followed to its end, over lost connections and ends of this program. */
+export class Tasks implements TaskService {
+  /** For the option `extensions` of `connect`. */
+  readonly extension: TasksClient = tasksClient()
+  readonly #deps: TaskDeps
+  readonly #followed = new Map<number, Followed>()
+  readonly #ended = new Map<number, Followed>()
+
+  constructor(deps: TaskDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Calls a tool and waits for its result, also where the server makes it a task.
+   * @throws TaskLeft where the host is closed while the server works on the task
+   */
+  async call(
+    client: Client,
+    start: TaskStart,
+    args: JsonRecord,
+    options: CallOptions & { signal: AbortSignal },
+  ): Promise<CallToolResult> {
+    const started = await this.extension.start(client, start.request.tool, args, options)
+    if ('result' in started) return started.result
+    const { owners, tasks } = this.#deps.store
+    const { call } = start
+    const stop = new AbortController()
+    // Between the answer of the server and this row, only a crash of this program could lose the task.
+    owners.hold()
+    const row: TaskRow = {
+      ...start,
+      request: this.#deps.redact(start.request),
+      owner: owners.me,
+      task: started.task.id,
+      status: 'working',
+      message: null,
+      createdAt: new Date().toISOString(),
+      expiresAt: null,
+    }
+    tasks.add(row)
+    this.#deps.origins.becameTask(start.server, call, row.task)
+    const followed = { task: taskOf(row, true), stop, done: Promise.withResolvers<BrokeredCall>() }
+    this.#followed.set(call, followed)
+    this.#changed(call, {})
+    const signal = AbortSignal.any([options.signal, stop.signal])
+    return await this.#follow(client, started.task, row, args, { ...options, signal })
+  }
+
+  /** What became of a call of this program, for those that wait for its task. */
+  settled(done: BrokeredCall): void {
+    this.#ended.get(done.activity)?.done.resolve(done)
+  }
+
+  list(): HostTask[] {
+    const { owners, tasks } = this.#deps.store
+    const stored = tasks
+      .list()
+      .filter(({ call }) => !this.#followed.has(call))
+      .map((row) => taskOf(row, row.owner !== null && !owners.isGone(row.owner)))
+    const own = [...this.#ended.values(), ...this.#followed.values()].map(({ task }) => task)
+    return [...own, ...stored].sort((one, other) => one.activity - other.activity)
+  }
+
+  async result(id: string, { signal }: { signal?: AbortSignal } = {}): Promise<BrokeredCall> {
+    const { done } = this.#followed.get(Number(id)) ?? this.#ended.get(Number(id)) ?? {}
+    if (done === undefined) throw this.#refusal(id)
+    if (signal === undefined) return await done.promise
+    signal.throwIfAborted()
+    const aborted = Promise.withResolvers<never>()
+    const abort = (): void => aborted.reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      return await Promise.race([done.promise, aborted.promise])
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  async cancel(id: string): Promise<void> {
+    const call = Number(id)
+    const followed = this.#followed.get(call)
+    if (followed !== undefined) {
+      followed.stop.abort(new McpError('CANCELLED', 'The task was cancelled'))
+      await followed.done.promise
+      return
+    }
+    const { tasks, owners } = this.#deps.store
+    const row = tasks.list().find((one) => one.call === call)
+    if (row === undefined || !this.#claim(row)) throw this.#refusal(id)
+    const connection = this.#deps.connection(row.server)
+    if (connection?.identity === row.identity) {
+      const until = AbortSignal.any([this.#deps.signal, AbortSignal.timeout(cancelTimeoutMs)])
+      const client = await connection.ready(until).catch(() => undefined)
+      if (client === undefined) {
+        tasks.release(call, owners.me)
+        throw new McpError('CONNECT_FAILED', `${oneLine(row.server)} is not connected, so the task runs on.`)
+      }
+      await cancelAt(this.extension.resume(client, row.task))
+    }
+    tasks.remove(call)
+    this.#deps.emit({ type: 'task', task: { ...taskOf(row, false), status: 'cancelled' } })
+  }
+
+  /** Continues the tasks at a server that is connected now, where the programs that began them ended. */
+  continueAt(connection: ServerConnection): void {
+    for (const row of this.#deps.store.tasks.list()) {
+      if (row.server !== connection.name || this.#followed.has(row.call) || !this.#claim(row)) continue
+      const done = Promise.withResolvers<BrokeredCall>()
+      const task: HostTask = { ...taskOf(row, true), continued: true }
+      this.#followed.set(row.call, { task, stop: new AbortController(), done })
+      this.#changed(row.call, {})
+      this.#deps.follow(this.#continue(row, connection).then(done.resolve))
+    }
+  }
+
+  /** Why there is nothing to wait for or to cancel. */
+  #refusal(id: string): McpError {
+    const row = this.#deps.store.tasks.list().find(({ call }) => String(call) === id)
+    if (row === undefined)
+      return new McpError('INVALID', `There is no task ${oneLine(id)} here, or it ended too long ago.`)
+    const { owner, server } = row
+    return owner === null || this.#deps.store.owners.isGone(owner)
+      ? new McpError('INVALID', `Task ${id} is continued once ${oneLine(server)} is connected.`)
+      : new McpError(
+          'INVALID',
+          `Task ${id} belongs to another program that runs. Wait for it or cancel it there.`,
+        )
+  }
+
+  /** Makes this program the one that polls a task, where none does. */
+  #claim({ call, owner }: TaskRow): boolean {
+    const { owners, tasks } = this.#deps.store
+    if (owner !== null && !owners.isGone(owner)) return false
+    owners.hold()
+    return tasks.claim(call, owner, owners.me)
+  }
+
+  async #continue(row: TaskRow, connection: ServerConnection): Promise<BrokeredCall> {
+    const { recorder, origins, emit, passOn, callTimeoutMs } = this.#deps
+    const { call, server, task, request } = row
+    const { tool, arguments: args, caller, decision, conversation } = request
+    const within = conversation === undefined ? {} : { conversation }
+    const entry = recorder.open({
+      kind: 'call',
+      server,
+      cause: call,
+      summary: `${tool} of ${server}, task continued`,
+      detail: { tool, arguments: args, caller, decision, continues: call, task, ...within },
+    })
+    const of = { server, method: 'tools/call' as const, target: tool, arguments: args, caller, ...within }
+    const over = origins.begin({ ...of, row: entry.id, taskId: task })
+    const notice = { activity: entry.id, server, tool, caller, cause: call, ...within }
+    emit({ type: 'call', state: 'begins', call: notice })
+    const stop = this.#followed.get(call)?.stop ?? new AbortController()
+    const signal = AbortSignal.any([this.#deps.signal, stop.signal])
+    const finish = (
+      outcome: string,
+      passed: Pick<BrokeredCall, 'result' | 'release'>,
+      error?: Failure,
+    ): BrokeredCall => {
+      emit({ type: 'call', state: 'ends', call: notice, outcome })
+      entry.close(outcome, { result: passed.result, ...(error !== undefined && { error }) })
+      return { ...passed, denied: false, decision, activity: entry.id, ...(error !== undefined && { error }) }
+    }
+    let failed: unknown
+    try {
+      if (connection.identity !== row.identity) {
+        const message = `${oneLine(server)} is not the server that began the task: its command or address changed.`
+        this.#end(row, 'lost', message)
+        throw new McpError('INVALID', message)
+      }
+      const client = await connection.ready(signal)
+      const resumed = this.extension.resume(client, task, { tool, arguments: args })
+      const options = {
+        signal,
+        timeoutMs: connection.config.callTimeoutMs ?? callTimeoutMs,
+      }
+      const result = await this.#follow(client, resumed, row, args, options)
+      return finish(
+        result.isError ? 'error' : 'ok',
+        await passOn({ ...request, server }, result, entry.id, signal),
+      )
+    } catch (error) {
+      failed = error
+      const lost = error instanceof TaskLeft ? leftTask(server, tool) : lostCall(server, tool, error)
+      return finish(lost.outcome, lost, lost.error)
+    } finally {
+      over(failed)
+    }
+  }
+
+  /** Polls a task to its end. A lost connection does not end it: the server may have kept the task. */
+  async #follow(
+    client: Client,
+    first: ClientTask,
+    row: TaskRow,
+    args: JsonRecord,
+    {
+      signal,
+      onProgress,
+      timeoutMs,
+    }: Pick<CallOptions, 'onProgress' | 'timeoutMs'> & { signal: AbortSignal },
+  ): Promise<CallToolResult> {
+    const { call, server, identity } = row
+    let [task, current, reconnects] = [first, client, 0]
+    const options: Parameters<ClientTask['result']>[0] = {
+      signal,
+      maxTotalMs: longestMs,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      onProgress: (progress) => {
+        this.#changed(call, { progress })
+        onProgress?.(progress)
+      },
+      onState: (state) => {
+        reconnects = 0
+        this.#polled(call, state)
+      },
+    }
+    for (;;) {
+      try {
+        const result = await task.result(options)
+        this.#end(row, 'completed')
+        return result
+      } catch (error) {
+        if (this.#deps.signal.aborted) {
+          this.#leave(row)
+          throw new TaskLeft('The host was closed', { cause: error })
+        }
+        if (signal.aborted) {
+          await cancelAt(task)
+          this.#end(row, 'cancelled')
+          throw error
+        }
+        const connection = this.#deps.connection(server)
+        if (!isTransport(error) || connection === undefined || reconnects >= mostReconnects) {
+          const isCancelled = error instanceof McpError && error.code === 'CANCELLED'
+          this.#end(row, isCancelled ? 'cancelled' : 'failed', reasonOf(error))
+          throw error
+        }
+        reconnects += 1
+        connection.suspect(current)
+        try {
+          current = await connection.ready(signal)
+        } catch (problem) {
+          if (signal.aborted) continue
+          this.#end(row, 'lost', reasonOf(problem))
+          throw error
+        }
+        if (connection.identity !== identity) {
+          this.#end(row, 'lost', `${oneLine(server)} is another server now`)
+          throw error
+        }
+        task = this.extension.resume(current, row.task, { tool: row.request.tool, arguments: args })
+      }
+    }
+  }
+
+  #polled(call: number, { status, statusMessage, createdAt, ttlMs }: TaskState): void {
+    if (status !== 'working' && status !== 'input_required') return
+    const known = this.#followed.get(call)?.task
+    const begun = Date.parse(createdAt)
+    const expiresAt = ttlMs === null || Number.isNaN(begun) ? null : new Date(begun + ttlMs).toISOString()
+    const { message: _message, ...rest } = known ?? {}
+    const message = statusMessage === undefined ? undefined : oneLine(statusMessage)
+    if (known?.status === status && known.message === message && known.expiresAt === expiresAt) return
+    this.#changed(call, { ...rest, status, expiresAt, ...(message !== undefined && { message }) })
+    try {
+      this.#deps.store.tasks.setStatus(call, status, message ?? null)
+    } catch {
+      // The state is shown all the same; what counts, the id of the task, is stored.
+    }
+  }
+
+  #changed(call: number, change: Partial<HostTask>): void {
+    const followed = this.#followed.get(call)
+    if (followed === undefined) return
+    followed.task = { ...followed.task, ...change }
+    this.#deps.emit({ type: 'task', task: followed.task })
+  }
+
+  #end({ call }: TaskRow, status: HostTask['status'], message?: string): void {
+    this.#changed(call, {
+      status,
+      followed: false,
+      ...(message !== undefined && { message: oneLine(message) }),
+    })
+    const followed = this.#followed.get(call)
+    this.#followed.delete(call)
+    if (followed !== undefined) this.#ended.set(call, followed)
+    const [oldest] = this.#ended.keys()
+    if (this.#ended.size > keptEnded && oldest !== undefined) this.#ended.delete(oldest)
+    try {
+      this.#deps.store.tasks.remove(call)
+    } catch (error) {
+      process.emitWarning(`The end of a task could not be stored: ${reasonOf(error)}`)
+    }
+  }
+
+  #leave({ call }: TaskRow): void {
+    const { tasks, owners } = this.#deps.store
+    try {
+      tasks.release(call, owners.me)
+    } catch {
+      // The next program sees by the lock that this one ended.
+    }
+  }
+}
+
+/** A task outlives what asked for it only where its server cannot be reached, so a failure is not reported. */
+async function cancelAt(task: ClientTask): Promise<void> {
+  await task.cancel({ timeoutMs: cancelTimeoutMs }).catch(() => {})
+}
+
+function taskOf(row: TaskRow, followed: boolean): HostTask {
+  const { call, server, task, request, status, message, createdAt, expiresAt } = row
+  const { tool, arguments: args, caller, conversation } = request
+  return {
+    id: String(call),
+    server,
+    tool,
+    arguments: args,
+    caller,
+    activity: call,
+    taskId: task,
+    status,
+    createdAt,
+    expiresAt,
+    followed,
+    ...(conversation !== undefined && { conversation }),
+    ...(message !== null && { message }),
+  }
+}

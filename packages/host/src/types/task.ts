@@ -1,0 +1,50 @@
+import type { BrokeredCall } from './host.ts'
+import type { Caller } from './policy.ts'
+
+/** A tool call that its server runs as a task (extension `io.modelcontextprotocol/tasks`, tasks of 2025-11-25). */
+export interface HostTask {
+  /** Identifies it in this host. */
+  readonly id: string
+  readonly server: string
+  /** The tool by its own name. */
+  readonly tool: string
+  readonly arguments: Readonly<Record<string, unknown>>
+  readonly caller: Caller
+  readonly conversation?: string
+  /** The activity row of the call. */
+  readonly activity: number
+  /** The id that the server gave it. */
+  readonly taskId: string
+  /** `lost`: the server does not have it any more, or the server is another one now. */
+  readonly status: 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled' | 'lost'
+  /** What the server says of its state, or why it failed. */
+  readonly message?: string
+  readonly progress?: { readonly progress: number; readonly total?: number; readonly message?: string }
+  /** ISO 8601. */
+  readonly createdAt: string
+  /** ISO 8601; null where the server keeps it for good. */
+  readonly expiresAt: string | null
+  /** This program continues the task of an earlier one, whose caller is gone. */
+  readonly continued?: true
+  /** A program polls it. Otherwise it is continued once its server is connected. */
+  readonly followed: boolean
+}
+
+/**
+ * Calls that servers run as tasks. A task outlives the program that started it: the next host with the same store and
+ * server continues it.
+ */
+export interface TaskService {
+  /** Tasks that are not over, of all programs on the store, and the last 100 that ended here. Oldest first. */
+  list(): HostTask[]
+  /**
+   * Waits for the end of a task of this program.
+   * @throws McpError 'INVALID' where there is none of this id, or another program has it
+   */
+  result(id: string, options?: { signal?: AbortSignal }): Promise<BrokeredCall>
+  /**
+   * Cancels a task and forgets it, also where the server does not confirm that.
+   * @throws McpError 'INVALID' where there is none of this id, or another program has it
+   */
+  cancel(id: string): Promise<void>
+}
