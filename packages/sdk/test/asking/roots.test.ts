@@ -96,11 +96,10 @@ describe.each(protocolVersions)('roots on %s', (revision) => {
 
   test('a completion has the _meta and the transport of its request, and roots on a session', async () => {
     const client = await open(revision, { onRoots: () => [{ uri: 'file:///a' }] })
-    const { values } = await client.complete({
-      ref: { type: 'ref/resource', uri: 'x:file/{name}' },
-      argument: { name: 'name', value: 'v' },
-      _meta: { 'example.org/from': 'here' },
-    })
+    const { values } = await client.complete(
+      { ref: { type: 'ref/resource', uri: 'x:file/{name}' }, argument: { name: 'name', value: 'v' } },
+      { meta: { 'example.org/from': 'here' } },
+    )
     const roots = isSession ? 'file:///a' : expect.stringContaining('A completion cannot ask the client')
     expect(values).toEqual(['v', roots, 'here', 'undefined'])
   })
