@@ -4,6 +4,8 @@
  * @module
  */
 
+export { hostOf, type Zone, zoneOfAddress, zoneOfName } from './auth/client/address-zones.ts'
+export { lookupAmong } from './auth/client/pinned-fetch.ts'
 export { readJson } from './jsonrpc/exact-json.ts'
 export {
   checkElicitContent,

@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from 'node:dns/promises'
 import { ToolError } from '@jackfield/sdk'
-import { type Zone, zoneOf, zoneOfName } from './addresses.ts'
+import { hostOf, type Zone, zoneOfAddress, zoneOfName } from '@jackfield/sdk/internal'
 import { type FetchOptions, type Lookup, limits } from './types.ts'
 
 /**
@@ -46,7 +46,7 @@ export class Guard {
       throw new ToolError('URLs with a user name or password are not fetched. Remove it from the URL.')
     }
     const isAllowed = this.#allowed.has(`${host}:${port}`)
-    const literal = zoneOf(host)
+    const literal = zoneOfAddress(host)
     const known = literal ?? zoneOfName(host)
     if (known !== undefined) requireZone(url, known, isAllowed)
     if (!isAllowed && !this.#ports.includes(port)) {
@@ -58,7 +58,7 @@ export class Guard {
     if (proxy !== undefined) return { via: 'proxy', proxy }
     if (literal !== undefined) return { via: 'direct', addresses: [host] }
     const addresses = await this.#resolve(host, signal)
-    for (const address of addresses) requireZone(url, zoneOf(address) ?? 'forbidden', isAllowed)
+    for (const address of addresses) requireZone(url, zoneOfAddress(address) ?? 'forbidden', isAllowed)
     return { via: 'direct', addresses }
   }
 
@@ -78,13 +78,6 @@ export class Guard {
     const proxy = read(url.protocol === 'https:' ? 'https_proxy' : 'http_proxy')
     return proxy === '' || isExcluded(url, read('no_proxy')) ? undefined : proxy
   }
-}
-
-/** The host of a URL as it is checked: an address without brackets, a name without trailing dots. */
-export function hostOf(url: URL): string {
-  const named = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  const host = named.replace(/\.+$/, '')
-  return host !== named && URL.canParse(`http://${host}/`) ? new URL(`http://${host}/`).hostname : host
 }
 
 /** The port of a URL with http: or https:. */
@@ -111,7 +104,7 @@ function placesOf(entry: string): string[] {
       `"${entry}" is not a place: write a host or an address, such as 127.0.0.1:8080 or [::1]:8080`,
     )
   }
-  if ((zoneOf(host) ?? zoneOfName(host)) === 'forbidden') {
+  if ((zoneOfAddress(host) ?? zoneOfName(host)) === 'forbidden') {
     throw new TypeError(`"${entry}" is in a reserved network, which cannot be allowed`)
   }
   return (hasPort ? [portOf(url)] : defaultPorts).map((port) => `${host}:${port}`)

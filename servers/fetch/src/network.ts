@@ -5,10 +5,10 @@ import {
   type IncomingMessage,
 } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https'
-import type { LookupFunction } from 'node:net'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { ToolError } from '@jackfield/sdk'
-import { type Guard, hostOf, type Route } from './guard.ts'
+import { hostOf, lookupAmong } from '@jackfield/sdk/internal'
+import type { Guard, Route } from './guard.ts'
 import { type Fetched, limits } from './types.ts'
 
 /**
@@ -224,15 +224,6 @@ function decoded(url: URL, response: IncomingMessage, encoding: string): AsyncIt
   }
   response.on('error', (error) => decoder.destroy(error))
   return response.pipe(decoder)
-}
-
-/** Returns the checked addresses for every name, so that a connection goes to no other. */
-function lookupAmong(addresses: readonly string[]): LookupFunction {
-  const known = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
-  return (_hostname, options, callback) => {
-    if (options.all === true) callback(null, known)
-    else callback(null, known[0]?.address ?? '', known[0]?.family ?? 0)
-  }
 }
 
 function proxyAgent(isSecure: boolean, proxy: string): HttpAgent {

@@ -1,8 +1,8 @@
 import { createServer, type Socket } from 'node:net'
 import { createGzip, gzipSync } from 'node:zlib'
+import { zoneOfAddress } from '@jackfield/sdk/internal'
 import { createFetchServer } from '@jackfield/server-fetch'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { zoneOf } from '../src/addresses.ts'
 import { article, clientFor, clientOf, contentOf, refusal, siteOf, textOf } from './fixture.ts'
 
 describe('fetch refuses', () => {
@@ -119,7 +119,7 @@ describe('an address', () => {
     ['example.org', undefined],
     ['127.1', undefined],
   ])('%s is %s', (address, zone) => {
-    expect(zoneOf(address)).toBe(zone)
+    expect(zoneOfAddress(address)).toBe(zone)
   })
 })
 

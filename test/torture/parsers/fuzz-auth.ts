@@ -1,12 +1,13 @@
 import { KeyObject, sign, verify as verifySignature } from 'node:crypto'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { hostOf, zoneOfAddress, zoneOfName } from '../../../packages/sdk/src/auth/client/address-zones.ts'
 import {
   combineChallenges,
   parseChallenges,
   parseScopes,
 } from '../../../packages/sdk/src/auth/client/challenge.ts'
 import { discover } from '../../../packages/sdk/src/auth/client/discovery.ts'
-import { hostOf, Network, zoneOfAddress, zoneOfName } from '../../../packages/sdk/src/auth/client/network.ts'
+import { Network } from '../../../packages/sdk/src/auth/client/network.ts'
 import { parseObject } from '../../../packages/sdk/src/auth/client/token-endpoint.ts'
 import { credentialsOf } from '../../../packages/sdk/src/auth/server/bearer.ts'
 import { ProofChecker } from '../../../packages/sdk/src/auth/server/dpop.ts'

@@ -97,7 +97,7 @@ export interface InputStrategy {
 
 /** One run of a handler: its questions, its steps, and how it ends early. */
 export interface HandlerRun {
-  /** Resolves with a valid response. Otherwise it never settles, and `ended` does. */
+  /** Resolves with a valid response. Otherwise `ended` settles; a request for roots can also reject instead. */
   ask<M extends QuestionMethod>(
     question: Extract<Question, { method: M }>,
     key?: string,

@@ -76,16 +76,21 @@ export abstract class BaseHandlerRun {
     this.#parked?.abort()
   }
 
-  /** Whether a question must not be sent, because the client lacks a capability or it is invalid; the run is then ended. */
-  protected refused(question: Question): boolean {
+  /**
+   * Whether a question must not be sent, because the client lacks a capability or it is invalid. The run is then ended; without
+   * roots, `reject` is called instead.
+   */
+  protected refused(question: Question, reject: (error: RpcError) => void): boolean {
     const missing = missingFor(this.exchange.peer, question)
     if (missing !== undefined) {
-      this.cannotAsk(
+      this.unanswered(
+        question,
         new RpcError(
           ErrorCode.MissingRequiredClientCapability,
           `This request needs a client capability that was not declared: ${Object.keys(missing).join(', ')}`,
           { requiredCapabilities: missing },
         ),
+        reject,
       )
       return true
     }
@@ -110,6 +115,12 @@ export abstract class BaseHandlerRun {
     return false
   }
 
+  /** Ends the run, or rejects a request for roots: a handler can do without them, so it may catch the error. */
+  protected unanswered(question: Question, error: RpcError, reject: (error: RpcError) => void): void {
+    if (question.method === 'roots/list') reject(error)
+    else this.cannotAsk(error)
+  }
+
   protected abstract cannotAsk(error: RpcError): void
 }
 
@@ -132,8 +143,8 @@ class LiveHandlerRun extends BaseHandlerRun implements HandlerRun {
   ): Promise<Questions[M]['answer']> {
     const question = forPeer(this.exchange.peer, asked)
     const name = this.keys.next(question.method, key)
-    return new Promise((resolve) => {
-      if (this.over || this.refused(question)) return
+    return new Promise((resolve, reject) => {
+      if (this.over || this.refused(question, reject)) return
       const { questions } = this.exchange.limits
       if (++this.#asked > questions) {
         this.fail(
@@ -146,7 +157,7 @@ class LiveHandlerRun extends BaseHandlerRun implements HandlerRun {
         const given = await this.#request(question.method, peer.revision.question(question), { signal })
         return answerTo(question, given, name)
       }
-      answered().then(resolve, (error) => this.#unanswered(question, error))
+      answered().then(resolve, (error) => this.unanswered(question, failureOf(question, error), reject))
     })
   }
 
@@ -157,24 +168,19 @@ class LiveHandlerRun extends BaseHandlerRun implements HandlerRun {
 
   async continueAsTask(): Promise<void> {}
 
-  async require(needed: InputRequired): Promise<Carried> {
+  async require(needed: InputRequired): Promise<Outcome | Carried> {
     const asked = Object.entries(needed.requests).map(
       async ([key, question]): Promise<[string, unknown]> => [key, await this.ask(question, key)],
     )
-    const answers = { ...this.carried.answers, ...Object.fromEntries(await Promise.all(asked)) }
-    this.carried = { state: needed.state, answers }
-    return this.carried
-  }
-
-  #unanswered(question: Question, error: unknown): void {
-    const why =
-      error instanceof RpcError || error instanceof McpError ? error.message : 'the connection failed'
-    const failure = new RpcError(
-      ErrorCode.InternalError,
-      `The client did not answer ${question.method}: ${why}`,
-    )
-    failure.cause = error
-    this.cannotAsk(failure)
+    try {
+      const answers = { ...this.carried.answers, ...Object.fromEntries(await Promise.all(asked)) }
+      this.carried = { state: needed.state, answers }
+      return this.carried
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error
+      this.cannotAsk(error)
+      return this.ended
+    }
   }
 
   protected cannotAsk(error: RpcError): void {
@@ -197,12 +203,24 @@ class UnaskableHandlerRun extends LiveHandlerRun {
     this.#why = why
   }
 
-  protected override refused(question: Question): boolean {
-    this.cannotAsk(
-      new RpcError(ErrorCode.InternalError, `The server cannot send ${question.method}: ${this.#why}`),
+  protected override refused(question: Question, reject: (error: RpcError) => void): boolean {
+    const error = new RpcError(
+      ErrorCode.InternalError,
+      `The server cannot send ${question.method}: ${this.#why}`,
     )
+    this.unanswered(question, error, reject)
     return true
   }
+}
+
+function failureOf(question: Question, error: unknown): RpcError {
+  const why = error instanceof RpcError || error instanceof McpError ? error.message : 'the connection failed'
+  const failure = new RpcError(
+    ErrorCode.InternalError,
+    `The client did not answer ${question.method}: ${why}`,
+  )
+  failure.cause = error
+  return failure
 }
 
 /** The name of a step or question with its number among equal names: the second `charge` is `2:charge`. */

@@ -104,8 +104,8 @@ export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
     const question = forPeer(this.exchange.peer, asked)
     const name = this.keys.next(question.method, key)
     this.#order.push(name)
-    return new Promise((resolve) => {
-      if (this.over || this.refused(question)) return
+    return new Promise((resolve, reject) => {
+      if (this.over || this.refused(question, reject)) return
       this.#working(async () => {
         const identity = await this.#identify(question)
         const answer = this.#answerOf(question, identity, name, key !== undefined)
@@ -154,7 +154,7 @@ export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
       throw new TypeError('inputRequired needs at least one question, or state to carry')
     }
     for (const [key, question] of requests) {
-      if (this.refused(question)) return this.ended
+      if (this.refused(question, (error) => this.fail(error))) return this.ended
       this.#asked.set(key, { question, identity: await this.#identify(question) })
     }
     this.#journal.state = needed.state

@@ -1,8 +1,8 @@
 import { invalid, invalidParams, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
-import type { Completer } from './context.ts'
-import { clipped } from './handler-context.ts'
+import type { Completer, CompletionContext } from './context.ts'
+import { clipped, HandlerContext, withoutQuestions } from './handler-context.ts'
 import type { Registry } from './registry.ts'
 import type { Report } from './tool.ts'
 
@@ -32,19 +32,27 @@ async function suggest(
   exchange: Exchange,
   report: Report,
 ): Promise<readonly string[]> {
-  const { method, peer } = exchange
+  const { method } = exchange
   try {
-    return await completer(value, {
-      arguments: chosen,
-      peer,
-      get signal() {
-        return exchange.signal
-      },
-    })
+    return await completer(value, new HandlerContextOfCompletion(exchange, chosen))
   } catch (error) {
     if (error instanceof RpcError) throw error
     if (!exchange.signal.aborted) report(error, { method })
     return []
+  }
+}
+
+/** On a session a completion can request roots; 2026-07-28 has no input requests in completions. */
+class HandlerContextOfCompletion extends HandlerContext implements CompletionContext {
+  readonly arguments: Readonly<Record<string, string>>
+
+  constructor(exchange: Exchange, chosen: Readonly<Record<string, string>>) {
+    const { inputStrategy } = exchange
+    const without = withoutQuestions('A completion')
+    const run =
+      inputStrategy.relay === undefined ? without : { ...without, get: () => inputStrategy.begin(exchange) }
+    super(exchange, run, () => undefined)
+    this.arguments = chosen
   }
 }
 

@@ -86,7 +86,7 @@ export interface Context {
   }): Promise<{ action: 'accept' | 'decline' | 'cancel' }>
   /** Requests a message from the client's model (sampling). Ends the request if the client refuses. */
   sample(request: Omit<CreateMessageParams, '_meta'> & { key?: string }): Promise<CreateMessageResult>
-  /** Requests the client's roots. */
+  /** Requests the client's roots. Rejects if the client has none, refuses or does not answer, which a handler can catch. */
   roots(options?: { key?: string }): Promise<Root[]>
   /**
    * Runs `work` once per request, however often the handler runs, and records its result. The result must be JSON or undefined:
@@ -119,12 +119,10 @@ export interface Context {
   readonly answers: Readonly<Record<string, unknown>>
 }
 
-/** The context of a completion. */
-export interface CompletionContext {
+/** The context of a completion. On 2026-07-28 a completion cannot request input, so `roots` rejects there. */
+export interface CompletionContext extends Pick<Context, 'peer' | 'signal' | 'transport' | 'meta' | 'roots'> {
   /** Values of other arguments. */
   readonly arguments: Readonly<Record<string, string>>
-  readonly peer: Peer
-  readonly signal: AbortSignal
 }
 
 /** Suggests values for one argument. Return all matches: the first 100 are sent, the rest are counted. */

@@ -115,7 +115,10 @@ export function reply<T = never, L extends Literal = Literal>(
   return new Reply(parts)
 }
 
-/** An error for the model: thrown from a tool, its message becomes an `isError` result. */
+/**
+ * An error for the model: thrown from a tool, its message becomes an `isError` result. From a resource, template or prompt it
+ * becomes a JSON-RPC error -32602 with its message.
+ */
 export class ToolError extends Error {
   override readonly name: string = 'ToolError'
 }

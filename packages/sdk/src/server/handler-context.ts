@@ -32,6 +32,20 @@ export interface LazyHandlerRun {
   fail(error: unknown): void
 }
 
+/** The handler run of a request that cannot request input. */
+export function withoutQuestions(what: string): LazyHandlerRun {
+  return {
+    get(): never {
+      throw new TypeError(
+        `${what} cannot ask the client: the protocol allows questions for calls, reads and prompts only`,
+      )
+    },
+    fail: () => {},
+    opened: undefined,
+    carried: nothingCarried,
+  }
+}
+
 /** The context of one run. Its members are created on first use, and its functions can be destructured. */
 export class HandlerContext implements Context {
   readonly #exchange: Exchange
@@ -102,8 +116,15 @@ export class HandlerContext implements Context {
 
   get roots(): Context['roots'] {
     return async (options) => {
-      const { roots } = await this.#handlerRun.get().ask({ method: 'roots/list', params: {} }, options?.key)
-      return roots
+      try {
+        const { roots } = await this.#handlerRun.get().ask({ method: 'roots/list', params: {} }, options?.key)
+        return roots
+      } catch (error) {
+        // As with other questions on a session: a tool that does not catch the error has its message as its result.
+        const { method, inputStrategy } = this.#exchange
+        const isResult = method === 'tools/call' && inputStrategy.relay !== undefined
+        throw isResult && error instanceof RpcError ? new ToolError(error.message, { cause: error }) : error
+      }
     }
   }
 
@@ -401,9 +422,9 @@ function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }
 
-/** Rethrows an error; the message of a `ToolError` outside of tools becomes that of a JSON-RPC error. */
-export function shownToPeer(error: unknown): never {
-  throw error instanceof ToolError ? new RpcError(ErrorCode.InternalError, error.message) : error
+/** Rethrows an error; the message of a `ToolError` outside of tools becomes that of a JSON-RPC error with this code. */
+export function shownToPeer(error: unknown, code: number = ErrorCode.InvalidParams): never {
+  throw error instanceof ToolError ? new RpcError(code, error.message) : error
 }
 
 /** A name or URI for an error message, at most 200 characters. */

@@ -8,13 +8,7 @@ import { fromBase64Url, toBase64Url } from '../request/encoding.ts'
 import { allows, type Caller, type Exchange, type Outcome, type Peer } from '../request/exchange.ts'
 import { complete } from './completion.ts'
 import type { ExtensionMethods } from './extension.ts'
-import {
-  clipped,
-  HandlerContext,
-  type LazyHandlerRun,
-  ProgressAndLogs,
-  shownToPeer,
-} from './handler-context.ts'
+import { clipped, HandlerContext, ProgressAndLogs, shownToPeer, withoutQuestions } from './handler-context.ts'
 import type { Registry } from './registry.ts'
 import { readResource } from './resource.ts'
 import type { Middleware } from './server.ts'
@@ -177,7 +171,7 @@ async function resourcesOf(registry: Registry, exchange: Exchange): Promise<read
   const lists = templates.flatMap(({ members }) => members ?? [])
   if (lists.length === 0) return resources
   const progressAndLogs = new ProgressAndLogs(exchange)
-  const ctx = new HandlerContext(exchange, cannotAsk, () => progressAndLogs)
+  const ctx = new HandlerContext(exchange, withoutQuestions('A list'), () => progressAndLogs)
   try {
     const listed = await Promise.all(lists.map(async (members) => members(ctx)))
     const byUri = new Map(resources.map((row) => [row.uri, row]))
@@ -186,20 +180,8 @@ async function resourcesOf(registry: Registry, exchange: Exchange): Promise<read
     }
     return [...byUri.values()]
   } catch (error) {
-    return shownToPeer(error)
+    return shownToPeer(error, ErrorCode.InternalError)
   } finally {
     progressAndLogs.close()
   }
-}
-
-/** The handler run of a list, which cannot request input. */
-const cannotAsk: LazyHandlerRun = {
-  get(): never {
-    throw new TypeError(
-      'A list cannot ask the client: the protocol allows questions for calls, reads and prompts only',
-    )
-  },
-  fail: () => {},
-  opened: undefined,
-  carried: { state: undefined, answers: {} },
 }

@@ -171,7 +171,7 @@ describe.each(Object.entries(eras))('asking (%s)', (_, serve) => {
     })
     const bad = () => Promise.resolve({ action: 'accept', content: { sure: true, code: 'AB' } })
     await expect(serve(server, 'resources/read', { uri: 'x:1' }, bad)).rejects.toMatchObject({
-      code: -32603,
+      code: -32602,
       message: expect.stringContaining('The answer cannot be used'),
     })
   })

@@ -111,7 +111,7 @@ describe('getting a prompt', () => {
   })
 
   test('failures keep what their author wants known, and nothing else', async () => {
-    await expect(get('told')).rejects.toMatchObject({ code: -32603, message: 'Closed.' })
+    await expect(get('told')).rejects.toMatchObject({ code: -32602, message: 'Closed.' })
     await expect(get('wrong')).rejects.toThrow('Prompt "wrong" must return text, messages')
   })
 })

@@ -143,7 +143,7 @@ describe('what cannot be read', () => {
 
   test('errors keep what their author wants known', async () => {
     await expect(read('test://denied')).rejects.toMatchObject({ code: -32001, message: 'denied' })
-    await expect(read('test://told')).rejects.toMatchObject({ code: -32603, message: 'The disk is full.' })
+    await expect(read('test://told')).rejects.toMatchObject({ code: -32602, message: 'The disk is full.' })
     await expect(read('test://wrong')).rejects.toBeInstanceOf(TypeError)
   })
 })

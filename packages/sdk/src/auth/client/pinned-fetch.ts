@@ -93,7 +93,8 @@ function asResponse(incoming: IncomingMessage): Response {
   return new Response(body, { status, headers })
 }
 
-function lookupAmong(addresses: readonly string[]): LookupFunction {
+/** A `lookup` that returns these checked addresses for every name, so that a connection goes to no other. */
+export function lookupAmong(addresses: readonly string[]): LookupFunction {
   const known = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
   return (_hostname, options, callback) => {
     if (options.all === true) callback(null, known)

@@ -1,0 +1,116 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type ConnectOptions, connect } from '../../src/client/index.ts'
+import {
+  ask,
+  type Context,
+  defineServer,
+  inputRequired,
+  prompt,
+  resource,
+  template,
+  tool,
+} from '../../src/index.ts'
+import { protocolVersions } from '../../src/protocol/methods.ts'
+
+const onError: unknown[] = []
+
+async function optional(ctx: Context): Promise<string> {
+  try {
+    return (await ctx.roots()).map(({ uri }) => uri).join()
+  } catch (error) {
+    return `without roots: ${error instanceof Error ? error.message : error}`
+  }
+}
+
+const server = defineServer({
+  name: 'folders',
+  version: '1.0.0',
+  onError: (error) => onError.push(error),
+  tools: {
+    optional: tool({ run: (_args, ctx) => optional(ctx) }),
+    needed: tool({ run: async (_args, ctx) => `${(await ctx.roots()).length} roots` }),
+    explicit: tool({
+      run: (_args, ctx) =>
+        ctx.answers['where'] === undefined ? inputRequired({ requests: { where: ask.roots() } }) : 'asked',
+    }),
+  },
+  prompts: { optional: prompt({ run: (_args, ctx) => optional(ctx) }) },
+  resources: {
+    optional: resource({ uri: 'x:optional', read: optional }),
+    needed: resource({ uri: 'x:needed', read: async (ctx) => `${(await ctx.roots()).length} roots` }),
+    file: template({
+      uriTemplate: 'x:file/{name}',
+      read: () => '',
+      complete: {
+        name: async (value, ctx) => {
+          const roots = await ctx.roots().catch((error: Error) => [{ uri: error.message }])
+          return [
+            value,
+            ...roots.map(({ uri }) => uri),
+            String(ctx.meta['example.org/from']),
+            `${ctx.transport.kind}`,
+          ]
+        },
+      },
+    }),
+  },
+})
+
+async function open(revision: (typeof protocolVersions)[number], options: ConnectOptions = {}) {
+  const client = await connect(server, { revisions: [revision], ...options })
+  onTestFinished(() => client.close())
+  return client
+}
+
+const refusing: ConnectOptions = {
+  onRoots: () => {
+    throw new Error('The person refused.')
+  },
+}
+const reads = async (client: Awaited<ReturnType<typeof open>>, uri: string) =>
+  (await client.read(uri)).contents.map((one) => ('text' in one ? one.text : '')).join()
+const textOf = ({ content }: { content: readonly { type: string; text?: string }[] }) => content[0]?.text
+
+describe.each(protocolVersions)('roots on %s', (revision) => {
+  const isSession = revision < '2026-07-28'
+
+  test('a handler catches that the client has none', async () => {
+    const client = await open(revision)
+    const message = 'without roots: This request needs a client capability that was not declared: roots'
+    expect(textOf(await client.call('optional'))).toBe(message)
+    expect(await reads(client, 'x:optional')).toBe(message)
+    const { messages } = await client.prompt('optional')
+    expect(messages).toMatchObject([{ content: { text: message } }])
+  })
+
+  test('a handler that does not catch it fails as before', async () => {
+    const client = await open(revision)
+    for (const name of ['needed', 'explicit'] as const) {
+      const called = client.call(name)
+      if (isSession) expect(await called).toMatchObject({ isError: true })
+      else await expect(called).rejects.toMatchObject({ code: -32021 })
+    }
+    await expect(client.read('x:needed')).rejects.toMatchObject({ code: isSession ? -32600 : -32021 })
+    expect(onError).toEqual([])
+  })
+
+  test('a completion has the _meta and the transport of its request, and roots on a session', async () => {
+    const client = await open(revision, { onRoots: () => [{ uri: 'file:///a' }] })
+    const { values } = await client.complete(
+      { ref: { type: 'ref/resource', uri: 'x:file/{name}' }, argument: { name: 'name', value: 'v' } },
+      { meta: { 'example.org/from': 'here' } },
+    )
+    const roots = isSession ? 'file:///a' : expect.stringContaining('A completion cannot ask the client')
+    expect(values).toEqual(['v', roots, 'here', 'undefined'])
+  })
+})
+
+describe.each(protocolVersions.filter((revision) => revision < '2026-07-28'))('roots on %s', (revision) => {
+  test('a handler catches that the client refuses', async () => {
+    const client = await open(revision, refusing)
+    expect(textOf(await client.call('optional'))).toMatch(
+      /^without roots: The client did not answer roots\/list/,
+    )
+    expect(await reads(client, 'x:optional')).toMatch(/^without roots: The client did not answer/)
+  })
+})
