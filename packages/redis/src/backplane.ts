@@ -6,7 +6,7 @@ import { warnOfEviction } from './eviction.ts'
 import { RedisErrors } from './faults.ts'
 import { ReconnectingClient } from './line.ts'
 import type { RedisBackplaneOptions } from './options.ts'
-import { after, append, swap } from './scripts.ts'
+import { append, read, swap } from './scripts.ts'
 import { Topics } from './topics.ts'
 
 /** A backplane for any number of nodes. */
@@ -95,15 +95,20 @@ export async function redisBackplane(options: RedisBackplaneOptions): Promise<Re
     delete: async (key) => {
       await Promise.all([drop(valueAt(key)), drop(logAt(key))])
     },
-    append: async (log, entry, keep, ttlMs) => {
+    append: async (log, entry, keep, ttlMs, previous = '') => {
       const kept = String(Math.max(0, Math.floor(keep)))
-      return Number(await commands.script(append, logAt(log), [requireSize(entry), kept, ttlArgument(ttlMs)]))
+      const unique = String(Math.floor(Math.random() * 2 ** 48))
+      const args = [requireSize(entry), kept, ttlArgument(ttlMs), previous, unique]
+      return String(await commands.script(append, logAt(log), args))
     },
-    after: async (log, position) => {
-      if (!Number.isSafeInteger(position) || position < 0) return undefined
-      const entries = await commands.script(after, logAt(log), [String(position)])
-      if (!Array.isArray(entries)) return undefined
-      return entries.map((entry, at) => ({ position: position + at + 1, entry: String(entry) }))
+    read: async (log, position, newest = position) => {
+      if (!isPosition(position) || !isPosition(newest)) return undefined
+      const flat = await commands.script(read, logAt(log), [position, newest])
+      if (!Array.isArray(flat)) return undefined
+      return Array.from({ length: flat.length / 2 }, (_, at) => ({
+        position: String(flat[at * 2]),
+        entry: String(flat[at * 2 + 1]),
+      }))
     },
     publish: async (topic, message) => {
       const channel = channelOf(topic)
@@ -192,6 +197,11 @@ function decodeOrRaw(text: string): string {
   } catch {
     return text
   }
+}
+
+/** Whether a text can be the id of a stream's entry. */
+function isPosition(text: string): boolean {
+  return /^\d{1,16}-\d{1,16}$/.test(text)
 }
 
 /** A time to live for Redis; '0' if it has passed. */

@@ -21,36 +21,47 @@ if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1]
 return 1`,
 )
 
-/** Positions are the first parts of stream ids; the stream keeps the last one even when it is empty. */
-const lastPosition = `local function last()
+/** The id of the newest entry, which a stream keeps even when it is empty; nil for a log that does not exist. */
+const newestId = `local function newestId()
   if redis.call('EXISTS', KEYS[1]) == 0 then return nil end
   local info = redis.call('XINFO', 'STREAM', KEYS[1])
   for at = 1, #info, 2 do
-    if info[at] == 'last-generated-id' then return tonumber(string.match(info[at + 1], '^%d+')) end
+    if info[at] == 'last-generated-id' then return info[at + 1] end
   end
 end
 `
 
-/** ARGV: entry, entries to keep, TTL in ms (0: none). Returns the position of the entry. */
+/**
+ * ARGV: entry, entries to keep, TTL in ms (0: none), the previous position of the only writer or '', a random number. Returns
+ * the position of the entry. Counting alone would repeat positions after a failover that lost the newest entries, so the random
+ * number is part of each.
+ */
 export const append: Script = script(
   'append',
-  `${lastPosition}local position = (last() or 0) + 1
-redis.call('XADD', KEYS[1], string.format('%.0f-0', position), 'e', ARGV[1])
+  `${newestId}local newest = newestId()
+if newest and ARGV[4] ~= '' and newest ~= ARGV[4] then
+  redis.call('DEL', KEYS[1])
+  newest = nil
+end
+local count = newest and tonumber(string.match(newest, '^%d+')) or 0
+local position = string.format('%.0f-%s', count + 1, ARGV[5])
+redis.call('XADD', KEYS[1], position, 'e', ARGV[1])
 redis.call('XTRIM', KEYS[1], 'MAXLEN', ARGV[2])
 if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
 return position`,
 )
 
-/** ARGV: position. Returns the later entries, or nothing if the position was trimmed or never existed. */
-export const after: Script = script(
-  'after',
-  `${lastPosition}local newest = last()
-local position = tonumber(ARGV[1])
-if newest == nil or position > newest or position < newest - redis.call('XLEN', KEYS[1]) then return false end
-local entries = {}
-for at, entry in ipairs(redis.call('XRANGE', KEYS[1], string.format('%.0f-0', position + 1), '+')) do
-  entries[at] = entry[2][2]
+/** ARGV: position, newest known position. Returns positions and entries in turn, or nothing if either entry is not stored. */
+export const read: Script = script(
+  'read',
+  `if ARGV[2] ~= ARGV[1] and #redis.call('XRANGE', KEYS[1], ARGV[2], ARGV[2]) == 0 then return false end
+local found = redis.call('XRANGE', KEYS[1], ARGV[1], '+')
+if #found == 0 or found[1][1] ~= ARGV[1] then return false end
+local flat = {}
+for at, entry in ipairs(found) do
+  flat[at * 2 - 1] = entry[1]
+  flat[at * 2] = entry[2][2]
 end
-return entries`,
+return flat`,
   true,
 )

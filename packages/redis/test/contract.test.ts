@@ -82,15 +82,18 @@ describe.each(planes)('$name', ({ open, runs }) => {
     await plane.set('short', 'a', 40)
     await plane.set('long', 'ä\u0000\n😀', hour)
     expect(await plane.add('short-added', 'b', 40)).toBe(true)
-    await plane.append('short-log', 'c', 10, 40)
+    const short = await plane.append('short-log', 'c', 10, 40)
     await vi.waitFor(async () => {
       expect(await plane.get('short')).toBeUndefined()
       expect(await plane.get('short-added')).toBeUndefined()
-      expect(await plane.after('short-log', 0)).toBeUndefined()
+      expect(await plane.read('short-log', short)).toBeUndefined()
     }, 10_000)
     expect(await plane.get('long')).toBe('ä\u0000\n😀')
     expect(await plane.add('short', 'again', hour)).toBe(true)
-    expect(await plane.append('short-log', 'again', 10, hour)).toBe(1)
+    const again = await plane.append('short-log', 'again', 10, hour)
+    expect(again).not.toBe(short)
+    expect(await plane.read('short-log', again)).toEqual([{ position: again, entry: 'again' }])
+    expect(await plane.read('short-log', short)).toBeUndefined()
   })
 
   it.runIf(runs)('lets exactly one of many win an add, and one a swap, over three connections', async () => {
@@ -115,17 +118,36 @@ describe.each(planes)('$name', ({ open, runs }) => {
     const positions = await Promise.all(
       Array.from({ length: 300 }, async (_, at) => three[at % 3]?.append('log', `entry ${at}`, 100, hour)),
     )
-    expect(positions.toSorted((a, b) => Number(a) - Number(b))).toEqual(
-      Array.from({ length: 300 }, (_, at) => at + 1),
-    )
-    const kept = await three[0]?.after('log', 200)
-    expect(kept?.map(({ position, entry }) => [position, entry])).toEqual(
-      Array.from({ length: 100 }, (_, at) => [at + 201, `entry ${positions.indexOf(at + 201)}`]),
-    )
-    expect(await three[1]?.after('log', 199)).toBeUndefined()
-    expect(await three[1]?.after('log', 300)).toEqual([])
-    expect(await three[1]?.after('log', 301)).toBeUndefined()
+    expect(new Set(positions).size).toBe(300)
+    for (const position of positions) expect(position).toMatch(/^[\d-]{1,40}$/)
+    const newest = (await three[2]?.append('log', 'newest', 100, hour)) ?? ''
+    const kept = (await Promise.all(positions.map((one = '') => three[0]?.read('log', one)))).filter(Boolean)
+    const all = kept.toSorted((a, b) => Number(b?.length) - Number(a?.length))[0]
+    expect([kept.length, all?.length]).toEqual([99, 100])
+    expect(all?.at(-1)).toEqual({ position: newest, entry: 'newest' })
+    for (const { position, entry } of all?.slice(0, -1) ?? []) {
+      expect(entry).toBe(`entry ${positions.indexOf(position)}`)
+    }
+    expect(await three[1]?.read('log', newest)).toEqual([{ position: newest, entry: 'newest' }])
+    for (const unknown of ['0', '-', '', '1', '1-1', `${newest}0`, 'x', '9'.repeat(40)])
+      expect(await three[1]?.read('log', unknown)).toBeUndefined()
   })
+
+  it.runIf(runs)(
+    'starts a log anew for its only writer where the newest entry is not the last one of that writer',
+    async () => {
+      const plane = await one()
+      const first = await plane.append('log', 'first', 10, hour)
+      const second = await plane.append('log', 'second', 10, hour, first)
+      expect(await plane.read('log', first, second)).toHaveLength(2)
+      expect(await plane.read('log', first, '7')).toBeUndefined()
+      const third = await plane.append('log', 'third', 10, hour, first)
+      expect(await plane.read('log', first)).toBeUndefined()
+      expect(await plane.read('log', second)).toBeUndefined()
+      expect(await plane.read('log', third)).toEqual([{ position: third, entry: 'third' }])
+      expect(new Set([first, second, third]).size).toBe(3)
+    },
+  )
 
   it.runIf(runs)(
     'brings messages to everybody who listens to their topic, in order, and to nobody else',
@@ -171,19 +193,30 @@ describe.each(planes)('$name', ({ open, runs }) => {
 const key = fc.constantFrom('k', 'l')
 const text = fc.oneof(fc.constantFrom('', 'a', 'b'), fc.string({ unit: 'grapheme', maxLength: 4 }))
 const ttl = fc.constantFrom(hour, hour, hour, 0, -1)
+/** Which of the positions so far, counted from the newest one: each backplane has its own. */
+const nth = fc.option(fc.integer({ min: 0, max: 5 }), { nil: undefined })
 const step = fc.oneof(
   fc.record({ do: fc.constant('get' as const), key }),
   fc.record({ do: fc.constant('set' as const), key, text, ttl }),
   fc.record({ do: fc.constant('add' as const), key, text, ttl }),
   fc.record({ do: fc.constant('swap' as const), key, text, to: text, ttl }),
   fc.record({ do: fc.constant('delete' as const), key }),
-  fc.record({ do: fc.constant('append' as const), key, text, keep: fc.integer({ min: 0, max: 4 }), ttl }),
-  fc.record({ do: fc.constant('after' as const), key, at: fc.integer({ min: -1, max: 8 }) }),
+  fc.record({
+    do: fc.constant('append' as const),
+    key,
+    text,
+    keep: fc.integer({ min: 0, max: 4 }),
+    ttl,
+    previous: nth,
+  }),
+  fc.record({ do: fc.constant('read' as const), key, at: nth, newest: nth }),
 )
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
-function taken(plane: Backplane, step: Step, run: string): Promise<unknown> {
+/** What a backplane does, with its positions counted in the order in which it gave them. */
+async function taken(plane: Backplane, step: Step, run: string, positions: string[]): Promise<unknown> {
   const key = `${run} ${step.key}`
+  const named = (nth: number | undefined) => (nth === undefined ? undefined : positions.at(-1 - nth))
   switch (step.do) {
     case 'get':
       return plane.get(key)
@@ -196,9 +229,12 @@ function taken(plane: Backplane, step: Step, run: string): Promise<unknown> {
     case 'delete':
       return plane.delete(key)
     case 'append':
-      return plane.append(key, step.text, step.keep, step.ttl)
-    case 'after':
-      return plane.after(key, step.at)
+      positions.push(await plane.append(key, step.text, step.keep, step.ttl, named(step.previous)))
+      return undefined
+    case 'read': {
+      const entries = await plane.read(key, named(step.at) ?? '0', named(step.newest))
+      return entries?.map(({ position, entry }) => [positions.indexOf(position), entry])
+    }
   }
 }
 
@@ -210,8 +246,11 @@ describe('the backplanes in memory and on Redis', () => {
     let runs = 0
     const same = fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
       const run = String(runs++)
+      const positions: [string[], string[]] = [[], []]
       for (const each of steps) {
-        expect(await taken(redis, each, run), JSON.stringify(each)).toEqual(await taken(memory, each, run))
+        expect(await taken(redis, each, run, positions[0]), JSON.stringify(each)).toEqual(
+          await taken(memory, each, run, positions[1]),
+        )
       }
     })
     await fc.assert(same, { numRuns: 300 })

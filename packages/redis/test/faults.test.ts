@@ -93,21 +93,23 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     const server = await RedisServer.start(...forgetsNothing)
     const { plane } = await open({ url: server.url })
     await plane.set('k', 'kept', hour)
-    await plane.append('log', 'one', 10, hour)
+    const one = await plane.append('log', 'one', 10, hour)
     await server.kill()
     const waiting = plane.get('k').catch((error) => error)
     await server.restart()
     expect(await waiting).toBe('kept')
-    expect(await plane.append('log', 'two', 10, hour)).toBe(2)
+    await plane.append('log', 'two', 10, hour, one)
+    expect((await plane.read('log', one))?.map(({ entry }) => entry)).toEqual(['one', 'two'])
     expect(await plane.add('k', 'again', hour)).toBe(false)
   })
 
   it('gives its scripts to a Redis that forgot them', async () => {
     const server = await RedisServer.start()
     const { plane } = await open({ url: server.url })
-    expect(await plane.append('log', 'one', 10, hour)).toBe(1)
+    const one = await plane.append('log', 'one', 10, hour)
     await server.ask('SCRIPT', 'FLUSH')
-    expect(await plane.append('log', 'two', 10, hour)).toBe(2)
+    await plane.append('log', 'two', 10, hour)
+    expect((await plane.read('log', one))?.map(({ entry }) => entry)).toEqual(['one', 'two'])
   })
 
   it('fails in time while Redis is away, then at once, and works when it is back', async () => {
@@ -251,7 +253,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     await plane.subscribe('topic', () => {})
     const under = Array.from({ length: 200 }, (_, at) => plane.append('log', `e${at}`, 1000, hour))
     const closing = plane.close()
-    expect(await Promise.all(under)).toEqual(Array.from({ length: 200 }, (_, at) => at + 1))
+    expect(new Set(await Promise.all(under)).size).toBe(200)
     await closing
     await plane.close()
     for (const work of [plane.get('k'), plane.publish('t', 'm'), plane.subscribe('t', () => {})]) {

@@ -61,7 +61,7 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
   const remove = db.prepare('DELETE FROM entries WHERE key = ?')
   const expire = db.prepare('DELETE FROM entries WHERE expiresAt <= ?')
   const total = db.prepare('SELECT count, chars FROM totals WHERE owner = ?')
-  const { append, after, publish, subscribe, delete: deleteLog } = memoryBackplane(bounds)
+  const { append, read, publish, subscribe, delete: deleteLog } = memoryBackplane(bounds)
   let nextSweep = 0
 
   const inTransaction = <T>(work: (now: number) => T): T => {
@@ -134,7 +134,7 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
       await deleteLog(key)
     },
     append,
-    after,
+    read,
     publish,
     subscribe,
     close: () => db.close(),

@@ -23,10 +23,19 @@ export interface Backplane {
   /** Replaces `expected` with `value`; false if the stored value differs. */
   swap(key: string, expected: string, value: string, ttlMs: number): Promise<boolean>
   delete(key: string): Promise<void>
-  /** Appends to a log, trims it to its newest `keep` entries, and returns the entry's position, counted from 1. */
-  append(log: string, entry: string, keep: number, ttlMs: number): Promise<number>
-  /** Entries after a position, oldest first; undefined when that position was trimmed away or never was. */
-  after(log: string, position: number): Promise<{ position: number; entry: string }[] | undefined>
+  /**
+   * Appends to a log, trims it to its newest `keep` entries, and returns the position of the entry: at most 40 digits and
+   * hyphens, which no other entry of this log ever gets, also after the log expired or the store lost data in a failover.
+   * @param previous the position that the only writer of the log got last. If the newest entry has another one, the store lost
+   *   entries, and the log starts anew with this entry: readers then get `undefined` for every older position instead of a gap
+   */
+  append(log: string, entry: string, keep: number, ttlMs: number, previous?: string): Promise<string>
+  /**
+   * The entry at a position and all later ones, oldest first; undefined if the store does not have that entry: it was trimmed,
+   * has expired, was lost in a failover, or never was.
+   * @param newest the newest position that the caller knows; undefined is returned, too, if the store does not have that one
+   */
+  read(log: string, position: string, newest?: string): Promise<LogEntry[] | undefined>
   publish(topic: string, message: string): Promise<void>
   /**
    * Calls `listener` for every message until the returned function is called. `lost` is called where messages may have
@@ -35,8 +44,15 @@ export interface Backplane {
   subscribe(topic: string, listener: (message: string) => void, lost?: () => void): Promise<() => void>
 }
 
+/** An entry of an append log. */
+export interface LogEntry {
+  readonly position: string
+  readonly entry: string
+}
+
 interface Log {
-  readonly entries: { position: number; entry: string }[]
+  readonly entries: LogEntry[]
+  /** The position of the newest entry. Those before it are its predecessors. */
   last: number
   expires: number
   chars: number
@@ -47,19 +63,32 @@ export class MemoryLogs {
   readonly #mostChars: number
   /** In the order of their newest entries. */
   readonly #logs = new Map<string, Log>()
+  /** The highest position of any log: a log that starts anew continues from it. */
+  #highest = 0
   #chars = 0
 
   constructor(mostChars: number) {
     this.#mostChars = mostChars
   }
 
-  append(name: string, entry: string, keep: number, expires: number, now: number): number {
-    const log = this.#live(name, now) ?? { entries: [], last: 0, expires, chars: 0 }
+  append(
+    name: string,
+    entry: string,
+    keep: number,
+    expires: number,
+    now: number,
+    previous: string | undefined,
+  ): string {
+    const known = this.#live(name, now)
+    if (known !== undefined && previous !== undefined && String(known.last) !== previous) this.delete(name)
+    const log = this.#logs.get(name) ?? { entries: [], last: this.#highest, expires, chars: 0 }
     this.#logs.delete(name)
     this.#logs.set(name, log)
     log.last++
+    this.#highest = Math.max(this.#highest, log.last)
     log.expires = expires
-    log.entries.push({ position: log.last, entry })
+    const position = String(log.last)
+    log.entries.push({ position, entry })
     this.#grow(log, entry.length)
     const tooMany = log.entries.length - keep
     if (tooMany > 0) {
@@ -69,15 +98,14 @@ export class MemoryLogs {
       if (this.#chars <= this.#mostChars || unused === log) break
       this.delete(other)
     }
-    return log.last
+    return position
   }
 
-  after(name: string, position: number, now: number): { position: number; entry: string }[] | undefined {
+  read(name: string, position: string, newest: string, now: number): LogEntry[] | undefined {
     const log = this.#logs.get(name)
     if (log === undefined || log.expires <= now) return undefined
-    const oldest = log.last - log.entries.length
-    if (position < oldest || position > log.last) return undefined
-    return log.entries.slice(position - oldest)
+    const index = indexOf(log, position)
+    return index === undefined || indexOf(log, newest) === undefined ? undefined : log.entries.slice(index)
   }
 
   delete(name: string): void {
@@ -104,6 +132,12 @@ export class MemoryLogs {
     log.chars += chars
     this.#chars += chars
   }
+}
+
+/** The index of the entry at a position, if the log has it. */
+function indexOf({ entries, last }: Log, position: string): number | undefined {
+  const index = Number(position) - last + entries.length - 1
+  return entries[index]?.position === position ? index : undefined
 }
 
 /** A stored value with its expiry and owner. */
@@ -275,12 +309,12 @@ export function memoryBackplane(bounds: MemoryBounds = limits): Backplane {
       values.delete(key)
       logs.delete(key)
     },
-    append: async (name, entry, keep, ttlMs) => {
+    append: async (name, entry, keep, ttlMs, previous) => {
       const now = performance.now()
       sweep(now)
-      return logs.append(name, entry, keep, now + ttlMs, now)
+      return logs.append(name, entry, keep, now + ttlMs, now, previous)
     },
-    after: async (name, position) => logs.after(name, position, performance.now()),
+    read: async (name, position, newest = position) => logs.read(name, position, newest, performance.now()),
     publish: async (topic, message) => {
       for (const listener of topics.get(topic) ?? []) listener(message)
     },

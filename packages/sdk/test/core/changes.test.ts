@@ -61,17 +61,20 @@ describe('the backplane in memory', () => {
     }
   })
 
-  it('gives log entries after a position, and says when that position is gone', async () => {
+  it('gives log entries from a position on, and says when that position is gone', async () => {
     const plane = memoryBackplane()
-    for (const entry of ['a', 'b', 'c', 'd']) await plane.append('log', entry, 3, 1000)
-    expect(await plane.after('log', 2)).toEqual([
-      { position: 3, entry: 'c' },
-      { position: 4, entry: 'd' },
+    const positions: string[] = []
+    for (const entry of ['a', 'b', 'c', 'd']) positions.push(await plane.append('log', entry, 3, 1000))
+    const [a = '', , c = '', d = ''] = positions
+    expect(await plane.read('log', c)).toEqual([
+      { position: c, entry: 'c' },
+      { position: d, entry: 'd' },
     ])
-    expect(await plane.after('log', 4)).toEqual([])
-    expect(await plane.after('log', 0)).toBeUndefined()
-    expect(await plane.after('log', 5)).toBeUndefined()
-    expect(await plane.after('none', 0)).toBeUndefined()
+    expect(await plane.read('log', d)).toEqual([{ position: d, entry: 'd' }])
+    for (const unknown of [a, '0', `${d}0`, `0${d}`, 'x', '']) {
+      expect(await plane.read('log', unknown)).toBeUndefined()
+    }
+    expect(await plane.read('none', c)).toBeUndefined()
   })
 
   it('publishes to subscribers until they leave', async () => {

@@ -85,7 +85,7 @@ export class ResumableStream {
    * that event is known.
    * @returns whether the event is known, or the limit that the events after it exceed
    */
-  resume(position: number, memory: MemoryAccount, open: () => EventStream): Promise<boolean | FullBudget> {
+  resume(position: string, memory: MemoryAccount, open: () => EventStream): Promise<boolean | FullBudget> {
     return new Promise((resolve, reject) => {
       this.#then(async () => {
         try {
@@ -122,7 +122,7 @@ export class ResumableStream {
    */
   #replay(
     events: readonly StoredEvent[],
-    after: number,
+    after: string,
     connection: EventStream,
     memory: MemoryAccount,
   ): void {
@@ -151,7 +151,7 @@ export class ResumableStream {
   }
 
   /** Sends what was stored while older events were replayed. */
-  async #catchUp(after: number, connection: EventStream, memory: MemoryAccount): Promise<void> {
+  async #catchUp(after: string, connection: EventStream, memory: MemoryAccount): Promise<void> {
     if (this.#replaying !== connection) return
     let events: StoredEvent[] | undefined
     try {
@@ -187,7 +187,7 @@ export class ResumableStream {
     else this.#connection.send(text, droppable)
   }
 
-  #event(position: number, data: string, retry?: number): string {
+  #event(position: string, data: string, retry?: number): string {
     const id = `${this.id}_${position}`
     if (data !== '') return encodeEvent({ id, event: 'message', data })
     return retry === undefined ? encodeEvent({ id, data }) : encodeEvent({ id, retry, data })
@@ -203,20 +203,23 @@ function charsOf(events: readonly StoredEvent[]): number {
 }
 
 /** The stream and position of an event id; undefined for an invalid one. */
-export function parseEventId(id: string): { stream: string; position: number } | undefined {
-  const match = /^([\w-]{1,64})_(\d{1,15})$/.exec(id)
+export function parseEventId(id: string): { stream: string; position: string } | undefined {
+  const match = /^([\w-]{1,64})_(\d[\d-]{0,39})$/.exec(id)
   const [, stream, position] = match ?? []
-  return stream === undefined || position === undefined ? undefined : { stream, position: Number(position) }
+  return stream === undefined || position === undefined ? undefined : { stream, position }
 }
 
 /** A stored event: its position in the session's log, and its data. */
 export interface StoredEvent {
-  readonly position: number
+  readonly position: string
   readonly data: string
 }
 
 /** Maximum stored bytes of one session, as a multiple of the largest message. */
 const storedMessages = 4
+
+/** What no event has as its position. */
+const noPosition = '0'
 
 /** Stores the newest events of a session's streams for resumption (`Last-Event-ID`). */
 export class EventLog {
@@ -225,9 +228,9 @@ export class EventLog {
   readonly #bounds: Bounds
   readonly #sizes: number[] = []
   #bytes = 0
-  /** The position of the newest event, and of the last one before the present log of the backplane. */
-  #last = 0
-  #before = 0
+  /** The position of the newest event. */
+  #newest: string | undefined
+  #appending: Promise<void> = Promise.resolve()
   #state: 'unused' | 'used' | 'dropped' = 'unused'
 
   constructor(backplane: Backplane, session: string, bounds: Bounds) {
@@ -236,9 +239,12 @@ export class EventLog {
     this.#bounds = bounds
   }
 
-  /** Stores one event of a stream and returns its position. */
-  async append(stream: string, data: string): Promise<number> {
-    if (this.#state === 'dropped') return 0
+  /**
+   * Stores one event of a stream and returns its position. After an event that was not stored, or that the store lost, the log
+   * starts anew, so that no stream is resumed with a gap.
+   */
+  async append(stream: string, data: string): Promise<string> {
+    if (this.#state === 'dropped') return noPosition
     this.#state = 'used'
     this.#sizes.push(data.length)
     this.#bytes += data.length
@@ -248,32 +254,32 @@ export class EventLog {
     ) {
       this.#bytes -= this.#sizes.shift() ?? 0
     }
-    const position = await this.#backplane.append(
-      this.#key,
-      `${stream} ${data}`,
-      this.#sizes.length,
-      this.#bounds.storedEventsMs,
+    const { storedEventsMs } = this.#bounds
+    const keep = this.#sizes.length
+    // One at a time, because each names the one before.
+    const stored = this.#appending.then(() =>
+      this.#backplane.append(this.#key, `${stream} ${data}`, keep, storedEventsMs, this.#newest),
     )
-    // A log that expired or was evicted starts again at 1, but positions must not be reused.
-    if (position === 1) this.#before = this.#last
-    this.#last = this.#before + position
-    return this.#last
+    this.#appending = stored.then(
+      (position) => {
+        this.#newest = position
+      },
+      () => {
+        this.#newest = noPosition
+      },
+    )
+    return stored
   }
 
-  /** The events of a stream after one of its own; undefined if that one is not stored. */
-  async after(stream: string, position: number): Promise<StoredEvent[] | undefined> {
-    const before = this.#before
-    if (position <= before) return undefined
-    const entries = await this.#backplane.after(this.#key, position - before - 1)
-    // The log started again meanwhile.
-    if (this.#before !== before) return undefined
-    const first = entries?.[0]
+  /** The events of a stream after one of its own; undefined if that one is not stored, or the store lost events. */
+  async after(stream: string, position: string): Promise<StoredEvent[] | undefined> {
+    if (this.#newest === undefined) return undefined
+    const [first, ...later] = (await this.#backplane.read(this.#key, position, this.#newest)) ?? []
     const prefix = `${stream} `
-    if (entries === undefined || first?.entry.startsWith(prefix) !== true) return undefined
-    return entries
-      .slice(1)
+    if (first?.entry.startsWith(prefix) !== true) return undefined
+    return later
       .filter(({ entry }) => entry.startsWith(prefix))
-      .map(({ position, entry }) => ({ position: before + position, data: entry.slice(prefix.length) }))
+      .map(({ position, entry }) => ({ position, data: entry.slice(prefix.length) }))
   }
 
   /** Deletes everything, and stores nothing more. */
