@@ -101,8 +101,11 @@ function checkFiles({ manifest, folder }: Packed): void {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) =>
     file.replaceAll('\\', '/'),
   )
-  const stray = files.filter((file) =>
-    /(^|\/)(test|node_modules)(\/|$)|\.test\.|\.tsbuildinfo$|\.draft-/.test(file),
+  const stray = files.filter(
+    (file) =>
+      /(^|\/)(test|node_modules)(\/|$)|\.test\.|\.tsbuildinfo$|\.draft-/.test(file) &&
+      // Templates have tests of their own.
+      !/^templates\/(?!.*node_modules)/.test(file),
   )
   if (stray.length > 0)
     faults.push(`${manifest.name}: these files should not be published: ${stray.join(', ')}`)
