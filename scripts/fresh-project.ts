@@ -28,6 +28,7 @@ export interface Manifest {
   exports?: Record<string, { types?: string; default?: string } | string>
   engines?: { node?: string }
   dependencies?: Record<string, string>
+  peerDependencies?: Record<string, string>
 }
 
 /** A workspace package as its users get it: its tarball, and the folder it is installed to. */
