@@ -3,7 +3,6 @@ import {
   globSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -29,6 +28,7 @@ export interface Manifest {
   exports?: Record<string, { types?: string; default?: string } | string>
   engines?: { node?: string }
   dependencies?: Record<string, string>
+  peerDependencies?: Record<string, string>
 }
 
 /** A workspace package as its users get it: its tarball, and the folder it is installed to. */
@@ -77,29 +77,54 @@ export class FreshProject {
 
   async #install(): Promise<void> {
     writeFileSync(join(this.folder, 'package.json'), '{ "private": true, "type": "module" }\n')
-    const folders = readManifest(root).workspaces?.flatMap((glob) => globSync(glob, { cwd: root })) ?? []
-    const publishable = folders.filter((folder) => readManifest(join(root, folder)).private !== true)
-    for (const folder of publishable) this.packed.push(await this.#pack(folder))
-    for (const folder of publishable) {
-      for (const name of Object.keys(readManifest(join(root, folder)).dependencies ?? {})) {
-        const nested = join(root, folder, 'node_modules', name)
+    const tarballs = await packAll(this.folder)
+    for (const { manifest, tarball } of tarballs) {
+      const folder = join(this.folder, 'node_modules', manifest.name)
+      mkdirSync(folder, { recursive: true })
+      await must(['tar', '-xzf', tarball, '-C', folder, '--strip-components=1'])
+      this.packed.push({ manifest, tarball, folder })
+    }
+    for (const { manifest, source } of tarballs) {
+      for (const name of Object.keys(manifest.dependencies ?? {})) {
+        const nested = join(source, 'node_modules', name)
         this.link(name, existsSync(nested) ? nested : undefined)
       }
     }
   }
+}
 
-  async #pack(folder: string): Promise<Packed> {
-    const manifest = readManifest(join(root, folder))
-    const before = new Set(readdirSync(this.folder))
-    await must(['npm', 'pack', '--ignore-scripts', '--pack-destination', this.folder, `./${folder}`])
-    const file = readdirSync(this.folder).find((name) => name.endsWith('.tgz') && !before.has(name))
-    if (file === undefined) throw new Error(`npm pack wrote no tarball for ${manifest.name}`)
-    const tarball = join(this.folder, file)
-    const installed = join(this.folder, 'node_modules', manifest.name)
-    mkdirSync(installed, { recursive: true })
-    await must(['tar', '-xzf', tarball, '-C', installed, '--strip-components=1'])
-    return { manifest, tarball, folder: installed }
-  }
+/** A tarball of a workspace package. */
+export interface Tarball {
+  manifest: Manifest
+  tarball: string
+  /** The package's folder in the workspace. */
+  source: string
+}
+
+/** The folders of the packages that are published, from the root of the repository. */
+export function publishedFolders(): string[] {
+  const folders = readManifest(root).workspaces?.flatMap((glob) => globSync(glob, { cwd: root })) ?? []
+  return folders.filter((folder) => readManifest(join(root, folder)).private !== true)
+}
+
+/** Packs every publishable package, as it was built, into a folder. */
+export async function packAll(to: string): Promise<Tarball[]> {
+  const folders = publishedFolders()
+  await must([
+    'npm',
+    'pack',
+    '--ignore-scripts',
+    '--pack-destination',
+    to,
+    ...folders.map((folder) => `./${folder}`),
+  ])
+  return folders.map((folder) => {
+    const source = join(root, folder)
+    const manifest = readManifest(source)
+    const tarball = join(to, `${manifest.name.replace('@', '').replace('/', '-')}-${manifest.version}.tgz`)
+    if (!existsSync(tarball)) throw new Error(`npm pack wrote no tarball for ${manifest.name}`)
+    return { manifest, tarball, source }
+  })
 }
 
 /** The package.json in a folder. */

@@ -1,0 +1,137 @@
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The templates, with what each contains. */
+export const templates: Readonly<Record<string, string>> = {
+  stdio: 'a server over stdio, for clients that start it as a program',
+  http: 'a server over HTTP with authorization by access tokens',
+  host: 'a program that uses a server through @jackfield/host, with policy and questions',
+}
+
+/** What a person can correct: arguments, names and folders. Its message is printed without a stack. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** A project to be written. */
+export interface Project {
+  /** The absolute path of its folder. */
+  readonly folder: string
+  /** The name in its package.json. */
+  readonly name: string
+  readonly template: string
+}
+
+const packageFolder = fileURLToPath(new URL('..', import.meta.url))
+/** Entries that do not make a folder count as used: an empty repository, and what file managers leave. */
+const ignoredEntries = new Set(['.git', '.DS_Store', 'Thumbs.db'])
+const longestName = 214
+
+/** The version of this package, which is that of all packages of Jackfield. */
+export function ownVersion(): string {
+  const { version }: { version: string } = JSON.parse(
+    readFileSync(join(packageFolder, 'package.json'), 'utf8'),
+  )
+  return version
+}
+
+/**
+ * Checks what a project is to be made of. Writes nothing.
+ * @param name the package name; the name of the folder unless given
+ * @throws UsageError if the template is unknown, the name is not a package name, or the folder cannot be used
+ */
+export function planProject(given: { folder: string; template: string; name?: string | undefined }): Project {
+  const { template } = given
+  if (!Object.hasOwn(templates, template)) {
+    throw new UsageError(
+      `There is no template "${template}". Templates: ${Object.keys(templates).join(', ')}.`,
+    )
+  }
+  const folder = resolve(given.folder)
+  const name = given.name ?? basename(folder)
+  const problem = problemWithName(name)
+  if (problem !== undefined) {
+    const instead = given.name === undefined ? 'Choose another folder, or add --name' : 'Write --name'
+    throw new UsageError(`"${name}" cannot be a package name: ${problem}. ${instead} ${suggestedName(name)}.`)
+  }
+  const used = problemWithFolder(folder)
+  if (used !== undefined) throw new UsageError(used)
+  return { folder, name, template }
+}
+
+/** Why npm would not accept a name for a new package; `undefined` if it would. */
+export function problemWithName(name: string): string | undefined {
+  if (name === '') return 'it is empty'
+  if (name.length > longestName) return `it has more than ${longestName} characters`
+  if (name !== name.toLowerCase()) return 'it has capital letters'
+  const [, bare = name] = /^@[^/]+\/(.+)$/.exec(name) ?? []
+  if (/^[._-]/.test(bare)) return `it begins with "${bare.charAt(0)}"`
+  if (!/^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*$/.test(name)) {
+    return 'it may contain only letters a to z, digits, hyphens, dots and underscores'
+  }
+  if (bare === 'node_modules' || bare === 'favicon.ico') return 'npm reserves it'
+  return undefined
+}
+
+/** A valid package name like the given one. */
+function suggestedName(name: string): string {
+  const suggested = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.-]+/g, '-')
+    .replaceAll(/^[.-]+|[.-]+$/g, '')
+    .slice(0, longestName)
+  return problemWithName(suggested) === undefined ? suggested : 'my-server'
+}
+
+/** Why no project can be written to a folder; `undefined` if it can. */
+export function problemWithFolder(folder: string): string | undefined {
+  let entries: string[]
+  try {
+    if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return undefined
+    entries = readdirSync(folder).filter((entry) => !ignoredEntries.has(entry))
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ENOTDIR') return `${folder} is not a folder. Choose another name.`
+    return `Cannot read ${folder}: ${error instanceof Error ? error.message : String(error)}`
+  }
+  if (entries.length === 0) return undefined
+  const shown = entries.slice(0, 3).join(', ')
+  const more = entries.length > 3 ? ` and ${entries.length - 3} more` : ''
+  return `${folder} is not empty: it contains ${shown}${more}. Choose another folder, or empty this one. Nothing was changed.`
+}
+
+/**
+ * Writes a project. No file is overwritten; if writing fails, the files that were written are removed.
+ * @returns the paths of its files, relative to its folder
+ */
+export function writeProject({ folder, name, template }: Project): string[] {
+  const from = join(packageFolder, 'templates', template)
+  const files = readdirSync(from, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(from.length + 1))
+    // What a test run of the template in this repository leaves.
+    .filter((file) => !/(?:^|[\\/])(?:node_modules|dist)[\\/]/.test(file))
+    .sort()
+  const written: string[] = []
+  const created: string[] = []
+  try {
+    for (const file of files) {
+      // npm leaves a file named .gitignore out of packages.
+      const to = join(folder, file.replace(/_gitignore$/, '.gitignore'))
+      const first = mkdirSync(dirname(to), { recursive: true })
+      if (first !== undefined) created.push(first)
+      const text = readFileSync(join(from, file), 'utf8')
+        .replaceAll('{{name}}', name)
+        .replaceAll('{{version}}', `^${ownVersion()}`)
+      writeFileSync(to, text, { flag: 'wx' })
+      written.push(to)
+    }
+  } catch (error) {
+    for (const path of [...written, ...created]) rmSync(path, { recursive: true, force: true })
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new UsageError(`Cannot write the project: ${reason}. Nothing was left of it in ${folder}.`)
+  }
+  return written.map((file) => file.slice(folder.length + 1))
+}
