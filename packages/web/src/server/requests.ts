@@ -21,8 +21,6 @@ const wrongMs = 60_000
 const mostCookies = 4
 const longestPath = 4_096
 
-const notSafe: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-
 /** What the requests of one web server are served from. */
 export interface RequestServerOptions {
   readonly guard: Guard
@@ -30,7 +28,6 @@ export interface RequestServerOptions {
   readonly sockets: SocketServer
   readonly blobs: Blobs
   readonly files: PageFiles
-  readonly build: string
   readonly port: number
   readonly onWarning: (message: string) => void
 }
@@ -128,8 +125,7 @@ export class RequestServer {
   }
 
   #sendPage(response: ServerResponse): void {
-    const { files, build } = this.#options
-    const index = files.index()
+    const index = this.#options.files.index()
     if (index === undefined)
       return sendNotice(
         response,
@@ -138,8 +134,7 @@ export class RequestServer {
         'Run <code>npm run build</code> in the repository, then reload this page.',
       )
     const nonce = randomBytes(16).toString('base64')
-    const known: Readonly<Record<string, string>> = { __NONCE__: nonce, __BUILD__: escaped(build) }
-    const body = index.replaceAll(/__(?:NONCE|BUILD)__/g, (name) => known[name] ?? '')
+    const body = index.replaceAll('__NONCE__', nonce)
     send(response, 200, { contentType: 'text/html; charset=utf-8', body, policy: pagePolicy(nonce) })
   }
 
@@ -284,10 +279,6 @@ function keyIn(body: Buffer): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"]/g, (one) => notSafe[one] ?? '')
 }
 
 function failureOf({ method = '' }: IncomingMessage, error: unknown): string {

@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http'
+import { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { HostService, PeerServer } from '@jackfield/host/service'
 import { Blobs } from './blobs.ts'
@@ -86,19 +87,22 @@ export async function serveWeb(options: ServeWebOptions): Promise<WebServer> {
   })
   server.maxConnections = mostConnections
   const port = await listen(server, options.port, sessions, onWarning)
-  const { build } = service
   const guard = new Guard(port)
   const blobs = new Blobs()
-  const sockets = new SocketServer({ peers, sessions, build })
+  const sockets = new SocketServer({ peers, sessions, version: service.version })
   const files = new PageFiles(page)
-  const requests = new RequestServer({ guard, sessions, sockets, blobs, files, build, port, onWarning })
+  const requests = new RequestServer({ guard, sessions, sockets, blobs, files, port, onWarning })
   server.on('request', (request, response) => void requests.serve(request, response))
   server.on('checkContinue', (request, response) => void requests.serve(request, response))
   server.on('checkExpectation', (_request, response) =>
     refuse(response, 417, 'The server meets no such expectation.', { Connection: 'close' }),
   )
   server.on('upgrade', (request, stream, head) => requests.upgrade(request, stream, head))
-  server.on('clientError', (error: NodeJS.ErrnoException, stream) => refuseRaw(stream, statusOf(error)))
+  server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
+    // What is written after the beginning of a response would become part of it.
+    if (stream instanceof Socket && stream.bytesWritten > 0) stream.destroy()
+    else refuseRaw(stream, statusOf(error))
+  })
   sessions.setPort('listening', port)
   const held = resources.move()
   let closing: Promise<void> | undefined

@@ -34,15 +34,15 @@ export const CloseCode = {
   loginNeeded: 4401,
   /** The page key did not arrive within 2 s. Connect again. */
   noPageKey: 4408,
-  /** The page is of another build than the server. Reload it. */
+  /** The page is of another version than the host. Reload it. */
   newBuild: 4426,
 } as const
 
 export interface SocketServerOptions {
   readonly peers: PeerServer
   readonly sessions: SessionStore
-  /** The build of the host, as pages that it served know it. */
-  readonly build: string
+  /** The version of the host, which is that of its page. */
+  readonly version: string
 }
 
 /** A socket whose page key was right. */
@@ -78,7 +78,7 @@ export class SocketServer {
     request: IncomingMessage,
     stream: Duplex,
     head: Buffer,
-    { session, build }: { session: WebSession | undefined; build: string | undefined },
+    { session, build }: { session: WebSession | undefined; /** The version of the page. */ build: string | undefined },
   ): void {
     this.#server.handleUpgrade(request, stream, head, (socket) => {
       // `ws` reports a faulty frame here and closes the socket itself.
@@ -113,7 +113,7 @@ export class SocketServer {
 
   /** Serves a socket once its first message is the page key of its session. */
   #prove(socket: WebSocket, session: WebSession, build: string | undefined, name: string): void {
-    const { sessions, peers, build: own } = this.#options
+    const { sessions, peers, version } = this.#options
     this.#unproven.add(socket)
     const timer = setTimeout(
       () => close(socket, CloseCode.noPageKey, 'the page key did not arrive within 2 s'),
@@ -129,8 +129,8 @@ export class SocketServer {
       over()
       const pageKey = isBinary ? '' : String(data)
       if (!sessions.isPageKey(session.id, pageKey)) return close(socket, CloseCode.loginNeeded, 'login needed')
-      if (build !== undefined && build !== own)
-        return close(socket, CloseCode.newBuild, 'the page is of another build')
+      if (build !== undefined && build !== version)
+        return close(socket, CloseCode.newBuild, 'the page is of another version')
       sessions.markUsed(session.id)
       const proven = { socket, session: session.id }
       this.#proven.add(proven)
