@@ -91,7 +91,8 @@ export class RequestServer {
     if (path === undefined) return refuse(response, 400, 'The address is too long or no path.')
     const [, folder = '', rest = ''] = /^\/([a-z]+)\/([\w-]+)$/.exec(path) ?? []
     if (isPage) return this.#sendPage(response)
-    if (path === '/login') return await this.#allow(request, response, { POST: () => this.#login(request, response) })
+    if (path === '/login')
+      return await this.#allow(request, response, { POST: () => this.#login(request, response) })
     if (path === '/logout')
       return await this.#allow(request, response, { POST: () => this.#logout(request, response) })
     if (path === '/sessions')
@@ -103,9 +104,11 @@ export class RequestServer {
         GET: () => this.#download(request, response, rest),
         PUT: () => this.#upload(request, response, rest),
       })
-    if (path === '/socket') return refuse(response, 426, 'This address is a WebSocket.', { Upgrade: 'websocket' })
+    if (path === '/socket')
+      return refuse(response, 426, 'This address is a WebSocket.', { Upgrade: 'websocket' })
     const file = this.#options.files.find(path)
-    if (file === undefined && !isPageRoute(path)) return refuse(response, 404, 'There is nothing at this address.')
+    if (file === undefined && !isPageRoute(path))
+      return refuse(response, 404, 'There is nothing at this address.')
     if (file === undefined || !isRead) return notAllowed(response, 'GET, HEAD')
     const { contentType, isImmutable } = file
     const caching = isImmutable ? 'private, max-age=31536000, immutable' : 'no-cache'
@@ -167,7 +170,11 @@ export class RequestServer {
       )
     }
     const { session, cookie, pageKey } = login
-    sendJson(response, { pageKey, expires: session.expires }, { 'Set-Cookie': this.#cookieOf(cookie, sessionMs) })
+    sendJson(
+      response,
+      { pageKey, expires: session.expires },
+      { 'Set-Cookie': this.#cookieOf(cookie, sessionMs) },
+    )
   }
 
   #logout(request: IncomingMessage, response: ServerResponse): void {

@@ -42,7 +42,11 @@ export function sendJson(
   value: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  send(response, 200, { contentType: 'application/json; charset=utf-8', body: JSON.stringify(value), headers })
+  send(response, 200, {
+    contentType: 'application/json; charset=utf-8',
+    body: JSON.stringify(value),
+    headers,
+  })
 }
 
 /** Sends a page of one heading and one paragraph of HTML. */

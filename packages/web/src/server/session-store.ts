@@ -169,7 +169,9 @@ export class SessionStore {
     const rows = this.#database
       .prepare('SELECT hash FROM login_keys WHERE expires > ? AND expires <= ?')
       .all(now, now + loginKeyMs)
-    const isThere = rows.some((row) => row['hash'] instanceof Uint8Array && timingSafeEqual(row['hash'], hash))
+    const isThere = rows.some(
+      (row) => row['hash'] instanceof Uint8Array && timingSafeEqual(row['hash'], hash),
+    )
     // Of several requests with one key, also in other processes, the one that removes it logs in.
     return isThere && this.#database.prepare('DELETE FROM login_keys WHERE hash = ?').run(hash).changes > 0
   }

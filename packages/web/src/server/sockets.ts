@@ -78,7 +78,10 @@ export class SocketServer {
     request: IncomingMessage,
     stream: Duplex,
     head: Buffer,
-    { session, build }: { session: WebSession | undefined; /** The version of the page. */ build: string | undefined },
+    {
+      session,
+      build,
+    }: { session: WebSession | undefined /** The version of the page. */; build: string | undefined },
   ): void {
     this.#server.handleUpgrade(request, stream, head, (socket) => {
       // `ws` reports a faulty frame here and closes the socket itself.
@@ -128,7 +131,8 @@ export class SocketServer {
       if (socket.readyState !== socket.OPEN) return
       over()
       const pageKey = isBinary ? '' : String(data)
-      if (!sessions.isPageKey(session.id, pageKey)) return close(socket, CloseCode.loginNeeded, 'login needed')
+      if (!sessions.isPageKey(session.id, pageKey))
+        return close(socket, CloseCode.loginNeeded, 'login needed')
       if (build !== undefined && build !== version)
         return close(socket, CloseCode.newBuild, 'the page is of another version')
       sessions.markUsed(session.id)
@@ -170,7 +174,9 @@ function socketChannel(socket: WebSocket): Channel {
         if (isBinary) close(socket, CloseCode.unsupportedData, 'frames are text')
         else message(String(data))
       })
-      socket.once('close', (code, reason) => closed(closing ?? (String(reason) || `closed with code ${code}`)))
+      socket.once('close', (code, reason) =>
+        closed(closing ?? (String(reason) || `closed with code ${code}`)),
+      )
     },
     close(reason = 'this side closed the connection') {
       closing ??= reason

@@ -58,7 +58,9 @@ describe('a download', () => {
     expect((await ask('GET', path, { headers: { Cookie: 'x=1' } })).status).toBe(401)
     expect((await ask('HEAD', path, { headers })).status).toBe(405)
     expect((await ask('PUT', path, { headers, body: 'x' })).status).toBe(404)
-    expect((await ask('GET', path, { headers: { ...headers, 'Sec-Fetch-Site': 'cross-site' } })).status).toBe(403)
+    expect((await ask('GET', path, { headers: { ...headers, 'Sec-Fetch-Site': 'cross-site' } })).status).toBe(
+      403,
+    )
     expect((await ask('GET', path, { headers })).status).toBe(200)
     expect((await ask('GET', path, { headers })).status).toBe(404)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -89,9 +91,9 @@ describe('an upload', () => {
     const body = Buffer.alloc(5_000_000, 'abc')
     expect((await ask('PUT', `/blob/${ticket}`, { body })).status).toBe(401)
     expect((await ask('GET', `/blob/${ticket}`, { headers })).status).toBe(404)
-    expect((await ask('PUT', `/blob/${ticket}`, { headers: { ...headers, Expect: '100-continue' }, body })).status).toBe(
-      204,
-    )
+    expect(
+      (await ask('PUT', `/blob/${ticket}`, { headers: { ...headers, Expect: '100-continue' }, body })).status,
+    ).toBe(204)
     expect(Buffer.from(await uploaded).equals(body)).toBe(true)
     expect((await ask('PUT', `/blob/${ticket}`, { headers, body })).status).toBe(404)
   })
@@ -101,7 +103,10 @@ describe('an upload', () => {
     const headers = { Cookie: (await login()).cookie }
     for (const more of [{}, { 'Content-Length': '', 'Transfer-Encoding': 'chunked' }]) {
       const { ticket, uploaded } = web.blobs.expect({ maxBytes: 10 })
-      const answer = await ask('PUT', `/blob/${ticket}`, { headers: { ...headers, ...more }, body: 'x'.repeat(11) })
+      const answer = await ask('PUT', `/blob/${ticket}`, {
+        headers: { ...headers, ...more },
+        body: 'x'.repeat(11),
+      })
       expect(answer).toMatchObject({ status: 413, headers: { connection: 'close' } })
       await expect(uploaded).rejects.toThrow('larger than 10 bytes')
     }

@@ -97,7 +97,9 @@ describe('a login link', () => {
     const post = (body: string, headers: Record<string, string> = json) =>
       ask('POST', '/login', { headers, body })
     expect((await post(JSON.stringify({ key }), { 'Content-Type': 'text/plain' })).status).toBe(415)
-    expect((await post(`key=${key}`, { 'Content-Type': 'application/x-www-form-urlencoded' })).status).toBe(415)
+    expect((await post(`key=${key}`, { 'Content-Type': 'application/x-www-form-urlencoded' })).status).toBe(
+      415,
+    )
     expect((await post('{')).status).toBe(400)
     expect((await post('null')).status).toBe(400)
     expect((await post('{"key":1}')).status).toBe(400)
@@ -210,9 +212,9 @@ describe('a session', () => {
       vi.setSystemTime(Date.now() + 1_000)
     }
     expect(web.sessions()).toHaveLength(32)
-    expect((await ask('GET', '/sessions', { headers: both(browsers[0] ?? browsers[1] ?? fail()) })).status).toBe(
-      401,
-    )
+    expect(
+      (await ask('GET', '/sessions', { headers: both(browsers[0] ?? browsers[1] ?? fail()) })).status,
+    ).toBe(401)
   })
 
   test('outlives the server; the file has hashes only, and is for its owner alone', async () => {

@@ -153,7 +153,11 @@ describe('files of the page', () => {
     ]
     for (const path of wanted) {
       const { status, headers, body } = await ask('GET', path)
-      expect({ path, status, body }).toEqual({ path, status: 404, body: 'There is nothing at this address.\n' })
+      expect({ path, status, body }).toEqual({
+        path,
+        status: 404,
+        body: 'There is nothing at this address.\n',
+      })
       expect(headers).toMatchObject(everywhere)
     }
     expect(warnings).toEqual([])

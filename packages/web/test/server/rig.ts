@@ -141,8 +141,7 @@ export function openSocket(
   options: { autoPong?: boolean } = {},
 ): WebSocket {
   const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, {
-    origin: `http://127.0.0.1:${port}`,
-    headers: { ...(cookie !== '' && { Cookie: cookie }), ...headers },
+    headers: { Origin: `http://127.0.0.1:${port}`, ...(cookie !== '' && { Cookie: cookie }), ...headers },
     ...options,
   })
   socket.on('error', () => {})
@@ -151,7 +150,9 @@ export function openSocket(
 }
 
 /** How a socket ends: the code and the reason of its close, or the status of a refused handshake. */
-export async function endOf(socket: WebSocket): Promise<{ code: number; reason: string } | { status: number }> {
+export async function endOf(
+  socket: WebSocket,
+): Promise<{ code: number; reason: string } | { status: number }> {
   const refused = new Promise<{ status: number }>((resolve) =>
     socket.once('unexpected-response', (_request, response) => {
       response.resume()
