@@ -4,7 +4,6 @@ import type { OutgoingHttpHeaders } from 'node:http'
 const unusedFeatures = [
   'accelerometer',
   'autoplay',
-  'bluetooth',
   'camera',
   'display-capture',
   'encrypted-media',
@@ -26,7 +25,6 @@ const unusedFeatures = [
   'serial',
   'storage-access',
   'usb',
-  'web-share',
   'window-management',
   'xr-spatial-tracking',
 ]

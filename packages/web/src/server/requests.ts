@@ -129,13 +129,11 @@ export class RequestServer {
 
   #sendPage(response: ServerResponse): void {
     const index = this.#options.files.index()
-    if (index === undefined)
-      return sendNotice(
-        response,
-        503,
-        'The page is not built',
-        'Run <code>npm run build</code> in the repository, then reload this page.',
-      )
+    if (index === undefined) {
+      const text = 'Run <code>npm run build</code> in the repository, then reload this page.'
+      sendNotice(response, 503, 'The page is not built', text)
+      return
+    }
     const nonce = randomBytes(16).toString('base64')
     const body = index.replaceAll('__NONCE__', nonce)
     send(response, 200, { contentType: 'text/html; charset=utf-8', body, policy: pagePolicy(nonce) })
@@ -179,21 +177,23 @@ export class RequestServer {
 
   #logout(request: IncomingMessage, response: ServerResponse): void {
     const session = this.#provenSession(request)
-    if (session === undefined) return notLoggedIn(response)
-    this.#end(session.id)
-    send(response, 204, { headers: { 'Set-Cookie': this.#cookieOf('', 0) } })
+    if (session === undefined) notLoggedIn(response)
+    else {
+      this.#end(session.id)
+      send(response, 204, { headers: { 'Set-Cookie': this.#cookieOf('', 0) } })
+    }
   }
 
   #listSessions(request: IncomingMessage, response: ServerResponse): void {
     const own = this.#provenSession(request)
-    if (own === undefined) return notLoggedIn(response)
     const sessions = this.#options.sessions.list()
-    sendJson(response, { sessions: sessions.map((one) => ({ ...one, isThis: one.id === own.id })) })
+    if (own === undefined) notLoggedIn(response)
+    else sendJson(response, { sessions: sessions.map((one) => ({ ...one, isThis: one.id === own.id })) })
   }
 
   #endSession(request: IncomingMessage, response: ServerResponse, id: string): void {
-    if (this.#provenSession(request) === undefined) return notLoggedIn(response)
-    if (this.#end(id)) send(response, 204)
+    if (this.#provenSession(request) === undefined) notLoggedIn(response)
+    else if (this.#end(id)) send(response, 204)
     else refuse(response, 404, 'There is no such session.')
   }
 
@@ -204,16 +204,18 @@ export class RequestServer {
   }
 
   #download(request: IncomingMessage, response: ServerResponse, ticket: string): void {
-    if (this.#sessionOf(request) === undefined) return notLoggedIn(response)
+    if (this.#sessionOf(request) === undefined) {
+      notLoggedIn(response)
+      return
+    }
     const download = this.#options.blobs.download(ticket)
-    if (download === undefined) return noTicket(response)
+    if (download === undefined) {
+      noTicket(response)
+      return
+    }
     const { bytes, contentType, disposition } = download
-    send(response, 200, {
-      contentType,
-      body: bytes,
-      headers: { 'Content-Disposition': disposition },
-      policy: blobPolicy,
-    })
+    const headers = { 'Content-Disposition': disposition }
+    send(response, 200, { contentType, body: bytes, headers, policy: blobPolicy })
   }
 
   async #upload(request: IncomingMessage, response: ServerResponse, ticket: string): Promise<void> {

@@ -67,15 +67,28 @@ export interface WebServer extends AsyncDisposable {
  * @throws Error where the file cannot be used, or no port is free
  */
 export async function serveWeb(options: ServeWebOptions): Promise<WebServer> {
-  const { service, peers, file, page = builtPage, onWarning } = options
+  const { file } = options
   if (options.host !== undefined && options.host !== host)
     throw new TypeError(`The web server listens on ${host} only, not on ${options.host}.`)
   const lock = lockSessions(file)
   if (lock === undefined) throw new WebServerRunningError(file)
-  using resources = new DisposableStack()
-  resources.use(lock)
-  const sessions = resources.adopt(new SessionStore(file), (store) => store.close())
-  sessions.setPort('listening', undefined)
+  let sessions: SessionStore | undefined
+  try {
+    sessions = new SessionStore(file)
+    sessions.setPort('listening', undefined)
+    return await startServer(options, sessions, lock)
+  } catch (error) {
+    sessions?.close()
+    lock[Symbol.dispose]()
+    throw error
+  }
+}
+
+async function startServer(
+  { service, peers, page = builtPage, port: wanted, onWarning }: ServeWebOptions,
+  sessions: SessionStore,
+  lock: Disposable,
+): Promise<WebServer> {
   const server = createServer({
     maxHeaderSize: mostHeaderBytes,
     headersTimeout: headersMs,
@@ -86,7 +99,7 @@ export async function serveWeb(options: ServeWebOptions): Promise<WebServer> {
     requireHostHeader: false,
   })
   server.maxConnections = mostConnections
-  const port = await listen(server, options.port, sessions, onWarning)
+  const port = await listen(server, wanted, sessions, onWarning)
   const guard = new Guard(port)
   const blobs = new Blobs()
   const sockets = new SocketServer({ peers, sessions, version: service.version })
@@ -104,8 +117,6 @@ export async function serveWeb(options: ServeWebOptions): Promise<WebServer> {
     else refuseRaw(stream, statusOf(error))
   })
   sessions.setPort('listening', port)
-  const held = resources.move()
-  let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
     sessions.setPort('listening', undefined)
     blobs.close()
@@ -118,8 +129,10 @@ export async function serveWeb(options: ServeWebOptions): Promise<WebServer> {
     }, closeMs)
     await closed
     clearTimeout(timer)
-    held.dispose()
+    sessions.close()
+    lock[Symbol.dispose]()
   }
+  let closing: Promise<void> | undefined
   const closeOnce = (): Promise<void> => {
     closing ??= close()
     return closing
