@@ -57,6 +57,15 @@ export class RequestServer {
   /** Serves the handshake of a WebSocket. */
   upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     stream.on('error', () => stream.destroy())
+    try {
+      this.#upgrade(request, stream, head)
+    } catch (error) {
+      refuseRaw(stream, 500, 'The web server failed. Its messages say why.')
+      this.#options.onWarning(failureOf(request, error))
+    }
+  }
+
+  #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     const { guard, sockets } = this.#options
     const refusal = guard.refusal(request)
     const address = addressOf(request)

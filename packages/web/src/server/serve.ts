@@ -102,7 +102,7 @@ async function startServer(
   const port = await listen(server, wanted, sessions, onWarning)
   const guard = new Guard(port)
   const blobs = new Blobs()
-  const sockets = new SocketServer({ peers, sessions, version: service.version })
+  const sockets = new SocketServer({ peers, sessions, version: service.version, onWarning })
   const files = new PageFiles(page)
   const requests = new RequestServer({ guard, sessions, sockets, blobs, files, port, onWarning })
   server.on('request', (request, response) => void requests.serve(request, response))

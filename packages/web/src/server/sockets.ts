@@ -43,6 +43,7 @@ export interface SocketServerOptions {
   readonly sessions: SessionStore
   /** The version of the host, which is that of its page. */
   readonly version: string
+  readonly onWarning: (message: string) => void
 }
 
 /** A socket whose page key was right. */
@@ -131,24 +132,50 @@ export class SocketServer {
       if (socket.readyState !== socket.OPEN) return
       over()
       const pageKey = isBinary ? '' : String(data)
-      if (!sessions.isPageKey(session.id, pageKey))
-        return close(socket, CloseCode.loginNeeded, 'login needed')
-      if (build !== undefined && build !== version)
-        return close(socket, CloseCode.newBuild, 'the page is of another version')
-      sessions.markUsed(session.id)
-      const proven = { socket, session: session.id }
-      this.#proven.add(proven)
-      socket.once('close', () => this.#proven.delete(proven))
-      socket.on('pong', () => this.#missed.set(socket, 0))
-      peers.serve(socketChannel(socket), name)
+      try {
+        if (!sessions.isPageKey(session.id, pageKey)) close(socket, CloseCode.loginNeeded, 'login needed')
+        else if (build !== undefined && build !== version)
+          close(socket, CloseCode.newBuild, 'the page is of another version')
+        else {
+          sessions.markUsed(session.id)
+          this.#serve(socket, session.id, name)
+        }
+      } catch (error) {
+        this.#warn(error)
+        close(socket, CloseCode.tryAgainLater, 'the sessions cannot be read')
+      }
     })
   }
 
+  #serve(socket: WebSocket, session: string, name: string): void {
+    const proven = { socket, session }
+    this.#proven.add(proven)
+    socket.once('close', () => this.#proven.delete(proven))
+    socket.on('pong', () => this.#missed.set(socket, 0))
+    this.#options.peers.serve(socketChannel(socket), name)
+  }
+
+  /** A full disk or a locked file must not end the host. */
+  #warn(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error)
+    this.#options.onWarning(`The sessions of the web server cannot be read: ${reason}`)
+  }
+
+  /** The sessions that are valid now; undefined where they cannot be read. */
+  #validSessions(): ReadonlySet<string> | undefined {
+    try {
+      return new Set(this.#options.sessions.list().map(({ id }) => id))
+    } catch (error) {
+      this.#warn(error)
+      return undefined
+    }
+  }
+
   #ping(): void {
-    const valid = new Set(this.#options.sessions.list().map(({ id }) => id))
+    const valid = this.#validSessions()
     for (const { socket, session } of this.#proven) {
       const missed = this.#missed.get(socket) ?? 0
-      if (!valid.has(session)) close(socket, CloseCode.loginNeeded, 'the session ended')
+      if (valid?.has(session) === false) close(socket, CloseCode.loginNeeded, 'the session ended')
       else if (missed >= mostMissed) socket.terminate()
       else {
         this.#missed.set(socket, missed + 1)

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { hostname } from 'node:os'
+import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type WebSocket from 'ws'
 import { type Browser, endOf, openSocket, type Rig, rig, until, webClient } from './rig.ts'
@@ -196,6 +197,29 @@ describe('a WebSocket', () => {
     expect(await end).toMatchObject({ code: 1006 })
     await until(() => answered === 3, 'a ping')
     expect(alive.socket.readyState).toBe(alive.socket.OPEN)
+  })
+
+  test('cannot end the host where the sessions cannot be read', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const it = await rig()
+    const mine = await it.login()
+    const open = await served(it, mine)
+    const waiting = openSocket(it.port, mine)
+    await once(waiting, 'open')
+    const database = new DatabaseSync(it.file)
+    database.exec('ALTER TABLE sessions RENAME TO gone')
+    const end = endOf(waiting)
+    waiting.send(mine.pageKey)
+    expect(await end).toMatchObject({ code: 1013 })
+    expect(await endOf(openSocket(it.port, mine))).toEqual({ status: 500 })
+    expect((await it.ask('GET', '/sessions', { headers: { Cookie: mine.cookie } })).status).toBe(500)
+    vi.advanceTimersByTime(15_000)
+    expect(open.socket.readyState).toBe(open.socket.OPEN)
+    expect(it.warnings).toHaveLength(4)
+    expect(it.warnings[0]).toContain('no such table')
+    database.exec('ALTER TABLE gone RENAME TO sessions')
+    database.close()
+    await served(it, mine)
   })
 
   test('ends where its session expires', async () => {
