@@ -11,13 +11,16 @@ export function addWebCommands(
   begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
 ): void {
   withConfigOptions(
-    program.command('web').description('Serve the web app of this folder on 127.0.0.1 and open it in a browser'),
+    program
+      .command('web')
+      .description('Serve the web app of this folder on 127.0.0.1 and open it in a browser'),
   )
     .option('--no-open', 'print the login link only')
     .addOption(
-      new Option('--port <port>', 'port to listen on; default the last one, else the first free of 7411 to 7419').argParser(
-        port,
-      ),
+      new Option(
+        '--port <port>',
+        'port to listen on; default the last one, else the first free of 7411 to 7419',
+      ).argParser(port),
     )
     .addOption(storeOption())
     .option('--json', 'print the login link as one line of JSON: {"url":"…"}')

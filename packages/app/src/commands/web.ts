@@ -1,5 +1,5 @@
-import { openBrowser } from '@jackfield/sdk/client/auth/node'
 import { createPeerServer } from '@jackfield/host/service'
+import { openBrowser } from '@jackfield/sdk/client/auth/node'
 import { linkToRunning, serveWeb, type WebServer } from '@jackfield/web'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
@@ -89,7 +89,9 @@ async function serveHost(file: string, options: WebOptions, io: Io, output: Outp
 
 async function show(link: string, { open }: WebOptions, output: Output): Promise<void> {
   output.row({ url: link }, link)
-  output.note('The link logs one browser in. It is valid once, for 60 s; run jackfield web again for another one.')
+  output.note(
+    'The link logs one browser in. It is valid once, for 60 s; run jackfield web again for another one.',
+  )
   if (open === false) return
   await openBrowser(new URL(link)).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error)

@@ -117,7 +117,7 @@ export class SocketServer {
 
   /** Serves a socket once its first message is the page key of its session. */
   #prove(socket: WebSocket, session: WebSession, build: string | undefined, name: string): void {
-    const { sessions, peers, version } = this.#options
+    const { sessions, version } = this.#options
     this.#unproven.add(socket)
     const timer = setTimeout(
       () => close(socket, CloseCode.noPageKey, 'the page key did not arrive within 2 s'),

@@ -219,7 +219,7 @@ describe('a session', () => {
 
   test('outlives the server; the file has hashes only, and is for its owner alone', async () => {
     const file = join(tempFolder(), 'sub', 'web.db')
-    const first = await rig({ file, port: undefined })
+    const first = await rig({ file, port: 'usual' })
     const mine = await first.login()
     const link = first.web.link()
     await first.web.close()
@@ -233,7 +233,7 @@ describe('a session', () => {
       expect(statSync(file).mode & 0o777).toBe(0o600)
       expect(statSync(`${file}.lock`).mode & 0o777).toBe(0o600)
     }
-    const { port } = await rig({ file, port: undefined })
+    const { port } = await rig({ file, port: 'usual' })
     expect(port).toBe(first.port)
     expect((await send(port, 'GET', '/sessions', { headers: both(mine) })).status).toBe(200)
   })

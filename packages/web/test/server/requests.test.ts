@@ -323,23 +323,23 @@ describe('the server', () => {
 
   test('comes back at its port, and at another of nine where that is in use', async () => {
     const file = join(tempFolder(), 'web.db')
-    const first = await rig({ file, port: undefined })
+    const first = await rig({ file, port: 'usual' })
     expect(first.port).toBeGreaterThanOrEqual(7411)
     expect(first.port).toBeLessThanOrEqual(7419)
     await first.web.close()
-    const again = await rig({ file, port: undefined })
+    const again = await rig({ file, port: 'usual' })
     expect(again).toMatchObject({ port: first.port, warnings: [] })
     await again.web.close()
     const other = createServer().listen(first.port, '127.0.0.1')
     onTestFinished(() => void other.close())
     await once(other, 'listening')
-    const moved = await rig({ file, port: undefined })
+    const moved = await rig({ file, port: 'usual' })
     expect(moved.port).not.toBe(first.port)
     expect(moved.warnings).toEqual([expect.stringContaining(`Port ${first.port} is in use`)])
     await moved.web.close()
     await expect(rig({ file, port: first.port })).rejects.toThrow(`cannot listen on port ${first.port}`)
     // A start that failed leaves nothing locked.
-    expect(await rig({ file, port: undefined })).toMatchObject({ port: moved.port, warnings: [] })
+    expect(await rig({ file, port: 'usual' })).toMatchObject({ port: moved.port, warnings: [] })
   })
 
   test('is one for each file; another process gets a login link of it', async () => {

@@ -11,7 +11,7 @@ import {
   type HostServiceOptions,
   type PeerServer,
 } from '@jackfield/host/service'
-import { type ServeWebOptions, serveWeb, type WebServer } from '@jackfield/web'
+import { serveWeb, type WebServer } from '@jackfield/web'
 import { onTestFinished } from 'vitest'
 import WebSocket from 'ws'
 
@@ -68,23 +68,24 @@ export function builtPage(): string {
   return folder
 }
 
-/** Serves a host on any free port until the test is over. */
+/** Serves a host until the test is over. `port`: default any free one; `usual` is that of a server without the option. */
 export async function rig(
-  given: Partial<ServeWebOptions> & { host?: '127.0.0.1' } = {},
+  given: { file?: string; page?: string; port?: number | 'usual' } = {},
   host: Partial<HostServiceOptions> = {},
 ): Promise<Rig> {
   const service = new HostService({ servers: {}, models: [], version: '1', ...host })
   const peers = await createPeerServer(service)
   const file = given.file ?? join(tempFolder(), 'web.db')
   const warnings: string[] = []
-  const page = given.page ?? builtPage()
+  const { page = builtPage(), port: wanted = 0 } = given
   const onWarning = (message: string): void => void warnings.push(message)
-  const web = await serveWeb({ service, peers, port: 0, onWarning, ...given, file, page })
   onTestFinished(async () => {
-    await web.close()
     peers.close('the test is over')
     await service.close()
   })
+  const options = { service, peers, onWarning, file, page }
+  const web = await serveWeb(wanted === 'usual' ? options : { ...options, port: wanted })
+  onTestFinished(() => web.close())
   const port = Number(new URL(web.url).port)
   const ask: Rig['ask'] = (method, path, options) => send(port, method, path, options)
   return {
