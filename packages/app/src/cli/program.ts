@@ -28,6 +28,7 @@ import { addRootsCommands } from './roots-commands.ts'
 import { addSamplingCommands } from './sampling-commands.ts'
 import { addTrustCommands } from './trust-commands.ts'
 import { version } from './version.ts'
+import { addWebCommands } from './web-commands.ts'
 
 const about = 'Command line for MCP servers: list, call, read, watch and chat.'
 
@@ -228,6 +229,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     addRootsCommands,
     addGatewayCommands,
     addDaemonCommands,
+    addWebCommands,
     (...given: Parameters<typeof addGatewayCommands>) => addInstallCommands(...given, command),
     addLogCommands,
   ])
