@@ -21,7 +21,7 @@ export function Button({
     <button
       type="button"
       {...rest}
-      className={names.filter((name) => name !== false).join(' ')}
+      className={[...names, rest.className].filter((name) => typeof name === "string").join(' ')}
       aria-disabled={isOff || undefined}
       onClick={(event) => {
         if (!isOff) onClick?.(event)
