@@ -184,7 +184,7 @@ function Conversation({ id }: { id: string }): ReactNode {
   )
 }
 
-const noResults: ReadonlyMap<string, never> = new Map()
+const noResults: ReadonlyMap<string, unknown> = new Map()
 
 /** An entry that is finished; it renders again only when its row or one of its calls changes. */
 const Entry = memo(
@@ -213,7 +213,7 @@ const Entry = memo(
         </details>
       )
     if (entry.kind !== 'message') return null
-    const message = plain<{ role: string; content: unknown }>(entry.message as never)
+    const message = plain<{ role: "user" | "assistant"; content: unknown }>(entry.message)
     const blocks: readonly unknown[] = Array.isArray(message.content) ? message.content : [message.content]
     return (
       <div className={style.entry}>
@@ -248,7 +248,7 @@ const Entry = memo(
 
 function callsOf({ entry }: RowOf<'entry'>): string[] {
   if (entry.kind !== 'message') return []
-  const { content } = plain<{ content: unknown }>(entry.message as never)
+  const { content } = plain<{ content: unknown }>(entry.message)
   return (Array.isArray(content) ? content : [content]).flatMap((block) => (isToolUse(block) ? [block.id] : []))
 }
 

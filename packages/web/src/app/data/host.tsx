@@ -47,14 +47,11 @@ export class HostConnection {
           this.refusal = code === closeCodes.loginNeeded ? 'login' : 'build'
           this.client.close()
         }),
-      onState: () => {
+      onState: ({ state }) => {
+        if (state === 'connected') this.#attach()
         for (const listener of this.#listeners) listener()
       },
     })
-    // Sent once: after a lost connection the client calls again only what was not answered.
-    this.client
-      .call('surface.attach', { name: 'web', kinds: [...kinds], urlElicitation: true, inputs: true })
-      .catch(() => {})
     this.client.subscribe('catalog', {
       rows: () => void this.queries.invalidateQueries({ queryKey: ['catalog'] }),
     })
@@ -66,6 +63,15 @@ export class HostConnection {
   }
 
   readonly state = (): ClientState => this.client.state
+
+  /** After every connection: a host that was started anew, or waited too long, does not know the surface of this tab. */
+  #attach(): void {
+    queueMicrotask(() => {
+      this.client
+        .call('surface.attach', { name: 'web', kinds: [...kinds], urlElicitation: true, inputs: true })
+        .catch(() => {})
+    })
+  }
 
   topic(name: string): TopicStore {
     const known = this.#topics.get(name)

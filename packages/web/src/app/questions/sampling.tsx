@@ -1,4 +1,4 @@
-import type { CreateMessageParams, CreateMessageResult } from '@jackfield/sdk'
+import type { CallToolResult, CreateMessageParams, CreateMessageResult } from '@jackfield/sdk'
 import { type ReactNode, useState } from 'react'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ExactJson, Foreign, ForeignBox, JsonTree } from '../text/foreign.tsx'
@@ -142,7 +142,7 @@ export function SamplingRequestCard({ row, question }: { row: Row; question: Que
       )}
       {redactions.map(({ rule, count, at }) => (
         <Note key={rule} tone="warn">
-          {t('sampling.redaction', { rule, count })} <Foreign text={foreign(at.map(plainText).join(', '))} />
+          {t('sampling.redaction', { rule, count })} <Foreign text={foreign(at.join(', '))} />
         </Note>
       ))}
       {question.context !== undefined && (
@@ -221,7 +221,7 @@ export function SamplingResultCard({ row, question }: { row: Row; question: Ques
 export function ResultCard({ row, question }: { row: Row; question: QuestionOf<'result'> }): ReactNode {
   const t = useText()
   const answering = useAnswer<'result'>(row)
-  const draft = useJsonDraft(`${row.id}.result`, plain<Record<string, unknown>>(question.result))
+  const draft = useJsonDraft(`${row.id}.result`, plain<CallToolResult>(question.result))
   const [isEditing, setEditing] = useState(false)
   const result = draft.value
   return (
@@ -247,7 +247,7 @@ export function ResultCard({ row, question }: { row: Row; question: QuestionOf<'
           isOff={result === undefined}
           onDecide={() => {
             draft.forget()
-            answering.send({ verdict: 'allow', ...(draft.isEdited && result !== undefined && { result: plain(result) }) })
+            answering.send({ verdict: 'allow', ...(draft.isEdited && result !== undefined && { result }) })
           }}
           data-act="allow"
         >
@@ -256,7 +256,7 @@ export function ResultCard({ row, question }: { row: Row; question: QuestionOf<'
       }
     >
       <h3>{t('result.result')}</h3>
-      {isEditing ? <JsonEditor label={t('result.result')} draft={draft} /> : <Blocks content={result?.['content'] ?? []} label={t('result.result')} />}
+      {isEditing ? <JsonEditor label={t('result.result')} draft={draft} /> : <Blocks content={result?.content ?? []} label={t('result.result')} />}
       <details>
         <summary>{t('result.arguments')}</summary>
         <ExactJson value={question.arguments} label={t('result.arguments')} />
