@@ -34,7 +34,10 @@ function packageEntries(): { find: RegExp; replacement: string }[] {
 // In-process tests run the sources; tests that start a child process run what `npm run build` wrote.
 export default defineConfig({
   resolve: {
-    alias: packageEntries(),
+    alias: [
+      ...packageEntries(),
+      { find: '@jackfield/host/browser', replacement: source('packages/web/src/app/host-browser.ts') },
+    ],
   },
   test: {
     globalSetup: [source('test/setup/run-folder.ts')],

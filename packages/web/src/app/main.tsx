@@ -1,3 +1,5 @@
+// First: it names the cascade layers in their order.
+import './styles/tokens.css'
 import { type ReactNode, StrictMode, useSyncExternalStore } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
@@ -5,7 +7,6 @@ import { HostConnection, HostProvider } from './data/host.tsx'
 import { logIn, pageKey, takeLoginKey } from './data/session.ts'
 import { firstLanguage, setLanguage, useText } from './i18n/i18n.ts'
 import shell from './shell/shell.module.css'
-import './styles/tokens.css'
 import { Button } from './ui/ui.tsx'
 
 // Before anything else, so that the key stays nowhere.

@@ -108,13 +108,7 @@ function ServerRow({ name, row, isHere }: { name: string; row: Row; isHere: bool
       </Link>
       <StateLamp state={connection.state} />
       <span className={`${screen.grow} ${screen.muted}`}>
-        {connection.state === 'ready' || reason === undefined ? (
-          t('servers.counts', { tools, prompts, resources })
-        ) : (
-          <>
-            <Foreign text={reason} most={200} inline /> {'fix' in connection && <Foreign text={connection.fix} most={200} inline />}
-          </>
-        )}
+        {(connection.state === 'ready' || tools + prompts + resources > 0) && t('servers.counts', { tools, prompts, resources })}
         {quarantined > 0 && ` · ${t('servers.quarantined', { count: quarantined })}`}
       </span>
       <span className={screen.muted}>{age(now - connection.sinceMs)}</span>
@@ -122,6 +116,18 @@ function ServerRow({ name, row, isHere }: { name: string; row: Row; isHere: bool
         <Button small isOff={act.isRunning} onClick={() => act.run(remedy)}>
           {t(`remedy.${remedy}`)}
         </Button>
+      )}
+      {connection.state !== 'ready' && reason !== undefined && (
+        <span className={`${screen.line} ${screen.muted}`}>
+          <Foreign text={reason} most={200} inline /> {'fix' in connection && <Foreign text={connection.fix} most={200} inline />}
+        </span>
+      )}
+      {act.error !== undefined && (
+        <span className={screen.line}>
+          <Note tone="danger" live>
+            <Foreign text={foreign(act.error.message)} />
+          </Note>
+        </span>
       )}
     </li>
   )
