@@ -41,6 +41,17 @@ export async function serve(options: Parameters<typeof serveHost>[0]): Promise<S
   return served
 }
 
+/** Resolves once a tab can show questions; one that is asked before fails at once. */
+function attached({ service: { surfaces } }: Served): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const look = (): void => {
+    if (surfaces.attached.length > 0) resolve()
+  }
+  const off = surfaces.onChange(look)
+  look()
+  return promise.finally(off)
+}
+
 /** A browser that logs in by a link of the host and opens a page. */
 export async function openTab(served: Served, path: string, options: BrowserContextOptions = {}): Promise<Tab> {
   const context = await (await openBrowser()).newContext({ viewport: { width: 1440, height: 900 }, ...options })
@@ -62,8 +73,9 @@ export async function openTab(served: Served, path: string, options: BrowserCont
   })
   await page.goto(served.link())
   await page.waitForSelector('main h1, header h1')
-  await page.goto(served.url + path)
+  if (path !== '/inbox') await page.goto(served.url + path)
   await page.waitForSelector('header h1')
+  await attached(served)
   return {
     page,
     acts: 0,

@@ -55,8 +55,8 @@ describe.skipIf(missing !== undefined)(`questions in the browser${missing === un
 
   test('a call is allowed with one act, and the server gets the arguments that were shown', async () => {
     const served = await serve({ servers: { demo: asking }, rules })
-    const call = ask(served, { text: 'Oslo' })
     const tab = await openTab(served, '/inbox')
+    const call = ask(served, { text: 'Oslo' })
     await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
     await tab.check()
     await tab.click('[data-act=allow]')
@@ -110,8 +110,8 @@ describe.skipIf(missing !== undefined)(`questions in the browser${missing === un
 
   test('arguments are edited: unreadable ones are not sent, others arrive as edited', async () => {
     const served = await serve({ servers: { demo: asking }, rules })
-    const call = ask(served, { text: 'before' })
     const tab = await openTab(served, '/inbox')
+    const call = ask(served, { text: 'before' })
     await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
     await tab.click('[data-act=edit]')
     await tab.page.getByRole('button', { name: 'JSON', exact: true }).click()
@@ -129,8 +129,8 @@ describe.skipIf(missing !== undefined)(`questions in the browser${missing === un
   test('a long argument with unseen characters is shown as it is sent', async () => {
     const served = await serve({ servers: { demo: asking }, rules })
     const text = `start\u202e${'0123456789'.repeat(20_000)}\u200bend`
-    const call = ask(served, { text })
     const tab = await openTab(served, '/inbox')
+    const call = ask(served, { text })
     await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
     expect(await tab.page.locator('[data-act=allow]').innerText()).toContain('Allow without reading the rest')
     await tab.page.getByRole('button', { name: /characters more/ }).click()
@@ -145,8 +145,8 @@ describe.skipIf(missing !== undefined)(`questions in the browser${missing === un
 
   test('without a connection nothing is sent, then or later', async () => {
     const served = await serve({ servers: { demo: asking }, rules })
-    const call = ask(served, { text: 'x' })
     const tab = await openTab(served, '/inbox')
+    const call = ask(served, { text: 'x' })
     await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
     served.down = true
     served.cut()
@@ -172,9 +172,8 @@ describe.skipIf(missing !== undefined)(`questions in the browser${missing === un
       },
       required: ['name', 'tier'],
     }
+    const tab = await openTab(served, '/inbox')
     const run = start(served, 'ask', { params: { message: 'Who are you?', requestedSchema } })
-    const { id } = await one(served)
-    const tab = await openTab(served, `/inbox/${id}`)
     await tab.page.getByLabel('Name').fill('Ada')
     await tab.page.getByLabel('Seats').fill('x')
     await tab.page.reload()
@@ -197,8 +196,8 @@ describe.skipIf(missing !== undefined)(`questions in the browser${missing === un
 
   test.each(['decline', 'cancel'])('a form is answered with %s in the words of the wire', async (action) => {
     const served = await serve({ servers: { demo: asking }, rules })
-    const run = start(served, 'ask', { params: { message: 'Sure?', requestedSchema: { type: 'object', properties: { a: { type: 'string' } } } } })
     const tab = await openTab(served, '/inbox')
+    const run = start(served, 'ask', { params: { message: 'Sure?', requestedSchema: { type: 'object', properties: { a: { type: 'string' } } } } })
     await tab.page.waitForSelector(`[data-act=${action}][data-armed=true]`)
     await tab.click(`[data-act=${action}]`)
     expect(textOf((await served.service.runs.wait(run)).result)).toContain(`\\"action\\":\\"${action}\\"`)
@@ -206,9 +205,8 @@ describe.skipIf(missing !== undefined)(`questions in the browser${missing === un
 
   test('a field that asks for a password bars sending until the person agrees, and its value stays nowhere', async () => {
     const served = await serve({ servers: { demo: asking }, rules })
+    const tab = await openTab(served, '/inbox')
     start(served, 'ask', { params: { message: 'Log in', requestedSchema: { type: 'object', properties: { password: { type: 'string', title: 'Password' } }, required: ['password'] } } })
-    const { id } = await one(served)
-    const tab = await openTab(served, `/inbox/${id}`)
     await tab.page.getByLabel('Password', { exact: true }).fill('hunter2hunter2')
     await tab.page.locator('[data-act=review]').click()
     expect(await tab.page.locator('[data-act=accept]').count()).toBe(0)
@@ -223,9 +221,9 @@ describe.skipIf(missing !== undefined)(`questions in the browser${missing === un
 
   test('two tabs answer one question: one counts, the other shows who answered', async () => {
     const served = await serve({ servers: { demo: asking }, rules })
+    const [tab, other] = [await openTab(served, '/inbox'), await openTab(served, '/inbox')]
     const call = ask(served, { text: 'x' })
     const { id } = await one(served)
-    const [tab, other] = [await openTab(served, `/inbox/${id}`), await openTab(served, `/inbox/${id}`)]
     for (const { page } of [tab, other]) await page.waitForSelector('[data-act=allow][data-armed=true]')
     await Promise.all([tab.click('[data-act=allow]'), other.page.locator('[data-act=allow]').click({ timeout: 2_000 }).catch(() => {})])
     await call
@@ -240,12 +238,12 @@ describe.skipIf(missing !== undefined)(`questions in the browser${missing === un
     [390, 'light', 'zh-CN'],
   ] as const)('every kind of card is accessible at %i px, %s, %s', async (width, colorScheme, locale) => {
     const served = await serve({ servers: { demo: asking }, rules })
+    const tab = await openTab(served, '/inbox', { viewport: { width, height: 844 }, colorScheme, locale })
     void ask(served, { text: 'x' })
     start(served, 'ask', { params: { message: 'Name?', requestedSchema: { type: 'object', properties: { a: { type: 'string' } } } } })
     start(served, 'ask', { params: { mode: 'url', elicitationId: 'u', message: 'Pay', url: 'https://pay.example/1' } })
     start(served, 'sample', { params: { messages: [{ role: 'user', content: { type: 'text', text: 'Hi' } }], maxTokens: 100 } })
     start(served, 'roots', {})
-    const tab = await openTab(served, '/inbox', { viewport: { width, height: 844 }, colorScheme, locale })
     await tab.page.waitForFunction(() => /^\(5\)/.test(document.title))
     for (const { id } of open(served)) {
       await tab.page.goto(`${served.url}/inbox/${id}`)

@@ -74,9 +74,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
       <Icon size={18} strokeWidth={1.5} aria-hidden="true" />
       <span className={style.label}>{t(name)}</span>
       {name === 'nav.inbox' && open.length > 0 && (
-        <span className={style.count} aria-label={t('nav.waiting', { count: open.length })}>
-          {open.length}
-        </span>
+        <span className={style.count}>{open.length}</span>
       )}
     </Link>
   )
@@ -100,11 +98,12 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
           </Button>
         )}
         {servers !== undefined && (
-          <Link className={style.status ?? ''} href={routes.servers.to()} aria-label={t('nav.ready', { ready, all: servers.size })}>
+          <Link className={style.status ?? ''} href={routes.servers.to()}>
             <Server size={16} strokeWidth={1.5} aria-hidden="true" /> {ready}/{servers.size}
+            <span className="hidden-text">{t('nav.ready')}</span>
           </Link>
         )}
-        <Button small onClick={() => setOverlay('palette')} className={style.find} aria-label={t('key.palette')}>
+        <Button small onClick={() => setOverlay('palette')} className={style.find}>
           <Search size={16} strokeWidth={1.5} aria-hidden="true" />
           <span>{t('nav.find')}</span> <Key>Ctrl K</Key>
         </Button>
