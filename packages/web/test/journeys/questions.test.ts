@@ -190,7 +190,7 @@ describe.skipIf(missing !== undefined)(`questions in the browser${missing === un
     await tab.page.waitForSelector('[data-act=accept][data-armed=true]')
     await tab.click('[data-act=accept]')
     expect(tab.acts).toBe(2)
-    const { result } = await served.service.runs.wait(run)
+    const { result } = await served.service.runs.wait(run, new AbortController().signal)
     expect(textOf(result)).toContain(JSON.stringify(JSON.stringify({ answer: { action: 'accept', content: { name: 'Ada', seats: 3, tier: 'team' } } })).slice(1, -1))
   })
 
@@ -200,7 +200,7 @@ describe.skipIf(missing !== undefined)(`questions in the browser${missing === un
     const run = start(served, 'ask', { params: { message: 'Sure?', requestedSchema: { type: 'object', properties: { a: { type: 'string' } } } } })
     await tab.page.waitForSelector(`[data-act=${action}][data-armed=true]`)
     await tab.click(`[data-act=${action}]`)
-    expect(textOf((await served.service.runs.wait(run)).result)).toContain(`\\"action\\":\\"${action}\\"`)
+    expect(textOf((await served.service.runs.wait(run, new AbortController().signal)).result)).toContain(`\\"action\\":\\"${action}\\"`)
   })
 
   test('a field that asks for a password bars sending until the person agrees, and its value stays nowhere', async () => {
