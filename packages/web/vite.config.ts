@@ -13,8 +13,27 @@ function catalogs(): Plugin {
     name: 'catalogs',
     transform(text, id) {
       if (!id.endsWith('.po')) return undefined
-      const messages = Object.entries(readCatalog(text)).map(([key, message]) => [key, compileMessage(message)])
-      return { code: `export default ${JSON.stringify(Object.fromEntries(messages))}`, map: null, moduleType: 'js' }
+      const messages = Object.entries(readCatalog(text)).map(([key, message]) => [
+        key,
+        compileMessage(message),
+      ])
+      return {
+        code: `export default ${JSON.stringify(Object.fromEntries(messages))}`,
+        map: null,
+        moduleType: 'js',
+      }
+    },
+  }
+}
+
+/** The order of the cascade layers at the beginning of every style file, since no file is sure to be loaded first. */
+function layers(): Plugin {
+  return {
+    name: 'layers',
+    enforce: 'pre',
+    transform(text, id) {
+      if (!id.endsWith('.css')) return undefined
+      return { code: `@layer base, ui, text, questions, screens, shell;\n${text}`, map: null }
     },
   }
 }
@@ -23,12 +42,11 @@ const { version } = JSON.parse(readFileSync(at('package.json'), 'utf8'))
 
 export default defineConfig({
   root: at('.'),
-  plugins: [catalogs(), react()],
+  plugins: [catalogs(), layers(), react()],
   resolve: {
     // The page is built from the sources of the host's browser-safe modules.
     alias: [
       { find: '@jackfield/host/client', replacement: at('../host/src/service/client-entry.ts') },
-      { find: '@jackfield/host/browser', replacement: at('src/app/host-browser.ts') },
       { find: '@jackfield/sdk', replacement: at('../sdk/src/index.ts') },
     ],
   },

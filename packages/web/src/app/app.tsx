@@ -34,15 +34,21 @@ export function App(): ReactNode {
           <Route path={routes.activities.path}>
             <Activities />
           </Route>
-          <Route path={routes.activity.path}>{({ activity }) => <Activities activity={Number(activity)} />}</Route>
+          <Route path={routes.activity.path}>
+            {({ activity }) => <Activities activity={Number(activity)} />}
+          </Route>
           <Route path={routes.chats.path}>
             <Chat />
           </Route>
-          <Route path={routes.chat.path}>{({ conversation }) => <Chat key={conversation} conversation={conversation} />}</Route>
+          <Route path={routes.chat.path}>
+            {({ conversation }) => <Chat key={conversation} conversation={conversation} />}
+          </Route>
           <Route path={routes.inspect.path}>
             <Inspect />
           </Route>
-          <Route path={routes.tool.path}>{({ server, tool }) => <Inspect server={server} tool={tool} />}</Route>
+          <Route path={routes.tool.path}>
+            {({ server, tool }) => <Inspect server={server} tool={tool} />}
+          </Route>
           <Route path={routes.inspectServer.path}>{({ server }) => <Inspect server={server} />}</Route>
           <Route path={routes.library.path}>
             <Library />

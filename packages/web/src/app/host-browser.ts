@@ -1,4 +1,4 @@
-// Pure functions of the host that run in a browser. Replaced by the entry `@jackfield/host/browser` once the host has it.
+// Pure functions of the host that run in a browser, from its sources until the host has an entry for browsers.
 export {
   type FormValues,
   finishForm,

@@ -1,4 +1,3 @@
-// First: it names the cascade layers in their order.
 import './styles/tokens.css'
 import { type ReactNode, StrictMode, useSyncExternalStore } from 'react'
 import { createRoot } from 'react-dom/client'

@@ -17,18 +17,34 @@ export default function Activities({ activity }: { activity?: number }): ReactNo
   if (rows === undefined) return null
   const word = filter.toLowerCase()
   const all = [...rows.values()].sort((a, b) => b.id - a.id)
-  const shown = all.filter(({ summary, server, kind, outcome }) => `${plainText(summary)} ${server ?? ''} ${kind} ${outcome}`.toLowerCase().includes(word))
+  const shown = all.filter(({ summary, server, kind, outcome }) =>
+    `${plainText(summary)} ${server ?? ''} ${kind} ${outcome}`.toLowerCase().includes(word),
+  )
   return (
     <div className={screen.split} data-open={activity !== undefined}>
       <section className={screen.pane} aria-label={t('nav.activity')}>
-        <Field label={t('activity.filter')} hint={t('activity.count', { shown: number(shown.length), all: number(all.length) })}>
-          {(ids) => <input {...ids} className={uiStyle.input} value={filter} onChange={({ target }) => setFilter(target.value)} />}
+        <Field
+          label={t('activity.filter')}
+          hint={t('activity.count', { shown: number(shown.length), all: number(all.length) })}
+        >
+          {(ids) => (
+            <input
+              {...ids}
+              className={uiStyle.input}
+              value={filter}
+              onChange={({ target }) => setFilter(target.value)}
+            />
+          )}
         </Field>
         {shown.length === 0 && <Empty title={t('activity.empty')} />}
         <ul className={screen.rows}>
           {shown.map((row) => (
             <li key={row.id}>
-              <Link href={routes.activity.to(row.id)} className={screen.row ?? ''} aria-current={row.id === activity || undefined}>
+              <Link
+                href={routes.activity.to(row.id)}
+                className={screen.row ?? ''}
+                aria-current={row.id === activity || undefined}
+              >
                 <span className={screen.muted}>{time(row.at)}</span>
                 <span className={screen.muted}>{t(`activity.kind.${row.kind}`)}</span>
                 <span className={screen.grow}>
@@ -42,7 +58,11 @@ export default function Activities({ activity }: { activity?: number }): ReactNo
         </ul>
       </section>
       <section className={screen.pane} aria-label={t('activity.detail')}>
-        {activity === undefined ? <p className={screen.muted}>{t('activity.choose')}</p> : <Detail id={activity} />}
+        {activity === undefined ? (
+          <p className={screen.muted}>{t('activity.choose')}</p>
+        ) : (
+          <Detail id={activity} />
+        )}
       </section>
     </div>
   )

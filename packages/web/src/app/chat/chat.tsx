@@ -1,7 +1,17 @@
-import { Check, CircleX, Clock, LoaderCircle, Square } from 'lucide-react'
-import { lazy, memo, type ReactNode, Suspense, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
-import { Link, useLocation } from 'wouter'
 import type { ConversationRow } from '@jackfield/host/client'
+import { Check, CircleX, Clock, LoaderCircle, Square } from 'lucide-react'
+import {
+  lazy,
+  memo,
+  type ReactNode,
+  Suspense,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
+import { Link, useLocation } from 'wouter'
 import { useAct, useHost, useRead, useTopic, useTopicError } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { isText, useDraft } from '../questions/answer.ts'
@@ -47,7 +57,11 @@ export default function Chat({ conversation }: { conversation?: string }): React
         <ul className={screen.rows}>
           {[...(conversations?.values() ?? [])].map((facts) => (
             <li key={facts.id}>
-              <Link href={routes.chat.to(facts.id)} className={screen.row ?? ''} aria-current={facts.id === conversation || undefined}>
+              <Link
+                href={routes.chat.to(facts.id)}
+                className={screen.row ?? ''}
+                aria-current={facts.id === conversation || undefined}
+              >
                 <span className={screen.grow}>
                   <Foreign text={facts.title} most={80} inline />
                   <div className={screen.muted}>{dateTime(facts.lastAt)}</div>
@@ -113,14 +127,20 @@ function Conversation({ id }: { id: string }): ReactNode {
   if (rows === undefined) return <div className={style.conversation} />
   const all = [...rows.entries()]
   const info = all.map(([, row]) => row).find((row) => row.kind === 'info')
-  const entries = all.flatMap(([key, row]) => (row.kind === 'entry' ? [{ key, row }] : [])).sort((a, b) => a.row.place - b.row.place)
+  const entries = all
+    .flatMap(([key, row]) => (row.kind === 'entry' ? [{ key, row }] : []))
+    .sort((a, b) => a.row.place - b.row.place)
   const results = new Map(
-    entries.flatMap(({ row: { entry } }) => (entry.kind === 'result' ? [[plainText(entry.result.toolUseId), entry] as const] : [])),
+    entries.flatMap(({ row: { entry } }) =>
+      entry.kind === 'result' ? [[plainText(entry.result.toolUseId), entry] as const] : [],
+    ),
   )
   const calls = new Map(all.flatMap(([, row]) => (row.kind === 'call' ? [[row.id, row] as const] : [])))
   const queued = all.flatMap(([, row]) => (row.kind === 'queued' ? [row] : []))
   const partial = all.map(([, row]) => row).find((row) => row.kind === 'partial')
-  const questions = [...(inbox?.values() ?? [])].filter(({ state, question }) => state === 'open' && question.cause.conversation === id)
+  const questions = [...(inbox?.values() ?? [])].filter(
+    ({ state, question }) => state === 'open' && question.cause.conversation === id,
+  )
   const isBusy = info !== undefined && info.state !== 'idle'
   return (
     <section className={style.conversation} aria-label={t('chat.conversation')}>
@@ -131,7 +151,11 @@ function Conversation({ id }: { id: string }): ReactNode {
         <strong>{info !== undefined && <Foreign text={info.title} most={100} inline />}</strong>
         <label>
           <span className="hidden-text">{t('chat.model')}</span>
-          <select className={uiStyle.input} value={info?.model ?? ''} onChange={({ target }) => void client.call('conversations.setModel', { id, model: target.value })}>
+          <select
+            className={uiStyle.input}
+            value={info?.model ?? ''}
+            onChange={({ target }) => void client.call('conversations.setModel', { id, model: target.value })}
+          >
             {models?.map((model) => (
               <option key={model.id} value={model.id}>
                 {model.id}
@@ -140,7 +164,9 @@ function Conversation({ id }: { id: string }): ReactNode {
             {models?.every((model) => model.id !== info?.model) && <option>{info?.model}</option>}
           </select>
         </label>
-        {info?.contextTokens !== undefined && <span>{t('chat.context', { tokens: number(info.contextTokens) })}</span>}
+        {info?.contextTokens !== undefined && (
+          <span>{t('chat.context', { tokens: number(info.contextTokens) })}</span>
+        )}
       </div>
       <div
         className={style.log}
@@ -151,12 +177,19 @@ function Conversation({ id }: { id: string }): ReactNode {
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         tabIndex={0}
         onScroll={({ currentTarget }) => {
-          isAtEnd.current = currentTarget.scrollHeight - currentTarget.scrollTop - currentTarget.clientHeight < 40
+          isAtEnd.current =
+            currentTarget.scrollHeight - currentTarget.scrollTop - currentTarget.clientHeight < 40
         }}
       >
         {entries.length === 0 && <Empty title={t('chat.begin')} />}
         {entries.map(({ key, row }) => (
-          <Entry key={key} row={row} conversation={id} results={row.entry.kind === 'message' && row.entry.by === 'model' ? results : noResults} calls={calls} />
+          <Entry
+            key={key}
+            row={row}
+            conversation={id}
+            results={row.entry.kind === 'message' && row.entry.by === 'model' ? results : noResults}
+            calls={calls}
+          />
         ))}
         {partial !== undefined && plainText(partial.text) !== '' && (
           <div aria-live="off">
@@ -213,7 +246,7 @@ const Entry = memo(
         </details>
       )
     if (entry.kind !== 'message') return null
-    const message = plain<{ role: "user" | "assistant"; content: unknown }>(entry.message)
+    const message = plain<{ role: 'user' | 'assistant'; content: unknown }>(entry.message)
     const blocks: readonly unknown[] = Array.isArray(message.content) ? message.content : [message.content]
     return (
       <div className={style.entry}>
@@ -242,14 +275,19 @@ const Entry = memo(
   },
   (before, after) => {
     if (before.row !== after.row || before.conversation !== after.conversation) return false
-    return callsOf(after.row).every((id) => before.results.get(id) === after.results.get(id) && before.calls.get(id) === after.calls.get(id))
+    return callsOf(after.row).every(
+      (id) =>
+        before.results.get(id) === after.results.get(id) && before.calls.get(id) === after.calls.get(id),
+    )
   },
 )
 
 function callsOf({ entry }: RowOf<'entry'>): string[] {
   if (entry.kind !== 'message') return []
   const { content } = plain<{ content: unknown }>(entry.message)
-  return (Array.isArray(content) ? content : [content]).flatMap((block) => (isToolUse(block) ? [block.id] : []))
+  return (Array.isArray(content) ? content : [content]).flatMap((block) =>
+    isToolUse(block) ? [block.id] : [],
+  )
 }
 
 interface ToolUse {
@@ -260,11 +298,24 @@ interface ToolUse {
 }
 
 function isToolUse(block: unknown): block is ToolUse {
-  return typeof block === 'object' && block !== null && 'type' in block && block.type === 'tool_use' && 'id' in block
+  return (
+    typeof block === 'object' &&
+    block !== null &&
+    'type' in block &&
+    block.type === 'tool_use' &&
+    'id' in block
+  )
 }
 
 function isTextBlock(block: unknown): block is { text: string } {
-  return typeof block === 'object' && block !== null && 'type' in block && block.type === 'text' && 'text' in block && typeof block.text === 'string'
+  return (
+    typeof block === 'object' &&
+    block !== null &&
+    'type' in block &&
+    block.type === 'text' &&
+    'text' in block &&
+    typeof block.text === 'string'
+  )
 }
 
 function textOf(blocks: readonly unknown[]): string {
@@ -300,7 +351,15 @@ function Block({
   return <Blocks content={block} label={t(`by.${by}`)} />
 }
 
-function Call({ use, call, result }: { use: ToolUse; call: RowOf<'call'> | undefined; result: unknown }): ReactNode {
+function Call({
+  use,
+  call,
+  result,
+}: {
+  use: ToolUse
+  call: RowOf<'call'> | undefined
+  result: unknown
+}): ReactNode {
   const t = useText()
   const { duration } = useFormat()
   const [isOpen, setOpen] = useState(false)
@@ -310,7 +369,22 @@ function Call({ use, call, result }: { use: ToolUse; call: RowOf<'call'> | undef
   return (
     <details className={style.call} open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        <Icon size={16} strokeWidth={1.5} className={failed ? uiStyle.danger : uiStyle.ok} aria-label={t(isRunning ? 'call.running' : failed ? (call?.denied === true ? 'call.denied' : 'call.failed') : call?.state === 'later' ? 'call.later' : 'call.done')} />
+        <Icon
+          size={16}
+          strokeWidth={1.5}
+          className={failed ? uiStyle.danger : uiStyle.ok}
+          aria-label={t(
+            isRunning
+              ? 'call.running'
+              : failed
+                ? call?.denied === true
+                  ? 'call.denied'
+                  : 'call.failed'
+                : call?.state === 'later'
+                  ? 'call.later'
+                  : 'call.done',
+          )}
+        />
         <strong>
           <Foreign text={foreign(use.name)} most={80} inline />
         </strong>
@@ -323,7 +397,9 @@ function Call({ use, call, result }: { use: ToolUse; call: RowOf<'call'> | undef
         <div>
           <ExactJson value={use.input} label={t('call.arguments')} />
           {result !== undefined && <Blocks content={contentOf(result)} label={t('call.result')} />}
-          {call?.activity !== undefined && <Link href={routes.activity.to(call.activity)}>{t('card.activity', { id: call.activity })}</Link>}
+          {call?.activity !== undefined && (
+            <Link href={routes.activity.to(call.activity)}>{t('card.activity', { id: call.activity })}</Link>
+          )}
         </div>
       )}
     </details>
@@ -331,7 +407,15 @@ function Call({ use, call, result }: { use: ToolUse; call: RowOf<'call'> | undef
 }
 
 function isErrorResult(entry: unknown): boolean {
-  return typeof entry === 'object' && entry !== null && 'result' in entry && typeof entry.result === 'object' && entry.result !== null && 'isError' in entry.result && entry.result.isError === true
+  return (
+    typeof entry === 'object' &&
+    entry !== null &&
+    'result' in entry &&
+    typeof entry.result === 'object' &&
+    entry.result !== null &&
+    'isError' in entry.result &&
+    entry.result.isError === true
+  )
 }
 
 function contentOf(entry: unknown): unknown {
@@ -341,7 +425,15 @@ function contentOf(entry: unknown): unknown {
 }
 
 /** What is said next. It shares no state with the transcript. */
-function Composer({ id, isBusy, queued }: { id: string; isBusy: boolean; queued: readonly RowOf<'queued'>[] }): ReactNode {
+function Composer({
+  id,
+  isBusy,
+  queued,
+}: {
+  id: string
+  isBusy: boolean
+  queued: readonly RowOf<'queued'>[]
+}): ReactNode {
   const t = useText()
   const { client } = useHost()
   const [text, setText, forget] = useDraft(`${id}.composer`, '', isText)
@@ -370,7 +462,9 @@ function Composer({ id, isBusy, queued }: { id: string; isBusy: boolean; queued:
     const suggestion = suggestions[n]
     if (word === undefined || suggestion === undefined) return
     if (suggestion.attach !== undefined)
-      client.call('library.attach', { conversation: id, refs: [suggestion.attach] }).catch((reason: unknown) => setError(reason instanceof Error ? reason : new Error(String(reason))))
+      client
+        .call('library.attach', { conversation: id, refs: [suggestion.attach] })
+        .catch((reason: unknown) => setError(reason instanceof Error ? reason : new Error(String(reason))))
     const next = replaceWord(text, word, suggestion.insert)
     setText(next.text)
     setAt(0)
@@ -381,7 +475,11 @@ function Composer({ id, isBusy, queued }: { id: string; isBusy: boolean; queued:
       {queued.map(({ id: message, said }) => (
         <div key={message} className={style.queued}>
           {t('chat.queued')} {said.text !== undefined && <Foreign text={said.text} most={120} inline />}
-          <Button small look="quiet" onClick={() => void client.call('conversations.unqueue', { id, message })}>
+          <Button
+            small
+            look="quiet"
+            onClick={() => void client.call('conversations.unqueue', { id, message })}
+          >
             {t('chat.unqueue')}
           </Button>
         </div>
@@ -396,7 +494,15 @@ function Composer({ id, isBusy, queued }: { id: string; isBusy: boolean; queued:
           {suggestions.map((suggestion, n) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the composer has the keys
             // biome-ignore lint/a11y/useFocusableInteractive: the composer keeps the focus
-            <div key={suggestion.key} id={`suggestion-${n}`} role="option" aria-selected={n === at} className={style.suggestion} onMouseDown={(event) => event.preventDefault()} onClick={() => choose(n)}>
+            <div
+              key={suggestion.key}
+              id={`suggestion-${n}`}
+              role="option"
+              aria-selected={n === at}
+              className={style.suggestion}
+              onMouseDown={(event) => event.preventDefault()}
+              onClick={() => choose(n)}
+            >
               <Foreign text={suggestion.name} most={100} inline />
               <small>{suggestion.server}</small>
             </div>
@@ -433,7 +539,8 @@ function Composer({ id, isBusy, queued }: { id: string; isBusy: boolean; queued:
           else if (event.key === 'Enter' && !event.shiftKey) {
             event.preventDefault()
             send()
-          } else if (event.key === '.' && (event.ctrlKey || event.metaKey)) void client.call('conversations.stop', { id })
+          } else if (event.key === '.' && (event.ctrlKey || event.metaKey))
+            void client.call('conversations.stop', { id })
         }}
       />
       <div className={style.actions}>

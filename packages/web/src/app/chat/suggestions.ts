@@ -12,7 +12,8 @@ export interface Word {
 
 /** The word under the caret; prompts only at the beginning of the text. */
 export function wordAt(text: string, caret: number): Word | undefined {
-  const [, before = '', sign, typed = ''] = /^([\s\S]*?(?:^|\s))?([/@#])(\S*)$/.exec(text.slice(0, caret)) ?? []
+  const [, before = '', sign, typed = ''] =
+    /^([\s\S]*?(?:^|\s))?([/@#])(\S*)$/.exec(text.slice(0, caret)) ?? []
   if (sign !== '/' && sign !== '@' && sign !== '#') return undefined
   if (sign === '/' && before.trim() !== '') return undefined
   return { sign, typed, from: before.length, to: caret }
@@ -35,7 +36,11 @@ const most = 12
 export function useSuggestions(word: Word | undefined): Suggestion[] {
   const prompts = useRead('library.prompts', {}, { enabled: word?.sign === '/' }).data
   const tools = useRead('catalog.tools', {}, { enabled: word?.sign === '#' }).data
-  const resources = useRead('library.search', { query: word?.typed ?? '', kinds: ['resource'], limit: most }, { enabled: word?.sign === '@' }).data
+  const resources = useRead(
+    'library.search',
+    { query: word?.typed ?? '', kinds: ['resource'], limit: most },
+    { enabled: word?.sign === '@' },
+  ).data
   return useMemo(() => {
     if (word === undefined) return []
     const typed = word.typed.toLowerCase()
@@ -44,12 +49,22 @@ export function useSuggestions(word: Word | undefined): Suggestion[] {
       return (prompts ?? [])
         .filter(({ command }) => fits(plainText(command)))
         .slice(0, most)
-        .map(({ command, server }) => ({ key: plainText(command), name: foreign(`/${plainText(command)}`), server, insert: `/${plainText(command)} ` }))
+        .map(({ command, server }) => ({
+          key: plainText(command),
+          name: foreign(`/${plainText(command)}`),
+          server,
+          insert: `/${plainText(command)} `,
+        }))
     if (word.sign === '#')
       return (tools ?? [])
         .filter(({ name }) => fits(plainText(name)))
         .slice(0, most)
-        .map(({ name, server, tool }) => ({ key: plainText(name), name: tool.name, server, insert: `${plainText(name)} ` }))
+        .map(({ name, server, tool }) => ({
+          key: plainText(name),
+          name: tool.name,
+          server,
+          insert: `${plainText(name)} `,
+        }))
     return (resources?.matches ?? []).flatMap(({ entry }) =>
       entry.kind === 'resource'
         ? [

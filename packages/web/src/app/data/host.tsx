@@ -8,7 +8,15 @@ import {
   type View,
 } from '@jackfield/host/client'
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
-import { createContext, type ReactNode, useCallback, useContext, useEffect, useState, useSyncExternalStore } from 'react'
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useState,
+  useSyncExternalStore,
+} from 'react'
 import { type Wire, wire } from '../text/foreign-type.ts'
 import { closeCodes, socketChannel } from './socket-channel.ts'
 
@@ -32,7 +40,9 @@ export type Refusal = 'login' | 'build'
 export class HostConnection {
   readonly client: HostClient
   readonly queries = new QueryClient({
-    defaultOptions: { queries: { retry: false, staleTime: 30_000, refetchOnWindowFocus: false, networkMode: 'always' } },
+    defaultOptions: {
+      queries: { retry: false, staleTime: 30_000, refetchOnWindowFocus: false, networkMode: 'always' },
+    },
   })
   refusal: Refusal | undefined
   readonly #topics = new Map<string, TopicStore>()

@@ -21,7 +21,8 @@ export async function logIn(key: string): Promise<boolean> {
   })
   if (!response.ok) return false
   const body: unknown = await response.json()
-  if (typeof body !== 'object' || body === null || !('pageKey' in body) || typeof body.pageKey !== 'string') return false
+  if (typeof body !== 'object' || body === null || !('pageKey' in body) || typeof body.pageKey !== 'string')
+    return false
   localStorage.setItem(storageKey, body.pageKey)
   return true
 }

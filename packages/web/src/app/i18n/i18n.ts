@@ -1,5 +1,5 @@
 import { type Messages, setupI18n } from '@lingui/core'
-import { Fragment, type ReactNode, createElement, useSyncExternalStore } from 'react'
+import { createElement, Fragment, type ReactNode, useSyncExternalStore } from 'react'
 import english from '../../../locales/en.po'
 
 /** Languages of the page, by their names in themselves. */
@@ -24,7 +24,9 @@ function isLanguage(value: string | null): value is Language {
 export function firstLanguage(): Language {
   const chosen = localStorage.getItem(storageKey)
   if (isLanguage(chosen)) return chosen
-  return navigator.languages.some((one) => /^zh\b/i.test(one)) && !/^en\b/i.test(navigator.language) ? 'zh-CN' : 'en'
+  return navigator.languages.some((one) => /^zh\b/i.test(one)) && !/^en\b/i.test(navigator.language)
+    ? 'zh-CN'
+    : 'en'
 }
 
 /** Shows the page in another language, without a reload. */
@@ -74,11 +76,28 @@ export function useFormat(): {
   const known = formats.get(locale)
   if (known !== undefined) return known
   const number = new Intl.NumberFormat(locale)
-  const time = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false })
+  const time = new Intl.DateTimeFormat(locale, {
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hour12: false,
+  })
   const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
   const unit = (name: string, digits = 0): Intl.NumberFormat =>
-    new Intl.NumberFormat(locale, { style: 'unit', unit: name, unitDisplay: 'short', maximumFractionDigits: digits })
-  const units = { ms: unit('millisecond'), s: unit('second', 1), whole: unit('second'), min: unit('minute'), h: unit('hour'), d: unit('day') }
+    new Intl.NumberFormat(locale, {
+      style: 'unit',
+      unit: name,
+      unitDisplay: 'short',
+      maximumFractionDigits: digits,
+    })
+  const units = {
+    ms: unit('millisecond'),
+    s: unit('second', 1),
+    whole: unit('second'),
+    min: unit('minute'),
+    h: unit('hour'),
+    d: unit('day'),
+  }
   const made = {
     number: (value: number) => number.format(value),
     time: (iso: string) => time.format(new Date(iso)),

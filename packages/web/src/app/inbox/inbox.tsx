@@ -24,7 +24,8 @@ export default function InboxScreen({ question }: { question?: string }): ReactN
   useEffect(() => {
     const before = last.current
     last.current = known && { id: known.id, state: known.state }
-    if (known === undefined || before?.id !== known.id || before.state !== 'open' || known.state === 'open') return
+    if (known === undefined || before?.id !== known.id || before.state !== 'open' || known.state === 'open')
+      return
     const [next] = open
     if (question !== undefined && next !== undefined) navigate(routes.question.to(next.id), { replace: true })
   })
@@ -84,10 +85,19 @@ function QuestionRow({ row, isHere }: { row: Row; isHere: boolean }): ReactNode 
     <Link href={routes.question.to(row.id)} className={style.row ?? ''} aria-current={isHere || undefined}>
       <Badge name={server} identity={server} />
       <span className={style.what}>
-        {rich(t, `row.${row.question.kind}`, { server: <bdi>{server}</bdi>, tool: tool === undefined ? '' : <Foreign text={tool} most={80} inline /> })}
+        {rich(t, `row.${row.question.kind}`, {
+          server: <bdi>{server}</bdi>,
+          tool: tool === undefined ? '' : <Foreign text={tool} most={80} inline />,
+        })}
       </span>
       <span className={style.age}>
-        {row.state === 'open' ? age(now - Date.parse(row.at)) : row.state === 'answered' ? <Check size={16} aria-label={t('inbox.state.answered')} /> : <CircleDot size={16} aria-label={t(`inbox.state.${row.state}`)} />}
+        {row.state === 'open' ? (
+          age(now - Date.parse(row.at))
+        ) : row.state === 'answered' ? (
+          <Check size={16} aria-label={t('inbox.state.answered')} />
+        ) : (
+          <CircleDot size={16} aria-label={t(`inbox.state.${row.state}`)} />
+        )}
       </span>
       <span />
       <span className={`${style.what} ${style.sub}`}>

@@ -1,8 +1,8 @@
-import type { CatalogTool, PolicyExplanation } from '@jackfield/host/browser'
 import type { Run, RunRequest } from '@jackfield/host/client'
 import { type ReactNode, useCallback, useEffect, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
+import type { CatalogTool, PolicyExplanation } from '../host-browser.ts'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ArgumentEditor, readArguments } from '../questions/arguments.tsx'
 import { Blocks } from '../questions/sampling.tsx'
@@ -30,34 +30,83 @@ export default function Inspect({ server, tool }: { server?: string; tool?: stri
         <div className={screen.stack}>
           <nav className={screen.bar} aria-label={t('nav.servers')}>
             {[...servers.keys()].map((name) => (
-              <Link key={name} href={routes.inspectServer.to(name)} className={`${uiStyle.button} ${uiStyle.small}`} aria-current={name === here ? 'page' : undefined}>
+              <Link
+                key={name}
+                href={routes.inspectServer.to(name)}
+                className={`${uiStyle.button} ${uiStyle.small}`}
+                aria-current={name === here ? 'page' : undefined}
+              >
                 <bdi>{name}</bdi>
               </Link>
             ))}
           </nav>
-          <Views label={t('inspect.offers')} views={kinds.map((one) => [one, t(`inspect.${one}`)] as const)} value={kind} onChange={setKind} />
-          <Field label={t('activity.filter')}>{(ids) => <input {...ids} className={uiStyle.input} value={filter} onChange={({ target }) => setFilter(target.value)} />}</Field>
+          <Views
+            label={t('inspect.offers')}
+            views={kinds.map((one) => [one, t(`inspect.${one}`)] as const)}
+            value={kind}
+            onChange={setKind}
+          />
+          <Field label={t('activity.filter')}>
+            {(ids) => (
+              <input
+                {...ids}
+                className={uiStyle.input}
+                value={filter}
+                onChange={({ target }) => setFilter(target.value)}
+              />
+            )}
+          </Field>
           <Offers server={here} kind={kind} filter={filter.toLowerCase()} tool={tool} />
         </div>
       </section>
       <section className={screen.pane} aria-label={t('inspect.run')}>
-        {tool === undefined ? <p className={screen.muted}>{t('inspect.choose')}</p> : <Tool key={`${here} ${tool}`} server={here} name={tool} />}
+        {tool === undefined ? (
+          <p className={screen.muted}>{t('inspect.choose')}</p>
+        ) : (
+          <Tool key={`${here} ${tool}`} server={here} name={tool} />
+        )}
       </section>
     </div>
   )
 }
 
-function Offers({ server, kind, filter, tool }: { server: string; kind: Kind; filter: string; tool: string | undefined }): ReactNode {
+function Offers({
+  server,
+  kind,
+  filter,
+  tool,
+}: {
+  server: string
+  kind: Kind
+  filter: string
+  tool: string | undefined
+}): ReactNode {
   const t = useText()
   const tools = useRead('catalog.tools', { server }, { enabled: kind === 'tools' }).data ?? []
   const prompts = useRead('catalog.prompts', { server }, { enabled: kind === 'prompts' }).data ?? []
   const resources = useRead('catalog.resources', { server }, { enabled: kind === 'resources' }).data ?? []
   const templates = useRead('catalog.templates', { server }, { enabled: kind === 'templates' }).data ?? []
   const items = {
-    tools: tools.map(({ tool: one }) => ({ name: plainText(one.name), about: one.description, to: routes.tool.to(server, plainText(one.name)) })),
-    prompts: prompts.map(({ prompt }) => ({ name: plainText(prompt.name), about: prompt.description, to: undefined })),
-    resources: resources.map(({ resource }) => ({ name: plainText(resource.uri), about: resource.description, to: undefined })),
-    templates: templates.map(({ template }) => ({ name: plainText(template.uriTemplate), about: template.description, to: undefined })),
+    tools: tools.map(({ tool: one }) => ({
+      name: plainText(one.name),
+      about: one.description,
+      to: routes.tool.to(server, plainText(one.name)),
+    })),
+    prompts: prompts.map(({ prompt }) => ({
+      name: plainText(prompt.name),
+      about: prompt.description,
+      to: undefined,
+    })),
+    resources: resources.map(({ resource }) => ({
+      name: plainText(resource.uri),
+      about: resource.description,
+      to: undefined,
+    })),
+    templates: templates.map(({ template }) => ({
+      name: plainText(template.uriTemplate),
+      about: template.description,
+      to: undefined,
+    })),
   }[kind].filter(({ name }) => name.toLowerCase().includes(filter))
   if (items.length === 0) return <p className={screen.muted}>{t('inspect.none')}</p>
   return (
@@ -68,7 +117,9 @@ function Offers({ server, kind, filter, tool }: { server: string; kind: Kind; fi
             <span className={screen.name}>
               <Foreign text={foreign(name)} most={120} inline />
             </span>
-            <span className={`${screen.grow} ${screen.muted}`}>{about !== undefined && <Foreign text={about} most={160} inline />}</span>
+            <span className={`${screen.grow} ${screen.muted}`}>
+              {about !== undefined && <Foreign text={about} most={160} inline />}
+            </span>
           </>
         )
         return (
@@ -83,7 +134,9 @@ function Offers({ server, kind, filter, tool }: { server: string; kind: Kind; fi
           </li>
         )
       })}
-      {items.length > 500 && <li className={screen.muted}>{t('json.more', { count: items.length - 500 })}</li>}
+      {items.length > 500 && (
+        <li className={screen.muted}>{t('json.more', { count: items.length - 500 })}</li>
+      )}
     </ul>
   )
 }
@@ -118,7 +171,8 @@ function Tool({ server, name }: { server: string; name: string }): ReactNode {
   const why = useAct(
     useCallback(
       async (args: Record<string, unknown>) => {
-        if (toolName !== undefined) setExplanation(await client.call('policy.explain', { tool: toolName, arguments: args }))
+        if (toolName !== undefined)
+          setExplanation(await client.call('policy.explain', { tool: toolName, arguments: args }))
       },
       [client, toolName],
     ),
@@ -129,7 +183,8 @@ function Tool({ server, name }: { server: string; name: string }): ReactNode {
   }, [])
   if (entry === undefined) return tools.isPending ? null : <Empty title={t('inspect.unknown')} />
   const start = (): void => {
-    if ('value' in read && !act.isRunning) void act.run({ kind: 'call', tool: entry.name, arguments: read.value })
+    if ('value' in read && !act.isRunning)
+      void act.run({ kind: 'call', tool: entry.name, arguments: read.value })
   }
   const call = run?.result?.call
   return (
@@ -166,7 +221,11 @@ function Tool({ server, name }: { server: string; name: string }): ReactNode {
         )}
         {row?.state === 'running' && (
           <span className={screen.muted} role="status">
-            <progress value={row.progress?.progress} max={row.progress?.total} aria-label={t('inspect.progress')} />{' '}
+            <progress
+              value={row.progress?.progress}
+              max={row.progress?.total}
+              aria-label={t('inspect.progress')}
+            />{' '}
             {row.progress?.message !== undefined && <Foreign text={row.progress.message} most={120} inline />}
           </span>
         )}
@@ -194,7 +253,9 @@ function Tool({ server, name }: { server: string; name: string }): ReactNode {
           />
           <p className={screen.muted} role="status">
             {t(`run.${run.state}`)} {run.durationMs !== undefined && duration(run.durationMs)}{' '}
-            {run.activity !== undefined && <Link href={routes.activity.to(run.activity)}>{t('card.activity', { id: run.activity })}</Link>}
+            {run.activity !== undefined && (
+              <Link href={routes.activity.to(run.activity)}>{t('card.activity', { id: run.activity })}</Link>
+            )}
           </p>
           {run.fault !== undefined && (
             <Note tone="danger">
@@ -207,9 +268,13 @@ function Tool({ server, name }: { server: string; name: string }): ReactNode {
               <Blocks content={call.result.content} label={t('inspect.result')} />
             </>
           )}
-          {call !== undefined && view === 'tree' && <JsonTree value={call.result.structuredContent ?? call.result} label={t('inspect.tree')} />}
+          {call !== undefined && view === 'tree' && (
+            <JsonTree value={call.result.structuredContent ?? call.result} label={t('inspect.tree')} />
+          )}
           {call !== undefined && view === 'raw' && <ExactJson value={call.result} label={t('inspect.raw')} />}
-          {view === 'why' && explanation !== undefined && <JsonTree value={explanation} label={t('inspect.why')} />}
+          {view === 'why' && explanation !== undefined && (
+            <JsonTree value={explanation} label={t('inspect.why')} />
+          )}
         </>
       )}
     </div>

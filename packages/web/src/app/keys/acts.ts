@@ -43,5 +43,9 @@ export function isTyping(event: KeyboardEvent): boolean {
   if (event.isComposing) return true
   const { target } = event
   if (!(target instanceof HTMLElement)) return false
-  return target.isContentEditable || /^(?:TEXTAREA|SELECT)$/.test(target.tagName) || (target instanceof HTMLInputElement && !/^(?:checkbox|radio|button)$/.test(target.type))
+  return (
+    target.isContentEditable ||
+    /^(?:TEXTAREA|SELECT)$/.test(target.tagName) ||
+    (target instanceof HTMLInputElement && !/^(?:checkbox|radio|button)$/.test(target.type))
+  )
 }

@@ -6,6 +6,8 @@ import { foreign, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { Empty, Field, Note, uiStyle } from '../ui/ui.tsx'
 
+const most = 200
+
 /** Resources and prompts of all servers, and what one of them says. */
 export default function Library(): ReactNode {
   const t = useText()
@@ -13,12 +15,37 @@ export default function Library(): ReactNode {
   const [query, setQuery] = useState('')
   const search = useDeferredValue(query)
   const [chosen, setChosen] = useState<{ server: string; uri: string }>()
-  const { data } = useRead('library.search', { query: search, limit: 100, content: true })
+  const isSearch = search.trim() !== ''
+  const found = useRead(
+    'library.search',
+    { query: search, limit: 100, content: true },
+    { enabled: isSearch },
+  ).data
+  const resources = useRead('catalog.resources', {}).data
+  const templates = useRead('catalog.templates', {}).data
+  const prompts = useRead('library.prompts', {}).data
+  // Without words to search for: everything that there is.
+  const all = [
+    ...(prompts ?? []).map((entry) => ({ entry: { kind: 'prompt' as const, ...entry } })),
+    ...(templates ?? []).map((entry) => ({ entry: { kind: 'template' as const, ...entry } })),
+    ...(resources ?? []).map((entry) => ({ entry: { kind: 'resource' as const, ...entry } })),
+  ]
+  const data = isSearch ? found : resources && { matches: all.slice(0, most), total: all.length }
   return (
     <div className={screen.split} data-open={chosen !== undefined}>
       <section className={screen.pane} aria-label={t('nav.library')}>
-        <Field label={t('library.find')} hint={data && t('activity.count', { shown: number(data.matches.length), all: number(data.total) })}>
-          {(ids) => <input {...ids} className={uiStyle.input} value={query} onChange={({ target }) => setQuery(target.value)} />}
+        <Field
+          label={t('library.find')}
+          hint={data && t('activity.count', { shown: number(data.matches.length), all: number(data.total) })}
+        >
+          {(ids) => (
+            <input
+              {...ids}
+              className={uiStyle.input}
+              value={query}
+              onChange={({ target }) => setQuery(target.value)}
+            />
+          )}
         </Field>
         {data?.matches.length === 0 && <Empty title={t('library.none')} />}
         <ul className={screen.rows}>
@@ -27,7 +54,11 @@ export default function Library(): ReactNode {
               const uri = plainText(entry.resource.uri)
               return (
                 <li key={`${entry.server} ${uri}`} className={screen.row}>
-                  <button type="button" className={`${uiStyle.button} ${uiStyle.quiet} ${uiStyle.small}`} onClick={() => setChosen({ server: entry.server, uri })}>
+                  <button
+                    type="button"
+                    className={`${uiStyle.button} ${uiStyle.quiet} ${uiStyle.small}`}
+                    onClick={() => setChosen({ server: entry.server, uri })}
+                  >
                     <Foreign text={entry.resource.title ?? entry.resource.name} most={100} inline />
                   </button>
                   <span className={`${screen.grow} ${screen.muted}`}>
@@ -36,7 +67,8 @@ export default function Library(): ReactNode {
                 </li>
               )
             }
-            const name = entry.kind === 'prompt' ? foreign(`/${plainText(entry.command)}`) : entry.template.uriTemplate
+            const name =
+              entry.kind === 'prompt' ? foreign(`/${plainText(entry.command)}`) : entry.template.uriTemplate
             return (
               <li key={`${entry.server} ${plainText(name)}`} className={screen.row}>
                 <span className={screen.name}>
@@ -51,7 +83,11 @@ export default function Library(): ReactNode {
         </ul>
       </section>
       <section className={screen.pane} aria-label={t('library.preview')}>
-        {chosen === undefined ? <p className={screen.muted}>{t('library.choose')}</p> : <Preview {...chosen} onBack={() => setChosen(undefined)} />}
+        {chosen === undefined ? (
+          <p className={screen.muted}>{t('library.choose')}</p>
+        ) : (
+          <Preview {...chosen} onBack={() => setChosen(undefined)} />
+        )}
       </section>
     </div>
   )

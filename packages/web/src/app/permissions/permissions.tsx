@@ -26,7 +26,10 @@ export default function Permissions(): ReactNode {
   return (
     <div className={screen.screen}>
       <h2>{t('permissions.rules')}</h2>
-      <p className={screen.muted}>{rules.data !== undefined && t('permissions.default', { verdict: t(`rule.${rules.data.defaultVerdict}`) })}</p>
+      <p className={screen.muted}>
+        {rules.data !== undefined &&
+          t('permissions.default', { verdict: t(`rule.${rules.data.defaultVerdict}`) })}
+      </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <section className={screen.scroll} tabIndex={0} aria-label={t('permissions.rules')}>
         <table className={screen.table}>
@@ -47,7 +50,9 @@ export default function Permissions(): ReactNode {
                 <td>{rule.tool === undefined ? '*' : <Foreign text={rule.tool} inline />}</td>
                 <td>
                   {rule.hint !== undefined && t(`hint.${rule.hint}`)}{' '}
-                  {rule.arguments?.map((test) => <Foreign key={test.at} text={foreign(JSON.stringify(test))} most={200} />)}
+                  {rule.arguments?.map((test) => (
+                    <Foreign key={test.at} text={foreign(JSON.stringify(test))} most={200} />
+                  ))}
                 </td>
                 <td>{rule.author !== undefined && <Foreign text={rule.author} most={160} />}</td>
               </tr>
@@ -63,7 +68,9 @@ export default function Permissions(): ReactNode {
             <span className={screen.name}>{t(`rule.${grant.verdict}`)}</span>
             <span className={screen.grow}>
               {grant.server} · <Foreign text={grant.tool} inline />{' '}
-              {grant.arguments !== undefined && <Foreign text={foreign(JSON.stringify(grant.arguments))} most={160} inline />}
+              {grant.arguments !== undefined && (
+                <Foreign text={foreign(JSON.stringify(grant.arguments))} most={160} inline />
+              )}
             </span>
             <span className={screen.muted}>
               {t(`remember.${grant.scope}`)} · {dateTime(grant.at)}

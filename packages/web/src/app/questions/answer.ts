@@ -1,8 +1,8 @@
 import type { InboxRow } from '@jackfield/host/client'
 import { useCallback, useState } from 'react'
 import { useHost } from '../data/host.tsx'
+import type { HostAnswers, QuestionKind } from '../host-browser.ts'
 import type { Wire } from '../text/foreign-type.ts'
-import type { HostAnswers, QuestionKind } from '@jackfield/host/browser'
 
 export type Row = Wire<InboxRow>
 export type QuestionOf<K extends QuestionKind> = Extract<Row['question'], { kind: K }>
@@ -47,7 +47,11 @@ export function useAnswer<K extends QuestionKind>({ id, digest }: Row): Answerin
 }
 
 /** Something typed that survives navigation and a reload. Never for what looks like a secret. */
-export function useDraft<T>(key: string, first: T, isDraft: (value: unknown) => value is T): [T, (value: T) => void, () => void] {
+export function useDraft<T>(
+  key: string,
+  first: T,
+  isDraft: (value: unknown) => value is T,
+): [T, (value: T) => void, () => void] {
   const name = `jackfield.draft.${key}`
   const [value, setValue] = useState<T>(() => {
     try {

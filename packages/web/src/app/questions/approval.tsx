@@ -1,6 +1,6 @@
-import type { Activity, ArgumentTest, CatalogTool, Remember } from '@jackfield/host/browser'
 import { type ReactNode, useState } from 'react'
 import { useRead } from '../data/host.tsx'
+import type { Activity, ArgumentTest, CatalogTool, Remember } from '../host-browser.ts'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
 import { ExactJson, Foreign } from '../text/foreign.tsx'
 import { plain, plainText } from '../text/foreign-type.ts'
@@ -35,8 +35,12 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
   const args = 'value' in read ? read.value : question.arguments
   const log = useRead('activity.list', { server: question.cause.server, kind: 'call', limit: 200 })
   const last = log.data === undefined ? undefined : lastCallOf(plain<Activity[]>(log.data), tool.name, row.at)
-  const changes = isEdited ? changedPlaces(question.arguments, args) : last && changedPlaces(last.arguments, args)
-  const unread = leavesOf(args).leaves.some(({ value }) => typeof value === 'string' && value.length > longText)
+  const changes = isEdited
+    ? changedPlaces(question.arguments, args)
+    : last && changedPlaces(last.arguments, args)
+  const unread = leavesOf(args).leaves.some(
+    ({ value }) => typeof value === 'string' && value.length > longText,
+  )
   const allow = (extra: { remember?: Remember } = {}): void => {
     forgetEdited()
     answering.send({ verdict: 'allow', ...(isEdited && { arguments: args }), ...extra })
@@ -61,16 +65,30 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
       answering={answering}
       version={edited}
       deny={
-        <Button onClick={() => setPanel(panel === 'deny' ? undefined : 'deny')} data-act="deny" aria-expanded={panel === 'deny'}>
+        <Button
+          onClick={() => setPanel(panel === 'deny' ? undefined : 'deny')}
+          data-act="deny"
+          aria-expanded={panel === 'deny'}
+        >
           {t('act.deny')}
         </Button>
       }
       more={
         <>
-          <Button look="quiet" onClick={() => setPanel(panel === 'respond' ? undefined : 'respond')} data-act="respond" aria-expanded={panel === 'respond'}>
+          <Button
+            look="quiet"
+            onClick={() => setPanel(panel === 'respond' ? undefined : 'respond')}
+            data-act="respond"
+            aria-expanded={panel === 'respond'}
+          >
             {t('act.respond')}
           </Button>
-          <Button look="quiet" onClick={() => setPanel(panel === 'edit' ? undefined : 'edit')} data-act="edit" aria-expanded={panel === 'edit'}>
+          <Button
+            look="quiet"
+            onClick={() => setPanel(panel === 'edit' ? undefined : 'edit')}
+            data-act="edit"
+            aria-expanded={panel === 'edit'}
+          >
             {t('act.edit')}
           </Button>
         </>
@@ -78,7 +96,11 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
       allow={
         <>
           {remember.length > 0 && (
-            <Button onClick={() => setPanel(panel === 'remember' ? undefined : 'remember')} data-act="remember" aria-expanded={panel === 'remember'}>
+            <Button
+              onClick={() => setPanel(panel === 'remember' ? undefined : 'remember')}
+              data-act="remember"
+              aria-expanded={panel === 'remember'}
+            >
               {t('act.allowFor')}
             </Button>
           )}
@@ -111,16 +133,32 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
             {panel === 'deny' && (
               <>
                 <Field label={t('deny.reason')} hint={t('deny.reasonHint')}>
-                  {(ids) => <input {...ids} className={uiStyle.input} value={reason} onChange={({ target }) => setReason(target.value)} />}
+                  {(ids) => (
+                    <input
+                      {...ids}
+                      className={uiStyle.input}
+                      value={reason}
+                      onChange={({ target }) => setReason(target.value)}
+                    />
+                  )}
                 </Field>
                 <div className={style.row}>
-                  <DecisionButton onDecide={() => answering.send({ verdict: 'deny', ...(reason !== '' && { reason }) })} data-act="deny-once">
+                  <DecisionButton
+                    onDecide={() => answering.send({ verdict: 'deny', ...(reason !== '' && { reason }) })}
+                    data-act="deny-once"
+                  >
                     {t('act.denyOnce')}
                   </DecisionButton>
                   {remember.map((scope) => (
                     <DecisionButton
                       key={scope}
-                      onDecide={() => answering.send({ verdict: 'deny', ...(reason !== '' && { reason }), remember: { scope } })}
+                      onDecide={() =>
+                        answering.send({
+                          verdict: 'deny',
+                          ...(reason !== '' && { reason }),
+                          remember: { scope },
+                        })
+                      }
                     >
                       {t(`deny.always.${scope}`)}
                     </DecisionButton>
@@ -132,13 +170,24 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
               <>
                 <Field label={t('respond.label')} hint={t('respond.hint')}>
                   {(ids) => (
-                    <textarea {...ids} className={uiStyle.input} rows={4} value={response} onChange={({ target }) => setResponse(target.value)} />
+                    <textarea
+                      {...ids}
+                      className={uiStyle.input}
+                      rows={4}
+                      value={response}
+                      onChange={({ target }) => setResponse(target.value)}
+                    />
                   )}
                 </Field>
                 <div className={style.row}>
                   <DecisionButton
                     isOff={response === ''}
-                    onDecide={() => answering.send({ verdict: 'respond', result: { content: [{ type: 'text', text: response }] } })}
+                    onDecide={() =>
+                      answering.send({
+                        verdict: 'respond',
+                        result: { content: [{ type: 'text', text: response }] },
+                      })
+                    }
                   >
                     {t('respond.send')}
                   </DecisionButton>
@@ -164,7 +213,9 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
                                   allow({
                                     remember: {
                                       scope,
-                                      ...(one.arguments !== undefined && { arguments: plain<ArgumentTest[]>(one.arguments) }),
+                                      ...(one.arguments !== undefined && {
+                                        arguments: plain<ArgumentTest[]>(one.arguments),
+                                      }),
                                     },
                                   })
                                 }
@@ -180,7 +231,9 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
                     <tr>
                       <td>{t('remember.readOnly', { count: question.readOnlyTools.length })}</td>
                       <td>
-                        <DecisionButton onDecide={() => allow({ remember: { scope: 'conversation', readOnlyTools: true } })}>
+                        <DecisionButton
+                          onDecide={() => allow({ remember: { scope: 'conversation', readOnlyTools: true } })}
+                        >
                           {t('remember.conversation')}
                         </DecisionButton>
                       </td>
@@ -202,7 +255,14 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
         label={t('approval.views')}
         views={[
           ['whole', t('approval.whole')],
-          ...(changes === undefined ? [] : [['changed', t(isEdited ? 'approval.edited' : 'approval.changed', { count: changes.length })] as const]),
+          ...(changes === undefined
+            ? []
+            : [
+                [
+                  'changed',
+                  t(isEdited ? 'approval.edited' : 'approval.changed', { count: changes.length }),
+                ] as const,
+              ]),
           ['exact', t('approval.exact')],
         ]}
         value={view}
@@ -211,7 +271,9 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
       {view === 'whole' && <ArgumentTable value={args} />}
       {view === 'changed' && changes !== undefined && (
         <>
-          {!isEdited && last !== undefined && <p className={style.settled}>{t('approval.since', { time: dateTime(last.at) })}</p>}
+          {!isEdited && last !== undefined && (
+            <p className={style.settled}>{t('approval.since', { time: dateTime(last.at) })}</p>
+          )}
           <ChangeTable changes={changes} />
         </>
       )}

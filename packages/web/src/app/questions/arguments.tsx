@@ -1,5 +1,5 @@
-import { makeVisible } from '@jackfield/host/browser'
 import { type ReactNode, useId, useState } from 'react'
+import { makeVisible } from '../host-browser.ts'
 import { useText } from '../i18n/i18n.ts'
 import { Diff, Foreign, Value } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
@@ -47,7 +47,8 @@ export function ArgumentTable({ value }: { value: unknown }): ReactNode {
 export function ChangeTable({ changes }: { changes: readonly PlaceChange[] }): ReactNode {
   const t = useText()
   if (changes.length === 0) return <p>{t('arguments.same')}</p>
-  const shown = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+  const shown = (value: unknown): string =>
+    typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
   return (
     <div className={style.foreign}>
       <table className={style.table}>
@@ -138,7 +139,13 @@ export function ArgumentEditor({
               value={read.value[property.name]}
               onChange={(value) => {
                 const { [property.name]: _, ...others } = read.value
-                onChange(JSON.stringify(value === undefined ? others : { ...read.value, [property.name]: value }, null, 2))
+                onChange(
+                  JSON.stringify(
+                    value === undefined ? others : { ...read.value, [property.name]: value },
+                    null,
+                    2,
+                  ),
+                )
               }}
             />
           ))}
@@ -147,7 +154,13 @@ export function ArgumentEditor({
         <Field
           label={t('editor.json')}
           problem={
-            'problem' in read ? (read.problem === 'not-object' ? t('editor.notObject') : <Foreign text={foreign(read.problem)} />) : undefined
+            'problem' in read ? (
+              read.problem === 'not-object' ? (
+                t('editor.notObject')
+              ) : (
+                <Foreign text={foreign(read.problem)} />
+              )
+            ) : undefined
           }
         >
           {(ids) => (
@@ -184,13 +197,20 @@ function PropertyField({
       <Foreign text={foreign(name)} inline /> {required && <span aria-hidden="true">*</span>}
     </>
   )
-  const hint = typeof description === 'string' ? <Foreign text={foreign(description)} most={400} /> : undefined
+  const hint =
+    typeof description === 'string' ? <Foreign text={foreign(description)} most={400} /> : undefined
   const [typed, setTyped] = useState<string>()
   if (Array.isArray(choices) && choices.every((one) => typeof one === 'string'))
     return (
       <Field label={label} hint={hint}>
         {(ids) => (
-          <select {...ids} className={uiStyle.input} required={required} value={typeof value === 'string' ? value : ''} onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}>
+          <select
+            {...ids}
+            className={uiStyle.input}
+            required={required}
+            value={typeof value === 'string' ? value : ''}
+            onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}
+          >
             <option value="">{t('form.none')}</option>
             {choices.map((one) => (
               <option key={one} value={one}>
@@ -205,7 +225,12 @@ function PropertyField({
     return (
       <Field label={label} hint={hint}>
         {(ids) => (
-          <select {...ids} className={uiStyle.input} value={typeof value === 'boolean' ? String(value) : ''} onChange={({ target }) => onChange(target.value === '' ? undefined : target.value === 'true')}>
+          <select
+            {...ids}
+            className={uiStyle.input}
+            value={typeof value === 'boolean' ? String(value) : ''}
+            onChange={({ target }) => onChange(target.value === '' ? undefined : target.value === 'true')}
+          >
             <option value="">{t('form.none')}</option>
             <option value="true">{t('form.yes')}</option>
             <option value="false">{t('form.no')}</option>
@@ -217,7 +242,14 @@ function PropertyField({
     return (
       <Field label={label} hint={hint}>
         {(ids) => (
-          <input {...ids} className={uiStyle.input} required={required} autoComplete="off" value={value ?? ''} onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)} />
+          <input
+            {...ids}
+            className={uiStyle.input}
+            required={required}
+            autoComplete="off"
+            value={value ?? ''}
+            onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}
+          />
         )}
       </Field>
     )
@@ -226,7 +258,11 @@ function PropertyField({
   const parsed = parse(text)
   const isWrong = text !== '' && (parsed === undefined || (isNumber && typeof parsed.value !== 'number'))
   return (
-    <Field label={label} hint={hint} problem={isWrong ? t(isNumber ? 'form.notNumber' : 'form.notJson') : undefined}>
+    <Field
+      label={label}
+      hint={hint}
+      problem={isWrong ? t(isNumber ? 'form.notNumber' : 'form.notJson') : undefined}
+    >
       {(ids) => (
         <input
           {...ids}

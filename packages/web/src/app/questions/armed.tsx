@@ -19,7 +19,8 @@ type Place = readonly [left: number, top: number, right: number, bottom: number]
 function placeOf(element: Element | null): Place | undefined {
   if (element === null) return undefined
   const { left, top, right, bottom } = element.getBoundingClientRect()
-  const isWhole = left >= 0 && top >= 0 && right <= innerWidth + 0.5 && bottom <= innerHeight + 0.5 && bottom > top
+  const isWhole =
+    left >= 0 && top >= 0 && right <= innerWidth + 0.5 && bottom <= innerHeight + 0.5 && bottom > top
   return isWhole && document.visibilityState === 'visible' ? [left, top, right, bottom] : undefined
 }
 

@@ -48,7 +48,13 @@ export function Card(props: CardProps): ReactNode {
   }
   return (
     <ArmingProvider value={{ ...arming, isArmed: arming.isArmed && canDecide }}>
-      <article className={style.card} ref={frame} tabIndex={-1} data-card={row.id} aria-labelledby={`title-${row.id}`}>
+      <article
+        className={style.card}
+        ref={frame}
+        tabIndex={-1}
+        data-card={row.id}
+        aria-labelledby={`title-${row.id}`}
+      >
         <header className={style.head}>
           <div className={style.title}>
             <Badge name={server} identity={server} />
@@ -73,7 +79,9 @@ export function Card(props: CardProps): ReactNode {
                 )}
               </span>
             )}
-            {row.activity !== null && <Link href={routes.activity.to(row.activity)}>{t('card.activity', { id: row.activity })}</Link>}
+            {row.activity !== null && (
+              <Link href={routes.activity.to(row.activity)}>{t('card.activity', { id: row.activity })}</Link>
+            )}
             {facts}
           </div>
         </header>
@@ -136,7 +144,12 @@ function Settled({ row }: { row: Row }): ReactNode {
 export function Findings({
   findings,
 }: {
-  findings: readonly { readonly severity: 'notice' | 'warning' | 'danger'; readonly message: ReturnType<typeof foreign> }[] | undefined
+  findings:
+    | readonly {
+        readonly severity: 'notice' | 'warning' | 'danger'
+        readonly message: ReturnType<typeof foreign>
+      }[]
+    | undefined
 }): ReactNode {
   const tones = { notice: 'info', warning: 'warn', danger: 'danger' } as const
   return findings?.map(({ severity, message }, n) => (

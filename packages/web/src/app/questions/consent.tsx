@@ -29,7 +29,12 @@ export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'r
         </DecisionButton>
       }
       allow={
-        <DecisionButton look="primary" isOff={chosen.length === 0} onDecide={() => answering.send({ verdict: 'allow', roots: chosen })} data-act="allow">
+        <DecisionButton
+          look="primary"
+          isOff={chosen.length === 0}
+          onDecide={() => answering.send({ verdict: 'allow', roots: chosen })}
+          data-act="allow"
+        >
           {t('roots.allow', { count: chosen.length })}
         </DecisionButton>
       }
@@ -62,7 +67,16 @@ export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'r
               </span>
             )}
             {preview?.findings.map(({ message, severity }) => (
-              <Note key={plainText(message)} tone={severity === 'danger' || severity === 'refused' ? 'danger' : severity === 'warning' ? 'warn' : 'info'}>
+              <Note
+                key={plainText(message)}
+                tone={
+                  severity === 'danger' || severity === 'refused'
+                    ? 'danger'
+                    : severity === 'warning'
+                      ? 'warn'
+                      : 'info'
+                }
+              >
                 <Foreign text={message} />
               </Note>
             ))}
@@ -98,7 +112,11 @@ export function InstallCard({ row, question }: { row: Row; question: QuestionOf<
       <Note tone="info">{t('install.nothing')}</Note>
       <div className={style.foreign}>
         <div className={style.argv}>
-          {before === undefined ? <Foreign text={command} /> : <Diff before={plainText(before)} after={plainText(command)} />}
+          {before === undefined ? (
+            <Foreign text={command} />
+          ) : (
+            <Diff before={plainText(before)} after={plainText(command)} />
+          )}
         </div>
         {program !== undefined && (
           <div>
@@ -142,7 +160,11 @@ export function DriftCard({ row, question }: { row: Row; question: QuestionOf<'d
         </DecisionButton>
       }
       allow={
-        <DecisionButton look="primary" onDecide={() => answering.send({ verdict: 'accept' })} data-act="accept">
+        <DecisionButton
+          look="primary"
+          onDecide={() => answering.send({ verdict: 'accept' })}
+          data-act="accept"
+        >
           {t('drift.accept')}
         </DecisionButton>
       }
@@ -191,7 +213,12 @@ export function LoginCard({ row, question }: { row: Row; question: QuestionOf<'l
         </DecisionButton>
       }
       allow={
-        <DecisionButton look="primary" isOff={!opens(url)} onDecide={() => answering.send({ verdict: 'allow' })} data-act="allow">
+        <DecisionButton
+          look="primary"
+          isOff={!opens(url)}
+          onDecide={() => answering.send({ verdict: 'allow' })}
+          data-act="allow"
+        >
           {t('login.allow')}
         </DecisionButton>
       }

@@ -1,6 +1,15 @@
-import { finishForm, type FormField, type FormValues, makeVisible, planForm, problemWithField, readTyped, reviewForm } from '@jackfield/host/browser'
-import type { HostAnswers } from '@jackfield/host/browser'
 import { type ReactNode, useMemo, useState } from 'react'
+import type { HostAnswers } from '../host-browser.ts'
+import {
+  type FormField,
+  type FormValues,
+  finishForm,
+  makeVisible,
+  planForm,
+  problemWithField,
+  readTyped,
+  reviewForm,
+} from '../host-browser.ts'
 import { useText } from '../i18n/i18n.ts'
 import { ExactJson, Foreign, ForeignBox } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
@@ -13,7 +22,13 @@ import style from './questions.module.css'
 type FormParams = { message: string; requestedSchema: Parameters<typeof planForm>[0] }
 
 /** A form or a page of a server. */
-export function ElicitationCard({ row, question }: { row: Row; question: QuestionOf<'elicitation'> }): ReactNode {
+export function ElicitationCard({
+  row,
+  question,
+}: {
+  row: Row
+  question: QuestionOf<'elicitation'>
+}): ReactNode {
   const { params } = question
   return params.mode === 'url' ? (
     <PageCard row={row} question={question} url={plainText(params.url)} />
@@ -25,13 +40,21 @@ export function ElicitationCard({ row, question }: { row: Row; question: Questio
 type Typed = Readonly<Record<string, string | boolean | readonly string[]>>
 
 const isTyped = (value: unknown): value is Typed =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) &&
-  Object.values(value).every((one) => typeof one === 'string' || typeof one === 'boolean' || Array.isArray(one))
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.values(value).every(
+    (one) => typeof one === 'string' || typeof one === 'boolean' || Array.isArray(one),
+  )
 
 /** The value of what was typed into a field, or what is wrong with it. */
-export function valueOf(field: FormField, typed: Typed[string] | undefined): { value: FormValues[string] | undefined } | { problem: string } {
+export function typedValue(
+  field: FormField,
+  typed: Typed[string] | undefined,
+): { value: FormValues[string] | undefined } | { problem: string } {
   if (typeof typed === 'string' && field.kind !== 'choice') return readTyped(field, typed)
-  const value = typed === undefined || typed === '' ? undefined : typeof typed === 'object' ? [...typed] : typed
+  const value =
+    typed === undefined || typed === '' ? undefined : typeof typed === 'object' ? [...typed] : typed
   const problem = problemWithField(field, value)
   return problem === undefined ? { value } : { problem }
 }
@@ -47,7 +70,15 @@ export function firstTyped(fields: readonly FormField[], remembered: FormValues 
   )
 }
 
-function FormCard({ row, question, params }: { row: Row; question: QuestionOf<'elicitation'>; params: FormParams }): ReactNode {
+function FormCard({
+  row,
+  question,
+  params,
+}: {
+  row: Row
+  question: QuestionOf<'elicitation'>
+  params: FormParams
+}): ReactNode {
   const t = useText()
   const answering = useAnswer<'elicitation'>(row)
   const plan = useMemo(() => planForm(params.requestedSchema, params.message), [params])
@@ -62,14 +93,19 @@ function FormCard({ row, question, params }: { row: Row; question: QuestionOf<'e
   const [keep, setKeep] = useState<ReadonlySet<string>>(new Set(Object.keys(remembered ?? {})))
   const [view, setView] = useState<'list' | 'json'>('list')
   const typed: Typed = { ...draft, ...secrets }
-  const read = fields.map((field) => ({ field, outcome: valueOf(field, typed[field.key]) }))
+  const read = fields.map((field) => ({ field, outcome: typedValue(field, typed[field.key]) }))
   const values: FormValues = Object.fromEntries(
-    read.flatMap(({ field, outcome }) => ('value' in outcome && outcome.value !== undefined ? [[field.key, outcome.value]] : [])),
+    read.flatMap(({ field, outcome }) =>
+      'value' in outcome && outcome.value !== undefined ? [[field.key, outcome.value]] : [],
+    ),
   )
   const wrong = read.filter(({ outcome }) => 'problem' in outcome)
-  const barred = fields.filter(({ key, secret }) => secret !== undefined && values[key] !== undefined && !agreed.has(key))
+  const barred = fields.filter(
+    ({ key, secret }) => secret !== undefined && values[key] !== undefined && !agreed.has(key),
+  )
   const finished = finishForm(params.requestedSchema, values)
-  const content = wrong.length === 0 && barred.length === 0 && 'content' in finished ? finished.content : undefined
+  const content =
+    wrong.length === 0 && barred.length === 0 && 'content' in finished ? finished.content : undefined
   const send = (answer: HostAnswers['elicitation']): void => {
     forgetDraft()
     answering.send(answer)
@@ -89,10 +125,19 @@ function FormCard({ row, question, params }: { row: Row; question: QuestionOf<'e
       version={`${isReview} ${JSON.stringify(content ?? null)}`}
       deny={
         <>
-          <DecisionButton onDecide={() => send({ action: 'decline' })} data-act="decline" aria-describedby={`decline-${row.id}`}>
+          <DecisionButton
+            onDecide={() => send({ action: 'decline' })}
+            data-act="decline"
+            aria-describedby={`decline-${row.id}`}
+          >
             {t('form.decline')}
           </DecisionButton>
-          <DecisionButton look="quiet" onDecide={() => send({ action: 'cancel' })} data-act="cancel" aria-describedby={`cancel-${row.id}`}>
+          <DecisionButton
+            look="quiet"
+            onDecide={() => send({ action: 'cancel' })}
+            data-act="cancel"
+            aria-describedby={`cancel-${row.id}`}
+          >
             {t('form.cancel')}
           </DecisionButton>
           <span className="hidden-text" id={`decline-${row.id}`}>
@@ -114,7 +159,9 @@ function FormCard({ row, question, params }: { row: Row; question: QuestionOf<'e
               isOff={content === undefined}
               onDecide={() => {
                 if (content === undefined) return
-                const remember = [...keep].filter((key) => fields.some((field) => field.key === key && field.secret === undefined))
+                const remember = [...keep].filter((key) =>
+                  fields.some((field) => field.key === key && field.secret === undefined),
+                )
                 send({ action: 'accept', content, ...(remember.length > 0 && { remember }) })
               }}
               data-act="accept"
@@ -129,7 +176,8 @@ function FormCard({ row, question, params }: { row: Row; question: QuestionOf<'e
             onClick={() => {
               setLeft(new Set(fields.map(({ key }) => key)))
               if (content !== undefined) setReview(true)
-              else document.getElementById(`field-${row.id}-${wrong[0]?.field.key ?? barred[0]?.key}`)?.focus()
+              else
+                document.getElementById(`field-${row.id}-${wrong[0]?.field.key ?? barred[0]?.key}`)?.focus()
             }}
             data-act="review"
           >
@@ -192,7 +240,11 @@ function FormCard({ row, question, params }: { row: Row; question: QuestionOf<'e
                       <td>
                         {fields.find((field) => field.key === key)?.secret === undefined && (
                           <label className={style.row}>
-                            <input type="checkbox" checked={keep.has(key)} onChange={({ target }) => setKeep(toggled(keep, key, target.checked))} />{' '}
+                            <input
+                              type="checkbox"
+                              checked={keep.has(key)}
+                              onChange={({ target }) => setKeep(toggled(keep, key, target.checked))}
+                            />{' '}
                             {t('form.remember')}
                           </label>
                         )}
@@ -257,7 +309,10 @@ function FormRow({
     </>
   )
   if (kind === 'boolean' || (kind === 'choice' && choices.length <= mostButtons) || kind === 'choices') {
-    const options = kind === 'boolean' ? [['true', t('form.yes')] as const, ['false', t('form.no')] as const] : choices.map((one) => [one.value, makeVisible(one.label)] as const)
+    const options =
+      kind === 'boolean'
+        ? [['true', t('form.yes')] as const, ['false', t('form.no')] as const]
+        : choices.map((one) => [one.value, makeVisible(one.label)] as const)
     const chosen = Array.isArray(typed) ? typed : typed === undefined ? [] : [String(typed)]
     return (
       <fieldset id={id} tabIndex={-1} className={uiStyle.field} onBlur={onLeave}>
@@ -273,7 +328,12 @@ function FormRow({
                 onChange={({ target }) => {
                   if (kind === 'boolean') onChange(value === 'true')
                   else if (kind === 'choice') onChange(value)
-                  else onChange(choices.map((one) => one.value).filter((one) => (one === value ? target.checked : chosen.includes(one))))
+                  else
+                    onChange(
+                      choices
+                        .map((one) => one.value)
+                        .filter((one) => (one === value ? target.checked : chosen.includes(one))),
+                    )
                 }}
               />
               {text}
@@ -285,7 +345,9 @@ function FormRow({
             </Button>
           )}
         </div>
-        {kind === 'choices' && <div className={uiStyle.hint}>{t('form.chosen', { count: chosen.length })}</div>}
+        {kind === 'choices' && (
+          <div className={uiStyle.hint}>{t('form.chosen', { count: chosen.length })}</div>
+        )}
         {problem !== undefined && <div className={uiStyle.problem}>{problem}</div>}
       </fieldset>
     )
@@ -296,7 +358,15 @@ function FormRow({
       <Field label={label} hint={hint} problem={problem}>
         {({ id: _, ...ids }) =>
           kind === 'choice' ? (
-            <select {...ids} id={id} aria-label={makeVisible(field.label)} className={uiStyle.input} value={text} onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)} onBlur={onLeave}>
+            <select
+              {...ids}
+              id={id}
+              aria-label={makeVisible(field.label)}
+              className={uiStyle.input}
+              value={text}
+              onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}
+              onBlur={onLeave}
+            >
               <option value="">{t('form.none')}</option>
               {choices.map((one) => (
                 <option key={one.value} value={one.value}>
@@ -310,8 +380,24 @@ function FormRow({
               id={id}
               aria-label={makeVisible(field.label)}
               className={uiStyle.input}
-              type={secret !== undefined ? 'password' : kind === 'date' ? 'date' : kind === 'email' ? 'email' : 'text'}
-              inputMode={kind === 'integer' ? 'numeric' : kind === 'number' ? 'decimal' : kind === 'uri' ? 'url' : undefined}
+              type={
+                secret !== undefined
+                  ? 'password'
+                  : kind === 'date'
+                    ? 'date'
+                    : kind === 'email'
+                      ? 'email'
+                      : 'text'
+              }
+              inputMode={
+                kind === 'integer'
+                  ? 'numeric'
+                  : kind === 'number'
+                    ? 'decimal'
+                    : kind === 'uri'
+                      ? 'url'
+                      : undefined
+              }
               autoComplete="off"
               value={text}
               onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}
@@ -324,7 +410,8 @@ function FormRow({
         <Note tone="danger">
           <p>{t('form.secret', { what: secret })}</p>
           <label className={style.row}>
-            <input type="checkbox" checked={isAgreed} onChange={({ target }) => onAgree(target.checked)} /> {t('form.secretAgree')}
+            <input type="checkbox" checked={isAgreed} onChange={({ target }) => onAgree(target.checked)} />{' '}
+            {t('form.secretAgree')}
           </label>
         </Note>
       )}
@@ -369,14 +456,27 @@ export function opens(url: string): boolean {
   const parsed = URL.parse(url)
   if (parsed === null) return false
   const { protocol, hostname } = parsed
-  const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
+  const isLocal =
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    /^127(\.\d+){3}$/.test(hostname)
   return protocol === 'https:' || (protocol === 'http:' && isLocal)
 }
 
-function PageCard({ row, question, url }: { row: Row; question: QuestionOf<'elicitation'>; url: string }): ReactNode {
+function PageCard({
+  row,
+  question,
+  url,
+}: {
+  row: Row
+  question: QuestionOf<'elicitation'>
+  url: string
+}): ReactNode {
   const t = useText()
   const answering = useAnswer<'elicitation'>(row)
   const { visit, params } = question
+  const isDangerous = question.findings?.some(({ severity }) => severity === 'danger') === true
   return (
     <Card
       row={row}
@@ -389,7 +489,11 @@ function PageCard({ row, question, url }: { row: Row; question: QuestionOf<'elic
             <DecisionButton onDecide={() => answering.send({ action: 'decline' })} data-act="decline">
               {t('form.decline')}
             </DecisionButton>
-            <DecisionButton look="quiet" onDecide={() => answering.send({ action: 'cancel' })} data-act="cancel">
+            <DecisionButton
+              look="quiet"
+              onDecide={() => answering.send({ action: 'cancel' })}
+              data-act="cancel"
+            >
               {t('form.cancel')}
             </DecisionButton>
           </>
@@ -401,15 +505,29 @@ function PageCard({ row, question, url }: { row: Row; question: QuestionOf<'elic
       }
       allow={
         visit === undefined ? (
-          <DecisionButton look="primary" isOff={!opens(url)} onDecide={() => answering.send({ action: 'accept', visit: 'self' })} data-act="accept">
+          <DecisionButton
+            look={isDangerous ? undefined : 'primary'}
+            isOff={!opens(url)}
+            onDecide={() => answering.send({ action: 'accept', visit: 'self' })}
+            data-act="accept"
+          >
             {t('page.agree')}
           </DecisionButton>
         ) : (
           <>
-            <a className={uiStyle.button} href={opens(url) ? url : undefined} target="_blank" rel="noopener noreferrer">
+            <a
+              className={uiStyle.button}
+              href={opens(url) ? url : undefined}
+              target="_blank"
+              rel="noopener noreferrer"
+            >
               {t('page.open')}
             </a>
-            <DecisionButton look="primary" onDecide={() => answering.send({ action: 'accept' })} data-act="done">
+            <DecisionButton
+              look="primary"
+              onDecide={() => answering.send({ action: 'accept' })}
+              data-act="done"
+            >
               {t('page.done')}
             </DecisionButton>
           </>

@@ -14,7 +14,13 @@ import style from './questions.module.css'
 export function Blocks({ content, label }: { content: unknown; label: string }): ReactNode {
   const blocks: readonly unknown[] = Array.isArray(content) ? content : [content]
   return blocks.map((block, n) => {
-    const isText = typeof block === 'object' && block !== null && 'type' in block && block.type === 'text' && 'text' in block && typeof block.text === 'string'
+    const isText =
+      typeof block === 'object' &&
+      block !== null &&
+      'type' in block &&
+      block.type === 'text' &&
+      'text' in block &&
+      typeof block.text === 'string'
     return isText ? (
       // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
       <ForeignBox key={n} text={foreign(String(block.text))} label={label} />
@@ -26,19 +32,46 @@ export function Blocks({ content, label }: { content: unknown; label: string }):
 }
 
 /** An editor of a JSON value that keeps its draft. */
-function useJsonDraft<T extends object>(key: string, first: T): { text: string; setText(text: string): void; value: T | undefined; isEdited: boolean; problem: string | undefined; forget(): void } {
+function useJsonDraft<T extends object>(
+  key: string,
+  first: T,
+): {
+  text: string
+  setText(text: string): void
+  value: T | undefined
+  isEdited: boolean
+  problem: string | undefined
+  forget(): void
+} {
   const original = JSON.stringify(first, null, 2)
   const [text, setText, forget] = useDraft(key, original, isText)
   const read = readArguments(text)
   const value = 'value' in read ? plain<T>(JSON.parse(text)) : undefined
-  return { text, setText, value, isEdited: text !== original, problem: 'problem' in read ? read.problem : undefined, forget }
+  return {
+    text,
+    setText,
+    value,
+    isEdited: text !== original,
+    problem: 'problem' in read ? read.problem : undefined,
+    forget,
+  }
 }
 
 function JsonEditor({ label, draft }: { label: string; draft: ReturnType<typeof useJsonDraft> }): ReactNode {
   return (
-    <Field label={label} problem={draft.problem === undefined ? undefined : <Foreign text={foreign(draft.problem)} />}>
+    <Field
+      label={label}
+      problem={draft.problem === undefined ? undefined : <Foreign text={foreign(draft.problem)} />}
+    >
       {(ids) => (
-        <textarea {...ids} className={`${uiStyle.input} ${uiStyle.mono}`} rows={14} spellCheck={false} value={draft.text} onChange={({ target }) => draft.setText(target.value)} />
+        <textarea
+          {...ids}
+          className={`${uiStyle.input} ${uiStyle.mono}`}
+          rows={14}
+          spellCheck={false}
+          value={draft.text}
+          onChange={({ target }) => draft.setText(target.value)}
+        />
       )}
     </Field>
   )
@@ -54,7 +87,13 @@ function Deny({ onDeny }: { onDeny: () => void }): ReactNode {
 }
 
 /** A server wants a model's answer: what would be asked, of which model. */
-export function SamplingRequestCard({ row, question }: { row: Row; question: QuestionOf<'sampling-request'> }): ReactNode {
+export function SamplingRequestCard({
+  row,
+  question,
+}: {
+  row: Row
+  question: QuestionOf<'sampling-request'>
+}): ReactNode {
   const t = useText()
   const { number } = useFormat()
   const answering = useAnswer<'sampling-request'>(row)
@@ -82,7 +121,10 @@ export function SamplingRequestCard({ row, question }: { row: Row; question: Que
       version={`${draft.text} ${model} ${context}`}
       facts={
         <span>
-          {t('sampling.estimate', { input: number(estimate.inputTokens), output: number(estimate.outputTokens) })}
+          {t('sampling.estimate', {
+            input: number(estimate.inputTokens),
+            output: number(estimate.outputTokens),
+          })}
           {estimate.cost !== undefined && ` · ${estimate.cost.toFixed(4)} ${estimate.currency ?? ''}`}
         </span>
       }
@@ -95,7 +137,12 @@ export function SamplingRequestCard({ row, question }: { row: Row; question: Que
       allow={
         <>
           <DecisionButton onDecide={() => allow('conversation')}>{t('sampling.pass')}</DecisionButton>
-          <DecisionButton look="primary" isOff={draft.value === undefined} onDecide={() => allow()} data-act="allow">
+          <DecisionButton
+            look="primary"
+            isOff={draft.value === undefined}
+            onDecide={() => allow()}
+            data-act="allow"
+          >
             {t('sampling.allow')}
           </DecisionButton>
         </>
@@ -108,7 +155,12 @@ export function SamplingRequestCard({ row, question }: { row: Row; question: Que
       )}
       <Field label={t('sampling.model')} hint={<Foreign text={choice.why} />}>
         {(ids) => (
-          <select {...ids} className={uiStyle.input} value={model} onChange={({ target }) => setModel(target.value)}>
+          <select
+            {...ids}
+            className={uiStyle.input}
+            value={model}
+            onChange={({ target }) => setModel(target.value)}
+          >
             {choice.ranking.map((ranked) => (
               <option key={ranked.model} value={ranked.model}>
                 {ranked.model} · {ranked.score.toFixed(2)}
@@ -163,7 +215,13 @@ export function SamplingRequestCard({ row, question }: { row: Row; question: Que
 }
 
 /** What the server would be given of a model's answer. */
-export function SamplingResultCard({ row, question }: { row: Row; question: QuestionOf<'sampling-result'> }): ReactNode {
+export function SamplingResultCard({
+  row,
+  question,
+}: {
+  row: Row
+  question: QuestionOf<'sampling-result'>
+}): ReactNode {
   const t = useText()
   const { number } = useFormat()
   const answering = useAnswer<'sampling-result'>(row)
@@ -179,16 +237,26 @@ export function SamplingResultCard({ row, question }: { row: Row; question: Ques
       facts={
         <span>
           {question.choice.model}
-          {question.usage !== undefined && ` · ${number(question.usage.inputTokens)} → ${number(question.usage.outputTokens)}`}
+          {question.usage !== undefined &&
+            ` · ${number(question.usage.inputTokens)} → ${number(question.usage.outputTokens)}`}
         </span>
       }
       deny={<Deny onDeny={() => answering.send({ verdict: 'deny' })} />}
       more={
         <>
-          <DecisionButton look="quiet" onDecide={() => answering.send({ verdict: 'regenerate' })} data-act="again">
+          <DecisionButton
+            look="quiet"
+            onDecide={() => answering.send({ verdict: 'regenerate' })}
+            data-act="again"
+          >
             {t('sampling.again')}
           </DecisionButton>
-          <Button look="quiet" onClick={() => setEditing(!isEditing)} aria-expanded={isEditing} data-act="edit">
+          <Button
+            look="quiet"
+            onClick={() => setEditing(!isEditing)}
+            aria-expanded={isEditing}
+            data-act="edit"
+          >
             {t('act.edit')}
           </Button>
         </>
@@ -212,7 +280,11 @@ export function SamplingResultCard({ row, question }: { row: Row; question: Ques
           <Foreign text={question.problem} />
         </Note>
       )}
-      {isEditing ? <JsonEditor label={t('sampling.edit')} draft={draft} /> : <Blocks content={result.content} label={t('role.assistant')} />}
+      {isEditing ? (
+        <JsonEditor label={t('sampling.edit')} draft={draft} />
+      ) : (
+        <Blocks content={result.content} label={t('role.assistant')} />
+      )}
     </Card>
   )
 }
@@ -256,7 +328,11 @@ export function ResultCard({ row, question }: { row: Row; question: QuestionOf<'
       }
     >
       <h3>{t('result.result')}</h3>
-      {isEditing ? <JsonEditor label={t('result.result')} draft={draft} /> : <Blocks content={result?.content ?? []} label={t('result.result')} />}
+      {isEditing ? (
+        <JsonEditor label={t('result.result')} draft={draft} />
+      ) : (
+        <Blocks content={result?.content ?? []} label={t('result.result')} />
+      )}
       <details>
         <summary>{t('result.arguments')}</summary>
         <ExactJson value={question.arguments} label={t('result.arguments')} />

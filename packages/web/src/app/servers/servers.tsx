@@ -1,8 +1,18 @@
-import { Circle, CircleDashed, CircleMinus, CircleX, Diamond, KeyRound, Moon, RotateCw, TriangleAlert } from 'lucide-react'
-import type { ConnectionState } from '@jackfield/host/browser'
+import {
+  Circle,
+  CircleDashed,
+  CircleMinus,
+  CircleX,
+  Diamond,
+  KeyRound,
+  Moon,
+  RotateCw,
+  TriangleAlert,
+} from 'lucide-react'
 import { type ReactNode, useCallback } from 'react'
 import { Link } from 'wouter'
 import { useAct, useHost, useNow, useRead, useTopic } from '../data/host.tsx'
+import type { ConnectionState } from '../host-browser.ts'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Foreign } from '../text/foreign.tsx'
@@ -28,7 +38,17 @@ export function StateLamp({ state }: { state: State }): ReactNode {
   const t = useText()
   const { tone, Icon } = lamps[state]
   return (
-    <Lamp tone={tone} icon={<Icon size={16} strokeWidth={1.5} fill={state === 'ready' ? 'currentcolor' : 'none'} aria-hidden="true" />}>
+    <Lamp
+      tone={tone}
+      icon={
+        <Icon
+          size={16}
+          strokeWidth={1.5}
+          fill={state === 'ready' ? 'currentcolor' : 'none'}
+          aria-hidden="true"
+        />
+      }
+    >
       {t(`state.${state}`)}
     </Lamp>
   )
@@ -44,7 +64,8 @@ const remedies: { readonly [S in State]?: 'reconnect' | 'signIn' | 'examine' | '
   failed: 'reconnect',
 }
 
-type Row = NonNullable<ReturnType<typeof useTopic<'servers'>>> extends ReadonlyMap<string, infer R> ? R : never
+type Row =
+  NonNullable<ReturnType<typeof useTopic<'servers'>>> extends ReadonlyMap<string, infer R> ? R : never
 
 /** Every server as a row with its state, the reason and one remedy. */
 export default function Servers({ server }: { server?: string }): ReactNode {
@@ -108,7 +129,8 @@ function ServerRow({ name, row, isHere }: { name: string; row: Row; isHere: bool
       </Link>
       <StateLamp state={connection.state} />
       <span className={`${screen.grow} ${screen.muted}`}>
-        {(connection.state === 'ready' || tools + prompts + resources > 0) && t('servers.counts', { tools, prompts, resources })}
+        {(connection.state === 'ready' || tools + prompts + resources > 0) &&
+          t('servers.counts', { tools, prompts, resources })}
         {quarantined > 0 && ` · ${t('servers.quarantined', { count: quarantined })}`}
       </span>
       <span className={screen.muted}>{age(now - connection.sinceMs)}</span>
@@ -119,7 +141,8 @@ function ServerRow({ name, row, isHere }: { name: string; row: Row; isHere: bool
       )}
       {connection.state !== 'ready' && reason !== undefined && (
         <span className={`${screen.line} ${screen.muted}`}>
-          <Foreign text={reason} most={200} inline /> {'fix' in connection && <Foreign text={connection.fix} most={200} inline />}
+          <Foreign text={reason} most={200} inline />{' '}
+          {'fix' in connection && <Foreign text={connection.fix} most={200} inline />}
         </span>
       )}
       {act.error !== undefined && (
@@ -139,7 +162,9 @@ function Detail({ name, row }: { name: string; row: Row }): ReactNode {
   const { connection } = row
   const act = useAct(useRemedy(name))
   const runs = useTopic('runs')
-  const examination = [...(runs?.values() ?? [])].findLast(({ kind, label }) => kind === 'examine' && plainText(label) === name)
+  const examination = [...(runs?.values() ?? [])].findLast(
+    ({ kind, label }) => kind === 'examine' && plainText(label) === name,
+  )
   const trust = useRead('trust.get', { server: name }).data
   const activities = useRead('activity.list', { server: name, limit: 10 }).data
   return (
@@ -192,7 +217,10 @@ function Detail({ name, row }: { name: string; row: Row }): ReactNode {
         )}
       </dl>
       {trust?.findings.map(({ message, severity }) => (
-        <Note key={plainText(message)} tone={severity === 'danger' ? 'danger' : severity === 'warning' ? 'warn' : 'info'}>
+        <Note
+          key={plainText(message)}
+          tone={severity === 'danger' ? 'danger' : severity === 'warning' ? 'warn' : 'info'}
+        >
           <Foreign text={message} />
         </Note>
       ))}

@@ -26,7 +26,14 @@ export default function SettingsScreen(): ReactNode {
       <div className={screen.bar}>
         <Field label={t('settings.language')}>
           {(ids) => (
-            <select {...ids} className={uiStyle.input} value={language} onChange={({ target }) => void (isLanguage(target.value) && setLanguage(target.value, { keep: true }))}>
+            <select
+              {...ids}
+              className={uiStyle.input}
+              value={language}
+              onChange={({ target }) =>
+                void (isLanguage(target.value) && setLanguage(target.value, { keep: true }))
+              }
+            >
               {Object.entries(languages).map(([code, name]) => (
                 <option key={code} value={code}>
                   {name}
@@ -67,7 +74,9 @@ export default function SettingsScreen(): ReactNode {
           <li key={id} className={screen.row}>
             <span className={screen.name}>{id}</span>
             <span className={screen.muted}>{!isLanguageModel && t('settings.offline')}</span>
-            <span className={screen.muted}>{contextTokens !== null && t('chat.context', { tokens: number(contextTokens) })}</span>
+            <span className={screen.muted}>
+              {contextTokens !== null && t('chat.context', { tokens: number(contextTokens) })}
+            </span>
           </li>
         ))}
       </ul>
@@ -96,7 +105,12 @@ export default function SettingsScreen(): ReactNode {
           <li key={server} className={screen.row}>
             <span className={screen.name}>{server}</span>
             <span className={screen.muted}>
-              {t('settings.usage', { requests, most: limits.requestsPerMinute, tokens: number(tokens), day: number(limits.tokensPerDay) })}
+              {t('settings.usage', {
+                requests,
+                most: limits.requestsPerMinute,
+                tokens: number(tokens),
+                day: number(limits.tokensPerDay),
+              })}
             </span>
           </li>
         ))}

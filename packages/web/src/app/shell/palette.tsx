@@ -30,7 +30,13 @@ export function fitOf(name: string, typed: string): number | undefined {
 }
 
 /** Finds screens, servers, tools, conversations and questions; or shows the keys. */
-export default function Palette({ view, onClose }: { view: 'palette' | 'keys'; onClose: () => void }): ReactNode {
+export default function Palette({
+  view,
+  onClose,
+}: {
+  view: 'palette' | 'keys'
+  onClose: () => void
+}): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null)
   const t = useText()
   useEffect(() => {
@@ -84,9 +90,22 @@ function Finder({ onClose }: { onClose: () => void }): ReactNode {
     const recent = recentEntries()
     const all: Entry[] = [
       ...screens.map(({ name, to }) => ({ kind: 'screen', name: foreign(t(name)), to })),
-      ...[...(servers?.keys() ?? [])].map((name) => ({ kind: 'server', name: foreign(name), to: routes.server.to(name) })),
-      ...(tools ?? []).map(({ server, tool }) => ({ kind: 'tool', name: tool.name, server, to: routes.tool.to(server, plainText(tool.name)) })),
-      ...[...(conversations?.values() ?? [])].map((facts) => ({ kind: 'conversation', name: facts.title, to: routes.chat.to(facts.id) })),
+      ...[...(servers?.keys() ?? [])].map((name) => ({
+        kind: 'server',
+        name: foreign(name),
+        to: routes.server.to(name),
+      })),
+      ...(tools ?? []).map(({ server, tool }) => ({
+        kind: 'tool',
+        name: tool.name,
+        server,
+        to: routes.tool.to(server, plainText(tool.name)),
+      })),
+      ...[...(conversations?.values() ?? [])].map((facts) => ({
+        kind: 'conversation',
+        name: facts.title,
+        to: routes.chat.to(facts.id),
+      })),
     ]
     const kind = { '#': 'tool', '>': 'screen' }[typed[0] ?? '']
     const word = (kind === undefined ? typed : typed.slice(1)).trim()
@@ -96,13 +115,19 @@ function Finder({ onClose }: { onClose: () => void }): ReactNode {
         const fit = fitOf(plainText(entry.name), word)
         return fit === undefined ? [] : [{ entry, fit, recent: recent.indexOf(entry.to) }]
       })
-      .sort((a, b) => a.fit - b.fit || (a.recent === -1 ? 1_000 : a.recent) - (b.recent === -1 ? 1_000 : b.recent))
+      .sort(
+        (a, b) =>
+          a.fit - b.fit || (a.recent === -1 ? 1_000 : a.recent) - (b.recent === -1 ? 1_000 : b.recent),
+      )
       .slice(0, mostEntries)
       .map(({ entry }) => entry)
   }, [tools, servers, conversations, typed, t])
   const open = (entry: Entry | undefined): void => {
     if (entry === undefined) return
-    localStorage.setItem(recentKey, JSON.stringify([entry.to, ...recentEntries().filter((one) => one !== entry.to)].slice(0, 20)))
+    localStorage.setItem(
+      recentKey,
+      JSON.stringify([entry.to, ...recentEntries().filter((one) => one !== entry.to)].slice(0, 20)),
+    )
     navigate(entry.to)
     onClose()
   }
@@ -133,7 +158,13 @@ function Finder({ onClose }: { onClose: () => void }): ReactNode {
           } else if (event.key === 'Enter') open(entries[at])
         }}
       />
-      <div className={style.options} role="listbox" id={`${id}-list`} aria-label={t('palette.results')} tabIndex={-1}>
+      <div
+        className={style.options}
+        role="listbox"
+        id={`${id}-list`}
+        aria-label={t('palette.results')}
+        tabIndex={-1}
+      >
         {entries.map((entry, n) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox has the keys
           // biome-ignore lint/a11y/useFocusableInteractive: the combobox keeps the focus

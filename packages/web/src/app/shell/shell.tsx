@@ -1,9 +1,20 @@
-import { Activity, Ellipsis, Inbox, Library, MessageSquare, ScanSearch, Search, Server, Settings, Shield } from 'lucide-react'
+import {
+  Activity,
+  Ellipsis,
+  Inbox,
+  Library,
+  MessageSquare,
+  ScanSearch,
+  Search,
+  Server,
+  Settings,
+  Shield,
+} from 'lucide-react'
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useConnection, useTopic } from '../data/host.tsx'
-import icon from '../icon.svg'
 import { useText } from '../i18n/i18n.ts'
+import icon from '../icon.svg'
 import { useKeys } from '../keys/use-keys.ts'
 import { QuestionCard } from '../questions/question-card.tsx'
 import { routes } from '../routes.ts'
@@ -70,17 +81,20 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
     previous: () => step(-1),
   })
   const item = ({ name, to, Icon }: (typeof places)[number]): ReactNode => (
-    <Link key={name} href={to} className={style.item ?? ''} aria-current={here?.name === name ? 'page' : undefined}>
+    <Link
+      key={name}
+      href={to}
+      className={style.item ?? ''}
+      aria-current={here?.name === name ? 'page' : undefined}
+    >
       <Icon size={18} strokeWidth={1.5} aria-hidden="true" />
       <span className={style.label}>{t(name)}</span>
-      {name === 'nav.inbox' && open.length > 0 && (
-        <span className={style.count}>{open.length}</span>
-      )}
+      {name === 'nav.inbox' && open.length > 0 && <span className={style.count}>{open.length}</span>}
     </Link>
   )
   return (
     <div className={style.shell}>
-      <a className={style.skip} href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus() }}>
+      <a className={style.skip} href="#main">
         {t('nav.skip')}
       </a>
       <nav className={style.rail} aria-label={t('nav.label')}>
@@ -93,7 +107,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
       <header className={style.top}>
         <h1>{here === undefined ? 'Jackfield' : t(here.name)}</h1>
         {!isInbox && open.length > 0 && (
-          <Button small onClick={toggleDock} aria-expanded={isDock} aria-controls="dock">
+          <Button small className={style.waiting} onClick={toggleDock} aria-expanded={isDock}>
             {t('nav.waiting', { count: open.length })}
           </Button>
         )}
@@ -126,7 +140,9 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
           <Ellipsis size={18} strokeWidth={1.5} aria-hidden="true" />
           <span>{t('nav.more')}</span>
         </button>
-        {isMore && <div className={style.more}>{places.filter(({ name }) => !tabs.includes(name)).map(item)}</div>}
+        {isMore && (
+          <div className={style.more}>{places.filter(({ name }) => !tabs.includes(name)).map(item)}</div>
+        )}
       </nav>
       <Announcer count={open.length} newest={open.at(-1)} />
       {overlay !== undefined && (
@@ -159,7 +175,15 @@ function ConnectionLine(): ReactNode {
 }
 
 /** One polite line for screen readers when a question arrives. */
-function Announcer({ count, newest }: { count: number; newest: { readonly question: { readonly kind: string; readonly cause: { readonly server: string } } } | undefined }): ReactNode {
+function Announcer({
+  count,
+  newest,
+}: {
+  count: number
+  newest:
+    | { readonly question: { readonly kind: string; readonly cause: { readonly server: string } } }
+    | undefined
+}): ReactNode {
   const t = useText()
   const before = useRef(count)
   const [said, setSaid] = useState('')

@@ -1,5 +1,5 @@
-import { wordDiff } from '@jackfield/host/browser'
 import { type ReactNode, useMemo, useState } from 'react'
+import { wordDiff } from '../host-browser.ts'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { type Foreign as ForeignText, foreign, plainText } from './foreign-type.ts'
 import { headOf, membersOf, piecesOf } from './pieces.ts'
@@ -21,7 +21,10 @@ function Pieces({ text }: { text: string }): ReactNode {
   )
 }
 
-/** A text of a server, a model or a file. `most`: characters shown before the person asks for all. */
+/**
+ * A text of a server, a model or a file. `most`: characters shown before the person asks for all; `inline`: within a line or a
+ * link, where what is left out is only counted.
+ */
 export function Foreign({
   text,
   most = mostCharacters,
@@ -38,7 +41,8 @@ export function Foreign({
   return (
     <bdi className={inline ? `${style.foreign} ${style.inline}` : style.foreign}>
       <Pieces text={head} />
-      {rest > 0 && (
+      {rest > 0 && inline && `… +${number(rest)}`}
+      {rest > 0 && !inline && (
         <>
           …{' '}
           <button type="button" className={style.more} onClick={() => setAll(true)}>
@@ -96,12 +100,13 @@ function Branch({ name, value, open }: { name?: string; value: unknown; open: nu
   const [shown, setShown] = useState(mostMembers)
   const [isOpen, setOpen] = useState(open > 0)
   const members = membersOf(value)
-  const key = name === undefined ? null : (
-    <span className={style.key}>
-      <Foreign text={foreign(name)} most={200} inline />
-      {': '}
-    </span>
-  )
+  const key =
+    name === undefined ? null : (
+      <span className={style.key}>
+        <Foreign text={foreign(name)} most={200} inline />
+        {': '}
+      </span>
+    )
   if (members === undefined || members.length === 0)
     return (
       <div className={style.leaf}>
@@ -116,7 +121,9 @@ function Branch({ name, value, open }: { name?: string; value: unknown; open: nu
       <summary>
         {key}
         <span className={style.key}>
-          {Array.isArray(value) ? t('json.items', { count: members.length }) : t('json.members', { count: members.length })}
+          {Array.isArray(value)
+            ? t('json.items', { count: members.length })
+            : t('json.members', { count: members.length })}
         </span>
       </summary>
       {isOpen && (
@@ -152,8 +159,12 @@ export function Diff({ before, after }: { before: string; after: string }): Reac
           return <Pieces key={n} text={text} />
         const Tag = kind === 'removed' ? 'del' : 'ins'
         return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have no other identity
-          <Tag key={n} className={kind === 'removed' ? style.removed : style.added} aria-label={t(`diff.${kind}`)}>
+          <Tag
+            // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have no other identity
+            key={n}
+            className={kind === 'removed' ? style.removed : style.added}
+            aria-label={t(`diff.${kind}`)}
+          >
             <Pieces text={text} />
           </Tag>
         )

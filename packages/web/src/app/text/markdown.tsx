@@ -38,7 +38,11 @@ function Node({ node }: { node: Nodes }): ReactNode {
     case 'blockquote':
       return <blockquote>{children(node)}</blockquote>
     case 'list':
-      return node.ordered === true ? <ol start={node.start ?? 1}>{children(node)}</ol> : <ul>{children(node)}</ul>
+      return node.ordered === true ? (
+        <ol start={node.start ?? 1}>{children(node)}</ol>
+      ) : (
+        <ul>{children(node)}</ul>
+      )
     case 'listItem':
       return (
         <li>

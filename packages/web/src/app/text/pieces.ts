@@ -1,4 +1,4 @@
-import { codeName, unseenIn } from '@jackfield/host/browser'
+import { codeName, unseenIn } from '../host-browser.ts'
 
 /** A part of a text: as it is, or one character that would not be seen, by its code. */
 export type Piece = { readonly text: string } | { readonly code: string }
@@ -46,7 +46,13 @@ export function leavesOf(value: unknown): { leaves: Leaf[]; more: number } {
         add(`${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, member)
   }
   add('', value)
-  return { leaves: leaves.map((leaf, n) => ({ leaf, n })).sort((a, b) => weight(a.leaf) - weight(b.leaf) || a.n - b.n).map(({ leaf }) => leaf), more }
+  return {
+    leaves: leaves
+      .map((leaf, n) => ({ leaf, n }))
+      .sort((a, b) => weight(a.leaf) - weight(b.leaf) || a.n - b.n)
+      .map(({ leaf }) => leaf),
+    more,
+  }
 }
 
 export function membersOf(value: unknown): [string, unknown][] | undefined {

@@ -21,7 +21,7 @@ export function Button({
     <button
       type="button"
       {...rest}
-      className={[...names, rest.className].filter((name) => typeof name === "string").join(' ')}
+      className={[...names, rest.className].filter((name) => typeof name === 'string').join(' ')}
       aria-disabled={isOff || undefined}
       onClick={(event) => {
         if (!isOff) onClick?.(event)
@@ -47,7 +47,15 @@ export function Badge({ name, identity }: { name: string; identity: string }): R
 }
 
 /** A state by shape, word and colour. */
-export function Lamp({ tone, icon, children }: { tone: Tone; icon: ReactNode; children: ReactNode }): ReactNode {
+export function Lamp({
+  tone,
+  icon,
+  children,
+}: {
+  tone: Tone
+  icon: ReactNode
+  children: ReactNode
+}): ReactNode {
   return (
     <span className={`${style.lamp} ${style[tone]}`}>
       {icon}
@@ -87,10 +95,16 @@ export function Field({
   label: ReactNode
   hint?: ReactNode
   problem?: ReactNode
-  children: (ids: { id: string; 'aria-describedby': string | undefined; 'aria-invalid': true | undefined }) => ReactNode
+  children: (ids: {
+    id: string
+    'aria-describedby': string | undefined
+    'aria-invalid': true | undefined
+  }) => ReactNode
 }): ReactNode {
   const id = useId()
-  const described = [hint != null && `${id}-hint`, problem != null && `${id}-problem`].filter((one) => one !== false)
+  const described = [hint != null && `${id}-hint`, problem != null && `${id}-problem`].filter(
+    (one) => one !== false,
+  )
   return (
     <div className={style.field}>
       <label className={style.label} htmlFor={id}>
@@ -148,9 +162,9 @@ export function Views<V extends string>({
 /** A key chord beside what it does. */
 export function Key({ children }: { children: ReactNode }): ReactNode {
   return (
-    <kbd className={style.key} aria-hidden="true">
+    <span className={style.key} aria-hidden="true">
       {children}
-    </kbd>
+    </span>
   )
 }
 
