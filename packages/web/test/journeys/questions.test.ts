@@ -124,6 +124,22 @@ describe.skipIf(missing !== undefined)(
       await call
     })
 
+    test('a card that is partly out of view is not armed', async () => {
+      const served = await serve({ servers: { demo: asking }, rules })
+      const tab = await openTab(served, '/inbox')
+      const call = ask(served, { text: 'x' })
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      const detail = tab.page.getByRole('region', { name: 'Question', exact: true })
+      await detail.evaluate((element) => element.style.setProperty('max-height', '200px'))
+      await tab.page.waitForSelector('[data-act=allow][data-armed=false]')
+      await tab.page.locator('[data-act=allow]').dispatchEvent('click')
+      expect(open(served)).toHaveLength(1)
+      await detail.evaluate((element) => element.style.removeProperty('max-height'))
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      await tab.click('[data-act=allow]')
+      await call
+    })
+
     test('arguments are edited: unreadable ones are not sent, others arrive as edited', async () => {
       const served = await serve({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')

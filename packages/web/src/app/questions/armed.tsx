@@ -16,12 +16,20 @@ export const ArmingProvider = ArmingContext
 
 type Place = readonly [left: number, top: number, right: number, bottom: number]
 
+/** Where a card is; undefined unless all of it is in view, also within what scrolls around it. */
 function placeOf(element: Element | null): Place | undefined {
-  if (element === null) return undefined
+  if (element === null || document.visibilityState !== 'visible') return undefined
   const { left, top, right, bottom } = element.getBoundingClientRect()
-  const isWhole =
-    left >= 0 && top >= 0 && right <= innerWidth + 0.5 && bottom <= innerHeight + 0.5 && bottom > top
-  return isWhole && document.visibilityState === 'visible' ? [left, top, right, bottom] : undefined
+  if (bottom <= top) return undefined
+  let box = { left: 0, top: 0, right: innerWidth, bottom: innerHeight }
+  for (let around = element.parentElement; ; around = around.parentElement) {
+    const isWhole =
+      left >= box.left - 0.5 && top >= box.top - 0.5 && right <= box.right + 0.5 && bottom <= box.bottom + 0.5
+    if (!isWhole) return undefined
+    while (around !== null && getComputedStyle(around).overflowY === 'visible') around = around.parentElement
+    if (around === null) return [left, top, right, bottom]
+    box = around.getBoundingClientRect()
+  }
 }
 
 const same = (one: Place | undefined, other: Place | undefined): boolean =>
