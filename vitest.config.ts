@@ -14,7 +14,6 @@ const alone = [
   'packages/sdk/test/links/stdio.test.ts',
   'test/interop/**/*.test.ts',
   'test/runtimes/*.test.ts',
-  'servers/*/test/torture/**/*.test.ts',
   'test/torture/**/*.test.ts',
 ]
 
@@ -42,8 +41,7 @@ export default defineConfig({
     setupFiles: ['wire', 'endings', 'properties'].map((name) => source(`test/setup/${name}.ts`)),
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    // Most files wait for processes and sockets, so two cores have work for four workers.
-    maxWorkers: 4,
+    maxWorkers: 2,
     projects: [
       {
         extends: true,
@@ -56,8 +54,6 @@ export default defineConfig({
           include: tests,
           exclude: [...configDefaults.exclude, ...alone],
           isolate: false,
-          // Files that share a process leave much to collect: a larger young generation takes an eighth of the CPU less.
-          execArgv: ['--max-semi-space-size=64'],
         },
       },
     ],
