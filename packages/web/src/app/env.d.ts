@@ -1,0 +1,8 @@
+declare const __BUILD__: string
+
+declare module '*.po' {
+  import type { Messages } from '@lingui/core'
+
+  const messages: Messages
+  export default messages
+}
