@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { FreshProject, type Packed, readManifest } from './fresh-project.ts'
@@ -189,6 +192,7 @@ async function checkRuns(): Promise<void> {
   await checkRequire()
   await checkUncaught()
   await checkCommand()
+  await checkWeb()
 }
 
 /** Whether every entry can be imported from the published files. */
@@ -360,6 +364,39 @@ async function checkCommand(): Promise<void> {
     if (!output.includes(says)) faults.push(`${shown}: does not name "${says}":\n${output.slice(0, 1_000)}`)
     if (/^\s+at .+:\d+/m.test(output)) faults.push(`${shown}: prints a stack:\n${output.slice(0, 1_000)}`)
   }
+}
+
+/** Whether the installed `jackfield web` prints its link, serves the page with its script, and ends with a signal. */
+async function checkWeb(): Promise<void> {
+  const jackfield = join(project.folder, 'node_modules', 'jackfield', 'bin', 'jackfield.js')
+  const data = join(project.folder, 'data')
+  const env = { ...process.env, HOME: project.folder, XDG_DATA_HOME: data, JACKFIELD_DAEMON: 'off' }
+  const child = spawn(process.execPath, [jackfield, 'web', '--no-open', '--json'], {
+    cwd: project.folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let notes = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    notes += text
+  })
+  const timer = setTimeout(() => child.kill('SIGKILL'), limitMs)
+  const ended = once(child, 'close')
+  try {
+    const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended])
+    const { url }: { url: string } = JSON.parse(String(line))
+    if (!/^http:\/\/127\.0\.0\.1:\d+\/#k=[\w-]{22}$/.test(url)) faults.push(`jackfield web: prints ${line}`)
+    const page = await (await fetch(url)).text()
+    const [, script = 'no script'] = / src="(\/assets\/[^"]+)"/.exec(page) ?? []
+    const { status } = await fetch(new URL(script, url))
+    if (status !== 200) faults.push(`jackfield web: ${script} of the page gives status ${status}`)
+  } catch (error) {
+    faults.push(`jackfield web: ${error}\n${notes.slice(0, 1_000)}`)
+  }
+  child.kill('SIGINT')
+  const [code] = await ended
+  clearTimeout(timer)
+  if (code !== 130) faults.push(`jackfield web: exit code ${code} after Ctrl+C`)
 }
 
 function runModule(source: string): Promise<Finished> {

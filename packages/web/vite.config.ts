@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { compileMessage } from '@lingui/message-utils/compileMessage'
 import react from '@vitejs/plugin-react'
@@ -38,19 +37,18 @@ function layers(): Plugin {
   }
 }
 
-const { version } = JSON.parse(readFileSync(at('package.json'), 'utf8'))
-
 export default defineConfig({
   root: at('.'),
   plugins: [catalogs(), layers(), react()],
   resolve: {
-    // The page is built from the sources of the host's browser-safe modules.
+    // From the sources, of which the bundler leaves out more than of the built files.
     alias: [
+      { find: '@jackfield/host/browser', replacement: at('../host/src/browser.ts') },
       { find: '@jackfield/host/client', replacement: at('../host/src/service/client-entry.ts') },
-      { find: '@jackfield/sdk', replacement: at('../sdk/src/index.ts') },
+      { find: /^@jackfield\/sdk$/, replacement: at('../sdk/src/index.ts') },
+      { find: '@jackfield/sdk/internal', replacement: at('../sdk/src/internal.ts') },
     ],
   },
-  define: { __BUILD__: JSON.stringify(version) },
   build: {
     outDir: 'dist/app',
     emptyOutDir: true,
@@ -58,5 +56,6 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    license: { fileName: 'licenses.md' },
   },
 })

@@ -1,5 +1,3 @@
-declare const __BUILD__: string
-
 declare module '*.po' {
   import type { Messages } from '@lingui/core'
 

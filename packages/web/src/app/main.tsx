@@ -26,7 +26,7 @@ function Gate({ reason }: { reason: 'login' | 'refused' | 'build' }): ReactNode 
         </p>
       ) : (
         <p>
-          <code>jackfield web link</code>
+          <code>jackfield web</code>
         </p>
       )}
     </main>
@@ -48,9 +48,8 @@ async function start(): Promise<ReactNode> {
     loginKey === undefined ? true : logIn(loginKey).catch(() => false),
     setLanguage(firstLanguage()),
   ])
-  const key = pageKey()
-  if (key === undefined) return <Gate reason={isIn ? 'login' : 'refused'} />
-  return <Connected host={new HostConnection(key)} />
+  if (pageKey() === undefined) return <Gate reason={isIn ? 'login' : 'refused'} />
+  return <Connected host={new HostConnection()} />
 }
 
 const element = document.getElementById('app')

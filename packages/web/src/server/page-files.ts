@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { extname, join, relative } from 'node:path'
 
@@ -48,10 +49,17 @@ export class PageFiles {
   readonly #folder: string
   #builtMs: number | undefined
   #index: string | undefined
+  #build: string | undefined
   #files: ReadonlyMap<string, PageFile> = new Map()
 
   constructor(folder: string) {
     this.#folder = folder
+  }
+
+  /** Identifies the build of the page, by the names of its files, which have hashes of their content. */
+  build(): string | undefined {
+    this.#refresh()
+    return this.#build
   }
 
   /** The text of `index.html`; undefined where the page is not built. */
@@ -70,7 +78,10 @@ export class PageFiles {
     const index = join(this.#folder, 'index.html')
     const builtMs = statSync(index, { throwIfNoEntry: false })?.mtimeMs
     if (builtMs === this.#builtMs) return
-    this.#index = builtMs === undefined ? undefined : readFileSync(index, 'utf8')
+    const text = builtMs === undefined ? undefined : readFileSync(index, 'utf8')
+    this.#build =
+      text === undefined ? undefined : createHash('sha256').update(text).digest('base64url').slice(0, 16)
+    this.#index = text?.replaceAll('__BUILD__', this.#build ?? '')
     this.#files = builtMs === undefined ? new Map() : filesOf(this.#folder)
     this.#builtMs = builtMs
   }

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import type { HostService, PeerServer } from '@jackfield/host/service'
+import type { PeerServer } from '@jackfield/host/service'
 import { Blobs } from './blobs.ts'
 import { Guard } from './guard.ts'
 import { PageFiles } from './page-files.ts'
@@ -27,8 +27,7 @@ const builtPage = fileURLToPath(new URL('../../dist/app', import.meta.url))
 
 /** What a web server serves, and where. */
 export interface ServeWebOptions {
-  service: HostService
-  /** Serves the clients of `service`. */
+  /** Serves the clients of a host. */
   peers: PeerServer
   /** SQLite file of sessions, login keys and the port; made with mode 0600. It has hashes of secrets only. */
   file: string
@@ -85,7 +84,7 @@ export async function serveWeb(options: ServeWebOptions): Promise<WebServer> {
 }
 
 async function startServer(
-  { service, peers, page = builtPage, port: wanted, onWarning }: ServeWebOptions,
+  { peers, page = builtPage, port: wanted, onWarning }: ServeWebOptions,
   sessions: SessionStore,
   lock: Disposable,
 ): Promise<WebServer> {
@@ -102,8 +101,8 @@ async function startServer(
   const port = await listen(server, wanted, sessions, onWarning)
   const guard = new Guard(port)
   const blobs = new Blobs()
-  const sockets = new SocketServer({ peers, sessions, version: service.version, onWarning })
   const files = new PageFiles(page)
+  const sockets = new SocketServer({ peers, sessions, build: () => files.build(), onWarning })
   const requests = new RequestServer({ guard, sessions, sockets, blobs, files, port, onWarning })
   server.on('request', (request, response) => void requests.serve(request, response))
   server.on('checkContinue', (request, response) => void requests.serve(request, response))

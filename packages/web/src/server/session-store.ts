@@ -100,7 +100,7 @@ export class SessionStore {
    * secrets, so that a browser has one session. Undefined where the key is wrong, used or expired.
    */
   login(key: string, name: string, known?: WebSession): Login | undefined {
-    if (!this.#useLoginKey(key)) return undefined
+    if (!this.#redeemLoginKey(key)) return undefined
     const [cookie, pageKey, id] = [
       newSecret(secretBytes),
       newSecret(secretBytes),
@@ -162,7 +162,7 @@ export class SessionStore {
     this.#database.close()
   }
 
-  #useLoginKey(key: string): boolean {
+  #redeemLoginKey(key: string): boolean {
     const hash = hashOf(key)
     const now = Date.now()
     // A key that would last longer than keys do was made before the clock was set back.

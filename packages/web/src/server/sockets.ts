@@ -34,15 +34,15 @@ export const CloseCode = {
   loginNeeded: 4401,
   /** The page key did not arrive within 2 s. Connect again. */
   noPageKey: 4408,
-  /** The page is of another version than the host. Reload it. */
+  /** The page is of another build than the one that this server sends. Reload it. */
   newBuild: 4426,
 } as const
 
 export interface SocketServerOptions {
   readonly peers: PeerServer
   readonly sessions: SessionStore
-  /** The version of the host, which is that of its page. */
-  readonly version: string
+  /** Identifies the page that this server sends now; undefined where it is not built. */
+  readonly build: () => string | undefined
   readonly onWarning: (message: string) => void
 }
 
@@ -82,7 +82,7 @@ export class SocketServer {
     {
       session,
       build,
-    }: { session: WebSession | undefined /** The version of the page. */; build: string | undefined },
+    }: { session: WebSession | undefined /** Identifies the page of the tab. */; build: string | undefined },
   ): void {
     this.#server.handleUpgrade(request, stream, head, (socket) => {
       // `ws` reports a faulty frame here and closes the socket itself.
@@ -117,7 +117,7 @@ export class SocketServer {
 
   /** Serves a socket once its first message is the page key of its session. */
   #prove(socket: WebSocket, session: WebSession, build: string | undefined, name: string): void {
-    const { sessions, version } = this.#options
+    const { sessions, build: current } = this.#options
     this.#unproven.add(socket)
     const timer = setTimeout(
       () => close(socket, CloseCode.noPageKey, 'the page key did not arrive within 2 s'),
@@ -134,8 +134,8 @@ export class SocketServer {
       const pageKey = isBinary ? '' : String(data)
       try {
         if (!sessions.isPageKey(session.id, pageKey)) close(socket, CloseCode.loginNeeded, 'login needed')
-        else if (build !== undefined && build !== version)
-          close(socket, CloseCode.newBuild, 'the page is of another version')
+        else if (build !== undefined && build !== current())
+          close(socket, CloseCode.newBuild, 'the page is of another build')
         else {
           sessions.markUsed(session.id)
           this.#serve(socket, session.id, name)

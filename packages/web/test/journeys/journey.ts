@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import AxeBuilder from '@axe-core/playwright'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
-import { isBuilt, type Served, serveHost } from '../fixtures/harness.ts'
+import { isBuilt, type Served } from '../fixtures/harness.ts'
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
   (path) => existsSync(path),
@@ -41,13 +41,6 @@ export interface Tab {
   press(keys: string): Promise<void>
   /** Fails on any violation of the policy, error, request to another place, or finding of axe. */
   check(): Promise<void>
-}
-
-export async function serve(options: Parameters<typeof serveHost>[0]): Promise<Served> {
-  const served = await serveHost(options)
-  onTestFinished(() => served.close())
-  await served.service.start()
-  return served
 }
 
 /** Resolves once a tab can show questions; one that is asked before fails at once. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { InboxItem } from '@jackfield/host'
 import { afterAll, describe, expect, test } from 'vitest'
-import { asking, type Served } from '../fixtures/harness.ts'
-import { closeBrowser, missing, openTab, serve } from './journey.ts'
+import { asking, type Served, serveHost } from '../fixtures/harness.ts'
+import { closeBrowser, missing, openTab } from './journey.ts'
 
 afterAll(closeBrowser)
 
@@ -43,7 +43,7 @@ describe.skipIf(missing !== undefined)(
   `questions in the browser${missing === undefined ? '' : ` (${missing})`}`,
   () => {
     test('a login link works once and its key is nowhere afterwards', async () => {
-      const served = await serve({ servers: {} })
+      const served = await serveHost({ servers: {} })
       const tab = await openTab(served, '/inbox')
       expect(
         await tab.page.evaluate(() =>
@@ -70,7 +70,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('a call is allowed with one act, and the server gets the arguments that were shown', async () => {
-      const served = await serve({ servers: { demo: asking }, rules })
+      const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
       const call = ask(served, { text: 'Oslo' })
       await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
@@ -81,7 +81,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('a question takes no focus, and keys without a modifier never answer it', async () => {
-      const served = await serve({ servers: { demo: asking }, rules })
+      const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/activity')
       await tab.page.getByLabel('Filter').focus()
       const call = ask(served, { text: 'x' })
@@ -102,7 +102,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('a press before the card is armed counts for nothing', async () => {
-      const served = await serve({ servers: { demo: asking }, rules })
+      const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
       // Presses where the button appears, from before it is there.
       const call = ask(served, { text: 'x' })
@@ -125,7 +125,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('a card that is partly out of view is not armed', async () => {
-      const served = await serve({ servers: { demo: asking }, rules })
+      const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
       const call = ask(served, { text: 'x' })
       await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
@@ -141,7 +141,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('arguments are edited: unreadable ones are not sent, others arrive as edited', async () => {
-      const served = await serve({ servers: { demo: asking }, rules })
+      const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
       const call = ask(served, { text: 'before' })
       await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
@@ -159,7 +159,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('a long argument with unseen characters is shown as it is sent', async () => {
-      const served = await serve({ servers: { demo: asking }, rules })
+      const served = await serveHost({ servers: { demo: asking }, rules })
       const text = `start\u202e${'0123456789'.repeat(20_000)}\u200bend`
       const tab = await openTab(served, '/inbox')
       const call = ask(served, { text })
@@ -178,16 +178,15 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('without a connection nothing is sent, then or later', async () => {
-      const served = await serve({ servers: { demo: asking }, rules })
+      const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
       const call = ask(served, { text: 'x' })
       await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
-      served.down = true
-      served.cut()
+      await served.disconnect()
       await tab.page.getByText('Not connected: nothing was sent.').waitFor()
       await tab.page.locator('[data-act=allow]').dispatchEvent('click')
       await tab.page.getByText('The connection to the host is lost').waitFor()
-      served.down = false
+      await served.reconnect()
       await tab.page.waitForSelector('[data-act=allow][data-armed=true]', { timeout: 20_000 })
       expect(open(served)).toHaveLength(1)
       await tab.click('[data-act=allow]')
@@ -195,7 +194,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('a form is filled in, looked over and sent; its draft survives a reload', async () => {
-      const served = await serve({ servers: { demo: asking }, rules })
+      const served = await serveHost({ servers: { demo: asking }, rules })
       const requestedSchema = {
         type: 'object',
         properties: {
@@ -235,7 +234,7 @@ describe.skipIf(missing !== undefined)(
     test.each(['decline', 'cancel'])(
       'a form is answered with %s in the words of the wire',
       async (action) => {
-        const served = await serve({ servers: { demo: asking }, rules })
+        const served = await serveHost({ servers: { demo: asking }, rules })
         const tab = await openTab(served, '/inbox')
         const run = start(served, 'ask', {
           params: {
@@ -252,7 +251,7 @@ describe.skipIf(missing !== undefined)(
     )
 
     test('a field that asks for a password bars sending until the person agrees, and its value stays nowhere', async () => {
-      const served = await serve({ servers: { demo: asking }, rules })
+      const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
       start(served, 'ask', {
         params: {
@@ -281,7 +280,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('two tabs answer one question: one counts, the other shows who answered', async () => {
-      const served = await serve({ servers: { demo: asking }, rules })
+      const served = await serveHost({ servers: { demo: asking }, rules })
       const [tab, other] = [await openTab(served, '/inbox'), await openTab(served, '/inbox')]
       const call = ask(served, { text: 'x' })
       const { id } = await one(served)
@@ -296,7 +295,7 @@ describe.skipIf(missing !== undefined)(
       await call
       for (const { page } of [tab, other]) {
         await page.goto(`${served.url}/inbox/${id}`)
-        await page.getByText(/Allowed by web · Chromium/).waitFor()
+        await page.getByText(/Allowed by web · Chrome on /).waitFor()
       }
     })
 
@@ -304,7 +303,7 @@ describe.skipIf(missing !== undefined)(
       [1024, 'dark', 'en'],
       [390, 'light', 'zh-CN'],
     ] as const)('every kind of card is accessible at %i px, %s, %s', async (width, colorScheme, locale) => {
-      const served = await serve({ servers: { demo: asking }, rules })
+      const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox', { viewport: { width, height: 844 }, colorScheme, locale })
       void ask(served, { text: 'x' })
       start(served, 'ask', {

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { asking, type Reply, scriptedModel } from '../fixtures/harness.ts'
-import { closeBrowser, missing, openTab, serve } from './journey.ts'
+import { asking, type Reply, scriptedModel, serveHost } from '../fixtures/harness.ts'
+import { closeBrowser, missing, openTab } from './journey.ts'
 
 afterAll(closeBrowser)
 
@@ -18,7 +18,11 @@ describe.skipIf(missing !== undefined)(
         },
         { say: 'And the second answer.' },
       ]
-      const served = await serve({ servers: { demo: asking }, rules: allow, model: scriptedModel(replies) })
+      const served = await serveHost({
+        servers: { demo: asking },
+        rules: allow,
+        model: scriptedModel(replies),
+      })
       const tab = await openTab(served, '/chat')
       await tab.page.getByRole('button', { name: 'New conversation' }).click()
       const composer = tab.page.getByRole('textbox', { name: 'Message' })
@@ -38,7 +42,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('a turn is stopped', async () => {
-      const served = await serve({
+      const served = await serveHost({
         servers: {},
         model: scriptedModel([{ say: 'word '.repeat(2_000), pauseMs: 20 }]),
       })
@@ -52,7 +56,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('an earlier message is edited in a copy, and both branches stay', async () => {
-      const served = await serve({ servers: {}, model: scriptedModel([{ say: 'First.' }]) })
+      const served = await serveHost({ servers: {}, model: scriptedModel([{ say: 'First.' }]) })
       const tab = await openTab(served, '/chat')
       await tab.page.getByRole('button', { name: 'New conversation' }).click()
       await tab.page.getByRole('textbox', { name: 'Message' }).fill('One')
@@ -67,7 +71,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('a link fills arguments and runs nothing; a run takes one act more', async () => {
-      const served = await serve({ servers: { demo: asking }, rules: allow })
+      const served = await serveHost({ servers: { demo: asking }, rules: allow })
       const tab = await openTab(
         served,
         `/inspect/demo/tools/echo?args=${encodeURIComponent('{"text":"Oslo"}')}`,
@@ -81,7 +85,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('the palette finds a tool among all servers in three acts', async () => {
-      const served = await serve({ servers: { demo: asking }, rules: allow })
+      const served = await serveHost({ servers: { demo: asking }, rules: allow })
       const tab = await openTab(served, '/servers')
       await tab.press('Control+k')
       await tab.page.getByRole('combobox').fill('ech')
@@ -96,7 +100,7 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('a run shows its progress and is stopped', async () => {
-      const served = await serve({ servers: { demo: asking }, rules: allow })
+      const served = await serveHost({ servers: { demo: asking }, rules: allow })
       const tab = await openTab(served, '/inspect/demo/tools/slow')
       await tab.click('[data-act=run]')
       await tab.page.waitForFunction(() => (document.querySelector('progress')?.value ?? 0) > 0.005)
@@ -109,7 +113,7 @@ describe.skipIf(missing !== undefined)(
       [1024, 'dark', 'zh-CN'],
       [390, 'light', 'en'],
     ] as const)('every screen is accessible at %i px, %s, %s', async (width, colorScheme, locale) => {
-      const served = await serve({ servers: { demo: asking }, rules: allow })
+      const served = await serveHost({ servers: { demo: asking }, rules: allow })
       const tab = await openTab(served, '/inbox', { viewport: { width, height: 844 }, colorScheme, locale })
       for (const path of [
         '/inbox',

@@ -299,7 +299,7 @@ describe.skipIf(!isThere)(`in Chromium${left}`, { timeout: 90_000 }, () => {
     await state(tab, 'connecting')
     await accept.click()
     await state(tab, 'connecting: not sent')
-    const again = await serveWeb({ ...options, service: served.service, peers: served.peers, onWarning() {} })
+    const again = await serveWeb({ ...options, peers: served.peers, onWarning() {} })
     onTestFinished(() => again.close())
     await state(tab, 'connected')
     const { service } = served

@@ -307,7 +307,7 @@ describe('a request', () => {
 
 describe('the server', () => {
   test('listens on 127.0.0.1 alone', async () => {
-    const { port, service, peers } = await rig()
+    const { port, peers } = await rig()
     const others = Object.values(networkInterfaces())
       .flatMap((all) => all ?? [])
       .flatMap(({ address, family }) => (family === 'IPv4' && address !== '127.0.0.1' ? [address] : []))
@@ -316,7 +316,7 @@ describe('the server', () => {
       const [error] = await once(socket, 'error')
       expect(error).toBeInstanceOf(Error)
     }
-    const wrong = { service, peers, file: join(tempFolder(), 'web.db'), onWarning() {} }
+    const wrong = { peers, file: join(tempFolder(), 'web.db'), onWarning() {} }
     // @ts-expect-error Another address is a mistake of types, too.
     await expect(serveWeb({ ...wrong, host: '0.0.0.0' })).rejects.toThrow('127.0.0.1 only')
   })

@@ -60,7 +60,7 @@ export function builtPage(): string {
   const folder = tempFolder()
   mkdirSync(join(folder, 'assets'))
   const index =
-    '<!doctype html><title>Page</title><script type="module" src="/assets/index-AbCd1234.js"></script><style nonce="__NONCE__">h1{color:red}</style><h1>Page</h1>'
+    '<!doctype html><title>Page</title><meta name="build" content="__BUILD__"><script type="module" src="/assets/index-AbCd1234.js"></script><style nonce="__NONCE__">h1{color:red}</style><h1>Page</h1>'
   writeFileSync(join(folder, 'index.html'), index)
   writeFileSync(join(folder, 'assets', 'index-AbCd1234.js'), 'document.title = "Ready"\n')
   writeFileSync(join(folder, 'icon.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>')
@@ -83,7 +83,7 @@ export async function rig(
     peers.close('the test is over')
     await service.close()
   })
-  const options = { service, peers, onWarning, file, page }
+  const options = { peers, onWarning, file, page }
   const web = await serveWeb(wanted === 'usual' ? options : { ...options, port: wanted })
   onTestFinished(() => web.close())
   const port = Number(new URL(web.url).port)

@@ -1,11 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { hostname } from 'node:os'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type WebSocket from 'ws'
-import { type Browser, endOf, openSocket, type Rig, rig, until, webClient } from './rig.ts'
+import { type Browser, builtPage, endOf, openSocket, type Rig, rig, until, webClient } from './rig.ts'
 
 afterEach(() => void vi.useRealTimers())
 
@@ -127,13 +129,20 @@ describe('a WebSocket', () => {
     socket.destroy()
   })
 
-  test('of a page of another version is told to reload', async () => {
-    const { port, login } = await rig()
+  test('of a page of another build is closed with the code that has it reload', async () => {
+    const page = builtPage()
+    const { port, login, ask } = await rig({ page })
+    const buildOf = async (): Promise<string> =>
+      /<meta name="build" content="([\w-]{16})">/.exec((await ask('GET', '/')).body)?.[1] ?? ''
+    const before = await buildOf()
+    writeFileSync(join(page, 'index.html'), `${readFileSync(join(page, 'index.html'), 'utf8')}<p>New</p>`)
+    const build = await buildOf()
+    expect(build).not.toBe(before)
     const mine = await login()
-    const same = openSocket(port, { ...mine, path: '/socket?build=1' })
+    const same = openSocket(port, { ...mine, path: `/socket?build=${build}` })
     const frames: string[] = []
     same.on('message', (data) => frames.push(String(data)))
-    const other = openSocket(port, { ...mine, path: '/socket?build=0.9' })
+    const other = openSocket(port, { ...mine, path: `/socket?build=${before}` })
     const end = endOf(other)
     for (const socket of [same, other])
       socket.on('open', () => {

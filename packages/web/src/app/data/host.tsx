@@ -18,6 +18,7 @@ import {
   useSyncExternalStore,
 } from 'react'
 import { type Wire, wire } from '../text/foreign-type.ts'
+import { pageBuild } from './session.ts'
 import { closeCodes, socketChannel } from './socket-channel.ts'
 
 /** Every kind of question has a card. */
@@ -48,12 +49,12 @@ export class HostConnection {
   readonly #topics = new Map<string, TopicStore>()
   readonly #listeners = new Set<() => void>()
 
-  constructor(pageKey: string) {
+  constructor() {
     this.client = createHostClient({
       name: 'web',
-      build: __BUILD__,
+      build: pageBuild,
       connect: () =>
-        socketChannel(pageKey, (code) => {
+        socketChannel((code) => {
           this.refusal = code === closeCodes.loginNeeded ? 'login' : 'build'
           this.client.close()
         }),

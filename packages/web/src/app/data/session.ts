@@ -1,5 +1,8 @@
 const storageKey = 'jackfield.page-key'
 
+/** Identifies this page, as the server that sent it knows it. */
+export const pageBuild: string = document.querySelector<HTMLMetaElement>('meta[name=build]')?.content ?? ''
+
 /** The page key of this browser; undefined where it is not logged in. */
 export function pageKey(): string | undefined {
   return localStorage.getItem(storageKey) ?? undefined

@@ -1,12 +1,16 @@
 import type { Channel } from '@jackfield/host/client'
+import { pageBuild, pageKey } from './session.ts'
 
 /** Why the server closed a socket, where the page does something other than connect again. */
 export const closeCodes = { loginNeeded: 4401, newBuild: 4426 } as const
 
-/** Opens a WebSocket to the host; the page key goes first. `onRefused` gets the codes above. */
-export function socketChannel(pageKey: string, onRefused: (code: number) => void): Promise<Channel> {
+/**
+ * Opens a WebSocket to the host; the page key goes first. It is read each time, since another login of this browser renews it.
+ * `onRefused` gets the codes above.
+ */
+export function socketChannel(onRefused: (code: number) => void): Promise<Channel> {
   return new Promise((resolve, reject) => {
-    const socket = new WebSocket(`/socket?build=${encodeURIComponent(__BUILD__)}`)
+    const socket = new WebSocket(`/socket?build=${encodeURIComponent(pageBuild)}`)
     const queue: string[] = []
     let message: ((frame: string) => void) | undefined
     let over: ((reason: string) => void) | undefined
@@ -23,7 +27,7 @@ export function socketChannel(pageKey: string, onRefused: (code: number) => void
       over?.(reason)
     }
     socket.onopen = () => {
-      socket.send(pageKey)
+      socket.send(pageKey() ?? '')
       resolve({
         get unsent() {
           return socket.bufferedAmount

@@ -1,7 +1,7 @@
+import type { HostAnswers, QuestionKind } from '@jackfield/host/browser'
 import type { InboxRow } from '@jackfield/host/client'
 import { useCallback, useState } from 'react'
 import { useHost } from '../data/host.tsx'
-import type { HostAnswers, QuestionKind } from '../host-browser.ts'
 import type { Wire } from '../text/foreign-type.ts'
 
 export type Row = Wire<InboxRow>

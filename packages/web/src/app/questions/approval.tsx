@@ -1,6 +1,6 @@
+import type { Activity, ArgumentTest, CatalogTool, Remember } from '@jackfield/host/browser'
 import { type ReactNode, useState } from 'react'
 import { useRead } from '../data/host.tsx'
-import type { Activity, ArgumentTest, CatalogTool, Remember } from '../host-browser.ts'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
 import { ExactJson, Foreign } from '../text/foreign.tsx'
 import { plain, plainText } from '../text/foreign-type.ts'

@@ -1,5 +1,5 @@
+import { makeVisible } from '@jackfield/host/browser'
 import { type ReactNode, useId, useState } from 'react'
-import { makeVisible } from '../host-browser.ts'
 import { useText } from '../i18n/i18n.ts'
 import { Diff, Foreign, Value } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'

@@ -1,5 +1,4 @@
-import { type ReactNode, useMemo, useState } from 'react'
-import type { HostAnswers } from '../host-browser.ts'
+import type { HostAnswers } from '@jackfield/host/browser'
 import {
   type FormField,
   type FormValues,
@@ -9,7 +8,8 @@ import {
   problemWithField,
   readTyped,
   reviewForm,
-} from '../host-browser.ts'
+} from '@jackfield/host/browser'
+import { type ReactNode, useMemo, useState } from 'react'
 import { useText } from '../i18n/i18n.ts'
 import { ExactJson, Foreign, ForeignBox } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'

@@ -1,4 +1,4 @@
-import type { Activity } from '../host-browser.ts'
+import type { Activity } from '@jackfield/host/browser'
 
 export interface LastCall {
   readonly activity: number

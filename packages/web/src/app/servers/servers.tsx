@@ -1,3 +1,4 @@
+import type { ConnectionState } from '@jackfield/host/browser'
 import {
   Circle,
   CircleDashed,
@@ -12,7 +13,6 @@ import {
 import { type ReactNode, useCallback } from 'react'
 import { Link } from 'wouter'
 import { useAct, useHost, useNow, useRead, useTopic } from '../data/host.tsx'
-import type { ConnectionState } from '../host-browser.ts'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Foreign } from '../text/foreign.tsx'

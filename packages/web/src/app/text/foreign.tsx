@@ -1,5 +1,5 @@
+import { wordDiff } from '@jackfield/host/browser'
 import { type ReactNode, useMemo, useState } from 'react'
-import { wordDiff } from '../host-browser.ts'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { type Foreign as ForeignText, foreign, plainText } from './foreign-type.ts'
 import { headOf, membersOf, piecesOf } from './pieces.ts'

@@ -1,4 +1,4 @@
-import { codeName, unseenIn } from '../host-browser.ts'
+import { codeName, unseenIn } from '@jackfield/host/browser'
 
 /** A part of a text: as it is, or one character that would not be seen, by its code. */
 export type Piece = { readonly text: string } | { readonly code: string }
