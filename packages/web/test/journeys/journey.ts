@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs'
-import AxeBuilder from '@axe-core/playwright'
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { isBuilt, type Served } from '../fixtures/harness.ts'
@@ -15,6 +16,8 @@ export const missing: string | undefined =
     : isBuilt()
       ? undefined
       : 'the page is not built (npm run build)'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 let browser: Promise<Browser> | undefined
 
@@ -39,6 +42,8 @@ export interface Tab {
   acts: number
   click(selector: string): Promise<void>
   press(keys: string): Promise<void>
+  /** Goes to an address of the page without loading it anew. */
+  go(path: string): Promise<void>
   /** Fails on any violation of the policy, error, request to another place, or finding of axe. */
   check(): Promise<void>
 }
@@ -84,8 +89,6 @@ export async function openTab(
   })
   await page.goto(served.link())
   await page.waitForSelector('main h1, header h1')
-  if (path !== '/inbox') await page.goto(served.url + path)
-  await page.waitForSelector('header h1')
   await attached(served)
   const tab: Tab = {
     page,
@@ -98,8 +101,12 @@ export async function openTab(
       await page.keyboard.press(keys)
       tab.acts += 1
     },
+    async go(to) {
+      await page.evaluate((address) => history.pushState(null, '', address), to)
+    },
     async check() {
-      const { violations } = await new AxeBuilder({ page }).analyze()
+      if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe)
+      const { violations }: AxeResults = await page.evaluate('axe.run({ resultTypes: ["violations"] })')
       expect(
         violations.map(
           ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
@@ -111,5 +118,6 @@ export async function openTab(
       expect(faults).toEqual([])
     },
   }
+  if (path !== '/inbox') await tab.go(path)
   return tab
 }

@@ -41,6 +41,7 @@ async function one(served: Served): Promise<InboxItem> {
 
 describe.skipIf(missing !== undefined)(
   `questions in the browser${missing === undefined ? '' : ` (${missing})`}`,
+  { timeout: 90_000 },
   () => {
     test('a login link works once and its key is nowhere afterwards', async () => {
       const served = await serveHost({ servers: {} })
@@ -321,7 +322,7 @@ describe.skipIf(missing !== undefined)(
       start(served, 'roots', {})
       await tab.page.waitForFunction(() => /^\(5\)/.test(document.title))
       for (const { id } of open(served)) {
-        await tab.page.goto(`${served.url}/inbox/${id}`)
+        await tab.go(`/inbox/${id}`)
         await tab.page.waitForSelector(`[data-card="${id}"]`)
         await tab.check()
       }

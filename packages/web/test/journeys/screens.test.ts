@@ -8,6 +8,7 @@ const allow = [{ id: 'all', verdict: 'allow' as const }]
 
 describe.skipIf(missing !== undefined)(
   `screens in the browser${missing === undefined ? '' : ` (${missing})`}`,
+  { timeout: 90_000 },
   () => {
     test('a conversation streams, runs a tool, queues, and shows what others wrote as text', async () => {
       const replies: Reply[] = [
@@ -128,8 +129,9 @@ describe.skipIf(missing !== undefined)(
         '/settings',
         '/nothing',
       ]) {
-        await tab.page.goto(served.url + path)
-        await tab.page.waitForSelector('main h2, main li, main input, main button', { state: 'attached' })
+        await tab.go(path)
+        await tab.page.waitForSelector('main :is(h2, li, input, button)', { state: 'attached' })
+        await tab.page.waitForFunction(() => document.querySelector('main [aria-busy=true]') === null)
         await tab.check()
       }
     })
