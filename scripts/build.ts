@@ -1,6 +1,7 @@
 import { buildApp } from './build-app.ts'
 import { buildHost } from './build-host.ts'
 import { buildSdk } from './build-sdk.ts'
+import { buildWeb } from './build-web.ts'
 import { run } from './run.ts'
 
 const limitMs = 300_000
@@ -12,4 +13,5 @@ if (types.code !== 0) {
 }
 await buildSdk()
 await buildHost()
+await buildWeb()
 await buildApp()

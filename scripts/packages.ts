@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { FreshProject, type Packed, readManifest } from './fresh-project.ts'
@@ -149,7 +152,8 @@ function checkReadme({ manifest, folder }: Packed): void {
 /** Whether the JavaScript can be read where an error shows it, and its maps lead to sources in the tarball. */
 function checkJavaScript({ manifest, folder }: Packed): void {
   const files = readdirSync(join(folder, 'dist'), { recursive: true, encoding: 'utf8' })
-  for (const file of files.filter((name) => name.endsWith('.js'))) {
+  // The page in `dist/app` is read by browsers, whose developer tools format what is minified.
+  for (const file of files.filter((name) => name.endsWith('.js') && !/^app[\\/]/.test(name))) {
     const path = join(folder, 'dist', file)
     const lines = readFileSync(path, 'utf8').split('\n')
     const longest = Math.max(...lines.map(({ length }) => length))
@@ -191,6 +195,7 @@ async function checkRuns(): Promise<void> {
   await checkRequire()
   await checkUncaught()
   await checkCommand()
+  await checkWeb()
 }
 
 /** Whether every entry can be imported from the published files. */
@@ -369,6 +374,39 @@ async function checkCommand(): Promise<void> {
     if (!output.includes(says)) faults.push(`${shown}: does not name "${says}":\n${output.slice(0, 1_000)}`)
     if (/^\s+at .+:\d+/m.test(output)) faults.push(`${shown}: prints a stack:\n${output.slice(0, 1_000)}`)
   }
+}
+
+/** Whether the installed `jackfield web` prints its link, serves the page with its script, and ends with a signal. */
+async function checkWeb(): Promise<void> {
+  const jackfield = join(project.folder, 'node_modules', 'jackfield', 'bin', 'jackfield.js')
+  const data = join(project.folder, 'data')
+  const env = { ...process.env, HOME: project.folder, XDG_DATA_HOME: data, JACKFIELD_DAEMON: 'off' }
+  const child = spawn(process.execPath, [jackfield, 'web', '--no-open', '--json'], {
+    cwd: project.folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let notes = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    notes += text
+  })
+  const timer = setTimeout(() => child.kill('SIGKILL'), limitMs)
+  const ended = once(child, 'close')
+  try {
+    const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended])
+    const { url }: { url: string } = JSON.parse(String(line))
+    if (!/^http:\/\/127\.0\.0\.1:\d+\/#k=[\w-]{22}$/.test(url)) faults.push(`jackfield web: prints ${line}`)
+    const page = await (await fetch(url)).text()
+    const [, script = 'no script'] = / src="(\/assets\/[^"]+)"/.exec(page) ?? []
+    const { status } = await fetch(new URL(script, url))
+    if (status !== 200) faults.push(`jackfield web: ${script} of the page gives status ${status}`)
+  } catch (error) {
+    faults.push(`jackfield web: ${error}\n${notes.slice(0, 1_000)}`)
+  }
+  child.kill('SIGINT')
+  const [code] = await ended
+  clearTimeout(timer)
+  if (code !== 130) faults.push(`jackfield web: exit code ${code} after Ctrl+C`)
 }
 
 function runModule(source: string): Promise<Finished> {

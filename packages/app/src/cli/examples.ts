@@ -17,6 +17,7 @@ export const examples: Readonly<Record<string, Examples>> = {
       'chat --resume',
     ],
   },
+  web: { runnable: [], others: ['web', 'web --no-open', 'web --port 8080'] },
   start: { runnable: [], others: ['start', 'start --script'] },
   daemon: { runnable: ['daemon status', 'daemon status --all --json', 'daemon stop'] },
   tasks: { runnable: ['tasks', 'tasks --json'], others: ['tasks result 42', 'tasks cancel 42'] },

@@ -3,7 +3,7 @@ import { examples } from './examples.ts'
 
 /** The headings of the help, and the commands under each in their order. */
 const headings: readonly (readonly [heading: string, commands: readonly string[]])[] = [
-  ['Talk:', ['chat', 'start']],
+  ['Talk:', ['chat', 'web', 'start']],
   ['Find:', ['servers', 'tools', 'search', 'resources', 'prompts', 'find']],
   ['Use:', ['call', 'read', 'prompt', 'complete', 'watch', 'run', 'tasks', 'generate']],
   ['Decide:', ['inbox', 'respond', 'policy', 'trust', 'roots', 'sampling']],

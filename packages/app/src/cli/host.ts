@@ -11,6 +11,8 @@ export interface OpenHost extends AsyncDisposable {
   readonly client: HostClient
   /** It is the host process of this folder, which other commands use too. */
   readonly isShared: boolean
+  /** The host itself, where it is not shared. */
+  readonly service?: HostService
 }
 
 /** Whether commands with these options use a host process that outlives them. */
@@ -87,6 +89,7 @@ export async function hostHere(
   return {
     client,
     host: service.host,
+    service,
     isShared: false,
     async [Symbol.asyncDispose]() {
       await close()

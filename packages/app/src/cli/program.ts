@@ -29,6 +29,7 @@ import { addSamplingCommands } from './sampling-commands.ts'
 import { addTaskCommands } from './task-commands.ts'
 import { addTrustCommands } from './trust-commands.ts'
 import { version } from './version.ts'
+import { addWebCommands } from './web-commands.ts'
 
 const about = 'Command line for MCP servers: list, call, read, watch and chat.'
 
@@ -230,6 +231,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     addGatewayCommands,
     addDaemonCommands,
     addTaskCommands,
+    addWebCommands,
     (...given: Parameters<typeof addGatewayCommands>) => addInstallCommands(...given, command),
     addLogCommands,
   ])

@@ -29,6 +29,11 @@ export interface DaemonAddress {
   readonly log: string
 }
 
+/** The file of the browser sessions of the web server for an address. */
+export function sessionsFile({ file }: Pick<DaemonAddress, 'file'>): string {
+  return file.replace(/\.json$/, '.web.db')
+}
+
 /** The content of `DaemonAddress.file`. */
 export interface DaemonRecord {
   readonly pid: number

@@ -38,6 +38,11 @@ export async function attach(choice: HostChoice, name: string, io: Io): Promise<
   return client
 }
 
+/** A connection to the host process of a choice; starts one where there is none. Its first frame is still to be sent. */
+export function openChannel(choice: HostChoice, io: Io): Promise<Channel> {
+  return reach(daemonAddress(choice, io), choice, io)
+}
+
 /** A connection to the host process of an address, where there is one of this build. */
 export async function connectTo(address: DaemonAddress): Promise<Channel | undefined> {
   const record = readRecord(address)

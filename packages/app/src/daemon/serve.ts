@@ -4,11 +4,19 @@ import { createServer, type Server } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { type Channel, createPeerServer, streamChannel } from '@jackfield/host/service'
 import { CliError, ExitCode } from '../cli/exit.ts'
-import type { Io } from '../cli/io.ts'
+import { type Io, writeNote } from '../cli/io.ts'
 import { storeFile } from '../cli/store.ts'
-import { type DaemonAddress, daemonAddress, type HostChoice, removeRecord, writeRecord } from './address.ts'
+import {
+  type DaemonAddress,
+  daemonAddress,
+  type HostChoice,
+  removeRecord,
+  sessionsFile,
+  writeRecord,
+} from './address.ts'
 import { buildId } from './build-id.ts'
 import { createService } from './service.ts'
+import { DaemonWebServer } from './web-server.ts'
 
 /** Milliseconds without clients and work after which the host process ends. */
 const idleMs = 300_000
@@ -53,7 +61,13 @@ export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCo
     }
     peers.onChange(check)
     const token = randomBytes(24).toString('base64url')
-    const server = await listen(address, (channel) => peers.serve(withToken(channel, token)))
+    const web = new DaemonWebServer({
+      service,
+      peers,
+      file: sessionsFile(address),
+      onWarning: (warning) => writeNote(io, `! ${warning}`),
+    })
+    const server = await listen(address, (channel) => peers.serve(web.intercept(withToken(channel, token))))
     writeRecord(address, {
       pid: process.pid,
       token,
@@ -71,6 +85,7 @@ export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCo
     // From here on, a client starts another process.
     removeRecord(address)
     server.close()
+    await web.close()
     peers.close('the host ends')
     return ExitCode.done
   } finally {

@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { HostService } from '@jackfield/host/service'
+import { openBrowser } from '@jackfield/sdk/client/auth/node'
+import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import { openHost } from '../cli/host.ts'
+import type { Io, Output } from '../cli/io.ts'
+import { daemonAddress, type HostChoice, sessionsFile } from '../daemon/address.ts'
+import { openChannel } from '../daemon/attach.ts'
+import type { WebReply, WebRequest } from '../daemon/web-server.ts'
+import { oneLine } from '../output/sanitize.ts'
+
+export interface WebOptions extends HostChoice {
+  json?: boolean
+  /** False: the link is printed only. */
+  open?: boolean
+  port?: number
+}
+
+/**
+ * `jackfield web`: serves the web app of this folder until a signal. The web server runs in the host process, so that the page
+ * shows what every terminal does; several commands share it.
+ */
+export async function web(options: WebOptions, io: Io, output: Output): Promise<ExitCode> {
+  await using host = await openHost(options, 'jackfield web', io)
+  if (host.service === undefined) await useShared(options, io, output)
+  else await serveOwn(host.service, options, io, output)
+  return ExitCode.done
+}
+
+/** Uses the web server of the host process until a signal. Another host process continues it where this one is lost. */
+async function useShared(options: WebOptions, io: Io, output: Output): Promise<void> {
+  let isFirst = true
+  while (!io.signal.aborted) {
+    const channel = await openChannel(options, io)
+    const ended = Promise.withResolvers<void>()
+    const end = (): void => channel.close()
+    io.signal.addEventListener('abort', end, { once: true })
+    channel.listen(
+      (frame) => {
+        const reply: WebReply = JSON.parse(frame)
+        if ('warning' in reply) output.note(`! ${oneLine(reply.warning)}`)
+        else if ('fault' in reply) ended.reject(usageError(reply.fault))
+        else if (isFirst) {
+          isFirst = false
+          show(reply, options, output).catch(ended.reject)
+        } else
+          output.note(
+            `The host process was lost. Another one serves the page; browsers that were logged in still are. Another login link: ${reply.link}`,
+          )
+      },
+      () => ended.resolve(),
+    )
+    const { port } = options
+    channel.send(JSON.stringify({ web: port === undefined ? {} : { port } } satisfies WebRequest))
+    if (io.signal.aborted) end()
+    await ended.promise
+    io.signal.removeEventListener('abort', end)
+  }
+}
+
+/** Serves a host of this process until a signal. */
+async function serveOwn(service: HostService, options: WebOptions, io: Io, output: Output): Promise<void> {
+  const { createPeerServer } = await import('@jackfield/host/service')
+  const { linkToRunning, serveWeb, WebServerRunningError } = await import('@jackfield/web')
+  using sessions = ownSessions(options, io)
+  const { file } = sessions
+  const { port } = options
+  const peers = await createPeerServer(service)
+  const started = serveWeb({
+    peers,
+    file,
+    ...(port !== undefined && { port }),
+    onWarning: (message) => output.note(`! ${oneLine(message)}`),
+  })
+  await using server = await started.catch((error: unknown) => {
+    const link = error instanceof WebServerRunningError ? linkToRunning(file) : undefined
+    if (link === undefined) throw usageError(error instanceof Error ? error.message : String(error))
+    throw new CliError(
+      ExitCode.usage,
+      `The web app of this folder is served by another process: ${link}\nEnd that one first to serve it from this one.`,
+    )
+  })
+  // The page shows which server could not be started, and why.
+  service.start().catch(() => {})
+  await show({ link: server.link(), isStarted: true }, options, output)
+  await new Promise<void>((resolve) => {
+    if (io.signal.aborted) resolve()
+    io.signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+  peers.close('the host ends')
+}
+
+/** The file of sessions; in a read-only home, one that lasts as long as this command. */
+function ownSessions(options: WebOptions, io: Io): Disposable & { readonly file: string } {
+  try {
+    return { file: sessionsFile(daemonAddress(options, io)), [Symbol.dispose]() {} }
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error
+    const folder = mkdtempSync(join(tmpdir(), 'jackfield-web-'))
+    return {
+      file: join(folder, 'web.db'),
+      [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+    }
+  }
+}
+
+async function show(
+  { link, isStarted }: { readonly link: string; readonly isStarted: boolean },
+  { open, port }: WebOptions,
+  output: Output,
+): Promise<void> {
+  output.row({ url: link }, link)
+  output.note(
+    'The link logs one browser in. It is valid once, for 60 s; run jackfield web again for another one.',
+  )
+  if (!isStarted && port !== undefined && new URL(link).port !== String(port))
+    output.note(`! The web app of this folder runs already; --port ${port} was not used.`)
+  output.note(
+    isStarted
+      ? 'Ctrl+C ends it.'
+      : 'Ctrl+C ends this command. The page stays until every jackfield web ended.',
+  )
+  if (open === false) return
+  await openBrowser(new URL(link)).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error)
+    output.note(`! ${oneLine(reason)}. Open the link yourself.`)
+  })
+}

@@ -1,0 +1,130 @@
+import type { Channel, HostService, PeerServer } from '@jackfield/host/service'
+import type { WebServer } from '@jackfield/web'
+
+/** What a command sends after the token to use the web server of a host process, as long as it is connected. */
+export interface WebRequest {
+  readonly web: { readonly port?: number }
+}
+
+/** What the command gets. */
+export type WebReply =
+  /** A login link. `isStarted`: the server was started for this command. */
+  | { readonly link: string; readonly isStarted: boolean }
+  | { readonly warning: string }
+  /** The server cannot be started. */
+  | { readonly fault: string }
+
+export interface DaemonWebServerOptions {
+  readonly service: HostService
+  readonly peers: PeerServer
+  /** The file of sessions; see `webFile`. */
+  readonly file: string
+  readonly onWarning: (message: string) => void
+}
+
+/** The web server of a host process. It runs while at least one command uses it. */
+export class DaemonWebServer {
+  readonly #options: DaemonWebServerOptions
+  readonly #users = new Set<Channel>()
+  #server: WebServer | undefined
+  #lastStep: Promise<void> = Promise.resolve()
+
+  constructor(options: DaemonWebServerOptions) {
+    this.#options = options
+  }
+
+  /** The channel of a client. Where its first frame is a request for the web server, it belongs to this from then on. */
+  intercept(channel: Channel): Channel {
+    return {
+      get unsent() {
+        return channel.unsent
+      },
+      send: (frame) => channel.send(frame),
+      close: (reason) => channel.close(reason),
+      listen: (message, closed) => {
+        let isFirst = true
+        channel.listen(
+          (frame) => {
+            const request = isFirst ? requestIn(frame) : undefined
+            isFirst = false
+            if (request !== undefined) this.#use(channel, request.web)
+            else if (!this.#users.has(channel)) message(frame)
+          },
+          (reason) => {
+            this.#release(channel)
+            closed(reason)
+          },
+        )
+      },
+    }
+  }
+
+  /** Ends the server, also where commands use it. */
+  async close(): Promise<void> {
+    this.#users.clear()
+    await this.#step(() => this.#end())
+  }
+
+  #use(channel: Channel, { port }: WebRequest['web']): void {
+    this.#users.add(channel)
+    this.#step(async () => {
+      if (!this.#users.has(channel)) return
+      const isStarted = this.#server === undefined
+      try {
+        this.#server ??= await this.#start(port)
+        reply(channel, { link: this.#server.link(), isStarted })
+      } catch (error) {
+        this.#users.delete(channel)
+        reply(channel, { fault: error instanceof Error ? error.message : String(error) })
+        channel.close()
+      }
+    })
+  }
+
+  #release(channel: Channel): void {
+    if (this.#users.delete(channel)) this.#step(() => this.#end())
+  }
+
+  async #start(port: number | undefined): Promise<WebServer> {
+    const { service, peers, file, onWarning } = this.#options
+    // Few host processes serve a page, so its code is loaded when one does.
+    const { serveWeb } = await import('@jackfield/web')
+    const server = await serveWeb({
+      peers,
+      file,
+      ...(port !== undefined && { port }),
+      onWarning: (warning) => {
+        onWarning(warning)
+        for (const user of this.#users) reply(user, { warning })
+      },
+    })
+    // The page shows which server could not be started, and why.
+    service.start().catch(() => {})
+    return server
+  }
+
+  async #end(): Promise<void> {
+    if (this.#users.size > 0) return
+    await this.#server?.close()
+    this.#server = undefined
+  }
+
+  /** Starts and ends happen one after another. */
+  #step(work: () => Promise<void>): Promise<void> {
+    this.#lastStep = this.#lastStep.then(work)
+    return this.#lastStep
+  }
+}
+
+function reply(channel: Channel, frame: WebReply): void {
+  channel.send(JSON.stringify(frame))
+}
+
+function requestIn(frame: string): WebRequest | undefined {
+  if (!frame.startsWith('{"web":')) return undefined
+  const value: unknown = JSON.parse(frame)
+  if (typeof value !== 'object' || value === null || !('web' in value)) return undefined
+  const { web } = value
+  if (typeof web !== 'object' || web === null) return undefined
+  return { web: 'port' in web && typeof web.port === 'number' ? { port: web.port } : {} }
+}

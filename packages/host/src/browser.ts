@@ -1,0 +1,15 @@
+/**
+ * What a page needs of the host beside `@jackfield/host/client`: forms, texts with unseen characters, and comparison of
+ * texts, as the host itself computes them. Nothing here needs Node.
+ */
+export {
+  type FormValues,
+  finishForm,
+  planForm,
+  problemWithField,
+  readTyped,
+  reviewForm,
+} from './core/forms/form.ts'
+export { codeName, makeVisible, type Unseen, unseenIn } from './shared/visible.ts'
+export { type DiffPiece, wordDiff } from './shared/word-diff.ts'
+export type * from './types/index.ts'

@@ -1,0 +1,74 @@
+import { lazy, type ReactNode, Suspense } from 'react'
+import { Redirect, Route, Switch } from 'wouter'
+import { useText } from './i18n/i18n.ts'
+import InboxScreen from './inbox/inbox.tsx'
+import { routes } from './routes.ts'
+import { Shell } from './shell/shell.tsx'
+import { Empty } from './ui/ui.tsx'
+
+const Servers = lazy(() => import('./servers/servers.tsx'))
+const Activities = lazy(() => import('./activity/activity.tsx'))
+const Chat = lazy(() => import('./chat/chat.tsx'))
+const Inspect = lazy(() => import('./inspect/inspect.tsx'))
+const Library = lazy(() => import('./library/library.tsx'))
+const Permissions = lazy(() => import('./permissions/permissions.tsx'))
+const SettingsScreen = lazy(() => import('./settings/settings.tsx'))
+
+/** The screen of the address. */
+export function App(): ReactNode {
+  return (
+    <Shell>
+      <Suspense>
+        <Switch>
+          <Route path="/">
+            <Redirect to={routes.inbox.to()} replace />
+          </Route>
+          <Route path={routes.inbox.path}>
+            <InboxScreen />
+          </Route>
+          <Route path={routes.question.path}>{({ question }) => <InboxScreen question={question} />}</Route>
+          <Route path={routes.servers.path}>
+            <Servers />
+          </Route>
+          <Route path={routes.server.path}>{({ server }) => <Servers server={server} />}</Route>
+          <Route path={routes.activities.path}>
+            <Activities />
+          </Route>
+          <Route path={routes.activity.path}>
+            {({ activity }) => <Activities activity={Number(activity)} />}
+          </Route>
+          <Route path={routes.chats.path}>
+            <Chat />
+          </Route>
+          <Route path={routes.chat.path}>
+            {({ conversation }) => <Chat key={conversation} conversation={conversation} />}
+          </Route>
+          <Route path={routes.inspect.path}>
+            <Inspect />
+          </Route>
+          <Route path={routes.tool.path}>
+            {({ server, tool }) => <Inspect server={server} tool={tool} />}
+          </Route>
+          <Route path={routes.inspectServer.path}>{({ server }) => <Inspect server={server} />}</Route>
+          <Route path={routes.library.path}>
+            <Library />
+          </Route>
+          <Route path={routes.permissions.path}>
+            <Permissions />
+          </Route>
+          <Route path={routes.settings.path}>
+            <SettingsScreen />
+          </Route>
+          <Route>
+            <Unknown />
+          </Route>
+        </Switch>
+      </Suspense>
+    </Shell>
+  )
+}
+
+function Unknown(): ReactNode {
+  const t = useText()
+  return <Empty title={t('nav.unknown')} />
+}

@@ -1,0 +1,234 @@
+import {
+  type ClientState,
+  createHostClient,
+  type HostClient,
+  type MethodName,
+  type Methods,
+  type TopicRow,
+  type View,
+} from '@jackfield/host/client'
+import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useState,
+  useSyncExternalStore,
+} from 'react'
+import { type Wire, wire } from '../text/foreign-type.ts'
+import { pageBuild } from './session.ts'
+import { closeCodes, socketChannel } from './socket-channel.ts'
+
+/** Every kind of question has a card. */
+const kinds = [
+  'approval',
+  'result',
+  'elicitation',
+  'sampling-request',
+  'sampling-result',
+  'roots',
+  'install',
+  'drift',
+  'login',
+] as const
+
+/** What stops the page from connecting again. */
+export type Refusal = 'login' | 'build'
+
+/** The connection of this tab to its host, and what was read over it. */
+export class HostConnection {
+  readonly client: HostClient
+  readonly queries = new QueryClient({
+    defaultOptions: {
+      queries: { retry: false, staleTime: 30_000, refetchOnWindowFocus: false, networkMode: 'always' },
+    },
+  })
+  refusal: Refusal | undefined
+  readonly #topics = new Map<string, TopicStore>()
+  readonly #listeners = new Set<() => void>()
+
+  constructor() {
+    this.client = createHostClient({
+      name: 'web',
+      build: pageBuild,
+      connect: () =>
+        socketChannel((code) => {
+          this.refusal = code === closeCodes.loginNeeded ? 'login' : 'build'
+          this.client.close()
+        }),
+      onState: ({ state }) => {
+        if (state === 'connected') this.#attach()
+        for (const listener of this.#listeners) listener()
+      },
+    })
+    this.client.subscribe('catalog', {
+      rows: () => void this.queries.invalidateQueries({ queryKey: ['catalog'] }),
+    })
+  }
+
+  readonly onState = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  readonly state = (): ClientState => this.client.state
+
+  /** After every connection: a host that was started anew, or waited too long, does not know the surface of this tab. */
+  #attach(): void {
+    queueMicrotask(() => {
+      this.client
+        .call('surface.attach', { name: 'web', kinds: [...kinds], urlElicitation: true, inputs: true })
+        .catch(() => {})
+    })
+  }
+
+  topic(name: string): TopicStore {
+    const known = this.#topics.get(name)
+    if (known !== undefined) return known
+    const store = new TopicStore(this.client, name, () => this.#topics.delete(name))
+    this.#topics.set(name, store)
+    return store
+  }
+}
+
+/** The rows of one topic, followed while something shows them. */
+class TopicStore {
+  rows: View<unknown> | undefined
+  error: Error | undefined
+  readonly #client: HostClient
+  readonly #name: string
+  readonly #onIdle: () => void
+  readonly #listeners = new Set<() => void>()
+  #unsubscribe: (() => void) | undefined
+
+  constructor(client: HostClient, name: string, onIdle: () => void) {
+    this.#client = client
+    this.#name = name
+    this.#onIdle = onIdle
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    this.#unsubscribe ??= this.#client.subscribe<string>(this.#name, {
+      rows: (rows) => {
+        this.rows = rows
+        this.#changed()
+      },
+      ended: (error) => {
+        this.error = error
+        this.#changed()
+      },
+    })
+    return () => {
+      this.#listeners.delete(listener)
+      // Another component may show it in the same commit.
+      queueMicrotask(() => {
+        if (this.#listeners.size > 0) return
+        this.#unsubscribe?.()
+        this.#unsubscribe = undefined
+        this.#onIdle()
+      })
+    }
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+const HostContext = createContext<HostConnection | undefined>(undefined)
+
+export function HostProvider({ host, children }: { host: HostConnection; children: ReactNode }): ReactNode {
+  return (
+    <HostContext value={host}>
+      <QueryClientProvider client={host.queries}>{children}</QueryClientProvider>
+    </HostContext>
+  )
+}
+
+export function useHost(): HostConnection {
+  const host = useContext(HostContext)
+  if (host === undefined) throw new Error('There is no host around this component')
+  return host
+}
+
+/** Whether the tab is connected now. */
+export function useConnection(): ClientState {
+  const host = useHost()
+  return useSyncExternalStore(host.onState, host.state)
+}
+
+/** The rows of a topic; undefined until they are known. The rows are replaced as a whole with every change. */
+export function useTopic<T extends string>(name: T): View<Wire<TopicRow<T>>> | undefined
+export function useTopic(name: string): View<unknown> | undefined {
+  const host = useHost()
+  const store = host.topic(name)
+  return useSyncExternalStore(store.subscribe, () => store.rows)
+}
+
+/** Why a topic cannot be followed. */
+export function useTopicError(name: string): Error | undefined {
+  const store = useHost().topic(name)
+  return useSyncExternalStore(store.subscribe, () => store.error)
+}
+
+interface Read<T> {
+  readonly data: T | undefined
+  readonly error: Error | null
+  readonly isPending: boolean
+  refetch(): void
+}
+
+/** What a method without an effect gives, cached by its parameters. */
+export function useRead<M extends MethodName>(
+  method: M,
+  params: Methods[M]['params'],
+  { enabled = true }: { enabled?: boolean } = {},
+): Read<Wire<Methods[M]['result']>> {
+  const { client } = useHost()
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: [method.split('.')[0], method, params],
+    queryFn: async ({ signal }) => wire(await client.call(method, params, { signal })),
+    enabled,
+  })
+  return { data, error, isPending, refetch: () => void refetch() }
+}
+
+export interface Act<Args extends readonly unknown[]> {
+  run(...args: Args): Promise<boolean>
+  readonly isRunning: boolean
+  readonly error: Error | undefined
+  reset(): void
+}
+
+/** Something with an effect, as buttons need it: whether it runs, and why it failed. Resolves with whether it succeeded. */
+export function useAct<Args extends readonly unknown[]>(act: (...args: Args) => Promise<unknown>): Act<Args> {
+  const [state, setState] = useState<{ isRunning: boolean; error?: Error }>({ isRunning: false })
+  const run = useCallback(
+    async (...args: Args): Promise<boolean> => {
+      setState({ isRunning: true })
+      try {
+        await act(...args)
+        setState({ isRunning: false })
+        return true
+      } catch (reason) {
+        setState({ isRunning: false, error: reason instanceof Error ? reason : new Error(String(reason)) })
+        return false
+      }
+    },
+    [act],
+  )
+  return { run, isRunning: state.isRunning, error: state.error, reset: () => setState({ isRunning: false }) }
+}
+
+/** The time now, every second. */
+export function useNow(everyMs = 1_000): number {
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  return now
+}

@@ -1,0 +1,51 @@
+import type { Channel } from '@jackfield/host/client'
+import { pageBuild, pageKey } from './session.ts'
+
+/** Why the server closed a socket, where the page does something other than connect again. */
+export const closeCodes = { loginNeeded: 4401, newBuild: 4426 } as const
+
+/**
+ * Opens a WebSocket to the host; the page key goes first. It is read each time, since another login of this browser renews it.
+ * `onRefused` gets the codes above.
+ */
+export function socketChannel(onRefused: (code: number) => void): Promise<Channel> {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(`/socket?build=${encodeURIComponent(pageBuild)}`)
+    const queue: string[] = []
+    let message: ((frame: string) => void) | undefined
+    let over: ((reason: string) => void) | undefined
+    let reason: string | undefined
+    socket.onmessage = ({ data }) => {
+      if (typeof data !== 'string') return
+      if (message === undefined) queue.push(data)
+      else message(data)
+    }
+    socket.onclose = (event) => {
+      if (event.code === closeCodes.loginNeeded || event.code === closeCodes.newBuild) onRefused(event.code)
+      reason ??= event.reason === '' ? `closed with code ${event.code}` : event.reason
+      reject(new Error(reason))
+      over?.(reason)
+    }
+    socket.onopen = () => {
+      socket.send(pageKey() ?? '')
+      resolve({
+        get unsent() {
+          return socket.bufferedAmount
+        },
+        send(frame) {
+          if (socket.readyState === socket.OPEN) socket.send(frame)
+        },
+        listen(onMessage, onClosed) {
+          message = onMessage
+          over = onClosed
+          for (const frame of queue.splice(0)) onMessage(frame)
+          if (reason !== undefined) onClosed(reason)
+        },
+        close(why = 'the page closed the connection') {
+          reason ??= why
+          socket.close()
+        },
+      })
+    }
+  })
+}

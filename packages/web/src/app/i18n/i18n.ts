@@ -1,0 +1,118 @@
+import { type Messages, setupI18n } from '@lingui/core'
+import { createElement, Fragment, type ReactNode, useSyncExternalStore } from 'react'
+import english from '../../../locales/en.po'
+
+/** Languages of the page, by their names in themselves. */
+export const languages = { en: 'English', 'zh-CN': '简体中文' } as const
+export type Language = keyof typeof languages
+
+const storageKey = 'jackfield.language'
+const catalogs: Readonly<Record<Language, () => Promise<Messages>>> = {
+  en: async () => english,
+  'zh-CN': async () => (await import('../../../locales/zh-CN.po')).default,
+}
+const i18n = setupI18n({ locale: 'en', messages: { en: english } })
+
+/** A message of the catalogs by its id. A placeholder takes a text or a number. */
+export type Text = (id: string, values?: Readonly<Record<string, string | number>>) => string
+
+function isLanguage(value: string | null): value is Language {
+  return value !== null && Object.hasOwn(languages, value)
+}
+
+/** The language that the person chose, else the browser's. */
+export function firstLanguage(): Language {
+  const chosen = localStorage.getItem(storageKey)
+  if (isLanguage(chosen)) return chosen
+  return navigator.languages.some((one) => /^zh\b/i.test(one)) && !/^en\b/i.test(navigator.language)
+    ? 'zh-CN'
+    : 'en'
+}
+
+/** Shows the page in another language, without a reload. */
+export async function setLanguage(language: Language, { keep = false } = {}): Promise<void> {
+  i18n.loadAndActivate({ locale: language, messages: await catalogs[language]() })
+  document.documentElement.lang = language
+  if (keep) localStorage.setItem(storageKey, language)
+}
+
+const subscribe = (listener: () => void): (() => void) => i18n.on('change', listener)
+const texts = new Map<string, Text>()
+
+/** The texts of the language that the page is shown in. */
+export function useText(): Text {
+  const locale = useSyncExternalStore(subscribe, () => i18n.locale)
+  let text = texts.get(locale)
+  if (text === undefined) {
+    text = (id, values) => i18n._(id, values)
+    texts.set(locale, text)
+  }
+  return text
+}
+
+export function useLanguage(): Language {
+  const locale = useSyncExternalStore(subscribe, () => i18n.locale)
+  return isLanguage(locale) ? locale : 'en'
+}
+
+/** A message whose placeholders are elements. */
+export function rich(text: Text, id: string, parts: Readonly<Record<string, ReactNode>>): ReactNode {
+  const names = Object.keys(parts)
+  const marked = text(id, Object.fromEntries(names.map((name) => [name, `\u0001${name}\u0001`])))
+  return marked
+    .split('\u0001')
+    .map((piece, n) => createElement(Fragment, { key: n }, n % 2 === 1 ? parts[piece] : piece))
+}
+
+/** Formats times and numbers in the language of the page. */
+export function useFormat(): {
+  number(value: number): string
+  time(iso: string): string
+  dateTime(iso: string): string
+  duration(ms: number): string
+  age(ms: number): string
+} {
+  const locale = useLanguage()
+  const known = formats.get(locale)
+  if (known !== undefined) return known
+  const number = new Intl.NumberFormat(locale)
+  const time = new Intl.DateTimeFormat(locale, {
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hour12: false,
+  })
+  const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
+  const unit = (name: string, digits = 0): Intl.NumberFormat =>
+    new Intl.NumberFormat(locale, {
+      style: 'unit',
+      unit: name,
+      unitDisplay: 'short',
+      maximumFractionDigits: digits,
+    })
+  const units = {
+    ms: unit('millisecond'),
+    s: unit('second', 1),
+    whole: unit('second'),
+    min: unit('minute'),
+    h: unit('hour'),
+    d: unit('day'),
+  }
+  const made = {
+    number: (value: number) => number.format(value),
+    time: (iso: string) => time.format(new Date(iso)),
+    dateTime: (iso: string) => dateTime.format(new Date(iso)),
+    duration: (ms: number) => (ms < 1_000 ? units.ms.format(ms) : units.s.format(ms / 1_000)),
+    age(ms: number) {
+      const seconds = Math.max(0, Math.floor(ms / 1_000))
+      if (seconds < 60) return units.whole.format(seconds)
+      if (seconds < 3_600) return units.min.format(Math.floor(seconds / 60))
+      if (seconds < 86_400) return units.h.format(Math.floor(seconds / 3_600))
+      return units.d.format(Math.floor(seconds / 86_400))
+    },
+  }
+  formats.set(locale, made)
+  return made
+}
+
+const formats = new Map<string, ReturnType<typeof useFormat>>()

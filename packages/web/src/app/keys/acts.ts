@@ -1,0 +1,51 @@
+import { routes } from '../routes.ts'
+
+/** Something a key does, with the id of its name. Menus, the key sheet and tests read the same table. */
+export interface KeyAct {
+  /** `Mod` is Ctrl, or ⌘ on a Mac. */
+  readonly keys: string
+  readonly name: string
+  readonly where: 'anywhere' | 'card' | 'inbox'
+  /** An address to open, or the `data-act` of the button to click. */
+  readonly to?: string
+  readonly act?: string
+}
+
+export const screens = [
+  { key: 'c', name: 'nav.chat', to: routes.chats.to() },
+  { key: 'i', name: 'nav.inbox', to: routes.inbox.to() },
+  { key: 's', name: 'nav.servers', to: routes.servers.to() },
+  { key: 'n', name: 'nav.inspect', to: routes.inspect.to() },
+  { key: 'l', name: 'nav.library', to: routes.library.to() },
+  { key: 'p', name: 'nav.permissions', to: routes.permissions.to() },
+  { key: 'a', name: 'nav.activity', to: routes.activities.to() },
+] as const
+
+export const keyActs: readonly KeyAct[] = [
+  { keys: 'Mod+K', name: 'key.palette', where: 'anywhere', act: 'palette' },
+  { keys: '?', name: 'key.sheet', where: 'anywhere', act: 'keys' },
+  { keys: '.', name: 'key.dock', where: 'anywhere', act: 'dock' },
+  { keys: 'i', name: 'key.oldest', where: 'anywhere', act: 'oldest' },
+  ...screens.map(({ key, name, to }): KeyAct => ({ keys: `g ${key}`, name, where: 'anywhere', to })),
+  { keys: 'Mod+Enter', name: 'key.primary', where: 'card', act: 'allow accept done review' },
+  { keys: 'a', name: 'key.allowFor', where: 'card', act: 'remember' },
+  { keys: 'e', name: 'key.edit', where: 'card', act: 'edit' },
+  { keys: 'd', name: 'key.deny', where: 'card', act: 'deny' },
+  { keys: 'd d', name: 'key.denyTwice', where: 'card', act: 'deny-once' },
+  { keys: 'r', name: 'key.respond', where: 'card', act: 'respond' },
+  { keys: 'l', name: 'key.later', where: 'card', act: 'later' },
+  { keys: 'J', name: 'key.next', where: 'inbox', act: 'next' },
+  { keys: 'K', name: 'key.previous', where: 'inbox', act: 'previous' },
+]
+
+/** Whether a key event belongs to a text that is being typed. */
+export function isTyping(event: KeyboardEvent): boolean {
+  if (event.isComposing) return true
+  const { target } = event
+  if (!(target instanceof HTMLElement)) return false
+  return (
+    target.isContentEditable ||
+    /^(?:TEXTAREA|SELECT)$/.test(target.tagName) ||
+    (target instanceof HTMLInputElement && !/^(?:checkbox|radio|button)$/.test(target.type))
+  )
+}

@@ -1,0 +1,58 @@
+import './styles/tokens.css'
+import { type ReactNode, StrictMode, useSyncExternalStore } from 'react'
+import { createRoot } from 'react-dom/client'
+import { App } from './app.tsx'
+import { HostConnection, HostProvider } from './data/host.tsx'
+import { logIn, pageKey, takeLoginKey } from './data/session.ts'
+import { firstLanguage, setLanguage, useText } from './i18n/i18n.ts'
+import shell from './shell/shell.module.css'
+import { Button } from './ui/ui.tsx'
+
+// Before anything else, so that the key stays nowhere.
+const loginKey = takeLoginKey()
+
+/** What a browser that is not logged in is shown, or one whose page is of another version than the host. */
+function Gate({ reason }: { reason: 'login' | 'refused' | 'build' }): ReactNode {
+  const t = useText()
+  return (
+    <main className={shell.gate}>
+      <h1>Jackfield</h1>
+      <p>{t(`gate.${reason}`)}</p>
+      {reason === 'build' ? (
+        <p>
+          <Button look="primary" onClick={() => location.reload()}>
+            {t('gate.reload')}
+          </Button>
+        </p>
+      ) : (
+        <p>
+          <code>jackfield web</code>
+        </p>
+      )}
+    </main>
+  )
+}
+
+function Connected({ host }: { host: HostConnection }): ReactNode {
+  const refusal = useSyncExternalStore(host.onState, () => host.refusal)
+  if (refusal !== undefined) return <Gate reason={refusal} />
+  return (
+    <HostProvider host={host}>
+      <App />
+    </HostProvider>
+  )
+}
+
+async function start(): Promise<ReactNode> {
+  const [isIn] = await Promise.all([
+    loginKey === undefined ? true : logIn(loginKey).catch(() => false),
+    setLanguage(firstLanguage()),
+  ])
+  if (pageKey() === undefined) return <Gate reason={isIn ? 'login' : 'refused'} />
+  return <Connected host={new HostConnection()} />
+}
+
+const element = document.getElementById('app')
+if (element !== null) start().then((page) => createRoot(element).render(<StrictMode>{page}</StrictMode>))
+const theme = localStorage.getItem('jackfield.theme')
+if (theme !== null) document.documentElement.dataset['theme'] = theme

@@ -1,0 +1,78 @@
+import type { HostAnswers, QuestionKind } from '@jackfield/host/browser'
+import type { InboxRow } from '@jackfield/host/client'
+import { useCallback, useState } from 'react'
+import { useHost } from '../data/host.tsx'
+import type { Wire } from '../text/foreign-type.ts'
+
+export type Row = Wire<InboxRow>
+export type QuestionOf<K extends QuestionKind> = Extract<Row['question'], { kind: K }>
+
+export interface Answering<K extends QuestionKind> {
+  readonly state: 'open' | 'sending' | 'unknown'
+  readonly error: Error | undefined
+  send(answer: HostAnswers[K]): void
+}
+
+/**
+ * Sends the answer to one question. Without a connection nothing is sent, then or later: where the connection ends before the
+ * host confirms, the call is given up and the row says what became of it.
+ */
+export function useAnswer<K extends QuestionKind>({ id, digest }: Row): Answering<K> {
+  const host = useHost()
+  const [sent, setSent] = useState<{ state: Answering<K>['state']; digest: string; error?: Error }>()
+  const send = useCallback(
+    (answer: HostAnswers[K]): void => {
+      if (host.client.state.state !== 'connected') {
+        setSent({ state: 'open', digest, error: new Error('offline') })
+        return
+      }
+      const stop = new AbortController()
+      const off = host.onState(() => stop.abort())
+      setSent({ state: 'sending', digest })
+      host.client
+        .call('inbox.answer', { id, answer, seen: digest }, { signal: stop.signal })
+        .then(
+          () => {},
+          (reason: unknown) => {
+            const error = reason instanceof Error ? reason : new Error(String(reason))
+            setSent({ state: stop.signal.aborted ? 'unknown' : 'open', digest, error })
+          },
+        )
+        .finally(off)
+    },
+    [host, id, digest],
+  )
+  const isThis = sent?.digest === digest
+  return { state: isThis ? sent.state : 'open', error: isThis ? sent.error : undefined, send }
+}
+
+/** Something typed that survives navigation and a reload. Never for what looks like a secret. */
+export function useDraft<T>(
+  key: string,
+  first: T,
+  isDraft: (value: unknown) => value is T,
+): [T, (value: T) => void, () => void] {
+  const name = `jackfield.draft.${key}`
+  const [value, setValue] = useState<T>(() => {
+    try {
+      const stored: unknown = JSON.parse(sessionStorage.getItem(name) ?? 'null')
+      return isDraft(stored) ? stored : first
+    } catch {
+      return first
+    }
+  })
+  const keep = useCallback(
+    (next: T) => {
+      setValue(next)
+      try {
+        sessionStorage.setItem(name, JSON.stringify(next))
+      } catch {
+        // The storage is full: the draft then lives as long as the page.
+      }
+    },
+    [name],
+  )
+  return [value, keep, () => sessionStorage.removeItem(name)]
+}
+
+export const isText = (value: unknown): value is string => typeof value === 'string'

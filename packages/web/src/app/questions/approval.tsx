@@ -1,0 +1,310 @@
+import type { Activity, ArgumentTest, CatalogTool, Remember } from '@jackfield/host/browser'
+import { type ReactNode, useState } from 'react'
+import { useRead } from '../data/host.tsx'
+import { rich, useFormat, useText } from '../i18n/i18n.ts'
+import { ExactJson, Foreign } from '../text/foreign.tsx'
+import { plain, plainText } from '../text/foreign-type.ts'
+import { changedPlaces, leavesOf } from '../text/pieces.ts'
+import { Button, Field, Key, Note, uiStyle, Views } from '../ui/ui.tsx'
+import { isText, type QuestionOf, type Row, useAnswer, useDraft } from './answer.ts'
+import { ArgumentEditor, ArgumentTable, ChangeTable, readArguments } from './arguments.tsx'
+import { DecisionButton } from './armed.tsx'
+import { Card, Findings } from './card.tsx'
+import { lastCallOf } from './last-call.ts'
+import style from './questions.module.css'
+
+type View = 'whole' | 'changed' | 'exact'
+type Panel = 'edit' | 'deny' | 'respond' | 'remember' | undefined
+const longText = 65_536
+
+/** May this call happen, and with these arguments? */
+export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf<'approval'> }): ReactNode {
+  const t = useText()
+  const { dateTime } = useFormat()
+  const answering = useAnswer<'approval'>(row)
+  const [view, setView] = useState<View>('whole')
+  const [panel, setPanel] = useState<Panel>()
+  const original = JSON.stringify(question.arguments, null, 2)
+  const [edited, setEdited, forgetEdited] = useDraft(`${row.id}.arguments`, original, isText)
+  const [reason, setReason] = useState('')
+  const [response, setResponse] = useState('')
+  const { tool } = plain<CatalogTool>(question.tool)
+  const { decision, findings, labels, origin, problem, likeness, remember } = question
+  const read = readArguments(edited)
+  const isEdited = edited !== original
+  const args = 'value' in read ? read.value : question.arguments
+  const log = useRead('activity.list', { server: question.cause.server, kind: 'call', limit: 200 })
+  const last = log.data === undefined ? undefined : lastCallOf(plain<Activity[]>(log.data), tool.name, row.at)
+  const changes = isEdited
+    ? changedPlaces(question.arguments, args)
+    : last && changedPlaces(last.arguments, args)
+  const unread = leavesOf(args).leaves.some(
+    ({ value }) => typeof value === 'string' && value.length > longText,
+  )
+  const allow = (extra: { remember?: Remember } = {}): void => {
+    forgetEdited()
+    answering.send({ verdict: 'allow', ...(isEdited && { arguments: args }), ...extra })
+  }
+  const hints = hintsOf(tool.annotations)
+  return (
+    <Card
+      row={row}
+      title="approval.title"
+      origin={origin !== undefined && <Foreign text={origin} most={200} inline />}
+      facts={
+        <span>
+          {rich(t, 'approval.rule', { rule: decision.rule })}
+          {decision.author !== undefined && (
+            <>
+              {' · '}
+              <Foreign text={decision.author} most={120} inline />
+            </>
+          )}
+        </span>
+      }
+      answering={answering}
+      version={edited}
+      deny={
+        <Button
+          onClick={() => setPanel(panel === 'deny' ? undefined : 'deny')}
+          data-act="deny"
+          aria-expanded={panel === 'deny'}
+        >
+          {t('act.deny')}
+        </Button>
+      }
+      more={
+        <>
+          <Button
+            look="quiet"
+            onClick={() => setPanel(panel === 'respond' ? undefined : 'respond')}
+            data-act="respond"
+            aria-expanded={panel === 'respond'}
+          >
+            {t('act.respond')}
+          </Button>
+          <Button
+            look="quiet"
+            onClick={() => setPanel(panel === 'edit' ? undefined : 'edit')}
+            data-act="edit"
+            aria-expanded={panel === 'edit'}
+          >
+            {t('act.edit')}
+          </Button>
+        </>
+      }
+      allow={
+        <>
+          {remember.length > 0 && (
+            <Button
+              onClick={() => setPanel(panel === 'remember' ? undefined : 'remember')}
+              data-act="remember"
+              aria-expanded={panel === 'remember'}
+            >
+              {t('act.allowFor')}
+            </Button>
+          )}
+          <DecisionButton look="primary" isOff={'problem' in read} onDecide={() => allow()} data-act="allow">
+            {t(unread ? 'act.allowUnread' : isEdited ? 'act.allowEdited' : 'act.allowOnce')} <Key>Ctrl ⏎</Key>
+          </DecisionButton>
+        </>
+      }
+      panel={
+        panel !== undefined && (
+          <div className={style.panel}>
+            {panel === 'edit' && (
+              <>
+                <ArgumentEditor schema={tool.inputSchema} text={edited} onChange={setEdited} />
+                {isEdited && (
+                  <div className={style.row}>
+                    <Button
+                      small
+                      onClick={() => {
+                        setEdited(original)
+                        forgetEdited()
+                      }}
+                    >
+                      {t('act.undoEdit')}
+                    </Button>
+                  </div>
+                )}
+              </>
+            )}
+            {panel === 'deny' && (
+              <>
+                <Field label={t('deny.reason')} hint={t('deny.reasonHint')}>
+                  {(ids) => (
+                    <input
+                      {...ids}
+                      className={uiStyle.input}
+                      value={reason}
+                      onChange={({ target }) => setReason(target.value)}
+                    />
+                  )}
+                </Field>
+                <div className={style.row}>
+                  <DecisionButton
+                    onDecide={() => answering.send({ verdict: 'deny', ...(reason !== '' && { reason }) })}
+                    data-act="deny-once"
+                  >
+                    {t('act.denyOnce')}
+                  </DecisionButton>
+                  {remember.map((scope) => (
+                    <DecisionButton
+                      key={scope}
+                      onDecide={() =>
+                        answering.send({
+                          verdict: 'deny',
+                          ...(reason !== '' && { reason }),
+                          remember: { scope },
+                        })
+                      }
+                    >
+                      {t(`deny.always.${scope}`)}
+                    </DecisionButton>
+                  ))}
+                </div>
+              </>
+            )}
+            {panel === 'respond' && (
+              <>
+                <Field label={t('respond.label')} hint={t('respond.hint')}>
+                  {(ids) => (
+                    <textarea
+                      {...ids}
+                      className={uiStyle.input}
+                      rows={4}
+                      value={response}
+                      onChange={({ target }) => setResponse(target.value)}
+                    />
+                  )}
+                </Field>
+                <div className={style.row}>
+                  <DecisionButton
+                    isOff={response === ''}
+                    onDecide={() =>
+                      answering.send({
+                        verdict: 'respond',
+                        result: { content: [{ type: 'text', text: response }] },
+                      })
+                    }
+                  >
+                    {t('respond.send')}
+                  </DecisionButton>
+                </div>
+              </>
+            )}
+            {panel === 'remember' && (
+              <table className={style.table}>
+                <tbody>
+                  {likeness
+                    .filter((one) => !isEdited || one.arguments === undefined)
+                    .map((one) => (
+                      <tr key={plainText(one.label)}>
+                        <td>
+                          <Foreign text={one.label} most={300} inline />
+                        </td>
+                        <td>
+                          <div className={style.row}>
+                            {remember.map((scope) => (
+                              <DecisionButton
+                                key={scope}
+                                onDecide={() =>
+                                  allow({
+                                    remember: {
+                                      scope,
+                                      ...(one.arguments !== undefined && {
+                                        arguments: plain<ArgumentTest[]>(one.arguments),
+                                      }),
+                                    },
+                                  })
+                                }
+                              >
+                                {t(`remember.${scope}`)}
+                              </DecisionButton>
+                            ))}
+                          </div>
+                        </td>
+                      </tr>
+                    ))}
+                  {question.readOnlyTools !== undefined && (
+                    <tr>
+                      <td>{t('remember.readOnly', { count: question.readOnlyTools.length })}</td>
+                      <td>
+                        <DecisionButton
+                          onDecide={() => allow({ remember: { scope: 'conversation', readOnlyTools: true } })}
+                        >
+                          {t('remember.conversation')}
+                        </DecisionButton>
+                      </td>
+                    </tr>
+                  )}
+                </tbody>
+              </table>
+            )}
+          </div>
+        )
+      }
+    >
+      {problem !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={problem} />
+        </Note>
+      )}
+      <Views
+        label={t('approval.views')}
+        views={[
+          ['whole', t('approval.whole')],
+          ...(changes === undefined
+            ? []
+            : [
+                [
+                  'changed',
+                  t(isEdited ? 'approval.edited' : 'approval.changed', { count: changes.length }),
+                ] as const,
+              ]),
+          ['exact', t('approval.exact')],
+        ]}
+        value={view}
+        onChange={setView}
+      />
+      {view === 'whole' && <ArgumentTable value={args} />}
+      {view === 'changed' && changes !== undefined && (
+        <>
+          {!isEdited && last !== undefined && (
+            <p className={style.settled}>{t('approval.since', { time: dateTime(last.at) })}</p>
+          )}
+          <ChangeTable changes={changes} />
+        </>
+      )}
+      {view === 'exact' && <ExactJson value={args} label={t('approval.exact')} />}
+      {labels.length > 0 && (
+        <Note tone="warn">
+          {t('approval.labels')}{' '}
+          {labels.map((label) => (
+            <Foreign key={plainText(label)} text={label} inline />
+          ))}
+        </Note>
+      )}
+      <Findings findings={findings} />
+      {hints.length > 0 && (
+        <p className={style.settled}>
+          {t('approval.hints', { hints: hints.map((hint) => t(`hint.${hint}`)).join(t('list.separator')) })}
+        </p>
+      )}
+    </Card>
+  )
+}
+
+/** What a tool says about itself; none of it is verified. */
+function hintsOf(annotations: CatalogTool['tool']['annotations']): string[] {
+  if (annotations === undefined) return []
+  const { readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = annotations
+  return [
+    readOnlyHint === true ? 'readOnly' : undefined,
+    readOnlyHint === false ? 'writes' : undefined,
+    destructiveHint === true ? 'destructive' : undefined,
+    idempotentHint === true ? 'idempotent' : undefined,
+    openWorldHint === true ? 'openWorld' : undefined,
+  ].filter((hint) => hint !== undefined)
+}

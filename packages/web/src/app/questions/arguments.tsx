@@ -1,0 +1,292 @@
+import { makeVisible } from '@jackfield/host/browser'
+import { type ReactNode, useId, useState } from 'react'
+import { useText } from '../i18n/i18n.ts'
+import { Diff, Foreign, Value } from '../text/foreign.tsx'
+import { foreign } from '../text/foreign-type.ts'
+import { leavesOf, type PlaceChange } from '../text/pieces.ts'
+import { Field, uiStyle, Views } from '../ui/ui.tsx'
+import style from './questions.module.css'
+
+/** Arguments by place, what acts on the world first. Long values scroll in their own row. */
+export function ArgumentTable({ value }: { value: unknown }): ReactNode {
+  const t = useText()
+  const { leaves, more } = leavesOf(value)
+  if (leaves.length === 1 && leaves[0]?.pointer === '') return <p>{t('arguments.none')}</p>
+  return (
+    <div className={style.foreign}>
+      <table className={style.table}>
+        <tbody>
+          {leaves.map(({ pointer, value: leaf }) => (
+            <tr key={pointer}>
+              <th scope="row">
+                <Foreign text={foreign(pointer)} inline />
+              </th>
+              <td>
+                {typeof leaf === 'string' && leaf.length > 400 ? (
+                  <>
+                    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+                    <section className={style.long} tabIndex={0} aria-label={pointer}>
+                      <Value value={leaf} />
+                    </section>
+                    <div className={style.was}>{t('arguments.length', { count: leaf.length })}</div>
+                  </>
+                ) : (
+                  <Value value={leaf} />
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more > 0 && <p>{t('arguments.more', { count: more })}</p>}
+    </div>
+  )
+}
+
+/** The places of arguments that changed, word by word. */
+export function ChangeTable({ changes }: { changes: readonly PlaceChange[] }): ReactNode {
+  const t = useText()
+  if (changes.length === 0) return <p>{t('arguments.same')}</p>
+  const shown = (value: unknown): string =>
+    typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+  return (
+    <div className={style.foreign}>
+      <table className={style.table}>
+        <tbody>
+          {changes.map((change) => (
+            <tr key={change.pointer}>
+              <th scope="row">
+                <Foreign text={foreign(change.pointer)} inline />
+              </th>
+              <td>
+                <Diff before={shown(change.before)} after={shown(change.after)} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+type Schema = Readonly<Record<string, unknown>>
+
+interface Property {
+  readonly name: string
+  readonly schema: Schema
+  readonly required: boolean
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function propertiesOf(schema: unknown): Property[] {
+  if (!isRecord(schema) || !isRecord(schema['properties'])) return []
+  const required: readonly unknown[] = Array.isArray(schema['required']) ? schema['required'] : []
+  return Object.entries(schema['properties']).map(([name, property]) => ({
+    name,
+    schema: isRecord(property) ? property : {},
+    required: required.includes(name),
+  }))
+}
+
+/** Reads the text of arguments. */
+export function readArguments(text: string): { value: Record<string, unknown> } | { problem: string } {
+  try {
+    const value: unknown = JSON.parse(text === '' ? '{}' : text)
+    return isRecord(value) ? { value } : { problem: 'not-object' }
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/** Edits arguments by a form of their schema, or as JSON. Both edit one text. */
+export function ArgumentEditor({
+  schema,
+  text,
+  onChange,
+}: {
+  schema: unknown
+  text: string
+  onChange: (text: string) => void
+}): ReactNode {
+  const t = useText()
+  const properties = propertiesOf(schema)
+  const read = readArguments(text)
+  const canForm = properties.length > 0 && 'value' in read
+  const [view, setView] = useState<'form' | 'json'>('form')
+  const id = useId()
+  const shown = canForm ? view : 'json'
+  return (
+    <div className={style.sent}>
+      {properties.length > 0 && (
+        <Views
+          label={t('editor.view')}
+          views={[
+            ['form', t('editor.form')],
+            ['json', 'JSON'],
+          ]}
+          value={shown}
+          onChange={setView}
+        />
+      )}
+      {shown === 'form' && 'value' in read ? (
+        <div className={style.form}>
+          {properties.map((property) => (
+            <PropertyField
+              key={property.name}
+              property={property}
+              value={read.value[property.name]}
+              onChange={(value) => {
+                const { [property.name]: _, ...others } = read.value
+                onChange(
+                  JSON.stringify(
+                    value === undefined ? others : { ...read.value, [property.name]: value },
+                    null,
+                    2,
+                  ),
+                )
+              }}
+            />
+          ))}
+        </div>
+      ) : (
+        <Field
+          label={t('editor.json')}
+          problem={
+            'problem' in read ? (
+              read.problem === 'not-object' ? (
+                t('editor.notObject')
+              ) : (
+                <Foreign text={foreign(read.problem)} />
+              )
+            ) : undefined
+          }
+        >
+          {(ids) => (
+            <textarea
+              {...ids}
+              className={`${uiStyle.input} ${uiStyle.mono}`}
+              id={ids.id || id}
+              rows={Math.min(20, text.split('\n').length + 1)}
+              spellCheck={false}
+              value={text}
+              onChange={({ target }) => onChange(target.value)}
+            />
+          )}
+        </Field>
+      )}
+    </div>
+  )
+}
+
+function PropertyField({
+  property: { name, schema, required },
+  value,
+  onChange,
+}: {
+  property: Property
+  value: unknown
+  onChange: (value: unknown) => void
+}): ReactNode {
+  const t = useText()
+  const { type, description, enum: choices } = schema
+  const isPlain = value === undefined || typeof value === 'string'
+  const label = (
+    <>
+      <Foreign text={foreign(name)} inline /> {required && <span aria-hidden="true">*</span>}
+    </>
+  )
+  const hint =
+    typeof description === 'string' ? <Foreign text={foreign(description)} most={400} /> : undefined
+  const [typed, setTyped] = useState<string>()
+  if (Array.isArray(choices) && choices.every((one) => typeof one === 'string'))
+    return (
+      <Field label={label} hint={hint}>
+        {(ids) => (
+          <select
+            {...ids}
+            className={uiStyle.input}
+            required={required}
+            value={typeof value === 'string' ? value : ''}
+            onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}
+          >
+            <option value="">{t('form.none')}</option>
+            {choices.map((one) => (
+              <option key={one} value={one}>
+                {makeVisible(one)}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+    )
+  if (type === 'boolean')
+    return (
+      <Field label={label} hint={hint}>
+        {(ids) => (
+          <select
+            {...ids}
+            className={uiStyle.input}
+            value={typeof value === 'boolean' ? String(value) : ''}
+            onChange={({ target }) => onChange(target.value === '' ? undefined : target.value === 'true')}
+          >
+            <option value="">{t('form.none')}</option>
+            <option value="true">{t('form.yes')}</option>
+            <option value="false">{t('form.no')}</option>
+          </select>
+        )}
+      </Field>
+    )
+  if (type === 'string' && isPlain)
+    return (
+      <Field label={label} hint={hint}>
+        {(ids) => (
+          <input
+            {...ids}
+            className={uiStyle.input}
+            required={required}
+            autoComplete="off"
+            value={value ?? ''}
+            onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}
+          />
+        )}
+      </Field>
+    )
+  const isNumber = type === 'number' || type === 'integer'
+  const text = typed ?? (value === undefined ? '' : JSON.stringify(value))
+  const parsed = parse(text)
+  const isWrong = text !== '' && (parsed === undefined || (isNumber && typeof parsed.value !== 'number'))
+  return (
+    <Field
+      label={label}
+      hint={hint}
+      problem={isWrong ? t(isNumber ? 'form.notNumber' : 'form.notJson') : undefined}
+    >
+      {(ids) => (
+        <input
+          {...ids}
+          className={`${uiStyle.input} ${uiStyle.mono}`}
+          required={required}
+          autoComplete="off"
+          inputMode={isNumber ? 'decimal' : undefined}
+          value={text}
+          onChange={({ target }) => {
+            setTyped(target.value)
+            const next = parse(target.value)
+            if (target.value === '') onChange(undefined)
+            else if (next !== undefined && (!isNumber || typeof next.value === 'number')) onChange(next.value)
+          }}
+        />
+      )}
+    </Field>
+  )
+}
+
+function parse(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,161 @@
+import { type ReactNode, useRef, useState } from 'react'
+import { Link } from 'wouter'
+import { useConnection, useHost, useNow } from '../data/host.tsx'
+import { rich, useFormat, useText } from '../i18n/i18n.ts'
+import { routes } from '../routes.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign } from '../text/foreign-type.ts'
+import { Badge, Button, Note } from '../ui/ui.tsx'
+import type { Answering, Row } from './answer.ts'
+import { ArmingProvider, useArming } from './armed.tsx'
+import style from './questions.module.css'
+
+interface CardProps {
+  row: Row
+  /** The id of the sentence of the head; it gets `server` and `tool`. */
+  title: string
+  /** What the server is, whatever it is called. */
+  origin?: ReactNode
+  facts?: ReactNode
+  children: ReactNode
+  /** Buttons in reading order: deny, more, allow. */
+  deny?: ReactNode
+  more?: ReactNode
+  allow: ReactNode
+  panel?: ReactNode
+  answering: Pick<Answering<never>, 'state' | 'error'>
+  /** Changes when what would be sent changes, so that the card is armed anew. */
+  version?: string
+}
+
+/** The frame of every question: the host's words in the head, the server's in the body, the person's acts at the foot. */
+export function Card(props: CardProps): ReactNode {
+  const { row, title, origin, facts, children, deny, more, allow, panel, answering, version = '' } = props
+  const t = useText()
+  const { age } = useFormat()
+  const now = useNow()
+  const { client } = useHost()
+  const connection = useConnection()
+  const frame = useRef<HTMLElement>(null)
+  const isConnected = connection.state === 'connected'
+  const canDecide = row.state === 'open' && isConnected && answering.state !== 'sending'
+  const arming = useArming(frame, `${row.digest} ${version} ${canDecide}`)
+  const [deferFailed, setDeferFailed] = useState(false)
+  const { server, tool, caller, conversation } = row.question.cause
+  const defer = async (): Promise<void> => {
+    const deferred = await client.call('inbox.defer', { id: row.id }).catch(() => false)
+    setDeferFailed(!deferred)
+  }
+  return (
+    <ArmingProvider value={{ ...arming, isArmed: arming.isArmed && canDecide }}>
+      <article
+        className={style.card}
+        ref={frame}
+        tabIndex={-1}
+        data-card={row.id}
+        aria-labelledby={`title-${row.id}`}
+      >
+        <header className={style.head}>
+          <div className={style.title}>
+            <Badge name={server} identity={server} />
+            <h2 id={`title-${row.id}`}>
+              {rich(t, title, {
+                server: <bdi>{server}</bdi>,
+                tool: tool === undefined ? '' : <Foreign text={tool} inline />,
+              })}
+            </h2>
+            <span className={style.age}>{age(now - Date.parse(row.at))}</span>
+          </div>
+          <div className={style.facts}>
+            {origin !== undefined && <span>{origin}</span>}
+            {caller !== undefined && (
+              <span>
+                {t(`caller.${caller}`)}
+                {conversation !== undefined && (
+                  <>
+                    {' · '}
+                    <Link href={routes.chat.to(conversation)}>{t('card.conversation')}</Link>
+                  </>
+                )}
+              </span>
+            )}
+            {row.activity !== null && (
+              <Link href={routes.activity.to(row.activity)}>{t('card.activity', { id: row.activity })}</Link>
+            )}
+            {facts}
+          </div>
+        </header>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+        <section className={style.body} tabIndex={0} aria-label={t('card.content')}>
+          {row.state !== 'open' && <Settled row={row} />}
+          {children}
+        </section>
+        {row.state === 'open' && (
+          <>
+            {panel}
+            <footer className={style.foot}>
+              {deny}
+              <Button look="quiet" onClick={defer} data-act="later">
+                {t('act.later')}
+              </Button>
+              {more}
+              <span className={style.space} />
+              {allow}
+              {!isConnected && <Problem text={t('card.offline')} />}
+              {answering.state === 'unknown' && <Problem text={t('card.unknown')} />}
+              {answering.state === 'open' && answering.error !== undefined && (
+                <Note tone="danger" live>
+                  <Foreign text={foreign(answering.error.message)} />
+                </Note>
+              )}
+              {deferFailed && <Problem text={t('card.notDeferred')} />}
+            </footer>
+          </>
+        )}
+      </article>
+    </ArmingProvider>
+  )
+}
+
+function Problem({ text }: { text: string }): ReactNode {
+  return (
+    <Note tone="warn" live>
+      {text}
+    </Note>
+  )
+}
+
+/** Who answered what and when, or why the question is over. */
+function Settled({ row }: { row: Row }): ReactNode {
+  const t = useText()
+  const { time } = useFormat()
+  if (row.answer === undefined)
+    return (
+      <Note tone="warn">
+        {t(`inbox.state.${row.state}`)} {row.reason !== undefined && <Foreign text={row.reason} />}
+      </Note>
+    )
+  const { value, by, at } = row.answer
+  const verdict = 'verdict' in value ? value.verdict : value.action
+  return <Note tone="ok">{t('card.answered', { verdict: t(`verdict.${verdict}`), by, time: time(at) })}</Note>
+}
+
+/** What to look at before answering, the gravest first. */
+export function Findings({
+  findings,
+}: {
+  findings:
+    | readonly {
+        readonly severity: 'notice' | 'warning' | 'danger'
+        readonly message: ReturnType<typeof foreign>
+      }[]
+    | undefined
+}): ReactNode {
+  const tones = { notice: 'info', warning: 'warn', danger: 'danger' } as const
+  return findings?.map(({ severity, message }, n) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the findings of a question do not change
+    <Note key={n} tone={tones[severity]}>
+      <Foreign text={message} />
+    </Note>
+  ))
+}

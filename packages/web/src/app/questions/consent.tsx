@@ -1,0 +1,247 @@
+import type { Root } from '@jackfield/sdk'
+import { type ReactNode, useState } from 'react'
+import { useText } from '../i18n/i18n.ts'
+import { Diff, Foreign } from '../text/foreign.tsx'
+import { foreign, plain, plainText } from '../text/foreign-type.ts'
+import { Note } from '../ui/ui.tsx'
+import { type QuestionOf, type Row, useAnswer } from './answer.ts'
+import { DecisionButton } from './armed.tsx'
+import { Card, Findings } from './card.tsx'
+import { Address, opens } from './elicitation.tsx'
+import style from './questions.module.css'
+
+/** May this server know these folders? */
+export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'roots'> }): ReactNode {
+  const t = useText()
+  const answering = useAnswer<'roots'>(row)
+  const roots = plain<Root[]>(question.roots)
+  const [off, setOff] = useState<ReadonlySet<string>>(new Set())
+  const chosen = roots.filter(({ uri }) => !off.has(uri))
+  return (
+    <Card
+      row={row}
+      title="roots.title"
+      answering={answering}
+      version={chosen.map(({ uri }) => uri).join(' ')}
+      deny={
+        <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
+          {t('act.deny')}
+        </DecisionButton>
+      }
+      allow={
+        <DecisionButton
+          look="primary"
+          isOff={chosen.length === 0}
+          onDecide={() => answering.send({ verdict: 'allow', roots: chosen })}
+          data-act="allow"
+        >
+          {t('roots.allow', { count: chosen.length })}
+        </DecisionButton>
+      }
+    >
+      {roots.map(({ uri, name }) => {
+        const preview = question.folders?.find((folder) => plainText(folder.uri) === uri)
+        return (
+          <label key={uri} className={style.foreign}>
+            <span className={style.row}>
+              <input
+                type="checkbox"
+                checked={!off.has(uri)}
+                disabled={row.state !== 'open'}
+                onChange={({ target }) => {
+                  const next = new Set(off)
+                  if (target.checked) next.delete(uri)
+                  else next.add(uri)
+                  setOff(next)
+                }}
+              />
+              {name !== undefined && <Foreign text={foreign(name)} inline />}
+              <span className={style.address}>
+                <Foreign text={foreign(uri)} />
+              </span>
+            </span>
+            {preview !== undefined && (
+              <span className={style.settled}>
+                {t('roots.contents', { folders: preview.folders, files: preview.files })}{' '}
+                <Foreign text={foreign(preview.names.map(plainText).join(', '))} most={300} />
+              </span>
+            )}
+            {preview?.findings.map(({ message, severity }) => (
+              <Note
+                key={plainText(message)}
+                tone={
+                  severity === 'danger' || severity === 'refused'
+                    ? 'danger'
+                    : severity === 'warning'
+                      ? 'warn'
+                      : 'info'
+                }
+              >
+                <Foreign text={message} />
+              </Note>
+            ))}
+          </label>
+        )
+      })}
+    </Card>
+  )
+}
+
+/** May this server be started, or this address be used? */
+export function InstallCard({ row, question }: { row: Row; question: QuestionOf<'install'> }): ReactNode {
+  const t = useText()
+  const answering = useAnswer<'install'>(row)
+  const { command, before, program, given, file, findings } = question
+  return (
+    <Card
+      row={row}
+      title="install.title"
+      answering={answering}
+      facts={file !== undefined && <Foreign text={file} most={300} inline />}
+      deny={
+        <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
+          {t('act.deny')}
+        </DecisionButton>
+      }
+      allow={
+        <DecisionButton look="primary" onDecide={() => answering.send({ verdict: 'allow' })} data-act="allow">
+          {t('install.allow')}
+        </DecisionButton>
+      }
+    >
+      <Note tone="info">{t('install.nothing')}</Note>
+      <div className={style.foreign}>
+        <div className={style.argv}>
+          {before === undefined ? (
+            <Foreign text={command} />
+          ) : (
+            <Diff before={plainText(before)} after={plainText(command)} />
+          )}
+        </div>
+        {program !== undefined && (
+          <div>
+            {t('install.program')} <Foreign text={program} />
+          </div>
+        )}
+        {given !== undefined && given.length > 0 && (
+          <table className={style.table}>
+            <tbody>
+              {given.map(({ name, value }) => (
+                <tr key={plainText(name)}>
+                  <th scope="row">
+                    <Foreign text={name} inline />
+                  </th>
+                  <td>
+                    <Foreign text={value} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </div>
+      <Findings findings={findings} />
+    </Card>
+  )
+}
+
+/** A server says something else about itself than what was agreed to. */
+export function DriftCard({ row, question }: { row: Row; question: QuestionOf<'drift'> }): ReactNode {
+  const t = useText()
+  const answering = useAnswer<'drift'>(row)
+  return (
+    <Card
+      row={row}
+      title="drift.title"
+      answering={answering}
+      deny={
+        <DecisionButton onDecide={() => answering.send({ verdict: 'block' })} data-act="block">
+          {t('drift.block')}
+        </DecisionButton>
+      }
+      allow={
+        <DecisionButton
+          look="primary"
+          onDecide={() => answering.send({ verdict: 'accept' })}
+          data-act="accept"
+        >
+          {t('drift.accept')}
+        </DecisionButton>
+      }
+    >
+      <p>{t('drift.intro', { count: question.changes.length })}</p>
+      {question.changes.map((change, n) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the changes of a question do not change
+        <div key={n} className={style.foreign}>
+          <div className={style.row}>
+            <strong>{t(`drift.${change.kind}`, { what: t(`drift.what.${change.what}`) })}</strong>
+            <Foreign text={change.name} inline />
+            {change.field !== undefined && (
+              <span className={style.address}>
+                <Foreign text={change.field} inline />
+              </span>
+            )}
+          </div>
+          {(change.before !== undefined || change.after !== undefined) && (
+            <div>
+              <Diff
+                before={change.before === undefined ? '' : plainText(change.before)}
+                after={change.after === undefined ? '' : plainText(change.after)}
+              />
+            </div>
+          )}
+        </div>
+      ))}
+      <Findings findings={question.findings} />
+    </Card>
+  )
+}
+
+/** A server wants the person signed in. */
+export function LoginCard({ row, question }: { row: Row; question: QuestionOf<'login'> }): ReactNode {
+  const t = useText()
+  const answering = useAnswer<'login'>(row)
+  const url = plainText(question.url)
+  return (
+    <Card
+      row={row}
+      title="login.title"
+      answering={answering}
+      deny={
+        <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
+          {t('act.deny')}
+        </DecisionButton>
+      }
+      allow={
+        <DecisionButton
+          look="primary"
+          isOff={!opens(url)}
+          onDecide={() => answering.send({ verdict: 'allow' })}
+          data-act="allow"
+        >
+          {t('login.allow')}
+        </DecisionButton>
+      }
+    >
+      <Address url={url} />
+      <div className={style.foreign}>
+        <table className={style.table}>
+          <tbody>
+            <tr>
+              <th scope="row">{t('login.issuer')}</th>
+              <td>
+                <Foreign text={question.issuer} />
+              </td>
+            </tr>
+            <tr>
+              <th scope="row">{t('login.scopes')}</th>
+              <td>
+                <Foreign text={foreign(question.scopes.map(plainText).join(', ') || '—')} />
+              </td>
+            </tr>
+          </tbody>
+        </table>
+      </div>
+    </Card>
+  )
+}

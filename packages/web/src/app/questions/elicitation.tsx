@@ -1,0 +1,548 @@
+import type { HostAnswers } from '@jackfield/host/browser'
+import {
+  type FormField,
+  type FormValues,
+  finishForm,
+  makeVisible,
+  planForm,
+  problemWithField,
+  readTyped,
+  reviewForm,
+} from '@jackfield/host/browser'
+import { type ReactNode, useMemo, useState } from 'react'
+import { useText } from '../i18n/i18n.ts'
+import { ExactJson, Foreign, ForeignBox } from '../text/foreign.tsx'
+import { foreign, plain, plainText } from '../text/foreign-type.ts'
+import { Button, Field, Note, uiStyle, Views } from '../ui/ui.tsx'
+import { type QuestionOf, type Row, useAnswer, useDraft } from './answer.ts'
+import { DecisionButton } from './armed.tsx'
+import { Card, Findings } from './card.tsx'
+import style from './questions.module.css'
+
+type FormParams = { message: string; requestedSchema: Parameters<typeof planForm>[0] }
+
+/** A form or a page of a server. */
+export function ElicitationCard({
+  row,
+  question,
+}: {
+  row: Row
+  question: QuestionOf<'elicitation'>
+}): ReactNode {
+  const { params } = question
+  return params.mode === 'url' ? (
+    <PageCard row={row} question={question} url={plainText(params.url)} />
+  ) : (
+    <FormCard row={row} question={question} params={plain<FormParams>(params)} />
+  )
+}
+
+type Typed = Readonly<Record<string, string | boolean | readonly string[]>>
+
+const isTyped = (value: unknown): value is Typed =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.values(value).every(
+    (one) => typeof one === 'string' || typeof one === 'boolean' || Array.isArray(one),
+  )
+
+/** The value of what was typed into a field, or what is wrong with it. */
+export function typedValue(
+  field: FormField,
+  typed: Typed[string] | undefined,
+): { value: FormValues[string] | undefined } | { problem: string } {
+  if (typeof typed === 'string' && field.kind !== 'choice') return readTyped(field, typed)
+  const value =
+    typed === undefined || typed === '' ? undefined : typeof typed === 'object' ? [...typed] : typed
+  const problem = problemWithField(field, value)
+  return problem === undefined ? { value } : { problem }
+}
+
+/** What a form begins with: what the person let be remembered, else the server's defaults. */
+export function firstTyped(fields: readonly FormField[], remembered: FormValues = {}): Typed {
+  return Object.fromEntries(
+    fields.flatMap((field) => {
+      const value = Object.hasOwn(remembered, field.key) ? remembered[field.key] : field.default
+      if (value === undefined) return []
+      return [[field.key, typeof value === 'number' ? String(value) : value]]
+    }),
+  )
+}
+
+function FormCard({
+  row,
+  question,
+  params,
+}: {
+  row: Row
+  question: QuestionOf<'elicitation'>
+  params: FormParams
+}): ReactNode {
+  const t = useText()
+  const answering = useAnswer<'elicitation'>(row)
+  const plan = useMemo(() => planForm(params.requestedSchema, params.message), [params])
+  const fields = 'fields' in plan ? plan.fields : []
+  const remembered = plain<FormValues | undefined>(question.remembered)
+  const [draft, keepDraft, forgetDraft] = useDraft(`${row.id}.form`, firstTyped(fields, remembered), isTyped)
+  // What looks like a secret lives only in this component.
+  const [secrets, setSecrets] = useState<Typed>({})
+  const [agreed, setAgreed] = useState<ReadonlySet<string>>(new Set())
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
+  const [isReview, setReview] = useState(false)
+  const [keep, setKeep] = useState<ReadonlySet<string>>(new Set(Object.keys(remembered ?? {})))
+  const [view, setView] = useState<'list' | 'json'>('list')
+  const typed: Typed = { ...draft, ...secrets }
+  const read = fields.map((field) => ({ field, outcome: typedValue(field, typed[field.key]) }))
+  const values: FormValues = Object.fromEntries(
+    read.flatMap(({ field, outcome }) =>
+      'value' in outcome && outcome.value !== undefined ? [[field.key, outcome.value]] : [],
+    ),
+  )
+  const wrong = read.filter(({ outcome }) => 'problem' in outcome)
+  const barred = fields.filter(
+    ({ key, secret }) => secret !== undefined && values[key] !== undefined && !agreed.has(key),
+  )
+  const finished = finishForm(params.requestedSchema, values)
+  const content =
+    wrong.length === 0 && barred.length === 0 && 'content' in finished ? finished.content : undefined
+  const send = (answer: HostAnswers['elicitation']): void => {
+    forgetDraft()
+    answering.send(answer)
+  }
+  const change = (field: FormField, value: Typed[string] | undefined): void => {
+    const { [field.key]: _, ...others } = field.secret === undefined ? draft : secrets
+    const next = value === undefined ? others : { ...others, [field.key]: value }
+    if (field.secret === undefined) keepDraft(next)
+    else setSecrets(next)
+  }
+  return (
+    <Card
+      row={row}
+      title="form.title"
+      origin={question.origin !== undefined && <Foreign text={question.origin} most={200} inline />}
+      answering={answering}
+      version={`${isReview} ${JSON.stringify(content ?? null)}`}
+      deny={
+        <>
+          <DecisionButton
+            onDecide={() => send({ action: 'decline' })}
+            data-act="decline"
+            aria-describedby={`decline-${row.id}`}
+          >
+            {t('form.decline')}
+          </DecisionButton>
+          <DecisionButton
+            look="quiet"
+            onDecide={() => send({ action: 'cancel' })}
+            data-act="cancel"
+            aria-describedby={`cancel-${row.id}`}
+          >
+            {t('form.cancel')}
+          </DecisionButton>
+          <span className="hidden-text" id={`decline-${row.id}`}>
+            {t('form.declineMeans')}
+          </span>
+          <span className="hidden-text" id={`cancel-${row.id}`}>
+            {t('form.cancelMeans')}
+          </span>
+        </>
+      }
+      allow={
+        isReview ? (
+          <>
+            <Button onClick={() => setReview(false)} data-act="back">
+              {t('form.back')}
+            </Button>
+            <DecisionButton
+              look="primary"
+              isOff={content === undefined}
+              onDecide={() => {
+                if (content === undefined) return
+                const remember = [...keep].filter((key) =>
+                  fields.some((field) => field.key === key && field.secret === undefined),
+                )
+                send({ action: 'accept', content, ...(remember.length > 0 && { remember }) })
+              }}
+              data-act="accept"
+            >
+              {t('form.accept')}
+            </DecisionButton>
+          </>
+        ) : (
+          <Button
+            look="primary"
+            isOff={'fault' in plan}
+            onClick={() => {
+              setLeft(new Set(fields.map(({ key }) => key)))
+              if (content !== undefined) setReview(true)
+              else
+                document.getElementById(`field-${row.id}-${wrong[0]?.field.key ?? barred[0]?.key}`)?.focus()
+            }}
+            data-act="review"
+          >
+            {t('form.review')}
+          </Button>
+        )
+      }
+    >
+      <ForeignBox text={foreign(params.message)} label={t('form.message')} />
+      <Findings findings={question.findings} />
+      {'fault' in plan && (
+        <Note tone="danger">
+          {t('form.fault')} <Foreign text={foreign(plan.fault)} />
+        </Note>
+      )}
+      {row.state === 'open' && !isReview && (
+        <div className={style.form}>
+          {read.map(({ field, outcome }) => (
+            <FormRow
+              key={field.key}
+              id={`field-${row.id}-${field.key}`}
+              field={field}
+              typed={typed[field.key]}
+              isRemembered={remembered !== undefined && Object.hasOwn(remembered, field.key)}
+              problem={left.has(field.key) && 'problem' in outcome ? outcome.problem : undefined}
+              isAgreed={agreed.has(field.key)}
+              onAgree={(isOn) => setAgreed(toggled(agreed, field.key, isOn))}
+              onChange={(value) => change(field, value)}
+              onLeave={() => setLeft(toggled(left, field.key, true))}
+            />
+          ))}
+        </div>
+      )}
+      {row.state === 'open' && isReview && content !== undefined && (
+        <>
+          <p>{t('form.reviewIntro')}</p>
+          <Views
+            label={t('form.review')}
+            views={[
+              ['list', t('form.reviewList')],
+              ['json', 'JSON'],
+            ]}
+            value={view}
+            onChange={setView}
+          />
+          {view === 'json' ? (
+            <ExactJson value={content} label={t('form.reviewIntro')} />
+          ) : (
+            <div className={style.foreign}>
+              <table className={style.table}>
+                <tbody>
+                  {reviewForm(fields, content).map(({ key, label, value }) => (
+                    <tr key={key}>
+                      <th scope="row">
+                        <Foreign text={foreign(label)} inline />
+                      </th>
+                      <td>
+                        <Foreign text={foreign(value)} />
+                      </td>
+                      <td>
+                        {fields.find((field) => field.key === key)?.secret === undefined && (
+                          <label className={style.row}>
+                            <input
+                              type="checkbox"
+                              checked={keep.has(key)}
+                              onChange={({ target }) => setKeep(toggled(keep, key, target.checked))}
+                            />{' '}
+                            {t('form.remember')}
+                          </label>
+                        )}
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )}
+        </>
+      )}
+    </Card>
+  )
+}
+
+function toggled(set: ReadonlySet<string>, key: string, isOn: boolean): ReadonlySet<string> {
+  const next = new Set(set)
+  if (isOn) next.add(key)
+  else next.delete(key)
+  return next
+}
+
+/** Choices that are shown as buttons; longer ones are a list. */
+const mostButtons = 7
+
+function FormRow({
+  id,
+  field,
+  typed,
+  isRemembered,
+  problem,
+  isAgreed,
+  onAgree,
+  onChange,
+  onLeave,
+}: {
+  id: string
+  field: FormField
+  typed: Typed[string] | undefined
+  isRemembered: boolean
+  problem: string | undefined
+  isAgreed: boolean
+  onAgree: (isOn: boolean) => void
+  onChange: (value: Typed[string] | undefined) => void
+  onLeave: () => void
+}): ReactNode {
+  const t = useText()
+  const { kind, choices = [], secret } = field
+  const label = (
+    <>
+      <Foreign text={foreign(field.label)} inline />{' '}
+      <span className={uiStyle.hint}>{t(field.required ? 'form.required' : 'form.optional')}</span>
+    </>
+  )
+  const hint = (
+    <>
+      {field.description !== undefined && <Foreign text={foreign(field.description)} most={1_000} />}
+      {field.constraint !== undefined && <div>{field.constraint}</div>}
+      {isRemembered && <div>{t('form.remembered')}</div>}
+      {!isRemembered && field.default !== undefined && <div>{t('form.default')}</div>}
+    </>
+  )
+  if (kind === 'boolean' || (kind === 'choice' && choices.length <= mostButtons) || kind === 'choices') {
+    const options =
+      kind === 'boolean'
+        ? [['true', t('form.yes')] as const, ['false', t('form.no')] as const]
+        : choices.map((one) => [one.value, makeVisible(one.label)] as const)
+    const chosen = Array.isArray(typed) ? typed : typed === undefined ? [] : [String(typed)]
+    return (
+      <fieldset id={id} tabIndex={-1} className={uiStyle.field} onBlur={onLeave}>
+        <legend className={uiStyle.label}>{label}</legend>
+        <div className={uiStyle.hint}>{hint}</div>
+        <div className={style.options}>
+          {options.map(([value, text]) => (
+            <label key={value} className={style.option}>
+              <input
+                type={kind === 'choices' ? 'checkbox' : 'radio'}
+                name={id}
+                checked={chosen.includes(value)}
+                onChange={({ target }) => {
+                  if (kind === 'boolean') onChange(value === 'true')
+                  else if (kind === 'choice') onChange(value)
+                  else
+                    onChange(
+                      choices
+                        .map((one) => one.value)
+                        .filter((one) => (one === value ? target.checked : chosen.includes(one))),
+                    )
+                }}
+              />
+              {text}
+            </label>
+          ))}
+          {!field.required && typed !== undefined && (
+            <Button small look="quiet" onClick={() => onChange(undefined)}>
+              {t('form.clear')}
+            </Button>
+          )}
+        </div>
+        {kind === 'choices' && (
+          <div className={uiStyle.hint}>{t('form.chosen', { count: chosen.length })}</div>
+        )}
+        {problem !== undefined && <div className={uiStyle.problem}>{problem}</div>}
+      </fieldset>
+    )
+  }
+  const text = typeof typed === 'string' ? typed : ''
+  return (
+    <div className={uiStyle.field}>
+      <Field label={label} hint={hint} problem={problem}>
+        {({ id: _, ...ids }) =>
+          kind === 'choice' ? (
+            <select
+              {...ids}
+              id={id}
+              aria-label={makeVisible(field.label)}
+              className={uiStyle.input}
+              value={text}
+              onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}
+              onBlur={onLeave}
+            >
+              <option value="">{t('form.none')}</option>
+              {choices.map((one) => (
+                <option key={one.value} value={one.value}>
+                  {makeVisible(one.label)}
+                </option>
+              ))}
+            </select>
+          ) : (
+            <input
+              {...ids}
+              id={id}
+              aria-label={makeVisible(field.label)}
+              className={uiStyle.input}
+              type={
+                secret !== undefined
+                  ? 'password'
+                  : kind === 'date'
+                    ? 'date'
+                    : kind === 'email'
+                      ? 'email'
+                      : 'text'
+              }
+              inputMode={
+                kind === 'integer'
+                  ? 'numeric'
+                  : kind === 'number'
+                    ? 'decimal'
+                    : kind === 'uri'
+                      ? 'url'
+                      : undefined
+              }
+              autoComplete="off"
+              value={text}
+              onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}
+              onBlur={onLeave}
+            />
+          )
+        }
+      </Field>
+      {secret !== undefined && (
+        <Note tone="danger">
+          <p>{t('form.secret', { what: secret })}</p>
+          <label className={style.row}>
+            <input type="checkbox" checked={isAgreed} onChange={({ target }) => onAgree(target.checked)} />{' '}
+            {t('form.secretAgree')}
+          </label>
+        </Note>
+      )}
+    </div>
+  )
+}
+
+/** The address in three parts, the host set off. */
+export function Address({ url }: { url: string }): ReactNode {
+  const t = useText()
+  const parsed = URL.parse(url)
+  if (parsed === null || parsed.host === '')
+    return (
+      <div className={style.foreign}>
+        <span className={style.address}>
+          <Foreign text={foreign(url)} />
+        </span>
+        <Note tone="danger">{t('page.noAddress')}</Note>
+      </div>
+    )
+  const { href, hostname } = parsed
+  const credentials = parsed.username === '' ? 0 : href.indexOf('@') + 1
+  const from = href.indexOf(hostname, Math.max(href.indexOf('//') + 2, credentials))
+  return (
+    <div className={style.foreign}>
+      <div className={style.site}>
+        <Foreign text={foreign(parsed.host)} />
+      </div>
+      <div className={style.address}>
+        <Foreign text={foreign(href.slice(0, from))} />
+        <strong>
+          <Foreign text={foreign(hostname)} />
+        </strong>
+        <Foreign text={foreign(href.slice(from + hostname.length))} />
+      </div>
+    </div>
+  )
+}
+
+/** Whether a browser may open an address: https, or http on this machine. */
+export function opens(url: string): boolean {
+  const parsed = URL.parse(url)
+  if (parsed === null) return false
+  const { protocol, hostname } = parsed
+  const isLocal =
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    /^127(\.\d+){3}$/.test(hostname)
+  return protocol === 'https:' || (protocol === 'http:' && isLocal)
+}
+
+function PageCard({
+  row,
+  question,
+  url,
+}: {
+  row: Row
+  question: QuestionOf<'elicitation'>
+  url: string
+}): ReactNode {
+  const t = useText()
+  const answering = useAnswer<'elicitation'>(row)
+  const { visit, params } = question
+  const isDangerous = question.findings?.some(({ severity }) => severity === 'danger') === true
+  return (
+    <Card
+      row={row}
+      title={visit === undefined ? 'page.title' : 'page.visitTitle'}
+      origin={question.origin !== undefined && <Foreign text={question.origin} most={200} inline />}
+      answering={answering}
+      deny={
+        visit === undefined ? (
+          <>
+            <DecisionButton onDecide={() => answering.send({ action: 'decline' })} data-act="decline">
+              {t('form.decline')}
+            </DecisionButton>
+            <DecisionButton
+              look="quiet"
+              onDecide={() => answering.send({ action: 'cancel' })}
+              data-act="cancel"
+            >
+              {t('form.cancel')}
+            </DecisionButton>
+          </>
+        ) : (
+          <DecisionButton onDecide={() => answering.send({ action: 'cancel' })} data-act="give-up">
+            {t('page.giveUp')}
+          </DecisionButton>
+        )
+      }
+      allow={
+        visit === undefined ? (
+          <DecisionButton
+            look={isDangerous ? undefined : 'primary'}
+            isOff={!opens(url)}
+            onDecide={() => answering.send({ action: 'accept', visit: 'self' })}
+            data-act="accept"
+          >
+            {t('page.agree')}
+          </DecisionButton>
+        ) : (
+          <>
+            <a
+              className={uiStyle.button}
+              href={opens(url) ? url : undefined}
+              target="_blank"
+              rel="noopener noreferrer"
+            >
+              {t('page.open')}
+            </a>
+            <DecisionButton
+              look="primary"
+              onDecide={() => answering.send({ action: 'accept' })}
+              data-act="done"
+            >
+              {t('page.done')}
+            </DecisionButton>
+          </>
+        )
+      }
+    >
+      <ForeignBox text={params.message} label={t('form.message')} />
+      <Address url={url} />
+      <Findings findings={question.findings} />
+      {visit?.problem !== undefined && (
+        <Note tone="warn">
+          <Foreign text={visit.problem} />
+        </Note>
+      )}
+      <p className={style.settled}>{t(visit === undefined ? 'page.nothingFetched' : 'page.waits')}</p>
+    </Card>
+  )
+}

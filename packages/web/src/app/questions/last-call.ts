@@ -1,0 +1,23 @@
+import type { Activity } from '@jackfield/host/browser'
+
+export interface LastCall {
+  readonly activity: number
+  readonly at: string
+  readonly arguments: Readonly<Record<string, unknown>>
+}
+
+/** The newest finished call of this tool before a question was asked, as the activity log has it. */
+export function lastCallOf(rows: readonly Activity[], tool: string, before: string): LastCall | undefined {
+  const found = rows.findLast(
+    ({ kind, outcome, at, detail }) =>
+      kind === 'call' &&
+      outcome !== 'running' &&
+      outcome !== 'denied' &&
+      at < before &&
+      detail['tool'] === tool,
+  )
+  const args = found?.detail['arguments']
+  if (found === undefined || typeof args !== 'object' || args === null || Array.isArray(args))
+    return undefined
+  return { activity: found.id, at: found.at, arguments: Object.fromEntries(Object.entries(args)) }
+}

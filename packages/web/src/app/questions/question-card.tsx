@@ -1,0 +1,33 @@
+import type { ReactNode } from 'react'
+import type { Row } from './answer.ts'
+import { ApprovalCard } from './approval.tsx'
+import { DriftCard, InstallCard, LoginCard, RootsCard } from './consent.tsx'
+import { ElicitationCard } from './elicitation.tsx'
+import { ResultCard, SamplingRequestCard, SamplingResultCard } from './sampling.tsx'
+
+/** One question, the same in its conversation, in the dock and in the inbox. */
+export function QuestionCard({ row }: { row: Row }): ReactNode {
+  const { question } = row
+  // A question that is put again with other contents is another card: nothing typed for the one before is sent.
+  const key = row.digest
+  switch (question.kind) {
+    case 'approval':
+      return <ApprovalCard key={key} row={row} question={question} />
+    case 'result':
+      return <ResultCard key={key} row={row} question={question} />
+    case 'elicitation':
+      return <ElicitationCard key={key} row={row} question={question} />
+    case 'sampling-request':
+      return <SamplingRequestCard key={key} row={row} question={question} />
+    case 'sampling-result':
+      return <SamplingResultCard key={key} row={row} question={question} />
+    case 'roots':
+      return <RootsCard key={key} row={row} question={question} />
+    case 'install':
+      return <InstallCard key={key} row={row} question={question} />
+    case 'drift':
+      return <DriftCard key={key} row={row} question={question} />
+    case 'login':
+      return <LoginCard key={key} row={row} question={question} />
+  }
+}

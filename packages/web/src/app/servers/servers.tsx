@@ -1,0 +1,266 @@
+import type { ConnectionState } from '@jackfield/host/browser'
+import {
+  Circle,
+  CircleDashed,
+  CircleMinus,
+  CircleX,
+  Diamond,
+  KeyRound,
+  Moon,
+  RotateCw,
+  TriangleAlert,
+} from 'lucide-react'
+import { type ReactNode, useCallback } from 'react'
+import { Link } from 'wouter'
+import { useAct, useHost, useNow, useRead, useTopic } from '../data/host.tsx'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { routes } from '../routes.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign, plainText } from '../text/foreign-type.ts'
+import screen from '../ui/screen.module.css'
+import { Badge, Button, Empty, Lamp, Note } from '../ui/ui.tsx'
+
+type State = ConnectionState['state']
+
+const lamps = {
+  ready: { tone: 'ok', Icon: Circle },
+  connecting: { tone: 'info', Icon: CircleDashed },
+  reconnecting: { tone: 'warn', Icon: RotateCw },
+  degraded: { tone: 'warn', Icon: TriangleAlert },
+  'needs-sign-in': { tone: 'warn', Icon: KeyRound },
+  'needs-approval': { tone: 'warn', Icon: Diamond },
+  asleep: { tone: 'off', Icon: Moon },
+  failed: { tone: 'danger', Icon: CircleX },
+  disabled: { tone: 'off', Icon: CircleMinus },
+} as const satisfies Record<State, { tone: string; Icon: unknown }>
+
+export function StateLamp({ state }: { state: State }): ReactNode {
+  const t = useText()
+  const { tone, Icon } = lamps[state]
+  return (
+    <Lamp
+      tone={tone}
+      icon={
+        <Icon
+          size={16}
+          strokeWidth={1.5}
+          fill={state === 'ready' ? 'currentcolor' : 'none'}
+          aria-hidden="true"
+        />
+      }
+    >
+      {t(`state.${state}`)}
+    </Lamp>
+  )
+}
+
+/** What puts a server right, where one act does. */
+const remedies: { readonly [S in State]?: 'reconnect' | 'signIn' | 'examine' | 'start' } = {
+  degraded: 'reconnect',
+  reconnecting: 'reconnect',
+  'needs-sign-in': 'signIn',
+  'needs-approval': 'start',
+  asleep: 'start',
+  failed: 'reconnect',
+}
+
+type Row =
+  NonNullable<ReturnType<typeof useTopic<'servers'>>> extends ReadonlyMap<string, infer R> ? R : never
+
+/** Every server as a row with its state, the reason and one remedy. */
+export default function Servers({ server }: { server?: string }): ReactNode {
+  const t = useText()
+  const rows = useTopic('servers')
+  if (rows === undefined) return null
+  if (rows.size === 0)
+    return (
+      <Empty title={t('servers.empty')}>
+        <p>{t('servers.emptyMeans')}</p>
+      </Empty>
+    )
+  const here = server === undefined ? undefined : rows.get(server)
+  return (
+    <div className={screen.split} data-open={here !== undefined}>
+      <section className={screen.pane} aria-label={t('nav.servers')}>
+        <ul className={screen.rows}>
+          {[...rows].map(([name, row]) => (
+            <ServerRow key={name} name={name} row={row} isHere={name === server} />
+          ))}
+        </ul>
+      </section>
+      <section className={screen.pane} aria-label={t('servers.detail')}>
+        {server !== undefined && here !== undefined ? (
+          <Detail name={server} row={here} />
+        ) : (
+          <p className={screen.muted}>{t(server === undefined ? 'servers.choose' : 'servers.unknown')}</p>
+        )}
+      </section>
+    </div>
+  )
+}
+
+function useRemedy(name: string): (kind: 'reconnect' | 'signIn' | 'examine' | 'start') => Promise<unknown> {
+  const { client } = useHost()
+  return useCallback(
+    async (kind) => {
+      if (kind === 'start') return client.call('servers.start', { servers: [name] })
+      const id = await client.call('runs.start', { request: { kind, server: name } })
+      const run = await client.call('runs.wait', { id })
+      if (run.fault !== undefined) throw new Error(run.fault.message)
+      return run
+    },
+    [client, name],
+  )
+}
+
+function ServerRow({ name, row, isHere }: { name: string; row: Row; isHere: boolean }): ReactNode {
+  const t = useText()
+  const { age } = useFormat()
+  const now = useNow(10_000)
+  const { connection, tools, prompts, resources, quarantined } = row
+  const act = useAct(useRemedy(name))
+  const remedy = remedies[connection.state]
+  const reason = 'reason' in connection ? connection.reason : undefined
+  return (
+    <li className={screen.row} aria-current={isHere || undefined}>
+      <Badge name={name} identity={plainText(row.origin)} />
+      <Link href={routes.server.to(name)} className={screen.name ?? ''}>
+        <bdi>{name}</bdi>
+      </Link>
+      <StateLamp state={connection.state} />
+      <span className={`${screen.grow} ${screen.muted}`}>
+        {(connection.state === 'ready' || tools + prompts + resources > 0) &&
+          t('servers.counts', { tools, prompts, resources })}
+        {quarantined > 0 && ` · ${t('servers.quarantined', { count: quarantined })}`}
+      </span>
+      <span className={screen.muted}>{age(now - connection.sinceMs)}</span>
+      {remedy !== undefined && (
+        <Button small isOff={act.isRunning} onClick={() => act.run(remedy)}>
+          {t(`remedy.${remedy}`)}
+        </Button>
+      )}
+      {connection.state !== 'ready' && reason !== undefined && (
+        <span className={`${screen.line} ${screen.muted}`}>
+          <Foreign text={reason} most={200} inline />{' '}
+          {'fix' in connection && <Foreign text={connection.fix} most={200} inline />}
+        </span>
+      )}
+      {act.error !== undefined && (
+        <span className={screen.line}>
+          <Note tone="danger" live>
+            <Foreign text={foreign(act.error.message)} />
+          </Note>
+        </span>
+      )}
+    </li>
+  )
+}
+
+function Detail({ name, row }: { name: string; row: Row }): ReactNode {
+  const t = useText()
+  const { dateTime } = useFormat()
+  const { connection } = row
+  const act = useAct(useRemedy(name))
+  const runs = useTopic('runs')
+  const examination = [...(runs?.values() ?? [])].findLast(
+    ({ kind, label }) => kind === 'examine' && plainText(label) === name,
+  )
+  const trust = useRead('trust.get', { server: name }).data
+  const activities = useRead('activity.list', { server: name, limit: 10 }).data
+  return (
+    <div className={screen.stack}>
+      <Link href={routes.servers.to()} className={screen.back ?? ''}>
+        ‹ {t('nav.servers')}
+      </Link>
+      <h2>
+        <bdi>{name}</bdi>
+      </h2>
+      <StateLamp state={connection.state} />
+      {'fix' in connection && (
+        <Note tone="danger">
+          <Foreign text={connection.reason} /> <Foreign text={connection.fix} />
+        </Note>
+      )}
+      <dl className={screen.facts}>
+        <dt>{t('servers.origin')}</dt>
+        <dd>
+          <Foreign text={row.origin} />
+        </dd>
+        {connection.state === 'ready' && (
+          <>
+            <dt>{t('servers.revision')}</dt>
+            <dd>
+              <Foreign text={connection.revision} /> · {connection.era}
+            </dd>
+          </>
+        )}
+        <dt>{t('servers.since')}</dt>
+        <dd>{dateTime(new Date(connection.sinceMs).toISOString())}</dd>
+        <dt>{t('servers.offers')}</dt>
+        <dd>{t('servers.counts', { tools: row.tools, prompts: row.prompts, resources: row.resources })}</dd>
+        {trust !== undefined && (
+          <>
+            <dt>{t('servers.trust')}</dt>
+            <dd>
+              {t('servers.pinned', {
+                pinned: trust.items.filter(({ state }) => state === 'pinned').length,
+                all: trust.items.filter(({ listed }) => listed).length,
+              })}
+            </dd>
+          </>
+        )}
+        {connection.sandboxed === true && (
+          <>
+            <dt>{t('servers.sandbox')}</dt>
+            <dd>{t('form.yes')}</dd>
+          </>
+        )}
+      </dl>
+      {trust?.findings.map(({ message, severity }) => (
+        <Note
+          key={plainText(message)}
+          tone={severity === 'danger' ? 'danger' : severity === 'warning' ? 'warn' : 'info'}
+        >
+          <Foreign text={message} />
+        </Note>
+      ))}
+      <div className={screen.bar}>
+        <Button small isOff={act.isRunning} onClick={() => act.run('reconnect')}>
+          {t('remedy.reconnect')}
+        </Button>
+        <Button small isOff={act.isRunning} onClick={() => act.run('examine')}>
+          {t('remedy.examine')}
+        </Button>
+        <Link className={screen.muted ?? ''} href={routes.inspectServer.to(name)}>
+          {t('nav.inspect')}
+        </Link>
+      </div>
+      {act.error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(act.error.message)} />
+        </Note>
+      )}
+      {examination?.steps !== undefined && (
+        <section className={screen.stack} aria-label={t('remedy.examine')}>
+          {examination.steps.map((step, n) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: steps are only added
+            <Foreign key={n} text={foreign(JSON.stringify(step))} most={400} />
+          ))}
+        </section>
+      )}
+      <h2>{t('nav.activity')}</h2>
+      <ul className={screen.rows}>
+        {activities?.toReversed().map((row) => (
+          <li key={row.id}>
+            <Link href={routes.activity.to(row.id)} className={screen.row ?? ''}>
+              <span className={screen.grow}>
+                <Foreign text={row.summary} most={120} inline />
+              </span>
+              <span className={screen.muted}>{row.outcome}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}

@@ -1,0 +1,22 @@
+import { type ReactNode, useMemo } from 'react'
+import style from './text.module.css'
+
+const mostBytes = 4_096
+
+/** Bytes in hexadecimal with their ASCII characters, sixteen a line. */
+export function Bytes({ base64, label }: { base64: string; label: string }): ReactNode {
+  const lines = useMemo(() => {
+    const binary = atob(base64.slice(0, Math.ceil(mostBytes / 3) * 4))
+    return (binary.match(/[\s\S]{1,16}/g) ?? []).map((line, n) => {
+      const hex = [...line].map((one) => one.charCodeAt(0).toString(16).padStart(2, '0')).join(' ')
+      const ascii = line.replace(/[^\x20-\x7e]/g, '·')
+      return `${(n * 16).toString(16).padStart(6, '0')}  ${hex.padEnd(47)}  ${ascii}`
+    })
+  }, [base64])
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section className={style.box} tabIndex={0} aria-label={label}>
+      <pre>{lines.join('\n')}</pre>
+    </section>
+  )
+}

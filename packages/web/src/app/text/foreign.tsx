@@ -1,0 +1,174 @@
+import { wordDiff } from '@jackfield/host/browser'
+import { type ReactNode, useMemo, useState } from 'react'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { type Foreign as ForeignText, foreign, plainText } from './foreign-type.ts'
+import { headOf, membersOf, piecesOf } from './pieces.ts'
+import style from './text.module.css'
+
+const mostCharacters = 20_000
+
+function Pieces({ text }: { text: string }): ReactNode {
+  const pieces = useMemo(() => piecesOf(text), [text])
+  return pieces.map((piece, n) =>
+    'text' in piece ? (
+      piece.text
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have no other identity
+      <span className={style.code} key={n}>
+        {piece.code}
+      </span>
+    ),
+  )
+}
+
+/**
+ * A text of a server, a model or a file. `most`: characters shown before the person asks for all; `inline`: within a line or a
+ * link, where what is left out is only counted.
+ */
+export function Foreign({
+  text,
+  most = mostCharacters,
+  inline = false,
+}: {
+  text: ForeignText
+  most?: number
+  inline?: boolean
+}): ReactNode {
+  const t = useText()
+  const { number } = useFormat()
+  const [all, setAll] = useState(false)
+  const { head, rest } = headOf(plainText(text), all ? Number.POSITIVE_INFINITY : most)
+  return (
+    <bdi className={inline ? `${style.foreign} ${style.inline}` : style.foreign}>
+      <Pieces text={head} />
+      {rest > 0 && inline && `… +${number(rest)}`}
+      {rest > 0 && !inline && (
+        <>
+          …{' '}
+          <button type="button" className={style.more} onClick={() => setAll(true)}>
+            {t('text.more', { count: number(rest) })}
+          </button>
+        </>
+      )}
+    </bdi>
+  )
+}
+
+/** A foreign text in the sunken box that marks it as such. */
+export function ForeignBox({ text, label }: { text: ForeignText; label?: string }): ReactNode {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section className={style.box} tabIndex={0} aria-label={label}>
+      <Foreign text={text} />
+    </section>
+  )
+}
+
+/** A value as the JSON that is sent. */
+export function ExactJson({ value, label }: { value: unknown; label: string }): ReactNode {
+  const json = useMemo(() => foreign(JSON.stringify(value, null, 2) ?? 'null'), [value])
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section className={style.box} tabIndex={0} aria-label={label}>
+      <pre>
+        <Foreign text={json} />
+      </pre>
+    </section>
+  )
+}
+
+/** One value in a line or a box: a text as it is, anything else as JSON. */
+export function Value({ value }: { value: unknown }): ReactNode {
+  if (typeof value === 'string') return <Foreign text={foreign(value)} most={2_000} />
+  return <Foreign text={foreign(JSON.stringify(value) ?? '')} most={2_000} />
+}
+
+const mostMembers = 100
+
+/** A JSON value as a tree that opens by one level at a time. */
+export function JsonTree({ value, label }: { value: unknown; label: string }): ReactNode {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section className={`${style.box} ${style.tree}`} tabIndex={0} aria-label={label}>
+      <Branch value={value} open={2} />
+    </section>
+  )
+}
+
+function Branch({ name, value, open }: { name?: string; value: unknown; open: number }): ReactNode {
+  const t = useText()
+  const [shown, setShown] = useState(mostMembers)
+  const [isOpen, setOpen] = useState(open > 0)
+  const members = membersOf(value)
+  const key =
+    name === undefined ? null : (
+      <span className={style.key}>
+        <Foreign text={foreign(name)} most={200} inline />
+        {': '}
+      </span>
+    )
+  if (members === undefined || members.length === 0)
+    return (
+      <div className={style.leaf}>
+        {key}
+        <span className={kindClass(value)}>
+          <Foreign text={foreign(JSON.stringify(value) ?? 'null')} most={2_000} />
+        </span>
+      </div>
+    )
+  return (
+    <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        {key}
+        <span className={style.key}>
+          {Array.isArray(value)
+            ? t('json.items', { count: members.length })
+            : t('json.members', { count: members.length })}
+        </span>
+      </summary>
+      {isOpen && (
+        <div>
+          {members.slice(0, shown).map(([member, own]) => (
+            <Branch key={member} name={member} value={own} open={open - 1} />
+          ))}
+          {members.length > shown && (
+            <button type="button" className={style.more} onClick={() => setShown(shown + 1_000)}>
+              {t('json.more', { count: members.length - shown })}
+            </button>
+          )}
+        </div>
+      )}
+    </details>
+  )
+}
+
+function kindClass(value: unknown): string | undefined {
+  if (typeof value === 'string') return style.string
+  return typeof value === 'number' ? style.number : style.word
+}
+
+/** What became of a text, word by word. */
+export function Diff({ before, after }: { before: string; after: string }): ReactNode {
+  const t = useText()
+  const pieces = useMemo(() => wordDiff(before, after), [before, after])
+  return (
+    <bdi className={style.foreign}>
+      {pieces.map(({ kind, text }, n) => {
+        if (kind === 'same')
+          // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have no other identity
+          return <Pieces key={n} text={text} />
+        const Tag = kind === 'removed' ? 'del' : 'ins'
+        return (
+          <Tag
+            // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have no other identity
+            key={n}
+            className={kind === 'removed' ? style.removed : style.added}
+            aria-label={t(`diff.${kind}`)}
+          >
+            <Pieces text={text} />
+          </Tag>
+        )
+      })}
+    </bdi>
+  )
+}

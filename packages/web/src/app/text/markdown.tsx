@@ -1,0 +1,100 @@
+import type { Nodes, Root } from 'mdast'
+import { fromMarkdown } from 'mdast-util-from-markdown'
+import { gfmFromMarkdown } from 'mdast-util-gfm'
+import { gfm } from 'micromark-extension-gfm'
+import { type ReactNode, useMemo } from 'react'
+import { Foreign } from './foreign.tsx'
+import { type Foreign as ForeignText, foreign, plainText } from './foreign-type.ts'
+import style from './text.module.css'
+
+/** A text of a model as Markdown: HTML in it is shown as text, images and links are shown as addresses and fetch nothing. */
+export default function Markdown({ text }: { text: ForeignText }): ReactNode {
+  const tree = useMemo(
+    (): Root => fromMarkdown(plainText(text), { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] }),
+    [text],
+  )
+  return <div className={style.prose}>{children(tree)}</div>
+}
+
+function children(node: { children: readonly Nodes[] }): ReactNode {
+  // biome-ignore lint/suspicious/noArrayIndexKey: nodes of one text have no other identity
+  return node.children.map((child, n) => <Node key={n} node={child} />)
+}
+
+const text = (value: string): ReactNode => <Foreign text={foreign(value)} most={200_000} />
+
+function Node({ node }: { node: Nodes }): ReactNode {
+  switch (node.type) {
+    case 'paragraph':
+      return <p>{children(node)}</p>
+    case 'heading':
+      return <h3>{children(node)}</h3>
+    case 'strong':
+      return <strong>{children(node)}</strong>
+    case 'emphasis':
+      return <em>{children(node)}</em>
+    case 'delete':
+      return <del>{children(node)}</del>
+    case 'blockquote':
+      return <blockquote>{children(node)}</blockquote>
+    case 'list':
+      return node.ordered === true ? (
+        <ol start={node.start ?? 1}>{children(node)}</ol>
+      ) : (
+        <ul>{children(node)}</ul>
+      )
+    case 'listItem':
+      return (
+        <li>
+          {node.checked != null && (node.checked ? '☑ ' : '☐ ')}
+          {children(node)}
+        </li>
+      )
+    case 'code':
+      return (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        <pre tabIndex={0}>
+          <code>{text(node.value)}</code>
+        </pre>
+      )
+    case 'inlineCode':
+      return <code>{text(node.value)}</code>
+    case 'break':
+      return <br />
+    case 'thematicBreak':
+      return <hr />
+    case 'table':
+      return (
+        <table>
+          <tbody>
+            {node.children.map((row, n) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: rows of one text have no other identity
+              <tr key={n}>
+                {row.children.map((cell, column) =>
+                  // biome-ignore lint/suspicious/noArrayIndexKey: cells of one text have no other identity
+                  n === 0 ? <th key={column}>{children(cell)}</th> : <td key={column}>{children(cell)}</td>,
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )
+    case 'link':
+      return (
+        <>
+          {children(node)} <span className={style.address}>({text(node.url)})</span>
+        </>
+      )
+    case 'image':
+      return (
+        <span className={style.address}>
+          {text(node.alt ?? '')} ({text(node.url)})
+        </span>
+      )
+    case 'text':
+    case 'html':
+      return text(node.value)
+    default:
+      return 'children' in node ? children(node) : 'value' in node ? text(node.value) : null
+  }
+}

@@ -1,0 +1,88 @@
+import { codeName, unseenIn } from '@jackfield/host/browser'
+
+/** A part of a text: as it is, or one character that would not be seen, by its code. */
+export type Piece = { readonly text: string } | { readonly code: string }
+
+/** Cuts a text so that every character that hides or turns text stands alone. */
+export function piecesOf(text: string): Piece[] {
+  const pieces: Piece[] = []
+  let from = 0
+  for (const { code, at } of unseenIn(text)) {
+    if (at > from) pieces.push({ text: text.slice(from, at) })
+    pieces.push({ code: codeName(code).slice(1, -1) })
+    from = at + String.fromCodePoint(code).length
+  }
+  if (from < text.length) pieces.push({ text: text.slice(from) })
+  return pieces
+}
+
+/** The beginning of a text, never half a character, and how many characters are left out. */
+export function headOf(text: string, most: number): { head: string; rest: number } {
+  if (text.length <= most) return { head: text, rest: 0 }
+  const unit = text.charCodeAt(most - 1)
+  const cut = unit >= 0xd800 && unit <= 0xdbff ? most - 1 : most
+  return { head: text.slice(0, cut), rest: text.length - cut }
+}
+
+/** One value of a JSON tree by its JSON Pointer. */
+export interface Leaf {
+  readonly pointer: string
+  readonly value: unknown
+}
+
+const mostLeaves = 2_000
+
+/** Every value of arguments that has none below it, by JSON Pointer; what acts on the world first. */
+export function leavesOf(value: unknown): { leaves: Leaf[]; more: number } {
+  const leaves: Leaf[] = []
+  let more = 0
+  const add = (pointer: string, at: unknown): void => {
+    const members = membersOf(at)
+    if (members === undefined || members.length === 0) {
+      if (leaves.length < mostLeaves) leaves.push({ pointer, value: at })
+      else more += 1
+    } else
+      for (const [key, member] of members)
+        add(`${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, member)
+  }
+  add('', value)
+  return {
+    leaves: leaves
+      .map((leaf, n) => ({ leaf, n }))
+      .sort((a, b) => weight(a.leaf) - weight(b.leaf) || a.n - b.n)
+      .map(({ leaf }) => leaf),
+    more,
+  }
+}
+
+export function membersOf(value: unknown): [string, unknown][] | undefined {
+  if (Array.isArray(value)) return value.map((item, n) => [String(n), item])
+  return typeof value === 'object' && value !== null ? Object.entries(value) : undefined
+}
+
+/** Paths, addresses and code come before other values. */
+function weight({ pointer, value }: Leaf): number {
+  if (typeof value !== 'string') return 2
+  if (/^(?:[a-z][a-z\d+.-]*:\/\/|~?\/|\.{1,2}\/|[A-Z]:\\)/i.test(value)) return 0
+  return /(?:command|code|script|query|sql|shell|exec)[^/]*$/i.test(pointer) ? 0 : 1
+}
+
+/** What became of one place of a value. */
+export interface PlaceChange {
+  readonly pointer: string
+  readonly before?: unknown
+  readonly after?: unknown
+}
+
+/** The places in which two values differ. */
+export function changedPlaces(before: unknown, after: unknown): PlaceChange[] {
+  const was = new Map(leavesOf(before).leaves.map(({ pointer, value }) => [pointer, value]))
+  const is = new Map(leavesOf(after).leaves.map(({ pointer, value }) => [pointer, value]))
+  const changes: PlaceChange[] = []
+  for (const [pointer, value] of is)
+    if (!was.has(pointer)) changes.push({ pointer, after: value })
+    else if (JSON.stringify(was.get(pointer)) !== JSON.stringify(value))
+      changes.push({ pointer, before: was.get(pointer), after: value })
+  for (const [pointer, value] of was) if (!is.has(pointer)) changes.push({ pointer, before: value })
+  return changes
+}

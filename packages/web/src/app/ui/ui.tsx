@@ -1,0 +1,181 @@
+import { CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react'
+import { type ButtonHTMLAttributes, type ReactNode, useId } from 'react'
+import style from './ui.module.css'
+
+type Tone = 'ok' | 'warn' | 'danger' | 'info' | 'off'
+
+/** A button. `isOff`: it stays focusable and readable and does nothing. */
+export function Button({
+  look,
+  small = false,
+  isOff = false,
+  onClick,
+  ...rest
+}: ButtonHTMLAttributes<HTMLButtonElement> & {
+  look?: 'primary' | 'quiet' | undefined
+  small?: boolean
+  isOff?: boolean
+}): ReactNode {
+  const names = [style.button, look !== undefined && style[look], small && style.small]
+  return (
+    <button
+      type="button"
+      {...rest}
+      className={[...names, rest.className].filter((name) => typeof name === 'string').join(' ')}
+      aria-disabled={isOff || undefined}
+      onClick={(event) => {
+        if (!isOff) onClick?.(event)
+      }}
+    />
+  )
+}
+
+/** Two letters and a hue of what a server is, so that it cannot look like another or like the host. */
+export function Badge({ name, identity }: { name: string; identity: string }): ReactNode {
+  let hash = 0
+  for (const character of identity) hash = (hash * 31 + character.charCodeAt(0)) >>> 0
+  const letters = [...name.replace(/[^\p{L}\p{N}]/gu, '')].slice(0, 2).join('').toUpperCase() || '?'
+  return (
+    <span
+      className={style.badge}
+      aria-hidden="true"
+      ref={(element) => element?.style.setProperty('--hue', String((hash % 12) * 30))}
+    >
+      {letters}
+    </span>
+  )
+}
+
+/** A state by shape, word and colour. */
+export function Lamp({
+  tone,
+  icon,
+  children,
+}: {
+  tone: Tone
+  icon: ReactNode
+  children: ReactNode
+}): ReactNode {
+  return (
+    <span className={`${style.lamp} ${style[tone]}`}>
+      {icon}
+      <span>{children}</span>
+    </span>
+  )
+}
+
+const noteIcons = { info: Info, warn: TriangleAlert, danger: CircleAlert, ok: CircleCheck }
+
+/** Something to know, the graver the warmer. */
+export function Note({
+  tone,
+  children,
+  live = false,
+}: {
+  tone: keyof typeof noteIcons
+  children: ReactNode
+  live?: boolean
+}): ReactNode {
+  const Icon = noteIcons[tone]
+  return (
+    <div className={`${style.note} ${style[tone]}`} role={live ? 'alert' : undefined}>
+      <Icon size={16} strokeWidth={1.75} aria-hidden="true" />
+      <div>{children}</div>
+    </div>
+  )
+}
+
+/** A label with its control; the control gets the ids of what describes it. */
+export function Field({
+  label,
+  hint,
+  problem,
+  children,
+}: {
+  label: ReactNode
+  hint?: ReactNode
+  problem?: ReactNode
+  children: (ids: {
+    id: string
+    'aria-describedby': string | undefined
+    'aria-invalid': true | undefined
+  }) => ReactNode
+}): ReactNode {
+  const id = useId()
+  const described = [hint != null && `${id}-hint`, problem != null && `${id}-problem`].filter(
+    (one) => one !== false,
+  )
+  return (
+    <div className={style.field}>
+      <label className={style.label} htmlFor={id}>
+        {label}
+      </label>
+      {hint != null && (
+        <div className={style.hint} id={`${id}-hint`}>
+          {hint}
+        </div>
+      )}
+      {children({
+        id,
+        'aria-describedby': described.length > 0 ? described.join(' ') : undefined,
+        'aria-invalid': problem != null ? true : undefined,
+      })}
+      {problem != null && (
+        <div className={style.problem} id={`${id}-problem`}>
+          {problem}
+        </div>
+      )}
+    </div>
+  )
+}
+
+/** Which of a few views is shown. */
+export function Views<V extends string>({
+  label,
+  views,
+  value,
+  onChange,
+}: {
+  label: string
+  views: readonly (readonly [V, ReactNode])[]
+  value: V
+  onChange: (view: V) => void
+}): ReactNode {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset would need a visible legend
+    <div className={style.tabs} role="group" aria-label={label}>
+      {views.map(([view, text]) => (
+        <button
+          type="button"
+          key={view}
+          className={style.tab}
+          aria-pressed={view === value}
+          onClick={() => onChange(view)}
+        >
+          {text}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** A key chord beside what it does. */
+export function Key({ children }: { children: ReactNode }): ReactNode {
+  return (
+    <span className={style.key} aria-hidden="true">
+      {children}
+    </span>
+  )
+}
+
+/** A list with nothing in it: what that means and what to do next. */
+export function Empty({ title, children }: { title: string; children?: ReactNode }): ReactNode {
+  return (
+    <div className={style.empty}>
+      <h2>{title}</h2>
+      {children}
+    </div>
+  )
+}
+
+export { style as uiStyle }

@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto'
+
+/** Milliseconds for which a ticket is valid. */
+const ticketMs = 60_000
+const mostTickets = 256
+/** Bytes of one blob. */
+const mostBytes = 33_554_432
+/** Bytes of all blobs that wait to be fetched. */
+const mostWaitingBytes = 134_217_728
+
+/** Images that a tab may show. SVG can contain scripts and is none of them. */
+const imageTypes: ReadonlySet<string> = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+])
+
+/** What a browser downloads with a ticket. */
+export interface Download {
+  /** The name that a file gets; default `download`. */
+  readonly name?: string
+  /** Sent as it is for an image that a tab may show (PNG, JPEG, GIF, WebP, AVIF); anything else is an opaque file. */
+  readonly type?: string
+  readonly bytes: Uint8Array
+}
+
+/** A download, as the server sends it. */
+export interface SentDownload {
+  readonly bytes: Uint8Array
+  readonly contentType: string
+  readonly disposition: string
+}
+
+/** A ticket for an upload, and what arrives with it. */
+export interface UploadTicket {
+  readonly ticket: string
+  /** @throws Error where nothing arrives within 60 s, or the transfer is cut */
+  readonly uploaded: Promise<Uint8Array>
+}
+
+interface Upload {
+  readonly maxBytes: number
+  resolve(bytes: Uint8Array): void
+  reject(error: Error): void
+}
+
+interface Waiting {
+  readonly download?: SentDownload
+  readonly upload?: Upload
+  readonly timer: NodeJS.Timeout
+}
+
+/** Content that is too large for a frame, or that a browser has to get by an address. A ticket is valid once, for 60 s. */
+export class Blobs {
+  readonly #waiting = new Map<string, Waiting>()
+  #waitingBytes = 0
+
+  /**
+   * Makes the ticket of a download: `GET /blob/<ticket>`.
+   * @throws RangeError where the content is too large, or too much waits already
+   */
+  offer({ bytes, name = 'download', type = '' }: Download): string {
+    requireSize(bytes.byteLength)
+    if (this.#waitingBytes + bytes.byteLength > mostWaitingBytes)
+      throw new RangeError('Too many downloads wait to be fetched. Try again in a minute.')
+    const isImage = imageTypes.has(type)
+    const disposition = `${isImage ? 'inline' : 'attachment'}; filename*=UTF-8''${encodedName(name)}`
+    const contentType = isImage ? type : 'application/octet-stream'
+    const ticket = this.#add({ download: { bytes, contentType, disposition } }, () => {})
+    this.#waitingBytes += bytes.byteLength
+    return ticket
+  }
+
+  /**
+   * Makes the ticket of an upload: `PUT /blob/<ticket>`.
+   * @throws RangeError where too much waits already, or `maxBytes` is more than a blob may have
+   */
+  expect({ maxBytes = mostBytes }: { maxBytes?: number } = {}): UploadTicket {
+    requireSize(maxBytes)
+    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
+    promise.catch(() => {})
+    const ticket = this.#add({ upload: { maxBytes, resolve, reject } }, () =>
+      reject(new Error('The upload did not begin within 60 s')),
+    )
+    return { ticket, uploaded: promise }
+  }
+
+  /** Uses a ticket for a download; undefined where there is none. */
+  download(ticket: string): SentDownload | undefined {
+    const { download } = this.#waiting.get(ticket) ?? {}
+    if (download !== undefined) this.#remove(ticket)
+    return download
+  }
+
+  /** Uses a ticket for an upload; undefined where there is none. */
+  upload(ticket: string): Upload | undefined {
+    const { upload } = this.#waiting.get(ticket) ?? {}
+    if (upload !== undefined) this.#remove(ticket)
+    return upload
+  }
+
+  close(): void {
+    for (const [ticket, { upload }] of this.#waiting) {
+      this.#remove(ticket)
+      upload?.reject(new Error('The web server ended'))
+    }
+  }
+
+  #add(waiting: Omit<Waiting, 'timer'>, onExpired: () => void): string {
+    if (this.#waiting.size >= mostTickets)
+      throw new RangeError(`${mostTickets} transfers wait already. Try again in a minute.`)
+    const ticket = randomBytes(16).toString('base64url')
+    const timer = setTimeout(() => {
+      this.#remove(ticket)
+      onExpired()
+    }, ticketMs)
+    this.#waiting.set(ticket, { ...waiting, timer })
+    return ticket
+  }
+
+  #remove(ticket: string): void {
+    const waiting = this.#waiting.get(ticket)
+    if (waiting === undefined) return
+    clearTimeout(waiting.timer)
+    this.#waiting.delete(ticket)
+    this.#waitingBytes -= waiting.download?.bytes.byteLength ?? 0
+  }
+}
+
+function requireSize(bytes: number): void {
+  if (bytes > mostBytes)
+    throw new RangeError(`A blob has at most ${mostBytes / 1_048_576} MiB; this one has ${bytes} bytes.`)
+}
+
+/** A name as `filename*` carries it (RFC 8187), without folders and control characters. */
+function encodedName(name: string): string {
+  const plain = name
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\p{Cf}/\\:]/gu, '_')
+    .slice(0, 150)
+    .toWellFormed()
+  return encodeURIComponent(plain).replaceAll(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
+}

@@ -1,0 +1,23 @@
+import { hostname } from 'node:os'
+
+/** Marks of browsers in `User-Agent`, the most specific first: most browsers also name those that they are compatible with. */
+const browsers: readonly (readonly [mark: RegExp, name: string])[] = [
+  [/\bEdgA?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bVivaldi\//, 'Vivaldi'],
+  [/\bFirefox\//, 'Firefox'],
+  [/\bChromium\//, 'Chromium'],
+  [/\b(?:Headless)?Chrome\//, 'Chrome'],
+  [/\bVersion\/\S+ (?:Mobile\/\S+ )?Safari\//, 'Safari'],
+]
+const longestHostname = 60
+
+/**
+ * What a browser is called in lists and in the activity log: `Firefox on lapis`. No text of the header becomes part of it, so
+ * that it cannot imitate another client.
+ */
+export function browserName(userAgent: string | undefined, machine: string = hostname()): string {
+  const browser = browsers.find(([mark]) => mark.test(userAgent ?? ''))?.[1] ?? 'a browser'
+  const where = machine.replaceAll(/[^A-Za-z0-9._-]/g, '_').slice(0, longestHostname)
+  return `${browser} on ${where === '' ? 'this machine' : where}`
+}

@@ -1,0 +1,304 @@
+import { randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Blobs } from './blobs.ts'
+import type { Guard } from './guard.ts'
+import { blobPolicy, pagePolicy, securityHeaders } from './headers.ts'
+import { isPageRoute, type PageFiles } from './page-files.ts'
+import { browserName } from './peer-name.ts'
+import { readBody, refuse, refuseRaw, send, sendJson, sendNotice } from './responses.ts'
+import { type SessionStore, sessionMs, type WebSession } from './session-store.ts'
+import type { SocketServer } from './sockets.ts'
+
+/** Bytes of the body of a login. */
+const mostLoginBytes = 1_024
+/** Wrong logins within `wrongMs` after which every login is refused. */
+const mostWrong = 5
+const wrongMs = 60_000
+/** Cookies of one name that are tried: any server on 127.0.0.1 can set some. */
+const mostCookies = 4
+const longestPath = 4_096
+
+/** What the requests of one web server are served from. */
+export interface RequestServerOptions {
+  readonly guard: Guard
+  readonly sessions: SessionStore
+  readonly sockets: SocketServer
+  readonly blobs: Blobs
+  readonly files: PageFiles
+  readonly port: number
+  readonly onWarning: (message: string) => void
+}
+
+/** Serves the HTTP requests of a web server: the page, logins, blobs and the handshakes of WebSockets. */
+export class RequestServer {
+  readonly #options: RequestServerOptions
+  readonly #cookie: string
+  readonly #wrong: number[] = []
+
+  constructor(options: RequestServerOptions) {
+    this.#options = options
+    // Cookies ignore ports: with the port in their name, two hosts do not overwrite each other's.
+    this.#cookie = `jackfield-${options.port}`
+  }
+
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      await this.#serve(request, response)
+    } catch (error) {
+      if (response.headersSent || response.destroyed) response.destroy()
+      else refuse(response, 500, 'The web server failed. Its messages say why.')
+      if (!request.destroyed || request.complete) this.#options.onWarning(failureOf(request, error))
+    }
+  }
+
+  /** Serves the handshake of a WebSocket. */
+  upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    stream.on('error', () => stream.destroy())
+    try {
+      this.#upgrade(request, stream, head)
+    } catch (error) {
+      refuseRaw(stream, 500, 'The web server failed. Its messages say why.')
+      this.#options.onWarning(failureOf(request, error))
+    }
+  }
+
+  #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    const { guard, sockets } = this.#options
+    const refusal = guard.refusal(request)
+    const address = addressOf(request)
+    if (refusal !== undefined) refuseRaw(stream, refusal.status, refusal.message)
+    else if (address?.path !== '/socket') refuseRaw(stream, 404, 'There is no WebSocket here.')
+    else if (request.headers.upgrade?.toLowerCase() !== 'websocket' || request.method !== 'GET')
+      refuseRaw(stream, 400, 'This address takes the handshake of a WebSocket.')
+    else {
+      const build = new URLSearchParams(address.query).get('build') ?? undefined
+      sockets.upgrade(request, stream, head, { session: this.#sessionOf(request), build })
+    }
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { guard } = this.#options
+    const path = addressOf(request)?.path
+    const isRead = request.method === 'GET' || request.method === 'HEAD'
+    const isPage = isRead && path !== undefined && isPageRoute(path)
+    if (isPage && guard.isLocalhost(request))
+      return send(response, 307, { headers: { Location: `${guard.origin}${request.url}` } })
+    const refusal = guard.refusal(request)
+    if (refusal !== undefined) {
+      if (isPage && refusal.status === 403 && request.headers['sec-fetch-dest'] === 'document')
+        return sendNotice(
+          response,
+          403,
+          'Opened by another site',
+          'A page of another site led here. <a href="">Open it</a> if you expected that.',
+        )
+      return refuse(response, refusal.status, refusal.message)
+    }
+    if (path === undefined) return refuse(response, 400, 'The address is too long or no path.')
+    const [, folder = '', rest = ''] = /^\/([a-z]+)\/([\w-]+)$/.exec(path) ?? []
+    if (isPage) return this.#sendPage(response)
+    if (path === '/login')
+      return await this.#allow(request, response, { POST: () => this.#login(request, response) })
+    if (path === '/logout')
+      return await this.#allow(request, response, { POST: () => this.#logout(request, response) })
+    if (path === '/sessions')
+      return await this.#allow(request, response, { GET: () => this.#listSessions(request, response) })
+    if (folder === 'sessions')
+      return await this.#allow(request, response, { DELETE: () => this.#endSession(request, response, rest) })
+    if (folder === 'blob')
+      return await this.#allow(request, response, {
+        GET: () => this.#download(request, response, rest),
+        PUT: () => this.#upload(request, response, rest),
+      })
+    if (path === '/socket')
+      return refuse(response, 426, 'This address is a WebSocket.', { Upgrade: 'websocket' })
+    const file = this.#options.files.find(path)
+    if (file === undefined && !isPageRoute(path))
+      return refuse(response, 404, 'There is nothing at this address.')
+    if (file === undefined || !isRead) return notAllowed(response, 'GET, HEAD')
+    const { contentType, isImmutable } = file
+    const caching = isImmutable ? 'private, max-age=31536000, immutable' : 'no-cache'
+    response.writeHead(200, { ...securityHeaders(), 'Content-Type': contentType, 'Cache-Control': caching })
+    if (request.method === 'HEAD') response.end()
+    else await pipeline(createReadStream(file.path), response)
+  }
+
+  async #allow(
+    request: IncomingMessage,
+    response: ServerResponse,
+    methods: Readonly<Partial<Record<string, () => void | Promise<void>>>>,
+  ): Promise<void> {
+    const work = methods[request.method ?? '']
+    if (work === undefined) notAllowed(response, Object.keys(methods).join(', '))
+    else await work()
+  }
+
+  #sendPage(response: ServerResponse): void {
+    const index = this.#options.files.index()
+    if (index === undefined) {
+      const text = 'Run <code>npm run build</code> in the repository, then reload this page.'
+      sendNotice(response, 503, 'The page is not built', text)
+      return
+    }
+    const nonce = randomBytes(16).toString('base64')
+    const body = index.replaceAll('__NONCE__', nonce)
+    send(response, 200, { contentType: 'text/html; charset=utf-8', body, policy: pagePolicy(nonce) })
+  }
+
+  async #login(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { sessions, onWarning } = this.#options
+    const now = Date.now()
+    while (this.#wrong[0] !== undefined && now - this.#wrong[0] >= wrongMs) this.#wrong.shift()
+    const [oldest = now] = this.#wrong
+    if (this.#wrong.length >= mostWrong) {
+      const seconds = Math.max(1, Math.ceil((oldest + wrongMs - now) / 1_000))
+      return refuse(response, 429, `Too many wrong logins. Try again in ${seconds} s.`, {
+        'Retry-After': String(seconds),
+      })
+    }
+    if (!/^application\/json\s*(?:;|$)/i.test(request.headers['content-type'] ?? ''))
+      return refuse(response, 415, 'A login is JSON: {"key":"…"}.')
+    const body = await readBody(request, response, mostLoginBytes)
+    if (body === undefined) return refuse(response, 413, `A login has at most ${mostLoginBytes} bytes.`)
+    const key = keyIn(body)
+    if (key === undefined) return refuse(response, 400, 'A login is JSON: {"key":"…"}.')
+    const login = sessions.login(key, browserName(request.headers['user-agent']), this.#sessionOf(request))
+    if (login === undefined) {
+      this.#wrong.push(now)
+      if (this.#wrong.length === mostWrong)
+        onWarning(`${mostWrong} wrong logins within a minute. Logins are refused until the minute is over.`)
+      return refuse(
+        response,
+        401,
+        'This login link was used already, or is older than a minute. Run jackfield web for another one.',
+      )
+    }
+    const { session, cookie, pageKey } = login
+    sendJson(
+      response,
+      { pageKey, expires: session.expires },
+      { 'Set-Cookie': this.#cookieOf(cookie, sessionMs) },
+    )
+  }
+
+  #logout(request: IncomingMessage, response: ServerResponse): void {
+    const session = this.#provenSession(request)
+    if (session === undefined) notLoggedIn(response)
+    else {
+      this.#end(session.id)
+      send(response, 204, { headers: { 'Set-Cookie': this.#cookieOf('', 0) } })
+    }
+  }
+
+  #listSessions(request: IncomingMessage, response: ServerResponse): void {
+    const own = this.#provenSession(request)
+    const sessions = this.#options.sessions.list()
+    if (own === undefined) notLoggedIn(response)
+    else sendJson(response, { sessions: sessions.map((one) => ({ ...one, isThis: one.id === own.id })) })
+  }
+
+  #endSession(request: IncomingMessage, response: ServerResponse, id: string): void {
+    if (this.#provenSession(request) === undefined) notLoggedIn(response)
+    else if (this.#end(id)) send(response, 204)
+    else refuse(response, 404, 'There is no such session.')
+  }
+
+  #end(id: string): boolean {
+    const ended = this.#options.sessions.remove(id)
+    this.#options.sockets.endSession(id)
+    return ended
+  }
+
+  #download(request: IncomingMessage, response: ServerResponse, ticket: string): void {
+    if (this.#sessionOf(request) === undefined) {
+      notLoggedIn(response)
+      return
+    }
+    const download = this.#options.blobs.download(ticket)
+    if (download === undefined) {
+      noTicket(response)
+      return
+    }
+    const { bytes, contentType, disposition } = download
+    const headers = { 'Content-Disposition': disposition }
+    send(response, 200, { contentType, body: bytes, headers, policy: blobPolicy })
+  }
+
+  async #upload(request: IncomingMessage, response: ServerResponse, ticket: string): Promise<void> {
+    if (this.#sessionOf(request) === undefined) return notLoggedIn(response)
+    const upload = this.#options.blobs.upload(ticket)
+    if (upload === undefined) return noTicket(response)
+    const { maxBytes, resolve, reject } = upload
+    try {
+      const bytes = await readBody(request, response, maxBytes)
+      if (bytes === undefined) {
+        reject(new Error(`The upload is larger than ${maxBytes} bytes`))
+        return refuse(response, 413, `This upload has at most ${maxBytes} bytes.`)
+      }
+      resolve(bytes)
+      send(response, 204)
+    } catch (error) {
+      reject(new Error('The upload was cut', { cause: error }))
+      response.destroy()
+    }
+  }
+
+  /** The session of the cookie, one of the two halves. */
+  #sessionOf({ headers }: IncomingMessage): WebSession | undefined {
+    const prefix = `${this.#cookie}=`
+    const cookies = (headers.cookie ?? '').split(/; */).filter((cookie) => cookie.startsWith(prefix))
+    for (const cookie of cookies.slice(0, mostCookies)) {
+      const session = this.#options.sessions.sessionOfCookie(cookie.slice(prefix.length))
+      if (session !== undefined) return session
+    }
+    return undefined
+  }
+
+  /** The session of a request with both halves: the cookie, and the page key as a bearer token. */
+  #provenSession(request: IncomingMessage): WebSession | undefined {
+    const session = this.#sessionOf(request)
+    const [, pageKey] = /^Bearer ([\w-]+)$/.exec(request.headers.authorization ?? '') ?? []
+    if (session === undefined || pageKey === undefined) return undefined
+    return this.#options.sessions.isPageKey(session.id, pageKey) ? session : undefined
+  }
+
+  #cookieOf(value: string, lifeMs: number): string {
+    return `${this.#cookie}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${lifeMs / 1_000}`
+  }
+}
+
+function notAllowed(response: ServerResponse, methods: string): void {
+  refuse(response, 405, `This address takes ${methods}.`, { Allow: methods })
+}
+
+function notLoggedIn(response: ServerResponse): void {
+  refuse(response, 401, 'This browser is not logged in. Run jackfield web for a login link.')
+}
+
+function noTicket(response: ServerResponse): void {
+  refuse(response, 404, 'This ticket was used already, or is older than a minute.')
+}
+
+/** Path and query of a request; undefined where its target is no path, or is too long. */
+function addressOf({ url = '' }: IncomingMessage): { path: string; query: string } | undefined {
+  if (!url.startsWith('/') || url.length > longestPath) return undefined
+  const [path = '', ...query] = url.split('?')
+  return { path, query: query.join('?') }
+}
+
+function keyIn(body: Buffer): string | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'))
+    if (typeof value !== 'object' || value === null || !('key' in value)) return undefined
+    return typeof value.key === 'string' ? value.key : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function failureOf({ method = '' }: IncomingMessage, error: unknown): string {
+  return `A ${method} request failed: ${error instanceof Error ? error.message : String(error)}`
+}

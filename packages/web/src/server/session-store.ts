@@ -1,0 +1,235 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+/** Milliseconds for which a login link is valid. */
+const loginKeyMs = 60_000
+/** Bytes of the key of a login link. */
+const loginKeyBytes = 16
+/** Bytes of a cookie and of a page key. */
+const secretBytes = 32
+/** Milliseconds for which a session lasts. */
+export const sessionMs = 2_592_000_000
+/** Beyond these, the oldest are removed. */
+const mostLoginKeys = 16
+const mostSessions = 32
+/** Milliseconds to wait for another process that writes. */
+const busyMs = 5_000
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS login_keys (hash BLOB PRIMARY KEY, expires INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS sessions (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL, cookie_hash BLOB NOT NULL, page_key_hash BLOB NOT NULL,
+    created INTEGER NOT NULL, used INTEGER NOT NULL, expires INTEGER NOT NULL
+  );
+  CREATE TABLE IF NOT EXISTS ports (name TEXT PRIMARY KEY, port INTEGER NOT NULL);`
+
+/** A browser that is logged in. */
+export interface WebSession {
+  readonly id: string
+  /** `Firefox on lapis`. */
+  readonly name: string
+  /** ISO 8601, as the others. */
+  readonly created: string
+  readonly used: string
+  readonly expires: string
+}
+
+/** The two secrets of a new session. Both are needed to use it; the store has only their hashes. */
+export interface Login {
+  readonly session: WebSession
+  readonly cookie: string
+  readonly pageKey: string
+}
+
+/**
+ * `preferred`: the port to use again. `listening`: the port of the running server; left over where a process was killed, so
+ * it counts only while the file is locked.
+ */
+type PortName = 'preferred' | 'listening'
+
+interface SessionRow {
+  readonly id: string
+  readonly name: string
+  readonly cookieHash: Uint8Array
+  readonly pageKeyHash: Uint8Array
+  readonly created: number
+  readonly used: number
+  readonly expires: number
+}
+
+/** Login keys, sessions and ports of one web server, in a SQLite file that only its owner can read. */
+export class SessionStore {
+  readonly #database: DatabaseSync
+
+  /** @throws Error where the file cannot be used */
+  constructor(file: string) {
+    try {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+      closeSync(openSync(file, 'a', 0o600))
+      if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600)
+      this.#database = new DatabaseSync(file, { timeout: busyMs })
+      this.#database.exec(schema)
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new Error(
+        `Cannot use ${file} for the sessions of the web server: ${reason}. Remove the file to begin a new one; every browser then logs in again.`,
+        { cause },
+      )
+    }
+  }
+
+  /** Makes the key of a login link: valid once, for 60 s. */
+  addLoginKey(): string {
+    const key = newSecret(loginKeyBytes)
+    this.#removeExpired()
+    this.#database
+      .prepare('INSERT INTO login_keys (hash, expires) VALUES (?, ?)')
+      .run(hashOf(key), Date.now() + loginKeyMs)
+    this.#database
+      .prepare(
+        'DELETE FROM login_keys WHERE rowid NOT IN (SELECT rowid FROM login_keys ORDER BY rowid DESC LIMIT ?)',
+      )
+      .run(mostLoginKeys)
+    return key
+  }
+
+  /**
+   * Uses a login key and gives both halves of a session. `known`: the session that the browser has already; it gets new
+   * secrets, so that a browser has one session. Undefined where the key is wrong, used or expired.
+   */
+  login(key: string, name: string, known?: WebSession): Login | undefined {
+    if (!this.#redeemLoginKey(key)) return undefined
+    const [cookie, pageKey, id] = [
+      newSecret(secretBytes),
+      newSecret(secretBytes),
+      known?.id ?? newSecret(loginKeyBytes),
+    ]
+    const now = Date.now()
+    this.#database
+      .prepare(
+        `INSERT INTO sessions (id, name, cookie_hash, page_key_hash, created, used, expires) VALUES (?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (id) DO UPDATE SET name = excluded.name, cookie_hash = excluded.cookie_hash,
+           page_key_hash = excluded.page_key_hash, used = excluded.used, expires = excluded.expires`,
+      )
+      .run(id, name, hashOf(cookie), hashOf(pageKey), now, now, now + sessionMs)
+    this.#database
+      .prepare('DELETE FROM sessions WHERE id NOT IN (SELECT id FROM sessions ORDER BY used DESC LIMIT ?)')
+      .run(mostSessions)
+    const session = this.list().find((one) => one.id === id)
+    return session === undefined ? undefined : { session, cookie, pageKey }
+  }
+
+  /** The session of a cookie. It alone gives no access to the host. */
+  sessionOfCookie(cookie: string): WebSession | undefined {
+    const hash = hashOf(cookie)
+    const row = this.#rows().find(({ cookieHash }) => timingSafeEqual(cookieHash, hash))
+    return row === undefined ? undefined : sessionOf(row)
+  }
+
+  /** Whether a page key is the other half of a session. */
+  isPageKey(id: string, pageKey: string): boolean {
+    const row = this.#rows().find((one) => one.id === id)
+    return row !== undefined && timingSafeEqual(row.pageKeyHash, hashOf(pageKey))
+  }
+
+  markUsed(id: string): void {
+    this.#database.prepare('UPDATE sessions SET used = ? WHERE id = ?').run(Date.now(), id)
+  }
+
+  /** The sessions that are valid now. */
+  list(): WebSession[] {
+    return this.#rows().map(sessionOf)
+  }
+
+  /** Ends a session; false where there is none of this id. */
+  remove(id: string): boolean {
+    return this.#database.prepare('DELETE FROM sessions WHERE id = ?').run(id).changes > 0
+  }
+
+  port(name: PortName): number | undefined {
+    const port = this.#database.prepare('SELECT port FROM ports WHERE name = ?').get(name)?.['port']
+    return typeof port === 'number' ? port : undefined
+  }
+
+  setPort(name: PortName, port: number | undefined): void {
+    if (port === undefined) this.#database.prepare('DELETE FROM ports WHERE name = ?').run(name)
+    else this.#database.prepare('INSERT OR REPLACE INTO ports (name, port) VALUES (?, ?)').run(name, port)
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #redeemLoginKey(key: string): boolean {
+    const hash = hashOf(key)
+    const now = Date.now()
+    // A key that would last longer than keys do was made before the clock was set back.
+    const rows = this.#database
+      .prepare('SELECT hash FROM login_keys WHERE expires > ? AND expires <= ?')
+      .all(now, now + loginKeyMs)
+    const isThere = rows.some(
+      (row) => row['hash'] instanceof Uint8Array && timingSafeEqual(row['hash'], hash),
+    )
+    // Of several requests with one key, also in other processes, the one that removes it logs in.
+    return isThere && this.#database.prepare('DELETE FROM login_keys WHERE hash = ?').run(hash).changes > 0
+  }
+
+  #removeExpired(): void {
+    for (const table of ['login_keys', 'sessions'])
+      this.#database.prepare(`DELETE FROM ${table} WHERE expires <= ?`).run(Date.now())
+  }
+
+  #rows(): SessionRow[] {
+    return this.#database
+      .prepare('SELECT * FROM sessions WHERE expires > ? ORDER BY created')
+      .all(Date.now())
+      .flatMap((row) => {
+        const { id, name, cookie_hash: cookieHash, page_key_hash: pageKeyHash, created, used, expires } = row
+        const isRow =
+          typeof id === 'string' &&
+          typeof name === 'string' &&
+          cookieHash instanceof Uint8Array &&
+          pageKeyHash instanceof Uint8Array &&
+          typeof created === 'number' &&
+          typeof used === 'number' &&
+          typeof expires === 'number'
+        return isRow ? [{ id, name, cookieHash, pageKeyHash, created, used, expires }] : []
+      })
+  }
+}
+
+/**
+ * Locks a file of sessions for the server that runs with it; the system releases the lock when the process ends, however it
+ * ends. Undefined where another server has it.
+ */
+export function lockSessions(file: string): Disposable | undefined {
+  const path = `${file}.lock`
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  closeSync(openSync(path, 'a', 0o600))
+  const database = new DatabaseSync(path, { timeout: 0 })
+  try {
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+    return { [Symbol.dispose]: () => database.close() }
+  } catch {
+    database.close()
+    return undefined
+  }
+}
+
+function sessionOf({ id, name, created, used, expires }: SessionRow): WebSession {
+  return { id, name, created: isoTime(created), used: isoTime(used), expires: isoTime(expires) }
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+function newSecret(bytes: number): string {
+  return randomBytes(bytes).toString('base64url')
+}
+
+function hashOf(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest()
+}

@@ -1,0 +1,331 @@
+import { createHash } from 'node:crypto'
+import type { InboxItem } from '@jackfield/host'
+import { afterAll, describe, expect, test } from 'vitest'
+import { asking, type Served, serveHost } from '../fixtures/harness.ts'
+import { closeBrowser, missing, openTab } from './journey.ts'
+
+afterAll(closeBrowser)
+
+const rules = [
+  { id: 'echo asks', verdict: 'ask' as const, tool: 'echo', scope: 'always' as const },
+  { id: 'rest', verdict: 'allow' as const },
+]
+const textOf = (run: unknown): string => JSON.stringify(run)
+
+/** Has the model's side call a tool, so that policy asks. */
+function ask(served: Served, args: Record<string, unknown>): Promise<unknown> {
+  return served.service.host.call('demo__echo', args, { caller: 'chat' })
+}
+
+function start(served: Served, tool: string, args: Record<string, unknown>): string {
+  return served.service.startRun(
+    { kind: 'call', tool: `demo__${tool}`, arguments: args },
+    { by: 'test', asks: true },
+  )
+}
+
+function open(served: Served): InboxItem[] {
+  return served.service.host.inbox.list()
+}
+
+async function one(served: Served): Promise<InboxItem> {
+  const { promise, resolve } = Promise.withResolvers<InboxItem>()
+  const look = (): void => {
+    const [item] = open(served)
+    if (item !== undefined) resolve(item)
+  }
+  const off = served.service.host.on(look)
+  look()
+  return promise.finally(off)
+}
+
+describe.skipIf(missing !== undefined)(
+  `questions in the browser${missing === undefined ? '' : ` (${missing})`}`,
+  { timeout: 90_000 },
+  () => {
+    test('a login link works once and its key is nowhere afterwards', async () => {
+      const served = await serveHost({ servers: {} })
+      const tab = await openTab(served, '/inbox')
+      expect(
+        await tab.page.evaluate(() =>
+          [
+            location.href,
+            document.documentElement.outerHTML,
+            JSON.stringify({ ...localStorage, ...sessionStorage }),
+          ].join(),
+        ),
+      ).not.toContain('k=')
+      const link = served.link()
+      for (const shown of [/Nothing waits/, /The login link is not valid/]) {
+        const context = await tab.page.context().browser()?.newContext()
+        const page = await context?.newPage()
+        await page?.goto(link)
+        await page?.waitForFunction(
+          (source) => new RegExp(source).test(document.body.innerText),
+          shown.source,
+        )
+        expect(page?.url()).not.toContain('k=')
+        await context?.close()
+      }
+      await tab.check()
+    })
+
+    test('a call is allowed with one act, and the server gets the arguments that were shown', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules })
+      const tab = await openTab(served, '/inbox')
+      const call = ask(served, { text: 'Oslo' })
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      await tab.check()
+      await tab.click('[data-act=allow]')
+      expect(textOf(await call)).toContain('Oslo')
+      expect(tab.acts).toBe(1)
+    })
+
+    test('a question takes no focus, and keys without a modifier never answer it', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules })
+      const tab = await openTab(served, '/activity')
+      await tab.page.getByLabel('Filter').focus()
+      const call = ask(served, { text: 'x' })
+      await tab.page.waitForFunction(() => document.title.startsWith('(1)'))
+      const typed = 'y d Allow once '
+      await tab.page.keyboard.type(typed)
+      for (const key of ['Enter', 'Space', 'Enter', 'Escape']) await tab.page.keyboard.press(key)
+      expect(await tab.page.getByLabel('Filter').inputValue()).toBe(`${typed} `)
+      expect(open(served)).toHaveLength(1)
+      // Nor do they on the card itself, as long as no button has the focus.
+      await tab.page.goto(`${served.url}/inbox`)
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      await tab.page.locator('[data-card]').focus()
+      for (const key of ['Enter', 'Space', 'y', 'Escape']) await tab.page.keyboard.press(key)
+      expect(open(served)).toHaveLength(1)
+      await tab.press('Control+Enter')
+      expect(textOf(await call)).toContain('x')
+    })
+
+    test('a press before the card is armed counts for nothing', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules })
+      const tab = await openTab(served, '/inbox')
+      // Presses where the button appears, from before it is there.
+      const call = ask(served, { text: 'x' })
+      const button = tab.page.locator('[data-act=allow]')
+      await button.waitFor()
+      expect(await button.getAttribute('data-armed')).toBe('false')
+      await button.dispatchEvent('pointerdown')
+      await button.dispatchEvent('click')
+      expect(open(served)).toHaveLength(1)
+      // A press that began before, and ends after.
+      const box = await button.boundingBox()
+      if (box === null) throw new Error('no button')
+      await tab.page.mouse.move(box.x + 5, box.y + 5)
+      await tab.page.mouse.down()
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      await tab.page.mouse.up()
+      expect(open(served)).toHaveLength(1)
+      await tab.click('[data-act=allow]')
+      await call
+    })
+
+    test('a card that is partly out of view is not armed', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules })
+      const tab = await openTab(served, '/inbox')
+      const call = ask(served, { text: 'x' })
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      const detail = tab.page.getByRole('region', { name: 'Question', exact: true })
+      await detail.evaluate((element) => element.style.setProperty('max-height', '200px'))
+      await tab.page.waitForSelector('[data-act=allow][data-armed=false]')
+      await tab.page.locator('[data-act=allow]').dispatchEvent('click')
+      expect(open(served)).toHaveLength(1)
+      await detail.evaluate((element) => element.style.removeProperty('max-height'))
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      await tab.click('[data-act=allow]')
+      await call
+    })
+
+    test('arguments are edited: unreadable ones are not sent, others arrive as edited', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules })
+      const tab = await openTab(served, '/inbox')
+      const call = ask(served, { text: 'before' })
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      await tab.click('[data-act=edit]')
+      await tab.page.getByRole('button', { name: 'JSON', exact: true }).click()
+      const editor = tab.page.getByLabel('Arguments as JSON')
+      await editor.fill('{"text": ')
+      await tab.page.waitForSelector('[data-act=allow][aria-disabled=true]')
+      await editor.fill('{"text": "after"}')
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      await tab.page.getByRole('button', { name: 'Your changes (1)' }).click()
+      await tab.check()
+      await tab.click('[data-act=allow]')
+      expect(textOf(await call)).toContain('after')
+    })
+
+    test('a long argument with unseen characters is shown as it is sent', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules })
+      const text = `start\u202e${'0123456789'.repeat(20_000)}\u200bend`
+      const tab = await openTab(served, '/inbox')
+      const call = ask(served, { text })
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      expect(await tab.page.locator('[data-act=allow]').innerText()).toContain(
+        'Allow without reading the rest',
+      )
+      await tab.page.getByRole('button', { name: /characters more/ }).click()
+      const shown = await tab.page.locator('[data-card] td bdi').evaluate((element) => element.textContent)
+      const digest = (value: string): string => createHash('sha256').update(value).digest('hex')
+      expect(digest(shown.replaceAll('U+202E', '\u202e').replaceAll('U+200B', '\u200b'))).toBe(digest(text))
+      expect(shown).not.toMatch(/[\u202e\u200b]/)
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      await tab.click('[data-act=allow]')
+      expect(textOf(await call)).toContain('end')
+    })
+
+    test('without a connection nothing is sent, then or later', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules })
+      const tab = await openTab(served, '/inbox')
+      const call = ask(served, { text: 'x' })
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      await served.disconnect()
+      await tab.page.getByText('Not connected: nothing was sent.').waitFor()
+      await tab.page.locator('[data-act=allow]').dispatchEvent('click')
+      await tab.page.getByText('The connection to the host is lost').waitFor()
+      await served.reconnect()
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]', { timeout: 20_000 })
+      expect(open(served)).toHaveLength(1)
+      await tab.click('[data-act=allow]')
+      await call
+    })
+
+    test('a form is filled in, looked over and sent; its draft survives a reload', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules })
+      const requestedSchema = {
+        type: 'object',
+        properties: {
+          name: { type: 'string', title: 'Name', minLength: 2 },
+          seats: { type: 'integer', title: 'Seats', minimum: 1 },
+          tier: { type: 'string', title: 'Tier', enum: ['free', 'team'] },
+          news: { type: 'boolean', title: 'News' },
+        },
+        required: ['name', 'tier'],
+      }
+      const tab = await openTab(served, '/inbox')
+      const run = start(served, 'ask', { params: { message: 'Who are you?', requestedSchema } })
+      await tab.page.getByLabel('Name').fill('Ada')
+      await tab.page.getByLabel('Seats').fill('x')
+      await tab.page.reload()
+      expect(await tab.page.getByLabel('Name').inputValue()).toBe('Ada')
+      await tab.page.locator('[data-act=review]').click()
+      await tab.page.getByText('This is required').waitFor()
+      await tab.page.getByLabel('Seats').fill('3')
+      await tab.page.getByLabel('team').check()
+      await tab.page.keyboard.press('Enter')
+      expect(open(served)).toHaveLength(1)
+      await tab.click('[data-act=review]')
+      await tab.page.getByText('Exactly this is sent').waitFor()
+      await tab.check()
+      await tab.page.waitForSelector('[data-act=accept][data-armed=true]')
+      await tab.click('[data-act=accept]')
+      expect(tab.acts).toBe(2)
+      const { result } = await served.service.runs.wait(run, new AbortController().signal)
+      expect(textOf(result)).toContain(
+        JSON.stringify(
+          JSON.stringify({ answer: { action: 'accept', content: { name: 'Ada', seats: 3, tier: 'team' } } }),
+        ).slice(1, -1),
+      )
+    })
+
+    test.each(['decline', 'cancel'])(
+      'a form is answered with %s in the words of the wire',
+      async (action) => {
+        const served = await serveHost({ servers: { demo: asking }, rules })
+        const tab = await openTab(served, '/inbox')
+        const run = start(served, 'ask', {
+          params: {
+            message: 'Sure?',
+            requestedSchema: { type: 'object', properties: { a: { type: 'string' } } },
+          },
+        })
+        await tab.page.waitForSelector(`[data-act=${action}][data-armed=true]`)
+        await tab.click(`[data-act=${action}]`)
+        expect(textOf((await served.service.runs.wait(run, new AbortController().signal)).result)).toContain(
+          `\\"action\\":\\"${action}\\"`,
+        )
+      },
+    )
+
+    test('a field that asks for a password bars sending until the person agrees, and its value stays nowhere', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules })
+      const tab = await openTab(served, '/inbox')
+      start(served, 'ask', {
+        params: {
+          message: 'Log in',
+          requestedSchema: {
+            type: 'object',
+            properties: { password: { type: 'string', title: 'Password' } },
+            required: ['password'],
+          },
+        },
+      })
+      await tab.page.getByLabel('Password', { exact: true }).fill('hunter2hunter2')
+      await tab.page.locator('[data-act=review]').click()
+      expect(await tab.page.locator('[data-act=accept]').count()).toBe(0)
+      await tab.check()
+      await tab.page.getByLabel('Send this value anyway').check()
+      await tab.page.locator('[data-act=review]').click()
+      await tab.page.waitForSelector('[data-act=accept][data-armed=true]')
+      await tab.click('[data-act=accept]')
+      await tab.page.waitForSelector('[data-act=accept]', { state: 'detached' })
+      expect(
+        await tab.page.evaluate(
+          () => document.documentElement.outerHTML + JSON.stringify({ ...localStorage, ...sessionStorage }),
+        ),
+      ).not.toContain('hunter2')
+    })
+
+    test('two tabs answer one question: one counts, the other shows who answered', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules })
+      const [tab, other] = [await openTab(served, '/inbox'), await openTab(served, '/inbox')]
+      const call = ask(served, { text: 'x' })
+      const { id } = await one(served)
+      for (const { page } of [tab, other]) await page.waitForSelector('[data-act=allow][data-armed=true]')
+      await Promise.all([
+        tab.click('[data-act=allow]'),
+        other.page
+          .locator('[data-act=allow]')
+          .click({ timeout: 2_000 })
+          .catch(() => {}),
+      ])
+      await call
+      for (const { page } of [tab, other]) {
+        await page.goto(`${served.url}/inbox/${id}`)
+        await page.getByText(/Allowed by web · Chrome on /).waitFor()
+      }
+    })
+
+    test.each([
+      [1024, 'dark', 'en'],
+      [390, 'light', 'zh-CN'],
+    ] as const)('every kind of card is accessible at %i px, %s, %s', async (width, colorScheme, locale) => {
+      const served = await serveHost({ servers: { demo: asking }, rules })
+      const tab = await openTab(served, '/inbox', { viewport: { width, height: 844 }, colorScheme, locale })
+      void ask(served, { text: 'x' })
+      start(served, 'ask', {
+        params: {
+          message: 'Name?',
+          requestedSchema: { type: 'object', properties: { a: { type: 'string' } } },
+        },
+      })
+      start(served, 'ask', {
+        params: { mode: 'url', elicitationId: 'u', message: 'Pay', url: 'https://pay.example/1' },
+      })
+      start(served, 'sample', {
+        params: { messages: [{ role: 'user', content: { type: 'text', text: 'Hi' } }], maxTokens: 100 },
+      })
+      start(served, 'roots', {})
+      await tab.page.waitForFunction(() => /^\(5\)/.test(document.title))
+      for (const { id } of open(served)) {
+        await tab.go(`/inbox/${id}`)
+        await tab.page.waitForSelector(`[data-card="${id}"]`)
+        await tab.check()
+      }
+    })
+  },
+)

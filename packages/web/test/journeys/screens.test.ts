@@ -1,0 +1,139 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { asking, type Reply, scriptedModel, serveHost } from '../fixtures/harness.ts'
+import { closeBrowser, missing, openTab } from './journey.ts'
+
+afterAll(closeBrowser)
+
+const allow = [{ id: 'all', verdict: 'allow' as const }]
+
+describe.skipIf(missing !== undefined)(
+  `screens in the browser${missing === undefined ? '' : ` (${missing})`}`,
+  { timeout: 90_000 },
+  () => {
+    test('a conversation streams, runs a tool, queues, and shows what others wrote as text', async () => {
+      const replies: Reply[] = [
+        { say: 'I look for it.', call: [{ name: 'demo__echo', arguments: { text: 'Oslo' } }] },
+        {
+          say: '<img src=x onerror=alert(1)> **Done** ![p](https://evil.example/p.png) [l](javascript:alert(1))',
+          pauseMs: 40,
+        },
+        { say: 'And the second answer.' },
+      ]
+      const served = await serveHost({
+        servers: { demo: asking },
+        rules: allow,
+        model: scriptedModel(replies),
+      })
+      const tab = await openTab(served, '/chat')
+      await tab.page.getByRole('button', { name: 'New conversation' }).click()
+      const composer = tab.page.getByRole('textbox', { name: 'Message' })
+      await composer.press('Enter')
+      await composer.fill('Find a flight')
+      await composer.press('Enter')
+      await composer.fill('and a hotel')
+      await composer.press('Enter')
+      await tab.page.getByText('And the second answer.').waitFor()
+      const log = tab.page.getByRole('log')
+      expect(await log.innerText()).toContain('<img src=x onerror=alert(1)>')
+      expect(await log.locator('img, a[href^="javascript"], a[href^="http"]').count()).toBe(0)
+      expect(await log.locator('strong', { hasText: 'Done' }).count()).toBe(1)
+      await log.getByText('demo__echo').click()
+      await log.getByText('"Oslo"').first().waitFor()
+      await tab.check()
+    })
+
+    test('a turn is stopped', async () => {
+      const served = await serveHost({
+        servers: {},
+        model: scriptedModel([{ say: 'word '.repeat(2_000), pauseMs: 20 }]),
+      })
+      const tab = await openTab(served, '/chat')
+      await tab.page.getByRole('button', { name: 'New conversation' }).click()
+      await tab.page.getByRole('textbox', { name: 'Message' }).fill('Talk')
+      await tab.page.keyboard.press('Enter')
+      await tab.page.getByText('word word').first().waitFor()
+      await tab.page.keyboard.press('Control+.')
+      await tab.page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
+    })
+
+    test('an earlier message is edited in a copy, and both branches stay', async () => {
+      const served = await serveHost({ servers: {}, model: scriptedModel([{ say: 'First.' }]) })
+      const tab = await openTab(served, '/chat')
+      await tab.page.getByRole('button', { name: 'New conversation' }).click()
+      await tab.page.getByRole('textbox', { name: 'Message' }).fill('One')
+      await tab.page.keyboard.press('Enter')
+      await tab.page.getByText('First.').waitFor()
+      const before = tab.page.url()
+      await tab.page.getByRole('button', { name: 'Edit in a copy' }).click()
+      await tab.page.waitForURL((url) => url.href !== before)
+      expect(await tab.page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('One')
+      await tab.page.goto(before)
+      await tab.page.getByText('First.').waitFor()
+    })
+
+    test('a link fills arguments and runs nothing; a run takes one act more', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules: allow })
+      const tab = await openTab(
+        served,
+        `/inspect/demo/tools/echo?args=${encodeURIComponent('{"text":"Oslo"}')}`,
+      )
+      expect(await tab.page.getByLabel('text').inputValue()).toBe('Oslo')
+      expect(served.service.host.activity({ kind: 'call' })).toEqual([])
+      await tab.click('[data-act=run]')
+      await tab.page.getByRole('region', { name: 'Result' }).getByText('Oslo').waitFor()
+      await tab.page.getByRole('button', { name: 'Why' }).click()
+      await tab.check()
+    })
+
+    test('the palette finds a tool among all servers in three acts', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules: allow })
+      const tab = await openTab(served, '/servers')
+      await tab.press('Control+k')
+      await tab.page.getByRole('combobox').fill('ech')
+      await tab.page.getByRole('option', { name: /echo/ }).waitFor()
+      await tab.check()
+      await tab.press('Enter')
+      await tab.page.getByRole('heading', { name: 'echo' }).waitFor()
+      await tab.page.getByLabel('text').fill('x')
+      await tab.press('Control+Enter')
+      await tab.page.getByRole('region', { name: 'Result' }).waitFor()
+      expect(tab.acts).toBe(3)
+    })
+
+    test('a run shows its progress and is stopped', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules: allow })
+      const tab = await openTab(served, '/inspect/demo/tools/slow')
+      await tab.click('[data-act=run]')
+      await tab.page.waitForFunction(() => (document.querySelector('progress')?.value ?? 0) > 0.005)
+      await tab.click('[data-act=stop]')
+      await tab.page.getByText('stopped').waitFor()
+    })
+
+    test.each([
+      [1440, 'light', 'en'],
+      [1024, 'dark', 'zh-CN'],
+      [390, 'light', 'en'],
+    ] as const)('every screen is accessible at %i px, %s, %s', async (width, colorScheme, locale) => {
+      const served = await serveHost({ servers: { demo: asking }, rules: allow })
+      const tab = await openTab(served, '/inbox', { viewport: { width, height: 844 }, colorScheme, locale })
+      for (const path of [
+        '/inbox',
+        '/chat',
+        '/servers',
+        '/servers/demo',
+        '/inspect',
+        '/inspect/demo/tools/echo',
+        '/activity',
+        '/library',
+        '/permissions',
+        '/settings',
+        '/nothing',
+      ]) {
+        await tab.go(path)
+        await tab.page.waitForSelector('main :is(h2, li, input, button)', { state: 'attached' })
+        await tab.page.waitForFunction(() => document.querySelector('main [aria-busy=true]') === null)
+        await tab.check()
+      }
+    })
+  },
+)

@@ -1,0 +1,116 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import { compileMessage } from '@lingui/message-utils/compileMessage'
+import { describe, expect, test } from 'vitest'
+import { readCatalog } from '../../locales/catalog.ts'
+import { changedPlaces, headOf, leavesOf, piecesOf } from '../../src/app/text/pieces.ts'
+
+const at = (path: string): URL => new URL(path, import.meta.url)
+const read = (language: string): Record<string, string> =>
+  readCatalog(readFileSync(at(`../../locales/${language}.po`), 'utf8'))
+const english = read('en')
+const chinese = read('zh-CN')
+
+const source = readdirSync(at('../../src/app'), { recursive: true })
+  .map(String)
+  .filter((name) => /\.tsx?$/.test(name))
+  .map((name) => readFileSync(at(`../../src/app/${name}`), 'utf8'))
+  .join('\n')
+
+/** The placeholders of a message. */
+function placeholders(message: string): string[] {
+  const found = new Set<string>()
+  const visit = (part: unknown): void => {
+    if (!Array.isArray(part)) return
+    if (typeof part[0] === 'string' && part.length <= 3 && /^\w+$/.test(part[0])) found.add(part[0])
+    for (const inner of part) {
+      if (Array.isArray(inner)) visit(inner)
+      else if (typeof inner === 'object' && inner !== null) Object.values(inner).forEach(visit)
+    }
+  }
+  const compiled: unknown = compileMessage(message)
+  if (Array.isArray(compiled)) compiled.forEach(visit)
+  return [...found].filter((name) => name !== 'plural').sort()
+}
+
+describe('the texts of the page', () => {
+  test('exist in both languages with the same placeholders', () => {
+    expect(Object.keys(chinese).sort()).toEqual(Object.keys(english).sort())
+    for (const [id, message] of Object.entries(english))
+      expect([id, placeholders(chinese[id] ?? '')]).toEqual([id, placeholders(message)])
+  })
+
+  test('are each used, and none that is used is missing', () => {
+    const quoted = new Set(
+      [...source.matchAll(/['"`]([a-z][A-Za-z]*(?:\.[A-Za-z-]+)+)['"`]/g)].map(([, id = '']) => id),
+    )
+    const prefixes = [...source.matchAll(/`([a-z][A-Za-z.]*\.)\$\{/g)].map(([, prefix = '']) => prefix)
+    const unused = Object.keys(english).filter(
+      (id) => !quoted.has(id) && !prefixes.some((prefix) => id.startsWith(prefix)),
+    )
+    expect(unused).toEqual([])
+    const groups = new Set(Object.keys(english).map((id) => id.split('.')[0]))
+    const calls = [
+      ...source.matchAll(
+        /\bt\(\s*'([\w.-]+)'|rich\(t, '([\w.-]+)'|title="([a-z]+\.\w+)"|name: '([a-z]+\.\w+)'/g,
+      ),
+    ].map((match) => match.slice(1).find((id) => id !== undefined) ?? '')
+    expect(calls.filter((id) => groups.has(id.split('.')[0]) && !Object.hasOwn(english, id))).toEqual([])
+    expect(calls.filter((id) => !groups.has(id.split('.')[0]))).toEqual([])
+  })
+})
+
+describe('a text of others', () => {
+  test('is cut where a character would not be seen', () => {
+    expect(piecesOf('a\u200bb\u202e')).toEqual([
+      { text: 'a' },
+      { code: 'U+200B' },
+      { text: 'b' },
+      { code: 'U+202E' },
+    ])
+    expect(piecesOf('\u{e0041}x')).toEqual([{ code: 'U+E0041' }, { text: 'x' }])
+  })
+
+  test('is never cut within a character', () => {
+    expect(headOf('ab😀', 3)).toEqual({ head: 'ab', rest: 2 })
+    expect(headOf('ab', 3)).toEqual({ head: 'ab', rest: 0 })
+  })
+})
+
+describe('arguments', () => {
+  test('are shown by place, what acts on the world first', () => {
+    const { leaves } = leavesOf({ note: 'x', 'a/b': 1, path: '/etc/passwd', deep: { command: 'rm' } })
+    expect(leaves.map(({ pointer }) => pointer)).toEqual(['/path', '/deep/command', '/note', '/a~1b'])
+  })
+
+  test('are compared by place', () => {
+    expect(changedPlaces({ a: 1, b: [1, 2] }, { a: 1, b: [1, 3], c: 'x' })).toEqual([
+      { pointer: '/c', after: 'x' },
+      { pointer: '/b/1', before: 2, after: 3 },
+    ])
+  })
+})
+
+describe('the built page', () => {
+  test('keeps to its budget of bytes', ({ skip }) => {
+    const folder = at('../../dist/app/')
+    let html: string
+    try {
+      html = readFileSync(new URL('index.html', folder), 'utf8')
+    } catch {
+      return skip('the page is not built (npm run build)')
+    }
+    const size = (name: string): number => gzipSync(readFileSync(new URL(name, folder))).length
+    const first = [...html.matchAll(/(?:src|href)="\/(assets\/[^"]+\.(?:js|css))"/g)].map(
+      ([, name = '']) => name,
+    )
+    const all = readdirSync(new URL('assets/', folder)).map((name) => `assets/${name}`)
+    const sum = (names: readonly string[]): number => names.reduce((bytes, name) => bytes + size(name), 0)
+    const isScript = (name: string): boolean => name.endsWith('.js')
+    expect(sum(first.filter(isScript))).toBeLessThanOrEqual(150_000)
+    expect(sum(first.filter((name) => !isScript(name)))).toBeLessThanOrEqual(25_000)
+    for (const name of all.filter((one) => isScript(one) && !first.includes(one)))
+      expect([name, size(name)]).toEqual([name, expect.toSatisfy((bytes: number) => bytes <= 120_000)])
+    expect(sum(all.filter(isScript))).toBeLessThanOrEqual(700_000)
+  })
+})

@@ -1,0 +1,61 @@
+import { fileURLToPath } from 'node:url'
+import { compileMessage } from '@lingui/message-utils/compileMessage'
+import react from '@vitejs/plugin-react'
+import { defineConfig, type Plugin } from 'vite'
+import { readCatalog } from './locales/catalog.ts'
+
+const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+/** Imports of `locales/<language>.po` as compiled messages by id. */
+function catalogs(): Plugin {
+  return {
+    name: 'catalogs',
+    transform(text, id) {
+      if (!id.endsWith('.po')) return undefined
+      const messages = Object.entries(readCatalog(text)).map(([key, message]) => [
+        key,
+        compileMessage(message),
+      ])
+      return {
+        code: `export default ${JSON.stringify(Object.fromEntries(messages))}`,
+        map: null,
+        moduleType: 'js',
+      }
+    },
+  }
+}
+
+/** The order of the cascade layers at the beginning of every style file, since no file is sure to be loaded first. */
+function layers(): Plugin {
+  return {
+    name: 'layers',
+    enforce: 'pre',
+    transform(text, id) {
+      if (!id.endsWith('.css')) return undefined
+      return { code: `@layer base, ui, text, questions, screens, shell;\n${text}`, map: null }
+    },
+  }
+}
+
+export default defineConfig({
+  root: at('.'),
+  plugins: [catalogs(), layers(), react()],
+  resolve: {
+    // From the sources, of which the bundler leaves out more than of the built files.
+    alias: [
+      { find: '@jackfield/host/browser', replacement: at('../host/src/browser.ts') },
+      { find: '@jackfield/host/client', replacement: at('../host/src/service/client-entry.ts') },
+      { find: /^@jackfield\/sdk$/, replacement: at('../sdk/src/index.ts') },
+      { find: '@jackfield/sdk/internal', replacement: at('../sdk/src/internal.ts') },
+    ],
+  },
+  build: {
+    outDir: 'dist/app',
+    emptyOutDir: true,
+    target: 'es2023',
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    license: { fileName: 'licenses.md' },
+  },
+})
