@@ -7,17 +7,46 @@ import { usageError } from './exit.ts'
  */
 export function writePrivateFile(file: string, text: string): void {
   try {
-    const opened = openSync(file, constants.O_WRONLY | constants.O_CREAT, 0o600)
+    const opened = openPrivateFile(file)
     try {
-      if (fstatSync(opened).isFile()) {
-        fchmodSync(opened, 0o600)
-        ftruncateSync(opened)
-      }
       writeFileSync(opened, text)
     } finally {
       closeSync(opened)
     }
   } catch (error) {
-    throw usageError(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+    throw cannotWrite(file, error)
   }
+}
+
+/** As `writePrivateFile`, piece by piece. */
+export async function writePrivatePieces(file: string, pieces: AsyncIterable<string>): Promise<void> {
+  let opened: number | undefined
+  try {
+    for await (const piece of pieces) {
+      opened ??= openPrivateFile(file)
+      writeFileSync(opened, piece)
+    }
+    opened ??= openPrivateFile(file)
+  } catch (error) {
+    throw opened === undefined && !isSystemError(error) ? error : cannotWrite(file, error)
+  } finally {
+    if (opened !== undefined) closeSync(opened)
+  }
+}
+
+function openPrivateFile(file: string): number {
+  const opened = openSync(file, constants.O_WRONLY | constants.O_CREAT, 0o600)
+  if (fstatSync(opened).isFile()) {
+    fchmodSync(opened, 0o600)
+    ftruncateSync(opened)
+  }
+  return opened
+}
+
+function isSystemError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error
+}
+
+function cannotWrite(file: string, error: unknown): Error {
+  return usageError(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -13,7 +14,7 @@ import {
 import { McpError } from '@jackfield/sdk'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { writePrivateFile } from '../cli/private-file.ts'
+import { writePrivateFile, writePrivatePieces } from '../cli/private-file.ts'
 import { storeFile } from '../cli/store.ts'
 import { changeLines } from '../output/changes.ts'
 import { exactText } from '../output/exact.ts'
@@ -180,12 +181,15 @@ export async function exportLog(
   const wanted = formats.find((known) => known === format)
   if (wanted === undefined) throw usageError(`"${format}" is no format. There are ${formats.join(', ')}.`)
   await using host = opened(storeFile(options.store, io))
-  return await readable(() => {
-    const text = host.trace.export(wanted, { filter: filterOf(words) })
-    if (options.output === undefined) io.stdout.write(exactText(text))
+  return await readable(async () => {
+    const pieces = host.trace.export(wanted, { filter: filterOf(words) })
+    if (options.output === undefined)
+      for await (const piece of pieces) {
+        if (!io.stdout.write(exactText(piece))) await once(io.stdout, 'drain', { signal: io.signal })
+      }
     else {
       const file = resolve(io.cwd, options.output)
-      writePrivateFile(file, text)
+      await writePrivatePieces(file, pieces)
       output.note(`Written to ${file}`)
     }
     return ExitCode.done

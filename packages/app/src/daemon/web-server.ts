@@ -122,9 +122,11 @@ function reply(channel: Channel, frame: WebReply): void {
 
 function requestIn(frame: string): WebRequest | undefined {
   if (!frame.startsWith('{"web":')) return undefined
-  const value: unknown = JSON.parse(frame)
-  if (typeof value !== 'object' || value === null || !('web' in value)) return undefined
-  const { web } = value
-  if (typeof web !== 'object' || web === null) return undefined
-  return { web: 'port' in web && typeof web.port === 'number' ? { port: web.port } : {} }
+  try {
+    const { web }: { web?: { port?: unknown } | null } = JSON.parse(frame)
+    return { web: typeof web?.port === 'number' ? { port: web.port } : {} }
+  } catch {
+    // The host answers a frame that cannot be read.
+    return undefined
+  }
 }

@@ -199,9 +199,10 @@ export interface TraceDesk {
   counters(): TraceCounters
   /**
    * Events as text. `jsonl`: one JSON object a line. `har`: HTTP Archive 1.2. `otlp`: traces of OpenTelemetry as JSON.
-   * Headers that hold credentials are masked, known secrets are replaced.
+   * Headers that hold credentials are masked, known secrets are replaced. The text comes in pieces, between which other work of
+   * the program runs; `otlp` comes in one piece, of at most 100 000 events unless the query says otherwise.
    */
-  export(format: TraceFormat, query?: TraceQuery): string
+  export(format: TraceFormat, query?: TraceQuery): AsyncGenerator<string, void, undefined>
   /**
    * What the servers of the messages answered, to be played back.
    * @throws McpError 'INVALID' where there is none, or a message was too long to be kept whole

@@ -6,7 +6,16 @@ import { describe, expect, it } from 'vitest'
 import { sealedCredentials, sealedSecrets } from '../../src/config/secrets/store.ts'
 import { createConversation } from '../../src/models/agent/index.ts'
 import type { HostOptions, Model, ModelRequest, ServerConfig, Surface } from '../../src/types/index.ts'
-import { folder, hostOf, returned, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
+import {
+  exportOf,
+  folder,
+  hostOf,
+  returned,
+  started,
+  textOf,
+  until,
+  type Watched,
+} from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { program } from '../inbox/programs.ts'
 import { asksBack, roundsServer, type Says, type Script, text } from '../inbox/rounds-server.ts'
@@ -94,7 +103,7 @@ async function oneOpen(host: Watched): Promise<string> {
 }
 
 /** All that a face can have of a host. */
-function told(host: Watched): string {
+async function told(host: Watched): Promise<string> {
   const { trace, trust } = host
   return JSON.stringify([
     host.events,
@@ -106,7 +115,7 @@ function told(host: Watched): string {
     host.instructions(),
     trust.servers(),
     host.inbox.list({ state: 'all' }),
-    (['jsonl', 'har', 'otlp'] as const).map((format) => trace.export(format)),
+    await Promise.all((['jsonl', 'har', 'otlp'] as const).map((format) => exportOf(host, format))),
     trace.recording(),
   ])
 }
@@ -132,7 +141,7 @@ describe('a secret', () => {
     await host.read('s', resource?.resource.uri ?? '')
     const read = one.server.calls.filter((call) => 'uri' in call)
     expect(read).toMatchObject([{ uri: `shop://orders?key=${canary.header}` }])
-    expect(secretsIn(told(host))).toEqual([])
+    expect(secretsIn(await told(host))).toEqual([])
     await host.close()
     expect(leaksIn(one.state)).toEqual([])
 
@@ -168,7 +177,7 @@ describe('a secret', () => {
       expect(whole).not.toBe('')
       expect(secretsIn(whole)).toEqual([])
     }
-    expect(secretsIn(told(host))).toEqual([])
+    expect(secretsIn(await told(host))).toEqual([])
   })
 
   it('that is typed into a form reaches the server and nothing else', async () => {
@@ -182,7 +191,7 @@ describe('a secret', () => {
     const call = await host.call('s__book', {}, cli)
     expect(one.server.calls[1]?.inputResponses).toEqual({ q: filled })
     expect(secretsIn(textOf(call))).toEqual([])
-    const whole = told(host)
+    const whole = await told(host)
     expect(secretsIn(whole)).toEqual([])
     expect(/pin\\*"?:\s*4711/.exec(whole)?.[0]).toBeUndefined()
     expect(host.inbox.list({ state: 'answered' })[0]?.answer?.value).toMatchObject({
@@ -203,7 +212,7 @@ describe('a secret', () => {
     expect(await other.say({ id, answer: filled })).toBe('answered')
     await call
     expect(one.server.calls[1]?.inputResponses).toEqual({ q: filled })
-    expect(secretsIn(told(host))).toEqual([])
+    expect(secretsIn(await told(host))).toEqual([])
     expect(leaksIn(one.state)).toEqual([])
     for (const { name } of filesIn(one.state).filter(({ name }) => /activity\.db(?:-\w+)?$/.test(name)))
       expect(statSync(name).mode & 0o077).toBe(0)
@@ -238,7 +247,7 @@ describe('a secret', () => {
     expect(secretsIn(JSON.stringify(done))).toEqual([])
     expect(one.server.calls[1]).toMatchObject({ arguments: args, requestState: `state ${canary.header}` })
     expect(one.server.calls[1]?.inputResponses).toEqual({ q: filled })
-    expect(secretsIn(told(second))).toEqual([])
+    expect(secretsIn(await told(second))).toEqual([])
     await second.close()
     expect(leaksIn(one.state)).toEqual([])
   })
@@ -311,7 +320,7 @@ describe('a secret', () => {
     expect(secretsIn(JSON.stringify(face.asked))).toEqual([])
     expect(face.asked[0]).toMatchObject({ arguments: { key: '[X-Api-Key]' } })
     expect(one.server.calls).toMatchObject([{ arguments: { key: canary.header, more: true } }])
-    expect(secretsIn(told(host))).toEqual([])
+    expect(secretsIn(await told(host))).toEqual([])
   })
 
   it('does not reach a model, whatever a server says, gives back or asks', async () => {
@@ -370,6 +379,6 @@ describe('a secret', () => {
       : []
     expect(lines.filter((line) => line.includes('session-server.ts')).length).toBeGreaterThan(0)
     expect(lines.filter((line) => line.includes(canary.env))).toEqual([])
-    expect(secretsIn(told(host))).toEqual([])
+    expect(secretsIn(await told(host))).toEqual([])
   })
 })

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../../../../test/setup/ports.ts'
-import { folder, session, started, until } from '../fixtures/hosts.ts'
+import { exportOf, folder, session, started, until } from '../fixtures/hosts.ts'
 
 const program = 'otelcol'
 const long = process.env['JACKFIELD_LONG'] === '1'
@@ -48,7 +48,7 @@ describe(`an OpenTelemetry Collector${found ? '' : ` [left out: it ${without}]`}
     const host = await started({ servers: { s: session().config }, defaultVerdict: 'allow' })
     for (const text of ['one', 'two', 'Grüße 漢字']) await host.call('s__echo', { text }, { caller: 'chat' })
     await host.call('s__fail', {}, { caller: 'chat' })
-    const body = host.trace.export('otlp')
+    const body = await exportOf(host, 'otlp')
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(url, { method: 'POST', headers, body })
     expect(response.status).toBe(200)

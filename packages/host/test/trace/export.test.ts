@@ -3,9 +3,9 @@ import { serveHttp } from '@jackfield/sdk/http'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { createConversation } from '../../src/index.ts'
-import type { TraceNode } from '../../src/types/index.ts'
+import type { TraceNode, TraceQuery } from '../../src/types/index.ts'
 import { says, scriptedModel, uses } from '../agent/host.ts'
-import { session, started } from '../fixtures/hosts.ts'
+import { exportOf, session, started } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
 const shop = defineServer({
@@ -39,7 +39,7 @@ test('HTTP exchanges make an archive whose entries have what the format asks for
     connect: { maskedHeaders: ['X-Tenant'] },
   })
   await host.call('shop__echo', { text: 'hello' }, { caller: 'chat' })
-  const har = JSON.parse(host.trace.export('har'))
+  const har = JSON.parse(await exportOf(host, 'har'))
   for (const secret of ['abcdef', 'blue']) expect(JSON.stringify(har)).not.toContain(secret)
   const text = expect.any(String)
   const number = expect.any(Number)
@@ -114,7 +114,7 @@ test('traces are nested from the turn of the model down to each round, and serve
   const model = scriptedModel(uses('', ['shop__refund', { order: '42' }]), says('Done.'))
   await createConversation({ host, model }).say('Refund 42')
 
-  const { resourceSpans } = JSON.parse(host.trace.export('otlp', { filter: 'kind:model' }))
+  const { resourceSpans } = JSON.parse(await exportOf(host, 'otlp', { filter: 'kind:model' }))
   const spans: Span[] = resourceSpans[0].scopeSpans[0].spans
   for (const span of spans) {
     expect(span).toMatchObject({
@@ -157,8 +157,41 @@ test('nothing is told to servers about traces unless that is wanted', async () =
 test('JSON lines hold every event whole', async () => {
   const host = await started({ servers: { fix: session().config }, defaultVerdict: 'allow' })
   await host.call('fix__echo', { text: 'a' }, { caller: 'chat' })
-  const lines = host.trace.export('jsonl').trimEnd().split('\n')
+  const lines = (await exportOf(host, 'jsonl')).trimEnd().split('\n')
   expect(lines.map((line) => JSON.parse(line))).toEqual(host.trace.list().map(({ id }) => host.trace.get(id)))
+})
+
+test('an export takes what its query wants, and lets other work run between its pieces', async () => {
+  const host = await started({ servers: { fix: session().config }, defaultVerdict: 'allow' })
+  for (let n = 0; n < 30; n++) await host.call('fix__echo', { text: 'x'.repeat(50_000) }, { caller: 'chat' })
+  const all = host.trace.list({ limit: 10_000 }).map(({ id }) => id)
+  const idsOf = async (query: TraceQuery): Promise<number[]> =>
+    (await exportOf(host, 'jsonl', query))
+      .trimEnd()
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).id)
+  expect(await idsOf({})).toEqual(all)
+  expect(await idsOf({ limit: 7 })).toEqual(all.slice(-7))
+  expect(await idsOf({ limit: 0 })).toEqual([])
+  expect(await idsOf({ after: all[9] ?? 0 })).toEqual(all.slice(10))
+  expect(await idsOf({ after: all[9] ?? 0, limit: 3 })).toEqual(all.slice(10, 13))
+  expect(await idsOf({ filter: 'method:none' })).toEqual([])
+  let pieces = 0
+  let turns = 0
+  const turn = (): void => {
+    turns += 1
+    immediate = setImmediate(turn)
+  }
+  let immediate = setImmediate(turn)
+  for await (const piece of host.trace.export('jsonl')) {
+    pieces += 1
+    expect(piece.length).toBeLessThan(2_000_000)
+    if (pieces === 3) await host.call('fix__echo', { text: 'meanwhile' }, { caller: 'chat' })
+  }
+  clearImmediate(immediate)
+  expect(pieces).toBeGreaterThan(5)
+  expect(turns).toBeGreaterThanOrEqual(pieces)
 })
 
 test('statistics count requests, failures and the tokens of models', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { parseConfig } from '../../src/config/config.ts'
 import { loadLayers } from '../../src/config/layers.ts'
 import type { HostOptions } from '../../src/types/index.ts'
-import { folder, session, started } from '../fixtures/hosts.ts'
+import { exportOf, folder, session, started } from '../fixtures/hosts.ts'
 import { roundsServer, text } from '../inbox/rounds-server.ts'
 
 const cli = { caller: 'cli' } as const
@@ -56,10 +56,10 @@ describe('the log of messages', () => {
     const one = { servers, defaultVerdict: 'allow' as const }
     const plain = await started(one)
     await plain.call('s__book', {}, cli)
-    expect(plain.trace.export('har')).toContain('tenant-of-mine')
+    expect(await exportOf(plain, 'har')).toContain('tenant-of-mine')
     const masked = await started({ ...one, log: { maskedHeaders: ['x-tenant'], traceparent: true } })
     await masked.call('s__book', {}, cli)
-    expect(masked.trace.export('har')).not.toContain('tenant-of-mine')
+    expect(await exportOf(masked, 'har')).not.toContain('tenant-of-mine')
     const [before, after] = server.calls
     expect(before?._meta).not.toHaveProperty('traceparent')
     expect(after?._meta).toHaveProperty('traceparent')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import type { TraceNode } from '../../src/types/index.ts'
-import { folder, hostOf, session, started, textOf } from '../fixtures/hosts.ts'
+import { exportOf, folder, hostOf, session, started, textOf } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
 const proxy = fileURLToPath(new URL('proxy.ts', import.meta.url))
@@ -141,7 +141,7 @@ test('a secret of the configuration is nowhere in the log', async () => {
   expect(JSON.stringify(host.trace.list())).not.toContain(secret)
   expect(host.trace.list({ filter: '"this is [API_TOKEN]" kind:wire' })).not.toEqual([])
   for (const format of ['jsonl', 'har', 'otlp'] as const)
-    expect(host.trace.export(format)).not.toContain(secret)
+    expect(await exportOf(host, format)).not.toContain(secret)
   await host.close()
   expect(readFileSync(store).includes(secret)).toBe(false)
 })

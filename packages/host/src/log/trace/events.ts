@@ -29,6 +29,26 @@ export class Events {
     return this.#select(columns, '', query).map(toEvent)
   }
 
+  /** Two ids: the events of a query come after the first, and up to the second. */
+  range(query: TraceQuery): [after: number, last: number] {
+    const edge = (order: string, offset: number): number | undefined => {
+      const [row] = this.rows(
+        query,
+        (where) =>
+          `SELECT t.seq AS seq FROM trace t WHERE ${where} ORDER BY t.seq ${order} LIMIT 1 OFFSET ${offset}`,
+      )
+      return row && Number(row['seq'])
+    }
+    const { after, limit } = query
+    const last = edge('DESC', 0) ?? 0
+    if (limit === undefined) return [after ?? 0, last]
+    const most = Math.max(0, Math.trunc(limit))
+    if (most === 0) return [last, last]
+    // The newest so many, or with `after` the oldest so many after it.
+    if (after === undefined) return [(edge('DESC', most - 1) ?? 1) - 1, last]
+    return [after, edge('ASC', most - 1) ?? last]
+  }
+
   wholes(query: TraceQuery = {}): WholeTraceEvent[] {
     return this.#select(whole, joins, query).map(toWhole)
   }

@@ -18,18 +18,45 @@ interface ExportDeps {
   creator: { name: string; version: string }
 }
 
-/** Events as text in a format that other programs read. */
-export function exported(format: TraceFormat, query: TraceQuery, deps: ExportDeps): string {
+/** Events of one tree export, unless the query says otherwise. */
+const treeLimit = 100_000
+/** Events that are read at once, and the bytes that these should not exceed by much. */
+const mostAtOnce = 16
+const bytesAtOnce = 262_144
+
+/** Events as text in a format that other programs read. Other work of the program runs between two pieces. */
+export async function* exported(
+  format: TraceFormat,
+  query: TraceQuery,
+  deps: ExportDeps,
+): AsyncGenerator<string, void, undefined> {
   switch (format) {
     case 'jsonl':
-      return deps.events
-        .wholes(query)
-        .map((event) => `${JSON.stringify(event)}\n`)
-        .join('')
+      for await (const events of pages(query, deps.events))
+        yield events.map((event) => `${JSON.stringify(event)}\n`).join('')
+      return
     case 'har':
-      return `${JSON.stringify(har(query, deps), null, 1)}\n`
+      return yield* har(query, deps)
     case 'otlp':
-      return `${JSON.stringify(otlp(treeOf(deps.events, query), deps))}\n`
+      yield `${JSON.stringify(otlp(treeOf(deps.events, { limit: treeLimit, ...query }), deps))}\n`
+  }
+}
+
+/** The events of a query that are there now, oldest first, a few at a time. */
+async function* pages(query: TraceQuery, events: Events): AsyncGenerator<WholeTraceEvent[], void, undefined> {
+  let [after, last] = events.range(query)
+  let count = 1
+  while (after < last) {
+    const page = events
+      .wholes({ filter: query.filter ?? '', after, limit: count })
+      .filter(({ id }) => id <= last)
+    const newest = page.at(-1)
+    if (newest === undefined) return
+    yield page
+    after = newest.id
+    const bytes = page.reduce((sum, event) => sum + event.bytes, 1)
+    count = Math.max(1, Math.min(mostAtOnce, Math.floor((bytesAtOnce * page.length) / bytes)))
+    await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
@@ -39,20 +66,23 @@ interface NameValue {
 }
 
 /** HTTP Archive 1.2. Bodies are those of the messages, where they are known. */
-function har({ filter = '', ...query }: TraceQuery, { events, creator }: ExportDeps): object {
-  const exchanges = events.wholes({ ...query, filter: `kind:http ${filter}` })
-  const requests = exchanges.flatMap(({ cause }) => cause ?? [])
-  const sent = new Map(events.wholesOf(requests).map((event) => [event.id, event]))
-  const received = new Map(events.answersTo(requests).map((event) => [event.reply, event]))
-  return {
-    log: {
-      version: '1.2',
-      creator,
-      entries: exchanges.map((exchange) =>
-        entryOf(exchange, sent.get(exchange.cause ?? 0), received.get(exchange.cause)),
-      ),
-    },
+async function* har(
+  { filter = '', ...query }: TraceQuery,
+  { events, creator }: ExportDeps,
+): AsyncGenerator<string, void, undefined> {
+  yield `{"log":{"version":"1.2","creator":${JSON.stringify(creator)},"entries":[`
+  let separator = '\n'
+  for await (const exchanges of pages({ ...query, filter: `kind:http ${filter}` }, events)) {
+    const requests = exchanges.flatMap(({ cause }) => cause ?? [])
+    const sent = new Map(events.wholesOf(requests).map((event) => [event.id, event]))
+    const received = new Map(events.answersTo(requests).map((event) => [event.reply, event]))
+    const entries = exchanges.map((exchange) =>
+      JSON.stringify(entryOf(exchange, sent.get(exchange.cause ?? 0), received.get(exchange.cause))),
+    )
+    yield separator + entries.join(',\n')
+    separator = ',\n'
   }
+  yield '\n]}}\n'
 }
 
 function entryOf(

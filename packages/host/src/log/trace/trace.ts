@@ -29,9 +29,6 @@ type Doing = Pick<Host, 'on' | 'call' | 'read' | 'prompt' | 'tools' | 'prompts'>
 const globalFetch: Fetch = (url, init) => fetch(url, init)
 const creator = { name: 'Jackfield', version: '0.1.0' }
 const maxDepth = 64
-/** Events that are taken out at once, where nobody says how many. */
-const exportLimit = 100_000
-
 /** Makes the room of the log. `table` is asked for when something is written or read, and not before. */
 export function createTrace(
   host: Doing,
@@ -132,11 +129,7 @@ export function createTrace(
     statistics: (query = {}) => statisticsOf(events, query),
     counters: () => ({ ...table().counts(), unwritten }),
     export: (format, query = {}) =>
-      exported(
-        format,
-        { limit: exportLimit, ...query },
-        { events, ids: createSpanIds(table().salt), creator },
-      ),
+      exported(format, query, { events, ids: createSpanIds(table().salt), creator }),
     recording: (query = {}) => recordingOf(events, query, now()),
     request: (id) => requestOf(events, id),
     replay: (request, options) => replayed(host, request, options),
