@@ -38,6 +38,15 @@ export async function attach(choice: HostChoice, name: string, io: Io): Promise<
   return client
 }
 
+/** Whether a host process of this build runs for a choice. */
+export async function isRunning(choice: HostChoice, io: Io): Promise<boolean> {
+  const address = daemonAddress(choice, io)
+  if (readRecord(address)?.build !== buildId()) return false
+  const channel = await connectTo(address)
+  channel?.close()
+  return channel !== undefined
+}
+
 /** A connection to the host process of an address, where there is one of this build. */
 export async function connectTo(address: DaemonAddress): Promise<Channel | undefined> {
   const record = readRecord(address)

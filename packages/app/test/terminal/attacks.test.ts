@@ -61,7 +61,7 @@ test.each(attacks('http://canary.test'))('$name: nothing on the screen is spoofe
   face.write('you › Hello\n')
   const view = turnView(
     face,
-    { id: 'c', model: { id: 'test' }, calls: [] },
+    'test',
     () => 0,
     new AbortController().signal,
   )
@@ -81,7 +81,7 @@ test.each(attacks('http://canary.test'))('$name: nothing on the screen is spoofe
     })
     const said = [
       notice({ type: 'log', server: 'hostile', level: 'error', data: text }),
-      notice({ type: 'progress', server: 'hostile', tool: 'notes', progress: 1, message: text }),
+      notice({ type: 'progress', name: text, progress: 1, message: text }),
       notice({ type: 'resource-updated', server: 'hostile', uri: text }),
     ]
     for (const one of said) if (one !== undefined) face.write(`${flowed(one, columns, 0, 2)}\n`)

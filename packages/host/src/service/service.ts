@@ -12,6 +12,7 @@ import type {
   QuestionKind,
 } from '../types/index.ts'
 import type {
+  ConfigurationNotice,
   ConversationRow,
   HostStatus,
   InboxRow,
@@ -72,6 +73,7 @@ export class HostService {
   /** Runs whose questions fail where no surface of their own client can show them, by activity row. */
   readonly #unasked = new Set<number>()
   readonly #notices: Notice[] = []
+  readonly #noticeListeners = new Set<(changes: readonly Change<Notice>[]) => void>()
   readonly #ends: (() => void)[] = []
   #noticeCount = 0
   #catalogVersion = 0
@@ -105,6 +107,8 @@ export class HostService {
     this.conversations = new ConversationService({
       host: this.host,
       models: () => options.models,
+      contextTokens: (model) =>
+        options.sampling?.models?.find(({ id }) => id === model.id)?.contextTokens ?? model.contextTokens,
       ...(findModel !== undefined && { findModel }),
     })
     this.#ends.push(this.host.on((event) => this.#happened(event)))
@@ -295,15 +299,24 @@ export class HostService {
     return {
       rows: () =>
         this.#notices.map((notice, n) => [String(this.#noticeCount - this.#notices.length + n), notice]),
-      follow: ({ push }) =>
-        this.host.on((event) => {
-          if (!isNotice(event)) return
-          const changes: Change<Notice>[] = [{ set: String(this.#noticeCount - 1), row: withTime(event) }]
-          if (this.#noticeCount > keptNotices)
-            changes.push({ remove: String(this.#noticeCount - 1 - keptNotices) })
-          push(changes)
-        }),
+      follow: ({ push }) => {
+        this.#noticeListeners.add(push)
+        return () => this.#noticeListeners.delete(push)
+      },
     }
+  }
+
+  /** Adds a notice for the clients. */
+  notify(event: NoticeEvent): void {
+    const notice = withTime(event)
+    const changes: Change<Notice>[] = [{ set: String(this.#noticeCount), row: notice }]
+    this.#notices.push(notice)
+    this.#noticeCount += 1
+    if (this.#notices.length > keptNotices) {
+      this.#notices.shift()
+      changes.push({ remove: String(this.#noticeCount - 1 - keptNotices) })
+    }
+    for (const listener of this.#noticeListeners) listener(changes)
   }
 
   #happened(event: HostEvent): void {
@@ -313,10 +326,7 @@ export class HostService {
       if (this.#questionRows.size > keptQuestions && oldest !== undefined) this.#questionRows.delete(oldest)
     } else if (event.type === 'activity') this.#unasked.delete(event.row.id)
     else if (event.type === 'catalog' || event.type === 'trust') this.#catalogVersion += 1
-    if (!isNotice(event)) return
-    this.#notices.push(withTime(event))
-    this.#noticeCount += 1
-    if (this.#notices.length > keptNotices) this.#notices.shift()
+    if (isNotice(event)) this.notify(event)
   }
 
   #serverRow(name: string, connection: ConnectionState): ServerRow {
@@ -348,12 +358,15 @@ export class HostService {
   }
 }
 
+/** A notice without its time. */
+type NoticeEvent = Extract<HostEvent, { type: Notice['type'] }> | ConfigurationNotice
+
 /** What identifies what a person was shown of a question. */
 function digestOf(question: HostQuestion): string {
   return fingerprint(question)
 }
 
-function isNotice(event: HostEvent): event is Extract<HostEvent, { type: Notice['type'] }> {
+function isNotice(event: HostEvent): event is Extract<HostEvent, NoticeEvent> {
   return (
     event.type === 'log' ||
     event.type === 'stderr' ||
@@ -362,10 +375,11 @@ function isNotice(event: HostEvent): event is Extract<HostEvent, { type: Notice[
     event.type === 'sampling' ||
     event.type === 'policy' ||
     event.type === 'roots' ||
-    event.type === 'trust'
+    event.type === 'trust' ||
+    event.type === 'resource-updated'
   )
 }
 
-function withTime(event: Extract<HostEvent, { type: Notice['type'] }>): Notice {
+function withTime(event: NoticeEvent): Notice {
   return { ...event, at: new Date().toISOString() }
 }

@@ -91,7 +91,16 @@ export type HostEvent =
   /** A call goes out to its server now (`begins`), or is over. */
   | { type: 'call'; state: 'begins'; call: CallNotice }
   | { type: 'call'; state: 'ends'; call: CallNotice; outcome: string }
-  | { type: 'progress'; server: string; tool: string; progress: number; total?: number; message?: string }
+  /** `activity`: the row of the call. */
+  | {
+      type: 'progress'
+      server: string
+      tool: string
+      activity: number
+      progress: number
+      total?: number
+      message?: string
+    }
   | { type: 'log'; server: string; level: string; logger?: string; data: unknown }
   /** What a child process wrote beside the protocol. */
   | { type: 'stderr'; server: string; text: string }

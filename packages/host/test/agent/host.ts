@@ -101,6 +101,7 @@ export function fakeHost(runs: Runs): FakeHost {
     askAgain: () => {},
     onStored: () => () => {},
     origin: (server) => server,
+    labels: () => [],
     sampling: {
       usage: () => [],
       grants: () => [],
