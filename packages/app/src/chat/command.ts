@@ -226,8 +226,6 @@ export async function hold(
       answering?.refresh()
     },
   }
-  const news = newsOf(state, notes)
-  const screen = new Screen(state, face, news)
   const later = Promise.withResolvers<void>()
   const answering =
     answers === undefined
@@ -250,6 +248,8 @@ export async function hold(
     interrupted.promise,
   ])
   await tellServers(state, notes, only === undefined)
+  const news = newsOf(state, notes)
+  const screen = new Screen(state, face, news)
   if (id === undefined) talk.show()
   else await showTalk(state, notes)
   if (interactive) earlier = await client.call('conversations.inputs', {})

@@ -123,6 +123,9 @@ function drawn(face: ChatFace, model: string, signal: AbortSignal, now: () => nu
     },
     end(ending) {
       stopWaiting()
+      // A call without an end, such as that of a host process that ended, keeps its line.
+      if (running !== undefined) face.live?.(callUnderWay(running, 'not finished', palette, columns()), true)
+      running = undefined
       endLine()
       const words = ending === undefined ? undefined : endingOf(ending)
       if (words !== undefined) face.write(`${palette.yellow(words)}\n`)

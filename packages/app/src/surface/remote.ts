@@ -63,8 +63,7 @@ export async function answerQuestions(
 
   function refresh(): void {
     for (const row of inbox.values()) {
-      if (row.state !== 'open' || asked.has(row.id) || !canShow(person, row.question) || !isMine(row))
-        continue
+      if (asked.has(row.id) || !isAsked(row) || !canShow(person, row.question) || !isMine(row)) continue
       asked.add(row.id)
       track(show(row))
     }
@@ -117,6 +116,11 @@ export async function answerQuestions(
   }
 }
 
+/** Whether this host waits for the answer now: not another program on its store, and not one who left it for later. */
+function isAsked(row: InboxRow): boolean {
+  return row.state === 'open' && row.waits && row.rows.length > 0 && !('deferred' in row)
+}
+
 function kindsOf({ show }: TerminalSurface): HostQuestion['kind'][] {
   const kinds: readonly HostQuestion['kind'][] = [
     'approval',
@@ -138,6 +142,6 @@ function canShow(person: TerminalSurface, question: HostQuestion): boolean {
 }
 
 function whyOver(row: InboxRow | undefined): string {
-  if (row?.answer !== undefined) return `It was answered at ${row.answer.by}`
+  if (row?.answer !== undefined) return `Answered by ${row.answer.by}`
   return row?.reason ?? 'It is no longer asked'
 }

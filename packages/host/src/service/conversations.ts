@@ -379,6 +379,10 @@ export class LiveConversation {
         this.#last = turn
         return turn
       })
+    } catch (error) {
+      // Where another program continued the conversation meanwhile, what was said there is shown.
+      if (error instanceof McpError && error.details['conversation'] === this.id) this.refresh()
+      throw error
     } finally {
       this.#next()
     }
