@@ -112,7 +112,10 @@ export async function detach(
 }
 
 /** What is attached to the conversation that is shown. */
-export async function copiesOf({ client, talk }: Pick<ChatState, 'client' | 'talk'>): Promise<AttachedCopy[]> {
+export async function copiesOf({
+  client,
+  talk,
+}: Pick<ChatState, 'client' | 'talk'>): Promise<AttachedCopy[]> {
   return await client.call('library.attached', { conversation: talk.id })
 }
 

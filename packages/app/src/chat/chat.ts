@@ -76,8 +76,12 @@ export class Screen {
     this.#own = own
   }
 
-  /** The turn of this terminal is over. */
+  /** The turn of this terminal is over, also where its host ended before it said so. */
   settle(): void {
+    if (this.#running !== undefined) {
+      this.#view?.end(undefined)
+      this.#view = undefined
+    }
     this.#own = undefined
   }
 
@@ -94,7 +98,8 @@ export class Screen {
         if (event.message === undefined || !this.#mine.has(event.message)) this.#said(event.said)
         return
       case 'text':
-        return this.#text(event.text)
+        this.#text(event.text)
+        return
       case 'call': {
         const own = this.#running
         this.#flush(own)
@@ -106,7 +111,8 @@ export class Screen {
         return
       }
       case 'under-way':
-        return this.#underWay(event)
+        this.#underWay(event)
+        return
       case 'wait':
         this.#view?.wait(event.wait)
         return
@@ -331,7 +337,8 @@ async function say(
 
 /** Takes a message back that still waits, else ends the turn that answers it. */
 async function endTurn(client: HostClient, id: string, message: string): Promise<void> {
-  if (!(await client.call('conversations.unqueue', { id, message }))) await client.call('conversations.stop', { id })
+  if (!(await client.call('conversations.unqueue', { id, message })))
+    await client.call('conversations.stop', { id })
 }
 
 function tellError(error: Error, face: ChatFace, isOneMessage: boolean): void {
@@ -353,7 +360,8 @@ function continuedElsewhere(error: Error, isOneMessage: boolean): string | undef
 
 /** What is left of an answer whose host process ended. */
 function cutOff(error: Error): string | undefined {
-  if (!(error instanceof McpError) || error.code !== 'OUTCOME_UNKNOWN' || 'server' in error.details) return undefined
+  if (!(error instanceof McpError) || error.code !== 'OUTCOME_UNKNOWN' || 'server' in error.details)
+    return undefined
   return 'The host process ended before this was done. What was said and done until then is kept; say "go on" to continue.'
 }
 

@@ -8,7 +8,7 @@ import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { failureOf } from '../cli/failure.ts'
 import { type OpenHost, openHost } from '../cli/host.ts'
 import { createOutput, type Io, isInteractive, type Output } from '../cli/io.ts'
-import { modelsInUse, modelsToTalkTo } from '../cli/models.ts'
+import { modelNamed, modelsInUse, modelsToTalkTo } from '../cli/models.ts'
 import { personAt } from '../cli/session.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import type { ServiceOptions } from '../daemon/service.ts'
@@ -65,13 +65,17 @@ export async function chat(
     async (asks, note) => {
       // What holds for this command alone, a host that others use cannot have; without a person, nothing of it may wait for one.
       const isOwn = !asks || answers !== undefined || roots.length > 0
-      const here: () => Promise<ServiceOptions> = async () => ({
-        config,
-        models: [...(await modelsToTalkTo(io.env, options.model, config.models))],
-        roots: [...config.roots, ...roots],
-        ...(answers !== undefined && { surface: answersSurface(answers, note) }),
-        ...(answers === undefined && !asks && { surface: { name: 'nobody', show: {} } }),
-      })
+      const here = async (): Promise<ServiceOptions> => {
+        const models = await modelsToTalkTo(io.env, options.model, config.models)
+        return {
+          config,
+          models: [...models],
+          findModel: (id) => (id === options.model ? models[0] : modelNamed(io.env, id)[0]),
+          roots: [...config.roots, ...roots],
+          ...(answers !== undefined && { surface: answersSurface(answers, note) }),
+          ...(answers === undefined && !asks && { surface: { name: 'nobody', show: {} } }),
+        }
+      }
       return await openHost(options, 'jackfield chat', io, { isOwn, here })
     },
     io,
@@ -282,8 +286,7 @@ function reattaching(state: ChatState, note: Note): Parameters<HostClient['onSta
     if (now.state !== 'connected') return
     isLost = false
     if (now.isKnown) return
-    const { client, talk } = state
-    client.call('servers.start', {}).catch(() => {})
+    const { talk } = state
     talk
       .reopen()
       .catch(async (error: unknown) => {
@@ -302,7 +305,9 @@ function reattaching(state: ChatState, note: Note): Parameters<HostClient['onSta
 /** The conversation that `--resume` names. @throws CliError where there is none */
 async function keptId(resume: string | true, client: HostClient): Promise<string> {
   try {
-    return resume === true ? await latest(client) : (await client.call('conversations.find', { id: resume })).id
+    return resume === true
+      ? await latest(client)
+      : (await client.call('conversations.find', { id: resume })).id
   } catch (error) {
     if (!(error instanceof McpError)) throw error
     throw usageError(`${error.message} /resume in jackfield chat lists the saved conversations.`)

@@ -282,7 +282,10 @@ async function call(
     until,
     {
       onRow({ progress }) {
-        const line = progress === undefined ? '' : (notice({ type: 'progress', name: entry.tool.name, ...progress }) ?? '')
+        const line =
+          progress === undefined
+            ? ''
+            : (notice({ type: 'progress', name: entry.tool.name, ...progress }) ?? '')
         if (line === shown) return
         shown = line
         const notes = face.notes ?? face
@@ -320,7 +323,8 @@ async function remembered(words: string[], { client }: ChatState, face: ChatFace
   const [verb, id] = words
   if (verb !== undefined) {
     if (verb !== 'forget' || id === undefined) throw usageError('Usage: /remembered [forget <id>]')
-    if (!(await client.call('policy.revoke', { id }))) throw usageError(`No answer has the id "${id}". /remembered lists them.`)
+    if (!(await client.call('policy.revoke', { id })))
+      throw usageError(`No answer has the id "${id}". /remembered lists them.`)
     face.write('Forgotten.\n')
     return done
   }

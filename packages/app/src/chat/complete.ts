@@ -72,7 +72,9 @@ async function valuesFor(
     return (await client.call('catalog.tools', {})).map((tool) => `${tool.name} `)
   if (name === 'tools') return await toolSwitches(words, source)
   if (name === 'show' && words.length === 1)
-    return (await client.call('conversations.calls', { id: talk.id })).map((_, at) => String(at + 1)).toReversed()
+    return (await client.call('conversations.calls', { id: talk.id }))
+      .map((_, at) => String(at + 1))
+      .toReversed()
   if (name === 'respond') return (await client.call('inbox.list', {})).map(({ id }) => id.slice(0, 8))
   if (name !== 'attach') return undefined
   return ['again ', ...(await serversOf(client)).map((server) => `${server} `)]

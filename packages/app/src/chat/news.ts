@@ -29,22 +29,33 @@ const most = 6
 export function followNews(client: HostClient, news: News): () => void {
   let servers: View<ServerRow> | undefined
   let isFirst = true
+  /** Another host starts the servers anew, which is no news. */
+  let isStarting = false
   const ends = [
     client.subscribe('servers', {
       rows(view) {
         for (const [name, { connection }] of view) {
           const before = servers?.get(name)?.connection
-          if (before !== undefined && JSON.stringify(before) !== JSON.stringify(connection))
-            news.hear({ type: 'connection', server: name, state: connection })
+          const isChanged = before !== undefined && JSON.stringify(before) !== JSON.stringify(connection)
+          if (isChanged && !isStarting) news.hear({ type: 'connection', server: name, state: connection })
         }
         servers = view
       },
     }),
     client.subscribe('catalog', {
       rows() {
-        if (!isFirst) news.catalogChanged()
+        if (!isFirst && !isStarting) news.catalogChanged()
         isFirst = false
       },
+    }),
+    client.onState((state) => {
+      if (state.state !== 'connected' || state.isKnown) return
+      isStarting = true
+      const done = (): void => {
+        isStarting = false
+        news.catalogChanged()
+      }
+      client.call('servers.start', {}).then(done, done)
     }),
     onNotice(client, (event) => news.hear(event)),
   ]
@@ -78,7 +89,9 @@ export function createNews(source: NewsSource, tell: (text: string) => void): Ne
       ),
       listed(
         'changed',
-        [...now].filter(([name, text]) => before.has(name) && before.get(name) !== text).map(([name]) => name),
+        [...now]
+          .filter(([name, text]) => before.has(name) && before.get(name) !== text)
+          .map(([name]) => name),
       ),
     ].filter((part) => part !== '')
     if (parts.length > 0) tell(`Tools: ${parts.join('; ')}. /tools lists them.`)
@@ -118,7 +131,10 @@ export function createNews(source: NewsSource, tell: (text: string) => void): Ne
   }
 }
 
-async function isAttached(source: NewsSource, { server, uri }: { server: string; uri: string }): Promise<boolean> {
+async function isAttached(
+  source: NewsSource,
+  { server, uri }: { server: string; uri: string },
+): Promise<boolean> {
   const copies = await source.attached().catch(() => [])
   return copies.some((copy) => copy.server === server && uri.startsWith(copy.uri))
 }

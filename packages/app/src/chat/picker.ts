@@ -187,15 +187,15 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
     this.#held = []
     for (const key of held) {
       const answer = this.press(key)
-      if (answer !== undefined) return this.#finish(answer.done)
+      if (answer === undefined) continue
+      this.#finish(answer.done)
+      return
     }
     this.#redraw()
   }
 
   #withheld(entry: Attachable): string | undefined {
-    return entry.kind === 'template'
-      ? undefined
-      : this.#options.withheld(entry.server, entry.resource.uri)
+    return entry.kind === 'template' ? undefined : this.#options.withheld(entry.server, entry.resource.uri)
   }
 
   #summary(): string {

@@ -93,8 +93,7 @@ async function callNumbered(which: string | undefined, { client, talk }: ChatSta
 
 /** The log has the whole result; what the model was given may be a part of it. */
 async function endOf(call: ConversationCall, client: HostClient): Promise<Omit<Shown, 'number' | 'call'>> {
-  const [row] =
-    call.activity === undefined ? [] : await client.call('activity.list', { id: call.activity })
+  const [row] = call.activity === undefined ? [] : await client.call('activity.list', { id: call.activity })
   const logged = row === undefined ? undefined : resultIn(row.detail['result'])
   if (row !== undefined && logged !== undefined)
     return {

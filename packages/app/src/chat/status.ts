@@ -41,7 +41,9 @@ export async function statusLine(
     ...contextPart(state),
     ...(servers.length > 0 ? [`${up.length}/${servers.length} servers`] : []),
     ...(off > 0 ? [`${off} ${off === 1 ? 'tool' : 'tools'} off`] : []),
-    ...(open.length > 0 ? [`${open.length} ${open.length === 1 ? 'question waits' : 'questions wait'}: /inbox`] : []),
+    ...(open.length > 0
+      ? [`${open.length} ${open.length === 1 ? 'question waits' : 'questions wait'}: /inbox`]
+      : []),
   ]
   return palette.dim(flowed(parts.join(' · '), columns))
 }

@@ -15,7 +15,12 @@ export type CallEvent =
       readonly number?: number | undefined
     }
   /** A question of the call was left for later. */
-  | { readonly type: 'later'; readonly id: string; readonly name: string; readonly item: { readonly id: string } }
+  | {
+      readonly type: 'later'
+      readonly id: string
+      readonly name: string
+      readonly item: { readonly id: string }
+    }
   | CallEnd
 
 /** How a tool call ended. */
@@ -115,7 +120,10 @@ export class Talk {
   /** Whether a resource goes along with the next message. */
   isWaiting({ server, uri }: { readonly server: string; readonly uri: string }): boolean {
     const attached = this.#view.get('attached')
-    return attached?.kind === 'attached' && attached.copies.some((copy) => copy.server === server && copy.uri === uri)
+    return (
+      attached?.kind === 'attached' &&
+      attached.copies.some((copy) => copy.server === server && copy.uri === uri)
+    )
   }
 
   /** Whether the model is offered this tool. */
@@ -129,7 +137,8 @@ export class Talk {
     this.#entries = this.entries.length
     if (this.info.state !== 'answering') return
     this.#onEvent({ type: 'turn', message: this.info.message })
-    for (const row of this.#view.values()) if (row.kind === 'call' && row.state === 'running') this.#called(row)
+    for (const row of this.#view.values())
+      if (row.kind === 'call' && row.state === 'running') this.#called(row)
     this.#text = ''
     this.#partial()
   }
@@ -181,7 +190,8 @@ export class Talk {
     if (!after.has('partial')) this.#text = ''
     if (is.wait !== undefined && JSON.stringify(is.wait) !== JSON.stringify(was.wait))
       this.#onEvent({ type: 'wait', wait: is.wait })
-    if (wasAnswering && is.state !== 'answering') this.#onEvent({ type: 'end', message: was.message, info: is })
+    if (wasAnswering && is.state !== 'answering')
+      this.#onEvent({ type: 'end', message: was.message, info: is })
   }
 
   #entered({ place, entry }: Extract<ConversationRow, { kind: 'entry' }>, { state, message }: Info): void {

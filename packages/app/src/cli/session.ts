@@ -29,10 +29,7 @@ import { hostHere, type OpenHost, onNotice, openHost, usesDaemon } from './host.
 import { type Io, isInteractive, type Output } from './io.ts'
 import { modelsInUse } from './models.ts'
 import { revisionsFor } from './revisions.ts'
-import { hostSettings } from './settings.ts'
-import { storeFile } from './store.ts'
 import type { ConfigChoice, Target } from './target.ts'
-import { version } from './version.ts'
 
 const connectTimeoutMs = 30_000
 const keptLines = 50

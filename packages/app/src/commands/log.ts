@@ -148,8 +148,7 @@ async function one(client: HostClient, word: string, output: Output): Promise<vo
   const [first] = word.startsWith('#') ? await client.call('trace.list', { filter: `row:${number}` }) : []
   const id = word.startsWith('#') ? first?.id : number
   const event = id === undefined ? null : await client.call('trace.get', { id })
-  if (event === null)
-    throw usageError(`There is no ${word} in the log. jackfield log lists what there is.`)
+  if (event === null) throw usageError(`There is no ${word} in the log. jackfield log lists what there is.`)
   output.result(event, () => wholeEvent(event, output))
 }
 

@@ -50,7 +50,8 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
   const models = [...modelsInUse(io.env, options.model, [])]
   const roots = [{ uri: pathToFileURL(folder).href, name: 'sample' }]
   return await hold(
-    async () => await hostHere(makeService({ servers, models, store, roots, rules: startRules }), 'jackfield start'),
+    async () =>
+      await hostHere(makeService({ servers, models, store, roots, rules: startRules }), 'jackfield start'),
     io,
     { servers, store, open: { context: false } },
   )

@@ -59,12 +59,7 @@ function screen() {
 test.each(attacks('http://canary.test'))('$name: nothing on the screen is spoofed', async ({ hostile }) => {
   const { face, written, lines } = screen()
   face.write('you › Hello\n')
-  const view = turnView(
-    face,
-    'test',
-    () => 0,
-    new AbortController().signal,
-  )
+  const view = turnView(face, 'test', () => 0, new AbortController().signal)
   for (const [n, text] of texts(hostile).entries()) {
     view.text(text)
     view.call({ type: 'start', id: `${n}`, name: 'hostile__notes', arguments: { [text]: text } })

@@ -2,7 +2,13 @@
  * The contract between a host and its surfaces: methods, topics and their rows, as types alone. A terminal, a browser and
  * a test use the same.
  */
-import type { CallToolResult, CompleteParams, CreateMessageParams, Root, SamplingMessage } from '@jackfield/sdk'
+import type {
+  CallToolResult,
+  CompleteParams,
+  CreateMessageParams,
+  Root,
+  SamplingMessage,
+} from '@jackfield/sdk'
 import type { Turn } from '../models/agent/index.ts'
 import type {
   Activity,
@@ -50,10 +56,10 @@ import type {
   PolicyRule,
   PromptPreview,
   QuestionKind,
+  Reconfigured,
   Redaction,
   Replay,
   ReplayRequest,
-  Reconfigured,
   ResourcePreview,
   ResourceRef,
   ResultPart,

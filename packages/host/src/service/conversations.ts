@@ -401,8 +401,7 @@ export class LiveConversation {
   #knowSent(): void {
     const { host } = this.#service
     const { lastAt } = host.conversations.find(this.id)
-    for (const copy of host.library.attached(this.id))
-      if (copy.at <= lastAt) this.#sent.add(copyKey(copy))
+    for (const copy of host.library.attached(this.id)) if (copy.at <= lastAt) this.#sent.add(copyKey(copy))
   }
 
   #happened(event: HostEvent): void {
@@ -420,7 +419,11 @@ export class LiveConversation {
     } else if (event.type === 'progress' && this.#sentAt.has(event.activity)) {
       const { progress, total, message } = event
       this.#changeRunning({
-        progress: { progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) },
+        progress: {
+          progress,
+          ...(total !== undefined && { total }),
+          ...(message !== undefined && { message }),
+        },
       })
     }
   }

@@ -1,5 +1,5 @@
-import { TraceFilterError } from '../log/trace/filter.ts'
 import { asStoreError } from '../log/store/store-error.ts'
+import { TraceFilterError } from '../log/trace/filter.ts'
 import { ModelError } from '../models/model-error.ts'
 import { failureFrom, oneLine, reasonOf } from '../shared/text.ts'
 import type { Fault } from './frames.ts'

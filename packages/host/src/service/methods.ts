@@ -49,7 +49,10 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'catalog.searchTools': ({ query: words, ...options }, { host }) => host.scale.search(words, options),
   'catalog.meter': ({ conversation, ...options }, { host, conversations }) => {
     const live = conversation === undefined ? undefined : conversations.get(conversation)
-    return host.scale.meter({ ...options, ...(live !== undefined && { isOn: (tool) => live.isToolOn(tool) }) })
+    return host.scale.meter({
+      ...options,
+      ...(live !== undefined && { isOn: (tool) => live.isToolOn(tool) }),
+    })
   },
   'catalog.complete': ({ server, params }, { host }, { signal }) => host.complete(server, params, { signal }),
   'servers.list': (_, service) => service.servers(),
