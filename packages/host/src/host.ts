@@ -328,6 +328,10 @@ class LiveHost implements Host {
     return serverOrigin(this.#catalog.server(server).config)
   }
 
+  labels(server: string): readonly string[] {
+    return this.#catalog.server(server).config.labels ?? []
+  }
+
   async start(names?: readonly string[]): Promise<void> {
     this.#running.refuseWhenClosed()
     const servers = names?.map((name) => this.#catalog.server(name)) ?? [...this.#servers.values()]

@@ -34,6 +34,7 @@ export { TraceFilterError } from './log/trace/filter.ts'
 export { type PlaybackOptions, playBack } from './log/trace/playback.ts'
 export { parseRecording, type RecordingChange, recordingChanges } from './log/trace/recording.ts'
 export * from './models/agent/index.ts'
+export { isSwitchedOn } from './models/agent/tool-switches.ts'
 export { type AiLanguageModel, type AiModelOptions, aiModel } from './models/ai-model.ts'
 export { commentText, memberName, quoted, schemaType } from './models/code/schema-type.ts'
 export {

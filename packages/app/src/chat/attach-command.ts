@@ -22,13 +22,15 @@ export async function attachCommand(
   face: ChatFace,
   signal: AbortSignal,
 ): Promise<void> {
-  const { host } = state
+  const { client } = state
   const [server, uri, ...values] = words
-  if (server === 'again' && (uri === undefined || !host.connections.has(server)))
+  const order = (await client.call('servers.list', {})).map(({ name }) => name)
+  if (server === 'again' && (uri === undefined || !order.includes(server)))
     return attachAgain(uri, state, face, signal)
   if (server !== undefined && uri !== undefined && /^[a-z][a-z0-9+.-]*:/i.test(uri)) {
-    if (!host.connections.has(server)) throw usageError(`There is no server "${oneLine(server, 60)}".`)
-    const template = host.templates().find((one) => one.server === server && one.template.uriTemplate === uri)
+    if (!order.includes(server)) throw usageError(`There is no server "${oneLine(server, 60)}".`)
+    const templates = await client.call('catalog.templates', { server })
+    const template = templates.find((one) => one.template.uriTemplate === uri)
     if (template !== undefined) {
       const ref = await filledIn({ kind: 'template', ...template }, textArguments(values), state, face)
       return attach([ref], state, face, signal)
@@ -37,13 +39,28 @@ export async function attachCommand(
     return attach([{ server, uri }], state, face, signal)
   }
   const query = words.join(' ')
-  if (face.screen === undefined) throw usageError([usage, ...namedMatches(query, state)].join('\n'))
-  const order = [...host.connections.keys()]
-  const entries = [...resources(state), ...templates(state)].sort(
-    (one, other) => order.indexOf(one.server) - order.indexOf(other.server),
+  if (face.screen === undefined) throw usageError([usage, ...(await namedMatches(query, state))].join('\n'))
+  const [resources, templates] = await Promise.all([
+    client.call('catalog.resources', {}),
+    client.call('catalog.templates', {}),
+  ])
+  const entries: Attachable[] = [
+    ...resources.map((entry) => ({ kind: 'resource' as const, ...entry })),
+    ...templates.map((entry) => ({ kind: 'template' as const, ...entry })),
+  ].sort((one, other) => order.indexOf(one.server) - order.indexOf(other.server))
+  const refs = resources.map(({ server, resource: { uri } }) => ({ server, uri }))
+  const withheld = await client.call('library.withheld', { refs })
+  const reasons = new Map(
+    refs.flatMap(({ server, uri }, n) => {
+      const reason = withheld[n] ?? null
+      return reason === null ? [] : [[JSON.stringify([server, uri]), reason] as const]
+    }),
   )
   const { palette } = face
-  const picker = new Picker({ entries, library: host.library, palette, query })
+  const picker = new Picker({
+    ...{ entries, client, palette, query },
+    withheld: (server, uri) => reasons.get(JSON.stringify([server, uri])),
+  })
   const chosen = await face.screen(picker, signal).catch((error: unknown): Cancelled => {
     // Ctrl+C ends the command as well as the list.
     if (signal.aborted || (error instanceof McpError && error.code === 'CANCELLED')) return cancelled
@@ -53,25 +70,17 @@ export async function attachCommand(
     face.write('Nothing was attached.\n')
     return
   }
-  const refs: ResourceRef[] = []
+  const wanted: ResourceRef[] = []
   for (const entry of chosen) {
-    if (entry.kind === 'resource') refs.push({ server: entry.server, uri: entry.resource.uri })
-    else refs.push(await filledIn(entry, {}, state, face))
+    if (entry.kind === 'resource') wanted.push({ server: entry.server, uri: entry.resource.uri })
+    else wanted.push(await filledIn(entry, {}, state, face))
   }
-  await attach(refs, state, face, signal)
+  await attach(wanted, state, face, signal)
 }
 
-function resources({ host }: ChatState): Attachable[] {
-  return host.resources().map((entry) => ({ kind: 'resource', ...entry }))
-}
-
-function templates({ host }: ChatState): Attachable[] {
-  return host.templates().map((entry) => ({ kind: 'template', ...entry }))
-}
-
-function namedMatches(query: string, { host }: ChatState): string[] {
+async function namedMatches(query: string, { client }: ChatState): Promise<string[]> {
   if (query.trim() === '') return []
-  const { matches } = host.library.search(query, { kinds: ['resource'], limit: mostNamed })
+  const { matches } = await client.call('library.search', { query, kinds: ['resource'], limit: mostNamed })
   return matches.flatMap(({ entry }) =>
     entry.kind === 'resource' ? [`  /attach ${oneLine(entry.server)} ${oneLine(entry.resource.uri)}`] : [],
   )
@@ -81,13 +90,13 @@ function namedMatches(query: string, { host }: ChatState): string[] {
 async function filledIn(
   { server, template }: Extract<Attachable, { kind: 'template' }>,
   given: Readonly<Record<string, string>>,
-  { host }: ChatState,
+  { client }: ChatState,
   face: ChatFace,
 ): Promise<ResourceRef> {
-  const { library } = host
   const { uriTemplate } = template
   const values = { ...given }
-  const missing = library.fields(uriTemplate).filter(({ name }) => !Object.hasOwn(values, name))
+  const fields = await client.call('library.fields', { uriTemplate })
+  const missing = fields.filter(({ name }) => !Object.hasOwn(values, name))
   // The lines of a pipe are the conversation, so nothing is asked there.
   const asked = face.screen === undefined ? [] : missing
   if (asked.length > 0) {
@@ -97,7 +106,7 @@ async function filledIn(
   for (const { name, required } of asked) {
     const typed = await face.readLine(`  ${oneLine(name, 40)}${required ? '' : ' (or nothing)'} › `, {
       complete: async (value) => {
-        const found = await library.complete({
+        const found = await client.call('library.complete', {
           ...{ server, of: { template: uriTemplate }, argument: name },
           ...{ value, chosen: values },
         })
@@ -108,5 +117,5 @@ async function filledIn(
       throw usageError(`${oneLine(uriTemplate)} needs ${oneLine(name)}; nothing was attached.`)
     if (typed.trim() !== '') values[name] = typed.trim()
   }
-  return { server, uri: library.expand(uriTemplate, values) }
+  return { server, uri: await client.call('library.expand', { uriTemplate, values }) }
 }

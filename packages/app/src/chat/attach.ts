@@ -1,4 +1,5 @@
-import type { CompletionField, Library, LibraryPrompt, ResourceRef } from '@jackfield/host'
+import type { CompletionField, LibraryPrompt, ResourceRef } from '@jackfield/host'
+import type { HostClient } from '@jackfield/host/client'
 import { entryTexts } from '../output/library.ts'
 
 /** Something that can take the place of what was typed. */
@@ -56,11 +57,11 @@ export function atEnd(line: string, prompts: readonly LibraryPrompt[]): AtEnd | 
 /** What fits there; undefined where nothing is to be completed, or something else was typed meanwhile. */
 export async function typeahead(
   line: string,
-  library: Pick<Library, 'prompts' | 'search' | 'complete'>,
+  client: Pick<HostClient, 'call'>,
   servers: readonly string[],
   signal?: AbortSignal,
 ): Promise<Typeahead | undefined> {
-  const prompts = library.prompts()
+  const prompts = await client.call('library.prompts', {})
   const end = atEnd(line, prompts)
   if (end === undefined) return undefined
   const { from } = end
@@ -70,10 +71,10 @@ export async function typeahead(
     case 'argument':
       return first(from, argumentsOf(end))
     case 'mention':
-      return first(from, mentions(end.text, library, servers))
+      return first(from, await mentions(end.text, client, servers))
     case 'value': {
-      const found = await library.complete(end.field, signal === undefined ? {} : { signal })
-      if (found === undefined) return undefined
+      const found = await client.call('library.complete', end.field, signal === undefined ? {} : { signal })
+      if (found === null) return undefined
       const quoted = found.values.map((value) => ({ text: quote(value), about: '' }))
       return { ...first(from, quoted), more: found.more || found.values.length > shown }
     }
@@ -111,11 +112,16 @@ function argumentsOf({ prompt, text, given }: Extract<AtEnd, { kind: 'argument' 
     }))
 }
 
-function mentions(text: string, library: Pick<Library, 'search'>, servers: readonly string[]): Candidate[] {
+async function mentions(
+  text: string,
+  client: Pick<HostClient, 'call'>,
+  servers: readonly string[],
+): Promise<Candidate[]> {
   const server = servers.find((name) => text.startsWith(`${name}:`))
   const words = server === undefined ? text : text.slice(server.length + 1)
   const names = servers.filter((name) => server === undefined && name.startsWith(text))
-  const { matches } = library.search(words, {
+  const { matches } = await client.call('library.search', {
+    query: words,
     kinds: ['resource', 'template'],
     limit: shown + 1,
     ...(server !== undefined && { server }),

@@ -23,14 +23,12 @@ export async function attach(
 ): Promise<void> {
   const { palette } = face
   const line = (text: string): void => face.write(`${flowed(text, face.columns(), 0, 2)}\n`)
-  const { attached, failed, withheld } = await state.host.library.attach(
-    state.talk.id,
-    refs,
+  const { attached, failed, withheld } = await state.client.call(
+    'library.attach',
+    { conversation: state.talk.id, refs: refs.map(({ server, uri }) => ({ server, uri })) },
     signal === undefined ? {} : { signal },
   )
-  for (const { server, uri, title, tokens, messages } of attached) {
-    const others = state.attached.filter(({ ref }) => !isSame(ref, { server, uri }))
-    state.attached = [...others, { ref: { server, uri }, messages }]
+  for (const { uri, title, tokens } of attached) {
     line(
       palette.dim(
         `+ ${oneLine(title)}  ${oneLine(uri)}  about ${count(tokens)} tokens; it goes along with what you say.`,
@@ -48,7 +46,7 @@ export async function attached(
   face: ChatFace,
   signal: AbortSignal,
 ): Promise<void> {
-  const copies = state.host.library.attached(state.talk.id)
+  const copies = await copiesOf(state)
   if (which !== undefined) return await showDiff(numbered(copies, which), state, face, signal)
   if (copies.length === 0) {
     face.write('Nothing is attached. /attach attaches something, and so does @server:uri.\n')
@@ -76,7 +74,7 @@ export async function attachAgain(
   face: ChatFace,
   signal: AbortSignal,
 ): Promise<void> {
-  const copies = state.host.library.attached(state.talk.id)
+  const copies = await copiesOf(state)
   const wanted = which === undefined ? copies.filter(({ stale }) => stale) : [numbered(copies, which)]
   if (wanted.length === 0) {
     face.write(
@@ -91,27 +89,34 @@ export async function attachAgain(
 }
 
 /** `/detach <number | all>`: removes attached resources. They are not sent and no longer watched. */
-export function detach([which, ...more]: readonly string[], state: ChatState, face: ChatFace): void {
-  const { library } = state.host
-  const copies = library.attached(state.talk.id)
+export async function detach(
+  [which, ...more]: readonly string[],
+  state: ChatState,
+  face: ChatFace,
+): Promise<void> {
+  const { client, talk } = state
+  const copies = await copiesOf(state)
   if (copies.length === 0) throw usageError('Nothing is attached.')
   if (more.length > 0 || (which === undefined && copies.length > 1))
     throw usageError('Usage: /detach <number | all>. /attached has the numbers.')
   const gone = which === 'all' ? copies : [numbered(copies, which ?? '1')]
   for (const copy of gone) {
-    const waits = state.attached.some(({ ref }) => isSame(ref, copy))
-    state.attached = state.attached.filter(({ ref }) => !isSame(ref, copy))
-    if (copy.because === undefined) library.detach(state.talk.id, copy)
-    else library.exclude(state.talk.id, copy)
-    const rest = waits ? 'it is not sent' : 'the model keeps what it was given before'
+    const { server, uri } = copy
+    const isWaiting = talk.isWaiting(copy)
+    const method = copy.because === undefined ? 'library.detach' : 'library.exclude'
+    await client.call(method, { conversation: talk.id, ref: { server, uri } })
+    const rest = isWaiting ? 'it is not sent' : 'the model keeps what it was given before'
     const line = `- ${oneLine(copy.title)}  ${oneLine(copy.uri)}  is no longer attached; ${rest}.`
     face.write(`${face.palette.dim(flowed(line, face.columns(), 0, 2))}\n`)
   }
 }
 
-/** Whether both are the same resource. */
-export function isSame(one: ResourceRef, other: ResourceRef): boolean {
-  return one.server === other.server && one.uri === other.uri
+/** What is attached to the conversation that is shown. */
+export async function copiesOf({
+  client,
+  talk,
+}: Pick<ChatState, 'client' | 'talk'>): Promise<AttachedCopy[]> {
+  return await client.call('library.attached', { conversation: talk.id })
 }
 
 function numbered(copies: readonly AttachedCopy[], which: string): AttachedCopy {
@@ -122,11 +127,12 @@ function numbered(copies: readonly AttachedCopy[], which: string): AttachedCopy 
 
 async function showDiff(
   copy: AttachedCopy,
-  { host, talk }: ChatState,
+  { client, talk }: ChatState,
   face: ChatFace,
   signal: AbortSignal,
 ): Promise<void> {
-  const diff = await host.library.diff(talk.id, copy, { signal })
+  const { server, uri } = copy
+  const diff = await client.call('library.diff', { conversation: talk.id, ref: { server, uri } }, { signal })
   const { palette } = face
   const head = `${palette.bold(oneLine(copy.title))}  ${palette.dim(oneLine(copy.uri))}`
   face.write(`${flowed(head, face.columns(), 0, 2)}\n`)

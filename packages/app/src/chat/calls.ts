@@ -1,20 +1,17 @@
-import type { ToolCallEvent } from '@jackfield/host'
 import { block } from '../output/content.ts'
 import { fitting } from '../output/flow.ts'
 import { shortId } from '../output/inbox.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { widthOf } from '../output/width.ts'
+import type { CallEvent } from './talk.ts'
 
-type Of<T extends ToolCallEvent['type']> = Extract<ToolCallEvent, { type: T }>
+type Of<T extends CallEvent['type']> = Extract<CallEvent, { type: T }>
 
 const shown = 300
 
-/** A call and its number in the conversation, by which `/show` finds it. */
-type Numbered<T> = T & { readonly number?: number | undefined }
-
 /** A tool call as one line; how much of the arguments is not shown is said. */
-export function describeCall(event: Numbered<Of<'start'>>, palette: Palette): string {
+export function describeCall(event: Of<'start'>, palette: Palette): string {
   const json = plain(JSON.stringify(event.arguments))
   const rest = json.length - shown
   const args = rest > 0 ? `${json.slice(0, shown)}… (${rest} more characters; /show shows all)` : json
@@ -33,7 +30,7 @@ export function describeEnd(event: Of<'end'>, ms: number | undefined, palette: P
 
 /** A call on its way, as a line that is drawn anew: `◌ name {…}  3 of 10`. */
 export function callUnderWay(
-  event: Numbered<Of<'start'>>,
+  event: Of<'start'>,
   state: string,
   palette: Palette,
   columns: number | undefined,
@@ -48,7 +45,7 @@ export function callUnderWay(
 
 /** The same call when it is over: `✓ name {…}  120 ms · 3 flights`. */
 export function callDone(
-  start: Numbered<Of<'start'>>,
+  start: Of<'start'>,
   end: Of<'end'>,
   ms: number | undefined,
   palette: Palette,
@@ -71,14 +68,17 @@ export function callDone(
   return `${mark} ${tag(start, palette)}${palette.bold(name)}${args === '' ? '' : ` ${palette.dim(args)}`}${parts === '' ? '' : `  ${palette.dim(parts)}`}`
 }
 
-/** A call whose question was left for later: `◇ name {…}  waits for your answer: /respond 7244c9a7`. */
+/** A call whose result comes later: `◇ name {…}  waits for you: /respond 7244c9a7`. */
 export function callLeft(
-  start: Numbered<Of<'start'>>,
-  { item }: Of<'later'>,
+  start: Of<'start'>,
+  event: Of<'later'> | Of<'task'>,
   palette: Palette,
   columns: number | undefined,
 ): string {
-  const about = `waits for you: /respond ${shortId(item)}`
+  const about =
+    event.type === 'later'
+      ? `waits for you: /respond ${shortId(event.item)}`
+      : `continues in the background: task ${event.task}`
   const room = columns === undefined ? undefined : columns - about.length - tagWidth(start) - 4
   const name = fitting(oneLine(start.name), share(room, 0.6))
   const args = brief(start, room === undefined ? undefined : room - widthOf(name) - 1)
@@ -93,11 +93,11 @@ export function duration(ms: number): string {
     : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`
 }
 
-function tag({ number }: Numbered<object>, palette: Palette): string {
+function tag({ number }: Pick<Of<'start'>, 'number'>, palette: Palette): string {
   return number === undefined ? '' : palette.dim(`[${number}] `)
 }
 
-function tagWidth({ number }: Numbered<object>): number {
+function tagWidth({ number }: Pick<Of<'start'>, 'number'>): number {
   return number === undefined ? 0 : String(number).length + 3
 }
 

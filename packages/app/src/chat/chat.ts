@@ -1,27 +1,33 @@
-import { type HostEvent, ModelError, type Turn } from '@jackfield/host'
+import { randomUUID } from 'node:crypto'
+import type { Turn } from '@jackfield/host'
+import type { HostClient, Saying } from '@jackfield/host/client'
 import { McpError, RpcError, type SamplingMessage } from '@jackfield/sdk'
-import { CliError } from '../cli/exit.ts'
+import { CliError, ExitCode } from '../cli/exit.ts'
 import { flowed } from '../output/flow.ts'
-import { plain } from '../output/sanitize.ts'
+import { oneLine, plain } from '../output/sanitize.ts'
 import { mentionsIn } from './attach.ts'
-import { attach } from './attached.ts'
+import { attach, copiesOf } from './attached.ts'
+import { describeCall } from './calls.ts'
 import { commandNames, runCommand } from './commands.ts'
 import { completions } from './complete.ts'
 import { includeContext } from './context.ts'
 import { type ChatFace, writeModelText } from './face.ts'
 import { firstWords } from './greet.ts'
-import { idLength } from './keep.ts'
-import { createNews, type News } from './news.ts'
+import { idLength, wordsOf } from './keep.ts'
+import { createNews, followNews, type News } from './news.ts'
 import { readLine } from './slash.ts'
 import type { ChatState } from './state.ts'
 import { fullness, statusLine } from './status.ts'
-import { type TurnView, turnView } from './view.ts'
+import type { TalkEvent } from './talk.ts'
+import { type TurnView, tellLate, turnView } from './view.ts'
 
 const howToAllow =
   'A call was refused because it needs approval, and no person can be asked here. To allow it, add a rule with the verdict "allow" to the config (jackfield.rules), give --answers <file> with "approvals" (jackfield options), or use a terminal.'
 
 /** Ends of a turn that leave work undone. */
 const cutShort: readonly Turn['stopReason'][] = ['maxCalls', 'maxTurns', 'maxTokens']
+/** Characters that are shown of what goes along with a message that was sent elsewhere. */
+const mostShown = 1_000
 
 /** How a conversation ended, for the exit code of a run without a person. */
 export interface ConversationEnd {
@@ -37,50 +43,202 @@ export interface OneMessage {
   readonly input?: string | undefined
 }
 
+/** A turn that was begun in this terminal. */
+interface OwnTurn {
+  readonly message: string
+  readonly signal: AbortSignal
+  /** Text of the model since the last call, where answers and notes go to different places. */
+  text: string
+  isRefused: boolean
+}
+
+/** Shows the conversations of one chat: turns that were begun here, and those that another client began. */
+export class Screen {
+  readonly #state: ChatState
+  readonly #face: ChatFace
+  readonly #notes: ChatFace
+  readonly #news: News
+  #own: OwnTurn | undefined
+  #view: TurnView | undefined
+  /** Messages of this terminal. */
+  readonly #mine = new Set<string>()
+
+  constructor(state: ChatState, face: ChatFace, news: News) {
+    this.#state = state
+    this.#face = face
+    this.#notes = face.notes ?? face
+    this.#news = news
+  }
+
+  /** Announces a turn of this terminal: its events are drawn as such. */
+  expect(own: OwnTurn): void {
+    this.#mine.add(own.message)
+    this.#own = own
+  }
+
+  /** The turn of this terminal is over, also where its host ended before it said so. */
+  settle(): void {
+    if (this.#running !== undefined) {
+      this.#view?.end(undefined)
+      this.#view = undefined
+    }
+    this.#own = undefined
+  }
+
+  show(event: TalkEvent): void {
+    const notes = this.#notes
+    const { palette } = notes
+    switch (event.type) {
+      case 'turn': {
+        const signal = this.#ownTurn(event.message)?.signal ?? new AbortController().signal
+        this.#view = turnView(notes, this.#state.talk.info.model, () => performance.now(), signal)
+        return
+      }
+      case 'said':
+        if (event.message === undefined || !this.#mine.has(event.message)) this.#said(event.said)
+        return
+      case 'text':
+        this.#text(event.text)
+        return
+      case 'call': {
+        const own = this.#running
+        this.#flush(own)
+        const { call } = event
+        if (call.type === 'end' && call.denied && call.decision?.verdict === 'ask' && own !== undefined)
+          own.isRefused = true
+        if (this.#view !== undefined) this.#view.call(call)
+        else if (call.type === 'start') notes.write(`${describeCall(call, palette)}\n`)
+        return
+      }
+      case 'under-way':
+        this.#underWay(event)
+        return
+      case 'wait':
+        this.#view?.wait(event.wait)
+        return
+      case 'late':
+        tellLate(event.call, notes)
+        return
+      case 'summary':
+        this.#face.write('The model goes on with the summary. What was said stays kept: /save writes it.\n')
+        return
+      case 'attached':
+        this.#news.attachedChanged().catch(() => {})
+        return
+      case 'end': {
+        const { stopReason, callsNotRun, fault } = event.info
+        const own = this.#ownTurn(event.message)
+        if (own !== undefined && own.text !== '') {
+          writeModelText(own.text, this.#face)
+          own.text = ''
+        }
+        this.#view?.end({
+          ...(stopReason !== undefined && { stopReason }),
+          ...(callsNotRun !== undefined && { callsNotRun }),
+        })
+        this.#view = undefined
+        // A failure of a turn of this terminal is shown by whoever waits for it.
+        if (own === undefined && fault !== undefined && !this.#mine.has(event.message ?? ''))
+          notes.write(`${palette.red(flowed(plain(fault.message), notes.columns(), 0, 2))}\n`)
+      }
+    }
+  }
+
+  /** The turn of this terminal, while it is answered. */
+  get #running(): OwnTurn | undefined {
+    return this.#ownTurn(this.#state.talk.info.message)
+  }
+
+  #ownTurn(message: string | undefined): OwnTurn | undefined {
+    return this.#own?.message === message ? this.#own : undefined
+  }
+
+  /** What was said in another terminal, or by another program. */
+  #said(message: SamplingMessage): void {
+    const words = wordsOf(message)
+    if (words === '' || this.#face.live === undefined) return
+    const { palette } = this.#notes
+    const shown = words.length > mostShown ? `${words.slice(0, mostShown)}…` : words
+    this.#notes.write(`${palette.green('you')} › ${plain(shown).replaceAll('\n', '\n      ')}\n`)
+  }
+
+  #text(text: string): void {
+    const own = this.#running
+    if (own !== undefined && this.#face.notes !== undefined) own.text += text
+    else if (this.#view !== undefined) this.#view.text(text)
+    // Another program answers in the same conversation.
+    else if (this.#face.live !== undefined) writeModelText(text, this.#face)
+  }
+
+  /** What a model says before a call is a note, where the answer goes elsewhere. */
+  #flush(own: OwnTurn | undefined): void {
+    if (own === undefined || own.text === '') return
+    this.#view?.text(own.text)
+    own.text = ''
+  }
+
+  #underWay({ name, progress }: Extract<TalkEvent, { type: 'under-way' }>): void {
+    if (progress === undefined) {
+      this.#view?.underWay('running')
+      return
+    }
+    const { total, message } = progress
+    const of = total === undefined ? '' : ` of ${total}`
+    const state = `${progress.progress}${of}${message === undefined ? '' : ` ${oneLine(message)}`}`
+    if (this.#view?.underWay(state) !== true)
+      this.#news.hear({ type: 'progress', name, ...progress }).catch(() => {})
+  }
+}
+
+/** What happens beside the conversation of a chat. */
+export function newsOf(state: ChatState, notes: ChatFace): News {
+  const tell = (text: string): void =>
+    notes.write(`${notes.palette.dim(flowed(text, notes.columns(), 0, 2))}\n`)
+  const source = {
+    tools: () => state.client.call('catalog.tools', {}),
+    attached: () => copiesOf(state),
+  }
+  return createNews(source, tell)
+}
+
 /** Holds a conversation until the person leaves. */
 export async function converse(
   state: ChatState,
   face: ChatFace,
+  screen: Screen,
+  news: News,
   only?: OneMessage,
 ): Promise<ConversationEnd> {
-  const { host } = state
+  const { client } = state
   const { palette } = face
   const notes = face.notes ?? face
   let isCut = false
-  let view: TurnView | undefined
   let failed: Error | undefined
-  const news = createNews(state, (text) => {
-    notes.write(`${notes.palette.dim(flowed(text, notes.columns(), 0, 2))}\n`)
-  })
-  const off = host.on((event) => hear(event, view, news))
-  const complete = (line: string): Promise<[string[], string]> => completions(line, commandNames(host), state)
+  const off = followNews(client, news)
+  const complete = async (line: string): Promise<[string[], string]> =>
+    await completions(line, await commandNames(client), state)
   try {
     for (;;) {
-      if (face.live !== undefined) face.write(`${statusLine(state, palette, face.columns())}\n`)
-      const suggestion = state.talk.messages.length === 0 ? firstWords(state) : undefined
-      const line = await face.readLine(`${palette.green('you')} › `, {
-        ...{ complete, isMessage: true },
-        ...(suggestion !== undefined && { suggestion }),
-      })
-      if (line === undefined) return { isCut, failed }
       try {
-        const outcome = await handle(line, only?.input, state, face, (shown) => {
-          view = shown
+        const suggestion = state.talk.isEmpty ? await firstWords(state) : undefined
+        if (face.live !== undefined) face.write(`${await statusLine(state, palette, face.columns())}\n`)
+        const line = await face.readLine(`${palette.green('you')} › `, {
+          ...{ complete, isMessage: true },
+          ...(suggestion !== undefined && { suggestion }),
         })
+        if (line === undefined) return { isCut, failed }
+        const outcome = await handle(line, only?.input, state, face, screen)
         if (outcome === 'leave') return { isCut, failed }
         if (outcome !== undefined) isCut = cutShort.includes(outcome.stopReason)
       } catch (error) {
         if (!isExpected(error)) throw error
-        if (only !== undefined || error instanceof ModelError) failed ??= error
+        if (only !== undefined || isOfModel(error)) failed ??= error
         tellError(error, notes, only !== undefined)
-      } finally {
-        view = undefined
+        if (client.state.state === 'closed') return { isCut, failed }
       }
     }
   } finally {
     off()
-    news.end()
-    host.leave(state.talk.id)
   }
 }
 
@@ -89,15 +247,17 @@ async function handle(
   input: string | undefined,
   state: ChatState,
   face: ChatFace,
-  showing: (view: TurnView) => void,
+  screen: Screen,
 ): Promise<'leave' | Turn | undefined> {
   const typed = readLine(line)
   const more = input === undefined ? [] : [userText(input)]
-  if (typed.kind === 'empty') return more.length === 0 ? undefined : say(more, state, face, showing)
+  if (typed.kind === 'empty')
+    return more.length === 0 ? undefined : await say({ messages: more }, '', state, face, screen)
   if (typed.kind === 'words') {
-    const refs = mentionsIn(typed.text, [...state.host.connections.keys()])
+    const servers = (await state.client.call('servers.list', {})).map(({ name }) => name)
+    const refs = mentionsIn(typed.text, servers)
     if (refs.length > 0) await attach(refs, state, face.notes ?? face)
-    return say([userText(typed.text), ...more], state, face, showing)
+    return await say({ messages: [userText(typed.text), ...more] }, typed.text, state, face, screen)
   }
   const { signal, done } = face.turn()
   let outcome: Awaited<ReturnType<typeof runCommand>>
@@ -111,7 +271,9 @@ async function handle(
     done()
   }
   if (outcome.kind === 'leave') return 'leave'
-  return outcome.kind === 'say' ? say([...outcome.messages, ...more], state, face, showing) : undefined
+  return outcome.kind === 'say'
+    ? await say({ messages: [...outcome.messages, ...more] }, line, state, face, screen)
+    : undefined
 }
 
 function userText(text: string): SamplingMessage {
@@ -120,14 +282,18 @@ function userText(text: string): SamplingMessage {
 
 /**
  * One turn: what was attached goes along, the answer is written as it comes. Where the answer goes elsewhere than the notes,
- * what the model says before a call is a note.
+ * what the model says before a call is a note. While another client's message is answered, this one waits for its end, and
+ * Ctrl+C takes it back: `typed` is then in the line again.
  */
 async function say(
-  messages: SamplingMessage[],
+  said: Saying,
+  typed: string,
   state: ChatState,
   face: ChatFace,
-  showing: (view: TurnView) => void,
+  screen: Screen,
 ): Promise<Turn | undefined> {
+  const { client, talk } = state
+  const { id } = talk
   const { signal, done } = face.turn()
   const notes = face.notes ?? face
   try {
@@ -138,44 +304,45 @@ async function say(
     notes.write(`${notes.palette.yellow('Stopped.')}\n`)
     return undefined
   }
-  const attached = state.attached.splice(0).flatMap(({ messages }) => messages)
-  const view = turnView(notes, state.talk, () => performance.now(), signal)
-  showing(view)
-  let turn: Turn | undefined
-  let text = ''
-  let isRefused = false
-  try {
-    turn = await state.talk.say([...attached, ...messages], {
-      signal,
-      onText(delta) {
-        if (face.notes === undefined) view.text(delta)
-        else text += delta
-      },
-      onToolCall(event) {
-        if (text !== '') view.text(text)
-        text = ''
-        if (event.type === 'end' && event.denied && event.decision?.verdict === 'ask') isRefused = true
-        view.call(event)
-      },
-      onWait: view.wait,
-    })
-  } finally {
-    if (text !== '') writeModelText(text, face)
-    view.end(turn)
-    done()
+  const own: OwnTurn = { message: randomUUID(), signal, text: '', isRefused: false }
+  let isTakenBack = false
+  const stop = (): void => {
+    // A turn of a shared host continues where the program ends.
+    if (state.leaving.aborted) return
+    endTurn(client, id, own.message).catch(() => {})
   }
-  if (isRefused && state.person === undefined) notes.write(`${notes.palette.yellow(howToAllow)}\n`)
+  signal.addEventListener('abort', stop, { once: true })
+  if (talk.isBusy)
+    notes.write(
+      `${notes.palette.dim(flowed('Another answer is on its way; this is sent when it is over. Ctrl+C takes it back.', notes.columns(), 0, 2))}\n`,
+    )
+  screen.expect(own)
+  let turn: Turn | null
+  try {
+    turn = await client.call('conversations.say', { id, said, message: own.message })
+    isTakenBack = turn === null
+    if (isTakenBack) notes.write(`${notes.palette.yellow('It was not sent.')}\n`)
+  } finally {
+    signal.removeEventListener('abort', stop)
+    screen.settle()
+    done(isTakenBack ? typed : undefined)
+  }
+  if (turn === null) return undefined
+  face.tell?.({ type: 'turn', ...turn })
+  if (own.isRefused && state.person === undefined) notes.write(`${notes.palette.yellow(howToAllow)}\n`)
   const full = fullness(state)
   if (full !== undefined) notes.write(`${notes.palette.yellow(flowed(full, notes.columns()))}\n`)
   return turn
 }
 
-function hear(event: HostEvent, view: TurnView | undefined, news: News): void {
-  if (view?.happened(event) !== true) news.hear(event)
+/** Takes a message back that still waits, else ends the turn that answers it. */
+async function endTurn(client: HostClient, id: string, message: string): Promise<void> {
+  if (!(await client.call('conversations.unqueue', { id, message })))
+    await client.call('conversations.stop', { id })
 }
 
 function tellError(error: Error, face: ChatFace, isOneMessage: boolean): void {
-  const message = continuedElsewhere(error, isOneMessage) ?? plain(error.message)
+  const message = continuedElsewhere(error, isOneMessage) ?? cutOff(error) ?? plain(error.message)
   if (face.tell !== undefined) face.tell({ type: 'error', message })
   else face.write(`${face.palette.red(flowed(message, face.columns(), 0, 2))}\n`)
 }
@@ -191,11 +358,22 @@ function continuedElsewhere(error: Error, isOneMessage: boolean): string | undef
     : `${head} /resume ${short} shows what was said there and continues here. /fork continues in a copy of it, and the other window keeps ${short}.`
 }
 
+/** What is left of an answer whose host process ended. */
+function cutOff(error: Error): string | undefined {
+  if (!(error instanceof McpError) || error.code !== 'OUTCOME_UNKNOWN' || 'server' in error.details)
+    return undefined
+  return 'The host process ended before this was done. What was said and done until then is kept; say "go on" to continue.'
+}
+
+/** A failure of a model. */
+function isOfModel(error: Error): boolean {
+  return error instanceof CliError && error.exitCode === ExitCode.toolError && error.code !== undefined
+}
+
 /** Failures a person can do something about; anything else is a defect and ends the chat. */
 function isExpected(error: unknown): error is Error {
   return (
     error instanceof CliError ||
-    error instanceof ModelError ||
     error instanceof McpError ||
     error instanceof RpcError ||
     (error instanceof Error && error.name === 'AbortError')

@@ -1,39 +1,30 @@
 import { resolve } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { pathToFileURL } from 'node:url'
-import {
-  type Conversation,
-  createConversation,
-  createHost,
-  type Host,
-  type HostOptions,
-  type Model,
-  type ModelFacts,
-  type Surface,
-} from '@jackfield/host'
+import type { ModelFacts, ServerConfig } from '@jackfield/host'
+import type { HostClient, OpenOptions } from '@jackfield/host/client'
 import { McpError } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { failureOf } from '../cli/failure.ts'
-import { followConfig } from '../cli/follow.ts'
+import { type OpenHost, openHost } from '../cli/host.ts'
 import { createOutput, type Io, isInteractive, type Output } from '../cli/io.ts'
-import { type modelsInUse, modelsToTalkTo } from '../cli/models.ts'
+import { modelNamed, modelsInUse, modelsToTalkTo } from '../cli/models.ts'
 import { personAt } from '../cli/session.ts'
-import { hostSettings } from '../cli/settings.ts'
-import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
-import { version } from '../cli/version.ts'
+import type { ServiceOptions } from '../daemon/service.ts'
 import { flowed } from '../output/flow.ts'
-import { oneLine, plain } from '../output/sanitize.ts'
+import { plain } from '../output/sanitize.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
+import { answerQuestions } from '../surface/remote.ts'
 import { terminalSurface } from '../surface/terminal.ts'
-import { converse, type OneMessage } from './chat.ts'
+import { converse, newsOf, type OneMessage, Screen } from './chat.ts'
 import { createFloor } from './floor.ts'
 import { greet, tellLeft, tellServers } from './greet.ts'
-import { earlierInputs, latest, takeUp } from './keep.ts'
+import { latest, showTalk } from './keep.ts'
 import { jsonFace, pipedFace } from './piped-face.ts'
 import type { ChatState } from './state.ts'
+import { Talk } from './talk.ts'
 import { terminalFace } from './terminal-face.ts'
-import { tellLate } from './view.ts'
 
 /** Bytes of stdin that one message takes. */
 const mostInput = 4 * 1_048_576
@@ -65,39 +56,43 @@ export async function chat(
 ): Promise<ExitCode> {
   const only = await onlyMessage(words, options, io)
   const { config } = await readConfig(options, io, (text) => output.note(text))
-  const roots = [
-    ...config.roots,
-    ...(options.root ?? []).map((folder) => ({ uri: pathToFileURL(resolve(io.cwd, folder)).href })),
-  ]
-  const models = await modelsToTalkTo(io.env, options.model, config.models)
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
+  // A model that cannot be had is an error before anything is started.
+  if (options.model !== undefined) modelsInUse(io.env, options.model, [])
+  const roots = (options.root ?? []).map((folder) => ({ uri: pathToFileURL(resolve(io.cwd, folder)).href }))
   const { store } = options
-  return hold(
-    {
-      ...hostSettings(config, options, io),
-      servers: config.servers,
-      store: storeFile(options.store, io),
-      roots,
+  return await hold(
+    async (asks, note) => {
+      // What holds for this command alone, a host that others use cannot have; without a person, nothing of it may wait for one.
+      const isOwn = !asks || answers !== undefined || roots.length > 0
+      const here = async (): Promise<ServiceOptions> => {
+        const models = await modelsToTalkTo(io.env, options.model, config.models)
+        return {
+          config,
+          models: [...models],
+          findModel: (id) => (id === options.model ? models[0] : modelNamed(io.env, id)[0]),
+          roots: [...config.roots, ...roots],
+          ...(answers !== undefined && { surface: answersSurface(answers, note) }),
+          ...(answers === undefined && !asks && { surface: { name: 'nobody', show: {} } }),
+        }
+      }
+      return await openHost(options, 'jackfield chat', io, { isOwn, here })
     },
-    models,
-    answers === undefined ? undefined : (note) => answersSurface(answers, note),
     io,
-    (host, note) =>
-      followConfig(host, options, io, (event) => {
-        if ('problem' in event) return note(plain(event.problem))
-        for (const [what, names] of Object.entries(event.done))
-          if (names.length > 0) note(`${what} by the configuration: ${oneLine(names.join(', '))}`)
-        if (event.policy) note(`the configuration has other rules now: ${event.config.rules.length}`)
-      }),
     {
+      servers: config.servers,
       facts: config.sampling.models ?? [],
-      codeMode: options.code === true,
-      modelChosen: options.model !== undefined,
       json: options.json === true,
+      asksPerson: answers === undefined,
+      open: {
+        context: false,
+        ...(options.model !== undefined && { model: options.model }),
+        ...(options.code === true && { code: true }),
+        ...(options.maxCalls !== undefined && { maxCalls: options.maxCalls }),
+      },
       ...(only !== undefined && { only }),
       ...(options.resume !== undefined && { resume: options.resume }),
       ...(store !== undefined && { store }),
-      ...(options.maxCalls !== undefined && { maxCalls: options.maxCalls }),
       ...(options.context !== undefined && { context: options.context }),
     },
   )
@@ -133,17 +128,18 @@ async function wholeInput({ stdin, signal }: Io): Promise<string> {
 
 /** How a conversation is held. */
 export interface HoldOptions {
+  /** The configured servers, by name. */
+  servers: Readonly<Record<string, ServerConfig>>
   facts?: readonly ModelFacts[]
-  codeMode?: boolean
+  /** How conversations are opened. Where it names a model, that answers also where another one did before. */
+  open?: Omit<OpenOptions, 'id'>
   resume?: string | true
   json?: boolean
-  /** The person named the first model, so it answers also where another one did before. Default false. */
-  modelChosen?: boolean
+  /** The person at the terminal is asked; otherwise the host was given who answers. Default true. */
+  asksPerson?: boolean
   /** The store, where it is not the usual one: questions that are left for later are answered there. */
   store?: string
-  /** Tool calls that one message of the person may lead to. Default: that of a conversation. */
-  maxCalls?: number
-  /** Resources that servers mean for a model go along without being chosen. Default true. */
+  /** Resources that servers mark as important for a model are included without being chosen. Default true. */
   context?: boolean
   /** Answers this one message and leaves: the line as it would be typed, and text that goes with it to the model. */
   only?: OneMessage & { readonly message: string }
@@ -153,28 +149,24 @@ export interface HoldOptions {
 type Note = (text: string) => void
 
 /**
- * Starts a host and holds a conversation on it until the person leaves. Questions go to `surface` where one is given,
- * else to the person at the terminal, else to nobody. `begin` is called before the first word, what it gives after the last.
- * Where no person can continue it, a conversation whose last turn was cut short at a limit gives the exit code 1.
- * Rejects when `io.signal` aborts, whatever is still going on then.
+ * Holds a conversation on a host until the person leaves. `host`: opens it; `asks` says whether a person at this terminal
+ * answers questions. Where no person can continue it, a conversation whose last turn was cut short at a limit gives the exit
+ * code 1. Rejects when `io.signal` aborts; on a shared host, what is under way continues.
  */
 export async function hold(
-  options: Omit<HostOptions, 'surface' | 'models'>,
-  models: ReturnType<typeof modelsInUse>,
-  surface: ((note: Note) => Surface) | undefined,
+  host: (asks: boolean, note: Note) => Promise<OpenHost>,
   io: Io,
-  begin: (host: Host, note: Note) => () => void = () => () => {},
   {
+    servers,
     facts = [],
-    codeMode = false,
+    open: openOptions = {},
     resume,
     json = false,
-    modelChosen = false,
+    asksPerson = true,
     store,
-    maxCalls,
     context = true,
     only,
-  }: HoldOptions = {},
+  }: HoldOptions,
 ): Promise<ExitCode> {
   const interactive = isInteractive(io) && !json && only === undefined
   const floor = createFloor()
@@ -191,92 +183,133 @@ export async function hold(
     : only === undefined || json
       ? undefined
       : personAt(io, store === undefined ? {} : { store })
+  const answers = asksPerson ? person : undefined
   const interrupted = Promise.withResolvers<never>()
   interrupted.promise.catch(() => {})
   const leave = (): void => interrupted.reject(new CliError(ExitCode.interrupted, 'Interrupted.'))
   if (io.signal.aborted) leave()
   else io.signal.addEventListener('abort', leave, { once: true })
+  let earlier: readonly string[] = []
   // Nothing else renders Markdown, and its parser takes time to load.
   const flow =
     interactive && io.stdout.isTTY === true ? await import('../output/markdown-flow.ts') : undefined
-  const talkFace = interactive
+  const face = interactive
     ? terminalFace(io, floor, {
-        ...{ leave, earlier: () => earlierInputs(host) },
+        ...{ leave, earlier: () => earlier },
         ...(flow !== undefined && { markdown: flow.MarkdownFlow }),
         ...(person !== undefined && { screen: person.screen }),
       })
     : json
       ? jsonFace(io, only?.message)
       : pipedFace(io, only?.message)
-  const { palette } = talkFace
-  const notes = talkFace.notes ?? talkFace
+  const { palette } = face
+  const notes = face.notes ?? face
   const note: Note = interactive
-    ? (text) => talkFace.write(`${palette.dim(flowed(text, talkFace.columns(), 0, 2))}\n`)
+    ? (text) => face.write(`${palette.dim(flowed(text, face.columns(), 0, 2))}\n`)
     : (text) => createOutput(io, false).note(text)
-  const face = surface?.(note) ?? person
-  await using host = createHost({
-    ...options,
-    ...(face !== undefined && { surface: face }),
-    ...(person !== undefined && { askInput: person.askInput }),
-    models: [...models],
-    info: { name: 'jackfield', title: 'Jackfield', version },
-  })
-  const begun = (model: Model, resumed?: string): Conversation => {
-    const talk = createConversation({
-      ...{ host, model, codeMode },
-      ...(maxCalls !== undefined && { maxCalls }),
-      ...(resumed !== undefined && { resume: resumed }),
-      onLate: (result) => tellLate(result, talk, notes),
-    })
-    return talk
-  }
+  await using opened = await host(answers !== undefined, note)
+  const { client, isShared } = opened
+  const id = resume === undefined ? undefined : await keptId(resume, client)
+  const talk = await Talk.open(client, { ...openOptions, ...(id !== undefined && { id }) }, (event) =>
+    screen.show(event),
+  )
   const state: ChatState = {
-    ...{ host, models, facts, attached: [], env: io.env, cwd: io.cwd, servers: options.servers },
-    ...{ talk: begun(models[0]), person: face, store, context: { on: context } },
-    open(resumed) {
-      const before = resumed === undefined || modelChosen ? undefined : host.conversations.find(resumed).model
-      return begun(models.find(({ id }) => id === before) ?? state.talk.model, resumed)
+    ...{ client, talk, facts, servers, store, isShared, person: answers },
+    ...{ context: { on: context }, leaving: io.signal, cwd: io.cwd, env: io.env },
+    async open({ id } = {}) {
+      const { model: _model, ...options } = openOptions
+      const isChosen = openOptions.model !== undefined || id === undefined
+      const model = isChosen ? { model: state.talk.info.model } : {}
+      const next = await Talk.open(
+        client,
+        { ...options, ...model, ...(id !== undefined && { id }) },
+        (event) => screen.show(event),
+      )
+      state.talk.close()
+      state.talk = next
+      answering?.refresh()
     },
   }
-  const resumed = resume === undefined ? undefined : keptId(resume, state)
-  const servers = Object.values(options.servers).filter(({ disabled }) => disabled !== true).length
-  if (only === undefined) greet(state.talk, servers, notes)
-  await Promise.race([started(host, io.signal).then(() => person?.idle()), interrupted.promise])
-  tellServers(host, notes, only === undefined)
-  if (resumed !== undefined) takeUp(resumed, state, notes)
-  const end = begin(host, note)
+  const later = Promise.withResolvers<void>()
+  const answering =
+    answers === undefined
+      ? undefined
+      : await answerQuestions(client, answers, {
+          // Questions of other conversations are put where these are shown.
+          isMine: ({ question: { cause } }) =>
+            cause.conversation === undefined || cause.conversation === state.talk.id,
+          onDeferred: later.resolve,
+          note,
+        })
+  if (only === undefined)
+    greet(talk, Object.values(servers).filter(({ disabled }) => disabled !== true).length, notes)
+  const started = client
+    .call('servers.start', {}, { signal: io.signal })
+    .catch((error: unknown) => note(plain(`! ${error instanceof Error ? error.message : String(error)}`)))
+  await Promise.race([
+    // No start is waited for that the person put off.
+    Promise.race([started, later.promise]).then(() => answering?.settled()),
+    interrupted.promise,
+  ])
+  await tellServers(state, notes, only === undefined)
+  const news = newsOf(state, notes)
+  const screen = new Screen(state, face, news)
+  if (id === undefined) talk.show()
+  else await showTalk(state, notes)
+  if (interactive) earlier = await client.call('conversations.inputs', {})
+  const off = client.onState(reattaching(state, note))
   try {
-    const { isCut, failed } = await Promise.race([converse(state, talkFace, only), interrupted.promise])
-    tellLeft(state, notes, store)
+    const { isCut, failed } = await Promise.race([
+      converse(state, face, screen, news, only),
+      interrupted.promise,
+    ])
+    await tellLeft(state, notes)
     // At a terminal, the person saw it and could go on.
     if (interactive) return ExitCode.done
     if (failed !== undefined) return failureOf(failed).exitCode
     return isCut ? ExitCode.toolError : ExitCode.done
   } finally {
-    end()
+    off()
+    answering?.stop()
+    state.talk.close()
+  }
+}
+
+/** Says where the host process ended, and continues at the one that takes its place. */
+function reattaching(state: ChatState, note: Note): Parameters<HostClient['onState']>[0] {
+  let isLost = false
+  return (now) => {
+    if (now.state === 'connecting') {
+      if (!isLost) note('! The host process ended. Another one is started; the conversation continues there.')
+      isLost = true
+    }
+    if (now.state !== 'connected') return
+    isLost = false
+    if (now.isKnown) return
+    const { talk } = state
+    talk
+      .reopen()
+      .catch(async (error: unknown) => {
+        // Where nothing was said, nothing was stored.
+        if (!talk.isEmpty) throw error
+        await state.open()
+        state.talk.show()
+      })
+      .then(
+        () => note('The host process runs again.'),
+        (error: unknown) => note(`! ${plain(error instanceof Error ? error.message : String(error))}`),
+      )
   }
 }
 
 /** The conversation that `--resume` names. @throws CliError where there is none */
-function keptId(resume: string | true, state: ChatState): string {
+async function keptId(resume: string | true, client: HostClient): Promise<string> {
   try {
-    return state.host.conversations.find(resume === true ? latest(state) : resume).id
+    return resume === true
+      ? await latest(client)
+      : (await client.call('conversations.find', { id: resume })).id
   } catch (error) {
     if (!(error instanceof McpError)) throw error
     throw usageError(`${error.message} /resume in jackfield chat lists the saved conversations.`)
-  }
-}
-
-/** Waits until every server is ready or failed, but for none whose start the person put off. */
-async function started(host: Host, signal: AbortSignal): Promise<void> {
-  const later = Promise.withResolvers<void>()
-  signal.addEventListener('abort', () => later.resolve(), { once: true })
-  const off = host.on((event) => {
-    if (event.type === 'later') later.resolve()
-  })
-  try {
-    await Promise.race([host.start(), later.promise])
-  } finally {
-    off()
   }
 }

@@ -1,8 +1,10 @@
-import { findOllama, type Host } from '@jackfield/host'
+import { findOllama } from '@jackfield/host'
+import type { HostClient } from '@jackfield/host/client'
 import type { SamplingMessage } from '@jackfield/sdk'
 import { argumentsFrom, requireAll } from '../cli/arguments.ts'
 import { usageError } from '../cli/exit.ts'
 import { modelsInUse } from '../cli/models.ts'
+import { finished } from '../cli/session.ts'
 import { activityTable } from '../output/activity.ts'
 import { since, standing, whyStanding } from '../output/connection.ts'
 import { pretty, toolResult } from '../output/content.ts'
@@ -16,6 +18,7 @@ import { showContext } from './context.ts'
 import type { ChatFace } from './face.ts'
 import { begin, compact, fork, resume, save, title } from './keep.ts'
 import { inbox, log, respond, roots, tools } from './look.ts'
+import { notice } from './notices.ts'
 import { usePrompt } from './prompt.ts'
 import { show } from './show.ts'
 import type { ChatState } from './state.ts'
@@ -38,6 +41,8 @@ interface ChatCommand {
 }
 
 const done: CommandOutcome = { kind: 'done' }
+
+const mostActivities = 100_000
 
 /** A command that leads to nothing more. */
 function plainly(
@@ -166,8 +171,9 @@ const commands: Readonly<Record<string, ChatCommand>> = {
 }
 
 /** Names for completing what the person types after `/`. */
-export function commandNames(host: Host): string[] {
-  return [...Object.keys(commands), ...host.library.prompts().map(({ command }) => command)]
+export async function commandNames(client: HostClient): Promise<string[]> {
+  const prompts = await client.call('library.prompts', {})
+  return [...Object.keys(commands), ...prompts.map(({ command }) => command)]
 }
 
 /** Runs a command, or a prompt written as `/server.prompt`. */
@@ -180,16 +186,16 @@ export async function runCommand(
 ): Promise<CommandOutcome> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command !== undefined) return command.run(words, state, face, signal)
-  if (state.host.library.prompts().some((entry) => entry.command === name))
-    return usePrompt(name, words, state, face, signal)
+  if ((await state.client.call('library.prompts', {})).some((entry) => entry.command === name))
+    return await usePrompt(name, words, state, face, signal)
   throw usageError(`There is no command /${name}. /help lists what there is.`)
 }
 
-function help(state: ChatState, face: ChatFace): CommandOutcome {
+async function help({ client }: ChatState, face: ChatFace): Promise<CommandOutcome> {
   const options = { palette: face.palette, columns: face.columns() }
   const rows = Object.values(commands).map((command) => [command.usage, command.help])
   face.write(`${table(['COMMAND', 'DOES'], rows, options)}\n`)
-  const own = state.host.library.prompts().map((entry) => {
+  const own = (await client.call('library.prompts', {})).map((entry) => {
     const args = (entry.prompt.arguments ?? []).map((arg) =>
       arg.required === true ? `${arg.name}=…` : `[${arg.name}=…]`,
     )
@@ -203,14 +209,14 @@ function help(state: ChatState, face: ChatFace): CommandOutcome {
   return done
 }
 
-function servers({ host }: ChatState, face: ChatFace): CommandOutcome {
-  const rows = [...host.connections].map(([name, state]) => [
+async function servers({ client }: ChatState, face: ChatFace): Promise<CommandOutcome> {
+  const rows = (await client.call('servers.list', {})).map(({ name, connection, tools }) => [
     name,
-    standing(state, face.palette),
-    since(state.sinceMs),
-    'revision' in state ? state.revision : '',
-    String(host.tools().filter((tool) => tool.server === name).length),
-    whyStanding(state),
+    standing(connection, face.palette),
+    since(connection.sinceMs),
+    'revision' in connection ? connection.revision : '',
+    String(tools),
+    whyStanding(connection),
   ])
   face.write(
     `${table(['SERVER', 'STATE', 'SINCE', 'REVISION', 'TOOLS', 'REASON'], rows, { palette: face.palette, columns: face.columns() })}\n`,
@@ -218,10 +224,11 @@ function servers({ host }: ChatState, face: ChatFace): CommandOutcome {
   return done
 }
 
-function prompts({ host }: ChatState, face: ChatFace): CommandOutcome {
-  const rows = host.library
-    .prompts()
-    .map((entry) => [`/${oneLine(entry.command)}`, oneLine(entry.prompt.description ?? '', 90)])
+async function prompts({ client }: ChatState, face: ChatFace): Promise<CommandOutcome> {
+  const rows = (await client.call('library.prompts', {})).map((entry) => [
+    `/${oneLine(entry.command)}`,
+    oneLine(entry.prompt.description ?? '', 90),
+  ])
   face.write(
     rows.length === 0
       ? 'No prompts.\n'
@@ -230,15 +237,19 @@ function prompts({ host }: ChatState, face: ChatFace): CommandOutcome {
   return done
 }
 
-function resources(words: string[], { host }: ChatState, face: ChatFace): CommandOutcome {
+async function resources(words: string[], { client }: ChatState, face: ChatFace): Promise<CommandOutcome> {
   const match = words.join(' ').toLowerCase()
+  const [direct, templates] = await Promise.all([
+    client.call('catalog.resources', {}),
+    client.call('catalog.templates', {}),
+  ])
   const rows = [
-    ...host
-      .resources()
-      .map(({ server, resource }) => [server, resource.uri, resource.title ?? resource.name]),
-    ...host
-      .templates()
-      .map(({ server, template }) => [server, template.uriTemplate, template.title ?? template.name]),
+    ...direct.map(({ server, resource }) => [server, resource.uri, resource.title ?? resource.name]),
+    ...templates.map(({ server, template }) => [
+      server,
+      template.uriTemplate,
+      template.title ?? template.name,
+    ]),
   ]
     .filter((row) => row.join(' ').toLowerCase().includes(match))
     .map((row) => row.map((cell) => oneLine(cell, 90)))
@@ -257,18 +268,31 @@ async function call(
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
   const [name, ...rest] = words
-  const entry = state.host
-    .tools()
-    .find((tool) => tool.name === name || `${tool.server}.${tool.tool.name}` === name)
+  const { client, talk, leaving } = state
+  const tools = await client.call('catalog.tools', {})
+  const entry = tools.find((tool) => tool.name === name || `${tool.server}.${tool.tool.name}` === name)
   if (entry === undefined) throw usageError(`There is no tool "${name ?? ''}". /tools lists them.`)
   const args = argumentsFrom(rest, entry.tool.inputSchema)
   requireAll(args, entry.tool.inputSchema)
-  const { result } = await state.host.call(entry.name, args, {
-    caller: 'person',
-    typed: true,
-    conversation: state.talk.id,
-    signal,
-  })
+  const until = AbortSignal.any([signal, leaving])
+  let shown = ''
+  const { result } = await finished(
+    state,
+    { kind: 'call', tool: entry.name, arguments: args, conversation: talk.id },
+    until,
+    {
+      onRow({ progress }) {
+        const line =
+          progress === undefined
+            ? ''
+            : (notice({ type: 'progress', name: entry.tool.name, ...progress }) ?? '')
+        if (line === shown) return
+        shown = line
+        const notes = face.notes ?? face
+        notes.write(`${notes.palette.dim(line)}\n`)
+      },
+    },
+  )
   showText(toolResult(result, face.palette), face)
   return done
 }
@@ -279,34 +303,39 @@ function showText(text: string, face: ChatFace): void {
   face.write(`${flowed(text, columns, columns === undefined ? 0 : 2)}\n`)
 }
 
-function activity(words: string[], { host }: ChatState, face: ChatFace): CommandOutcome {
+async function activity(words: string[], { client }: ChatState, face: ChatFace): Promise<CommandOutcome> {
   const [which = '20'] = words
   if (which.startsWith('#')) {
     const id = Number(which.slice(1))
-    const [row] = Number.isInteger(id) ? host.activity({ id }) : []
+    const [row] = Number.isInteger(id) && id >= 0 ? await client.call('activity.list', { id }) : []
     if (row === undefined) throw usageError(`There is no row ${which}.`)
     face.write(`${pretty(row)}\n`)
     return done
   }
   const limit = Number(which)
   if (!Number.isInteger(limit) || limit < 1) throw usageError('Usage: /activity [count | #number]')
-  face.write(
-    `${activityTable(host.activity({ limit }), { palette: face.palette, columns: face.columns() })}\n`,
-  )
+  const rows = await client.call('activity.list', { limit: Math.min(limit, mostActivities) })
+  face.write(`${activityTable(rows, { palette: face.palette, columns: face.columns() })}\n`)
   return done
 }
 
-function remembered(words: string[], { host }: ChatState, face: ChatFace): CommandOutcome {
+async function remembered(words: string[], { client }: ChatState, face: ChatFace): Promise<CommandOutcome> {
   const [verb, id] = words
   if (verb !== undefined) {
     if (verb !== 'forget' || id === undefined) throw usageError('Usage: /remembered [forget <id>]')
-    if (!host.policy.revoke(id)) throw usageError(`No answer has the id "${id}". /remembered lists them.`)
+    if (!(await client.call('policy.revoke', { id })))
+      throw usageError(`No answer has the id "${id}". /remembered lists them.`)
     face.write('Forgotten.\n')
     return done
   }
-  const rows = host.policy
-    .grants()
-    .map((grant) => [grant.id, grant.verdict, grant.scope, grant.at.slice(0, 10), aboutGrant(grant)])
+  const grants = await client.call('policy.grants', {})
+  const rows = grants.map((grant) => [
+    grant.id,
+    grant.verdict,
+    grant.scope,
+    grant.at.slice(0, 10),
+    aboutGrant(grant),
+  ])
   face.write(
     rows.length === 0
       ? 'Nothing is remembered.\n'
@@ -317,17 +346,19 @@ function remembered(words: string[], { host }: ChatState, face: ChatFace): Comma
 
 async function model(words: string[], state: ChatState, face: ChatFace): Promise<CommandOutcome> {
   const [wanted] = words
-  const { talk, models, env } = state
-  const found = await findOllama(env)
+  const { client, talk, env } = state
+  const [found, models] = await Promise.all([findOllama(env), client.call('models.list', {})])
+  const current = talk.info.model
   if (wanted === undefined) {
     const local = (found?.models ?? []).map((name) => `ollama/${name}`)
-    for (const id of new Set([talk.model.id, ...models.map((one) => one.id), ...local]))
-      face.write(`${id === talk.model.id ? '▸' : ' '} ${oneLine(id)}\n`)
+    for (const id of new Set([current, ...models.map((one) => one.id), ...local]))
+      face.write(`${id === current ? '▸' : ' '} ${oneLine(id)}\n`)
     return done
   }
   const known = models.find((one) => one.id === wanted || one.id.endsWith(`/${wanted}`))
   const reachable = found === undefined ? env : { ...env, OLLAMA_HOST: found.host }
-  talk.model = known ?? modelsInUse(reachable, wanted, [])[0]
-  face.write(`${oneLine(talk.model.id)} answers from now on.\n`)
+  const chosen = known ?? modelsInUse(reachable, wanted, [])[0]
+  await client.call('conversations.setModel', { id: talk.id, model: known?.id ?? wanted })
+  face.write(`${oneLine(chosen.id)} answers from now on.\n`)
   return done
 }

@@ -1,14 +1,13 @@
-import type { CatalogTemplate, Conversation, Host, Model } from '@jackfield/host'
+import type { CatalogTemplate } from '@jackfield/host'
+import type { HostClient } from '@jackfield/host/client'
 import { rootsVerbs } from '../commands/roots.ts'
 import { plain } from '../output/sanitize.ts'
 import { typeahead } from './attach.ts'
+import { copiesOf } from './attached.ts'
+import type { ChatState } from './state.ts'
 
 /** What suggestions are made from. */
-export interface CompletionSource {
-  host: Host
-  talk: Conversation
-  models: readonly Model[]
-}
+type CompletionSource = Pick<ChatState, 'client' | 'talk'>
 
 const most = 40
 
@@ -21,16 +20,15 @@ export async function completions(
   names: readonly string[],
   source: CompletionSource,
 ): Promise<[hits: string[], part: string]> {
-  const { host } = source
+  const { client } = source
   const attaching = /^\/attach\s+(\S+)\s+(.*)$/s.exec(line)
   if (attaching !== null && attaching[1] !== 'again') {
     const [, server = '', rest = ''] = attaching
-    const [hits, part] = await attachable(server, rest.split(/\s+/), host)
+    const [hits, part] = await attachable(server, rest.split(/\s+/), client)
     return [hits.filter((hit) => plain(hit) === hit).slice(0, most), part]
   }
-  const own = ownCompletions(line, names, source)
-  const ahead =
-    own === undefined ? await typeahead(line, host.library, [...host.connections.keys()]) : undefined
+  const own = await ownCompletions(line, names, source)
+  const ahead = own === undefined ? await typeahead(line, client, await serversOf(client)) : undefined
   const part = ahead === undefined ? (/\S*$/.exec(line)?.[0] ?? '') : line.slice(ahead.from)
   const candidates = own ?? ahead?.candidates.map(({ text }) => text) ?? []
   return [candidates.filter((hit) => plain(hit) === hit).slice(0, most), part]
@@ -46,37 +44,55 @@ function commandsLike(part: string, names: readonly string[]): readonly string[]
 }
 
 /** Commands and what stands after them; undefined where it is a prompt's place, or a mention's. */
-function ownCompletions(
+async function ownCompletions(
   line: string,
   names: readonly string[],
-  { host, models, talk }: CompletionSource,
-): string[] | undefined {
+  source: CompletionSource,
+): Promise<string[] | undefined> {
   if (!line.startsWith('/') || line.startsWith('//')) return undefined
   const [name = '', ...words] = line.slice(1).split(/\s+/)
   if (words.length === 0) return commandsLike(name, names).map((one) => `/${one} `)
   const part = words.at(-1) ?? ''
-  const values = (): string[] | undefined => {
-    if (name === 'roots') return rootsWords(words, host)
-    if (name === 'context' && words.length === 1) return ['on', 'off']
-    if (name === 'detach') return ['all', ...host.library.attached(talk.id).map((_, n) => String(n + 1))]
-    if (name === 'model') return models.map(({ id }) => id)
-    if (name === 'resume') return host.conversations.list().map(({ id }) => id)
-    if (name === 'call' && words.length === 1) return host.tools().map((tool) => `${tool.name} `)
-    if (name === 'tools') return toolSwitches(words, host, talk)
-    if (name === 'show' && words.length === 1)
-      return [...talk.calls.keys()].map((at) => String(at + 1)).toReversed()
-    if (name === 'respond') return host.inbox.list().map(({ id }) => id.slice(0, 8))
-    if (name !== 'attach') return undefined
-    return ['again ', ...[...host.connections.keys()].map((server) => `${server} `)]
-  }
-  return values()?.filter((value) => value.startsWith(part))
+  const values = await valuesFor(name, words, source)
+  return values?.filter((value) => value.startsWith(part))
+}
+
+async function valuesFor(
+  name: string,
+  words: readonly string[],
+  source: CompletionSource,
+): Promise<string[] | undefined> {
+  const { client, talk } = source
+  if (name === 'roots') return await rootsWords(words, client)
+  if (name === 'context' && words.length === 1) return ['on', 'off']
+  if (name === 'detach') return ['all', ...(await copiesOf(source)).map((_, n) => String(n + 1))]
+  if (name === 'model') return (await client.call('models.list', {})).map(({ id }) => id)
+  if (name === 'resume') return (await client.call('conversations.list', {})).map(({ id }) => id)
+  if (name === 'call' && words.length === 1)
+    return (await client.call('catalog.tools', {})).map((tool) => `${tool.name} `)
+  if (name === 'tools') return await toolSwitches(words, source)
+  if (name === 'show' && words.length === 1)
+    return (await client.call('conversations.calls', { id: talk.id }))
+      .map((_, at) => String(at + 1))
+      .toReversed()
+  if (name === 'respond') return (await client.call('inbox.list', {})).map(({ id }) => id.slice(0, 8))
+  if (name !== 'attach') return undefined
+  return ['again ', ...(await serversOf(client)).map((server) => `${server} `)]
+}
+
+async function serversOf(client: HostClient): Promise<string[]> {
+  return (await client.call('servers.list', {})).map(({ name }) => name)
 }
 
 /** What `/tools on` and `/tools off` can be followed by: servers and tools that are not in that state. */
-function toolSwitches([verb, ...names]: readonly string[], host: Host, talk: Conversation): string[] {
+async function toolSwitches(
+  [verb, ...names]: readonly string[],
+  { client, talk }: CompletionSource,
+): Promise<string[]> {
   if (names.length === 0) return ['on ', 'off ']
   if (verb !== 'on' && verb !== 'off') return []
-  const others = host.tools().filter((tool) => talk.isToolOn(tool) === (verb === 'off'))
+  const tools = await client.call('catalog.tools', {})
+  const others = tools.filter((tool) => talk.isToolOn(tool) === (verb === 'off'))
   const part = names.at(-1) ?? ''
   return [
     ...new Set(others.map(({ server }) => server)),
@@ -85,24 +101,27 @@ function toolSwitches([verb, ...names]: readonly string[], host: Host, talk: Con
 }
 
 /** What `/attach <server>` can be followed by: URIs, the variables of a template in a URI, and `name=value` after one. */
-async function attachable(server: string, words: readonly string[], host: Host): Promise<[string[], string]> {
-  const templates = host.templates().filter((entry) => entry.server === server)
+async function attachable(
+  server: string,
+  words: readonly string[],
+  client: HostClient,
+): Promise<[string[], string]> {
+  const templates = await client.call('catalog.templates', { server })
   const part = words.at(-1) ?? ''
   if (words.length > 1) {
     const template = templates.find((entry) => entry.template.uriTemplate === words[0])
-    return [template === undefined ? [] : await assignments(template, words.slice(1), host), part]
+    return [template === undefined ? [] : await assignments(template, words.slice(1), client), part]
   }
-  const uris = host.resources().flatMap((entry) => (entry.server === server ? [entry.resource.uri] : []))
-  const hits = [...uris]
+  const hits = (await client.call('catalog.resources', { server })).map(({ resource }) => resource.uri)
   // One after another: of several requests for suggestions at once, a server is asked only the last.
-  for (const entry of templates) hits.push(...(await uriCompletions(entry, part, host).catch(() => [])))
+  for (const entry of templates) hits.push(...(await uriCompletions(entry, part, client).catch(() => [])))
   return [[...new Set(hits)].filter((uri) => uri.startsWith(part)), part]
 }
 
 async function assignments(
   { server, template }: CatalogTemplate,
   words: readonly string[],
-  { library }: Host,
+  client: HostClient,
 ): Promise<string[]> {
   const part = words.at(-1) ?? ''
   const given = words.slice(0, -1).flatMap((word) => {
@@ -112,12 +131,13 @@ async function assignments(
   const chosen = Object.fromEntries(given)
   const at = part.indexOf('=')
   if (at === -1) {
-    const open = library.fields(template.uriTemplate).filter(({ name }) => !Object.hasOwn(chosen, name))
+    const fields = await client.call('library.fields', { uriTemplate: template.uriTemplate })
+    const open = fields.filter(({ name }) => !Object.hasOwn(chosen, name))
     return open.map(({ name }) => `${name}=`).filter((hit) => hit.startsWith(part))
   }
   const [argument, value] = [part.slice(0, at), part.slice(at + 1)]
   const of = { template: template.uriTemplate }
-  const found = await library.complete({ server, of, argument, value, chosen })
+  const found = await client.call('library.complete', { server, of, argument, value, chosen })
   return (found?.values ?? []).filter((one) => !/\s/.test(one)).map((one) => `${argument}=${one}`)
 }
 
@@ -125,13 +145,13 @@ async function assignments(
 async function uriCompletions(
   { server, template }: CatalogTemplate,
   typed: string,
-  { library }: Host,
+  client: HostClient,
 ): Promise<string[]> {
   const end = variableAt(template.uriTemplate, typed)
   if (end === undefined) return []
   if ('literal' in end) return [end.literal]
   const { name: argument, value, chosen, from, after } = end
-  const found = await library.complete({
+  const found = await client.call('library.complete', {
     server,
     of: { template: template.uriTemplate },
     argument,
@@ -179,9 +199,9 @@ function decoded(text: string): string {
 }
 
 /** What `/roots` can be followed by: its verbs, then servers where a verb takes one. */
-function rootsWords([verb = '', ...names]: readonly string[], host: Host): string[] {
+async function rootsWords([verb = '', ...names]: readonly string[], client: HostClient): Promise<string[]> {
   if (names.length === 0) return Object.keys(rootsVerbs).map((one) => `${one} `)
   const takesServer = ['preview', 'allow', 'deny', 'forget'].includes(verb)
-  if (takesServer && names.length === 1) return [...host.connections.keys()]
-  return verb === 'include' ? host.roots.excluded() : []
+  if (takesServer && names.length === 1) return await serversOf(client)
+  return verb === 'include' ? await client.call('roots.excluded', {}) : []
 }

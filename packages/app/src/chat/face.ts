@@ -75,8 +75,8 @@ export interface ChatFace {
   aside?<T>(work: () => Promise<T>): Promise<T>
   /** Lets the person work on a view that takes every key, until it gives an answer. Only terminals have it. */
   screen?<T>(view: ScreenView<T>, signal: AbortSignal): Promise<T | Cancelled>
-  /** Gives a signal that is aborted when the person stops the turn, and a function to call when it is over. */
-  turn(): { signal: AbortSignal; done(): void }
+  /** Gives a signal that is aborted when the person stops the turn, and a function to call when it is over: `back` is text that is in the line again. */
+  turn(): { signal: AbortSignal; done(back?: string): void }
 }
 
 /** Where text of a model goes, as it comes: rendered on a terminal, as it was written elsewhere. It is made safe to print. */

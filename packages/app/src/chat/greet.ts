@@ -1,4 +1,3 @@
-import type { Conversation, Host } from '@jackfield/host'
 import { answerWith } from '../forms/later.ts'
 import { inOneLine, standing } from '../output/connection.ts'
 import { flowed } from '../output/flow.ts'
@@ -7,12 +6,13 @@ import { oneLine } from '../output/sanitize.ts'
 import type { ChatFace } from './face.ts'
 import type { ChatState } from './state.ts'
 import { count } from './status.ts'
+import type { Talk } from './talk.ts'
 
 /** Who answers, before anything is started. */
-export function greet(talk: Pick<Conversation, 'model'>, servers: number, face: ChatFace): void {
+export function greet({ info }: Talk, servers: number, face: ChatFace): void {
   const { palette } = face
-  const model = talk.model.isLanguageModel
-    ? oneLine(talk.model.id)
+  const model = info.isLanguageModel
+    ? oneLine(info.model)
     : 'No language model is set up, so the offline planner answers: it plans trips by rules. ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OLLAMA_HOST brings a model.'
   face.write(`${flowed(`${palette.bold('Jackfield')}  ${model}`, face.columns(), 0, 2)}\n`)
   if (face.live !== undefined && servers > 0) {
@@ -20,42 +20,52 @@ export function greet(talk: Pick<Conversation, 'model'>, servers: number, face: 
   }
 }
 
-/** How the servers stand, and what can be done; with `all` false only what is wrong with servers. */
-export function tellServers(host: Host, face: ChatFace, all: boolean): void {
+/** The states of the servers, and what can be done; with `all` false only what is wrong with servers. */
+export async function tellServers({ client }: ChatState, face: ChatFace, all: boolean): Promise<void> {
   const { palette } = face
   const columns = face.columns()
-  const ready = [...host.connections].filter(([, { state }]) => state === 'ready' || state === 'degraded')
-  const names = ready.map(([name]) => oneLine(name)).join(', ')
-  const meter = host.scale.meter()
-  const searched = meter.deferred ? ` ${meter.why}` : ''
-  const summary = [
-    `${ready.length} of ${host.connections.size} servers are connected${names === '' ? '' : `: ${names}`}. ${many(host.tools().length, 'tool')} (${count(meter.tokens)} tokens), ${many(host.prompts().length, 'prompt')}.${searched} /help shows what you can do.`,
-  ]
-  const lines = all ? summary : []
-  for (const [name, state] of host.connections) {
-    if ('fix' in state) lines.push(`${oneLine(name)}: ${standing(state, palette)}. ${inOneLine(state)}`)
+  const servers = await client.call('servers.list', {})
+  const lines: string[] = []
+  if (all) {
+    const [meter, tools, prompts] = await Promise.all([
+      client.call('catalog.meter', {}),
+      client.call('catalog.tools', {}),
+      client.call('catalog.prompts', {}),
+    ])
+    const ready = servers.filter(({ connection: { state } }) => state === 'ready' || state === 'degraded')
+    const names = ready.map(({ name }) => oneLine(name)).join(', ')
+    const searched = meter.deferred ? ` ${meter.why}` : ''
+    lines.push(
+      `${ready.length} of ${servers.length} servers are connected${names === '' ? '' : `: ${names}`}. ${many(tools.length, 'tool')} (${count(meter.tokens)} tokens), ${many(prompts.length, 'prompt')}.${searched} /help shows what you can do.`,
+    )
+  }
+  for (const { name, connection } of servers) {
+    if ('fix' in connection)
+      lines.push(`${oneLine(name)}: ${standing(connection, palette)}. ${inOneLine(connection)}`)
   }
   for (const line of lines) face.write(`${flowed(line, columns, 0, 2)}\n`)
 }
 
 /** What an empty conversation could begin with: a prompt of a server, else a question about its tools. */
-export function firstWords({ host, talk }: Pick<ChatState, 'host' | 'talk'>): string | undefined {
-  const [prompt] = host.library.prompts().filter(({ command }) => oneLine(command) === command)
+export async function firstWords({ client, talk }: ChatState): Promise<string | undefined> {
+  const prompts = await client.call('library.prompts', {})
+  const prompt = prompts.find(({ command }) => oneLine(command) === command)
   if (prompt !== undefined) return `/${prompt.command}`
-  const tool = host.tools().find((entry) => talk.isToolOn(entry))
+  const tools = await client.call('catalog.tools', {})
+  const tool = tools.find((entry) => talk.isToolOn(entry))
   return tool === undefined ? undefined : `What can you do with ${oneLine(tool.server, 40)}?`
 }
 
 /** What becomes of the questions that the person leaves behind. */
-export function tellLeft({ host, talk }: ChatState, face: ChatFace, store?: string): void {
-  const mine = host.inbox
-    .list()
-    .filter(({ question, waits }) => waits && question.cause.conversation === talk.id)
+export async function tellLeft({ client, talk, store, isShared }: ChatState, face: ChatFace): Promise<void> {
+  const open = await client.call('inbox.list', {})
+  const mine = open.filter(({ question, waits }) => waits && question.cause.conversation === talk.id)
   for (const item of mine) {
     const head = `! ${oneLine(item.question.cause.server)} still waits: ${whatIsAsked(item.question)}`
-    const then = item.resumable
-      ? `It stays in the inbox: ${answerWith(item.id, store)}`
-      : 'It ends with this conversation, and its call with it.'
+    const then =
+      item.resumable || isShared
+        ? `It stays in the inbox: ${answerWith(item.id, store)}`
+        : 'It ends with this conversation, and its call with it.'
     face.write(`${face.palette.yellow(flowed(`${head} ${then}`, face.columns(), 0, 2))}\n`)
   }
 }

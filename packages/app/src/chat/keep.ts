@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { ConversationEntry, ConversationFacts, Host } from '@jackfield/host'
-import { McpError, type SamplingMessage, type ToolUseContent } from '@jackfield/sdk'
+import type { ConversationCall, ConversationEntry, ConversationFacts } from '@jackfield/host'
+import type { HostClient } from '@jackfield/host/client'
+import { McpError, type SamplingMessage } from '@jackfield/sdk'
 import { usageError } from '../cli/exit.ts'
 import { ago } from '../output/ago.ts'
 import { block } from '../output/content.ts'
@@ -12,6 +13,7 @@ import { describeCall } from './calls.ts'
 import { askUse, type ChatFace, writeModelText } from './face.ts'
 import type { ChatState } from './state.ts'
 import { count } from './status.ts'
+import { callsOf } from './talk.ts'
 
 /** Turns that are shown when a conversation is taken up again. */
 const recalled = 2
@@ -20,17 +22,13 @@ export const idLength = 8
 /** Conversations of one list, and all that are kept. */
 const mostListed = 30
 const mostKept = 1_000
-/** Characters of an earlier input that is offered again. */
-const mostInput = 10_000
 
 /** `/resume [id or words]`: lists conversations, those whose title has the words where there are any, or resumes one by its id. */
-export function resume(words: readonly string[], state: ChatState, face: ChatFace): void {
+export async function resume(words: readonly string[], state: ChatState, face: ChatFace): Promise<void> {
   const [first] = words
-  const all = state.host.conversations.list({ limit: mostKept })
-  if (first !== undefined && words.length === 1 && all.some(({ id }) => id.startsWith(first))) {
-    takeUp(first, state, face)
-    return
-  }
+  const all = await state.client.call('conversations.list', { limit: mostKept })
+  if (first !== undefined && words.length === 1 && all.some(({ id }) => id.startsWith(first)))
+    return await takeUp(first, state, face)
   if (all.length === 0) {
     face.write('No conversation is kept yet.\n')
     return
@@ -56,66 +54,62 @@ export function resume(words: readonly string[], state: ChatState, face: ChatFac
   face.write(`${face.palette.dim(flowed(`${part} ${ways}`, columns))}\n`)
 }
 
-/** Goes on with a kept conversation, by its id or the beginning of it, and tells where it stood. */
-export function takeUp(which: string, state: ChatState, face: ChatFace): void {
-  const before = state.talk
-  const { conversations } = state.host
-  const facts = conversations.find(which)
-  if (facts.id !== before.id) state.host.leave(before.id)
-  state.talk = state.open(facts.id)
-  state.attached = []
-  tellConversation(facts, state, face)
-  recall(conversations.entries(facts.id), state, face)
+/** Continues a stored conversation, by its id or the beginning of it, and shows its last turns. */
+export async function takeUp(which: string, state: ChatState, face: ChatFace): Promise<void> {
+  await state.open({ id: which })
+  await showTalk(state, face)
 }
 
-/** What the person said in the conversations that were last spoken in, oldest first. */
-export function earlierInputs({ conversations }: Pick<Host, 'conversations'>): string[] {
-  return conversations
-    .list({ limit: 20 })
-    .toReversed()
-    .flatMap(({ id }) => conversations.entries(id))
-    .flatMap((entry) => {
-      if (entry.kind !== 'message' || entry.by !== 'person') return []
-      const blocks = Array.isArray(entry.message.content) ? entry.message.content : [entry.message.content]
-      // What was attached goes before what was typed.
-      const last = blocks.findLast((block) => block.type === 'text')
-      return last?.type === 'text' && last.text.length <= mostInput ? [last.text] : []
-    })
+/** What the conversation is, its last turns in short, and what was lost. */
+export async function showTalk(state: ChatState, face: ChatFace): Promise<void> {
+  const { id } = state.talk
+  const [all, calls] = await Promise.all([
+    state.client.call('conversations.list', { limit: mostKept }),
+    state.client.call('conversations.calls', { id }),
+  ])
+  const facts = all.find((one) => one.id === id)
+  if (facts !== undefined) tellConversation(facts, state, face)
+  recall(state.talk.entries, calls, state, face)
+  state.talk.show()
 }
 
 /** `/new` */
-export function begin(state: ChatState, face: ChatFace): void {
-  state.host.leave(state.talk.id)
-  state.talk = state.open()
-  state.attached = []
+export async function begin(state: ChatState, face: ChatFace): Promise<void> {
+  await state.open()
+  state.talk.show()
   face.write('A new conversation. The one before is kept: /resume.\n')
 }
 
 /** `/fork [turns]`: goes on in a copy that leaves the last turns out. */
-export function fork([back = '0']: readonly string[], state: ChatState, face: ChatFace): void {
+export async function fork([back = '0']: readonly string[], state: ChatState, face: ChatFace): Promise<void> {
   const turns = Number(back)
   if (!Number.isInteger(turns) || turns < 0) throw usageError('Usage: /fork [turns to leave out]')
-  const { conversations } = state.host
-  const entries = conversations.entries(state.talk.id)
+  const { id } = state.talk
+  const entries = await state.client.call('conversations.entries', { id })
   const starts = entries.flatMap((entry, at) => (entry.kind === 'turn' ? [at] : []))
   if (turns >= starts.length && turns > 0) throw usageError(`It has only ${starts.length} turns.`)
-  const cut = turns === 0 ? entries.length : starts.at(-turns)
-  takeUp(conversations.fork(state.talk.id, cut), state, face)
+  const place = turns === 0 ? entries.length : (starts.at(-turns) ?? 0)
+  await takeUp(await state.client.call('conversations.fork', { id, place }), state, face)
 }
 
 /** `/title [words]` */
-export function title(words: readonly string[], state: ChatState, face: ChatFace): void {
-  if (words.length > 0) state.talk.title = words.join(' ')
-  face.write(`${oneLine(state.talk.title) || 'It has no title yet.'}\n`)
+export async function title(
+  words: readonly string[],
+  { client, talk }: ChatState,
+  face: ChatFace,
+): Promise<void> {
+  if (words.length > 0) await client.call('conversations.setTitle', { id: talk.id, title: words.join(' ') })
+  face.write(`${oneLine(talk.info.title) || 'It has no title yet.'}\n`)
 }
 
 /** `/save <file>`: the whole conversation as Markdown, or as JSON where the name says so. */
 export async function save([file]: readonly string[], state: ChatState, face: ChatFace): Promise<void> {
   if (file === undefined) throw usageError('Usage: /save <file.md | file.json>')
-  const entries = state.host.conversations.entries(state.talk.id)
+  const { id, title } = state.talk.info
+  const entries = await state.client.call('conversations.entries', { id })
   const text = file.endsWith('.json')
-    ? `${JSON.stringify({ id: state.talk.id, title: state.talk.title, entries }, null, 2)}\n`
-    : markdown(state.talk.title, entries, face)
+    ? `${JSON.stringify({ id, title, entries }, null, 2)}\n`
+    : markdown(title, entries, face)
   try {
     await writeFile(resolve(state.cwd, file), text, { flag: 'wx', mode: 0o600 })
   } catch (error) {
@@ -133,10 +127,16 @@ export async function compact(
   signal: AbortSignal,
 ): Promise<void> {
   const { palette } = face
+  const { client, talk } = state
+  const { id } = talk
   let summary = words.join(' ')
   if (summary === '') {
-    face.write(`${palette.dim(`${oneLine(state.talk.model.id)} writes a summary …`)}\n`)
-    summary = await state.talk.summarize({ signal })
+    face.write(`${palette.dim(`${oneLine(talk.info.model)} writes a summary …`)}\n`)
+    const stop = (): void => void client.call('conversations.stop', { id }).catch(() => {})
+    signal.addEventListener('abort', stop, { once: true })
+    summary = await client
+      .call('conversations.summarize', { id })
+      .finally(() => signal.removeEventListener('abort', stop))
     for (;;) {
       writeModelText(summary, face)
       const answer = await askUse('Go on with this in place of what was said?', face)
@@ -152,14 +152,13 @@ export async function compact(
       if (edited.trim() !== '') summary = edited
     }
   }
-  state.talk.compact(summary)
-  face.write('The model goes on with the summary. What was said stays kept: /save writes it.\n')
+  await client.call('conversations.compact', { id, summary })
 }
 
 function tellConversation(facts: ConversationFacts, state: ChatState, face: ChatFace): void {
   if (face.tell !== undefined) {
     const { id, title, turns } = facts
-    face.tell({ type: 'conversation', id, title, turns, model: state.talk.model.id })
+    face.tell({ type: 'conversation', id, title, turns, model: state.talk.info.model })
     return
   }
   const { palette } = face
@@ -168,7 +167,12 @@ function tellConversation(facts: ConversationFacts, state: ChatState, face: Chat
 }
 
 /** The last turns in short, and what was lost. */
-function recall(entries: readonly ConversationEntry[], state: ChatState, face: ChatFace): void {
+function recall(
+  entries: readonly ConversationEntry[],
+  calls: readonly ConversationCall[],
+  state: ChatState,
+  face: ChatFace,
+): void {
   if (face.tell === undefined) {
     const starts = entries.flatMap((entry, at) => (entry.kind === 'turn' ? [at] : []))
     for (const entry of entries.slice(starts.at(-recalled) ?? 0)) {
@@ -179,12 +183,12 @@ function recall(entries: readonly ConversationEntry[], state: ChatState, face: C
         else writeModelText(words, face)
       }
       for (const { id, name, input } of callsOf(entry.message)) {
-        const number = state.talk.calls.findLastIndex((call) => call.id === id) + 1 || undefined
+        const number = calls.findLastIndex((call) => call.id === id) + 1 || undefined
         face.write(`${describeCall({ type: 'start', id, name, arguments: input, number }, face.palette)}\n`)
       }
     }
   }
-  for (const { name } of state.talk.unfinished) {
+  for (const name of state.talk.info.unfinished ?? []) {
     const text = `! ${oneLine(name)} was under way when the program ended. It has no result, and whether it took effect is not known; the model is told so.`
     face.write(`${face.palette.yellow(flowed(text, face.columns(), 0, 2))}\n`)
   }
@@ -202,16 +206,13 @@ function rowOf(facts: ConversationFacts, held: string): string[] {
   ]
 }
 
-function wordsOf({ content }: SamplingMessage): string {
+/** The texts of a message. */
+export function wordsOf({ content }: SamplingMessage): string {
   const blocks = Array.isArray(content) ? content : [content]
   return blocks
     .flatMap((one) => (one.type === 'text' ? [one.text] : []))
     .join('\n\n')
     .trim()
-}
-
-function callsOf({ content }: SamplingMessage): ToolUseContent[] {
-  return (Array.isArray(content) ? content : [content]).filter((block) => block.type === 'tool_use')
 }
 
 function markdown(title: string, entries: readonly ConversationEntry[], face: ChatFace): string {
@@ -250,8 +251,8 @@ function fenced(text: string): string {
 }
 
 /** The conversation that was last spoken in. @throws McpError 'INVALID' where none is kept */
-export function latest(state: Pick<ChatState, 'host'>): string {
-  const [last] = state.host.conversations.list({ limit: 1 })
+export async function latest(client: HostClient): Promise<string> {
+  const [last] = await client.call('conversations.list', { limit: 1 })
   if (last === undefined)
     throw new McpError('INVALID', 'No conversation is kept yet, so none can be resumed.')
   return last.id

@@ -14,18 +14,18 @@ import type { ChatFace } from './face.ts'
 import type { ChatState } from './state.ts'
 
 /** `/tools [text]`: what the model is offered and what it costs; `/tools on|off <name…>` changes that. */
-export function tools(words: readonly string[], state: ChatState, face: ChatFace): void {
+export async function tools(words: readonly string[], state: ChatState, face: ChatFace): Promise<void> {
   const [verb, ...names] = words
   if (verb === 'on' || verb === 'off') {
-    switchTools(verb === 'on', names, state, face)
+    await switchTools(verb === 'on', names, state, face)
     return
   }
-  const { host, talk } = state
+  const { client, talk } = state
   const { palette } = face
   const match = words.join(' ').toLowerCase()
-  const off = host.tools().filter((tool) => !talk.isToolOn(tool))
-  const rows = host
-    .tools()
+  const all = await client.call('catalog.tools', {})
+  const off = all.filter((tool) => !talk.isToolOn(tool))
+  const rows = all
     .filter(({ name, server, tool }) =>
       `${name} ${server}.${tool.name} ${tool.description ?? ''}`.toLowerCase().includes(match),
     )
@@ -34,10 +34,10 @@ export function tools(words: readonly string[], state: ChatState, face: ChatFace
       ...(off.length === 0 ? [] : [!talk.isToolOn(entry) ? palette.yellow('off') : 'on']),
       oneLine(entry.tool.description ?? '', 90),
     ])
-  const { contextTokens } = talk.model
-  const { why } = host.scale.meter({
-    isOn: (tool) => talk.isToolOn(tool),
-    ...(contextTokens !== undefined && { contextTokens }),
+  const { contextLimit } = talk.info
+  const { why } = await client.call('catalog.meter', {
+    conversation: talk.id,
+    ...(contextLimit !== undefined && { contextTokens: contextLimit }),
   })
   const columns = face.columns()
   const headings = ['TOOL', ...(off.length === 0 ? [] : ['STATE']), 'DESCRIPTION']
@@ -46,18 +46,23 @@ export function tools(words: readonly string[], state: ChatState, face: ChatFace
   const switched =
     off.length === 0
       ? ''
-      : ` ${off.length} of ${host.tools().length} tools ${off.length === 1 ? 'is' : 'are'} off in this conversation; /tools on <name> offers them again.`
+      : ` ${off.length} of ${all.length} tools ${off.length === 1 ? 'is' : 'are'} off in this conversation; /tools on <name> offers them again.`
   face.write(`${palette.dim(flowed(`${why}${switched}`, columns))}\n`)
 }
 
 /** Tools that are named in the answer to a switch. */
 const mostNamed = 8
 
-function switchTools(on: boolean, names: readonly string[], { host, talk }: ChatState, face: ChatFace): void {
+async function switchTools(
+  on: boolean,
+  names: readonly string[],
+  { client, talk }: ChatState,
+  face: ChatFace,
+): Promise<void> {
   if (names.length === 0)
     throw usageError(`Usage: /tools ${on ? 'on' : 'off'} <server | server.tool | pattern with *> …`)
-  const before = host.tools().filter((tool) => talk.isToolOn(tool) !== on)
-  talk.switchTools(on, names)
+  const before = (await client.call('catalog.tools', {})).filter((tool) => talk.isToolOn(tool) !== on)
+  await client.call('conversations.switchTools', { id: talk.id, on, patterns: [...names] })
   const changed = before.filter((tool) => talk.isToolOn(tool) === on).map(({ name }) => oneLine(name, 60))
   const more = changed.length > mostNamed ? ` and ${changed.length - mostNamed} more` : ''
   const effect = on ? 'The model is offered' : 'The model is no longer offered'
@@ -69,8 +74,8 @@ function switchTools(on: boolean, names: readonly string[], { host, talk }: Chat
 }
 
 /** `/inbox`: questions that wait. */
-export function inbox({ host, store }: ChatState, face: ChatFace): void {
-  const items = host.inbox.list({ state: 'open' })
+export async function inbox({ client, store }: ChatState, face: ChatFace): Promise<void> {
+  const items = await client.call('inbox.list', { state: 'open' })
   if (items.length === 0) {
     face.write('No question waits.\n')
     return
@@ -94,12 +99,12 @@ export function inbox({ host, store }: ChatState, face: ChatFace): void {
 /** `/respond <id>`: puts a question of the inbox once more; where its program ended, its call goes on here. */
 export async function respond(
   [id, ...more]: readonly string[],
-  { host, person, store }: ChatState,
+  { client, person, store }: ChatState,
   face: ChatFace,
   signal: AbortSignal,
 ): Promise<void> {
   if (id === undefined || more.length > 0) throw usageError('Usage: /respond <id>. /inbox lists what waits.')
-  const item = itemOf(host, id)
+  const item = itemOf(await client.call('inbox.list', { state: 'all' }), id)
   if (item.state !== 'open') {
     throw usageError(
       `Question ${shortId(item)} is ${item.state}${item.reason === undefined ? '' : `: ${oneLine(item.reason)}`}.`,
@@ -111,13 +116,13 @@ export async function respond(
   }
   const answer = await showQuestion(person, item.question, signal)
   if (answer === undefined) return
-  host.inbox.answer(item.id, answer, person.name)
-  const call = host.inbox.resumed(item.id)
-  if (call === undefined) {
+  await client.call('inbox.answer', { id: item.id, answer })
+  const call = await client.call('inbox.resumed', { id: item.id }, { signal })
+  if (call === null) {
     face.write(`${face.palette.dim('Answered. What asked goes on.')}\n`)
     return
   }
-  const { result } = await call
+  const { result } = call
   const columns = face.columns()
   face.write(`${flowed(toolResult(result, face.palette), columns, columns === undefined ? 0 : 2)}\n`)
 }
@@ -127,7 +132,7 @@ const views = ['tree', 'timeline', 'stats', 'raw'] as const
 const rowsShown = 40
 
 /** `/log`: the log of messages, as the command of that name has it. */
-export async function log(words: readonly string[], { host }: ChatState, face: ChatFace): Promise<void> {
+export async function log(words: readonly string[], { client }: ChatState, face: ChatFace): Promise<void> {
   const wanted = views.filter((view) => words.includes(`--${view}`))
   const rest = words.filter((word) => !views.some((view) => word === `--${view}`))
   const write = (text: string): void => face.write(`${text}\n`)
@@ -135,7 +140,7 @@ export async function log(words: readonly string[], { host }: ChatState, face: C
   const shown = Object.fromEntries(wanted.map((view) => [view, true]))
   const limit = wanted.includes('stats') ? {} : { limit: wanted.includes('raw') ? 10 : rowsShown }
   await showLog(
-    host,
+    client,
     rest,
     { ...shown, ...limit },
     {
@@ -152,7 +157,7 @@ export async function log(words: readonly string[], { host }: ChatState, face: C
 /** `/roots [verb …]`: the folders that servers may see, as `jackfield roots` shows and changes them. */
 export async function roots(
   [verb = 'show', ...words]: readonly string[],
-  { host, servers, cwd }: ChatState,
+  { client, servers, cwd }: ChatState,
   face: ChatFace,
 ): Promise<void> {
   const output = {
@@ -161,7 +166,7 @@ export async function roots(
     result: (_: unknown, text: () => string) => face.write(`${text()}\n`),
   }
   if (!isRootsVerb(verb)) throw usageError(`"${oneLine(verb, 60)}" is unknown. Usage: ${rootsUsage}`)
-  await rootsVerbs[verb](words, { host, servers, io: { cwd }, output, options: {} })
+  await rootsVerbs[verb](words, { client, servers, io: { cwd }, output, options: {} })
 }
 
 const rootsUsage = `/roots [${Object.keys(rootsVerbs)

@@ -1,78 +1,105 @@
-import type { Conversation, Host, HostEvent, Library } from '@jackfield/host'
+import type { AttachedCopy, CatalogTool } from '@jackfield/host'
+import type { HostClient, ServerRow, View } from '@jackfield/host/client'
+import { onNotice } from '../cli/host.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { createWarnings } from '../output/warnings.ts'
-import { notice } from './notices.ts'
+import { type NewsEvent, notice } from './notices.ts'
 
-/** What happens beside the conversation, told once. */
+/** What happens beside the conversation, each shown once. */
 export interface News {
-  hear(event: HostEvent): void
+  hear(event: NewsEvent): Promise<void>
+  /** Lists of servers changed. */
+  catalogChanged(): void
+  /** What is attached to the conversation changed, or went out of date. */
+  attachedChanged(): Promise<void>
   end(): void
 }
 
-/** What is listened to: the tools of a host, and what is attached to the conversation that is held now. */
+/** The tools of a host, and what is attached to the conversation that is shown. */
 export interface NewsSource {
-  readonly host: Pick<Host, 'tools'> & { readonly library: Pick<Library, 'attached'> }
-  readonly talk: Pick<Conversation, 'id'>
+  tools(): Promise<readonly CatalogTool[]>
+  attached(): Promise<readonly AttachedCopy[]>
 }
 
 /** Lists of several servers change in one go, and servers come back: what is there then is what counts. */
 const settleMs = 300
 const most = 6
 
-/** Listens for what is worth telling: servers, attached resources that changed, tools that came and went. */
-export function createNews(state: NewsSource, tell: (text: string) => void): News {
-  const { host } = state
+/** Passes on what happens at a host until the returned function is called. */
+export function followNews(client: HostClient, news: News): () => void {
+  let servers: View<ServerRow> | undefined
+  let isFirst = true
+  /** Another host starts the servers anew, which is no news. */
+  let isStarting = false
+  const ends = [
+    client.subscribe('servers', {
+      rows(view) {
+        for (const [name, { connection }] of view) {
+          const before = servers?.get(name)?.connection
+          const isChanged = before !== undefined && JSON.stringify(before) !== JSON.stringify(connection)
+          if (isChanged && !isStarting) news.hear({ type: 'connection', server: name, state: connection })
+        }
+        servers = view
+      },
+    }),
+    client.subscribe('catalog', {
+      rows() {
+        if (!isFirst && !isStarting) news.catalogChanged()
+        isFirst = false
+      },
+    }),
+    client.onState((state) => {
+      if (state.state !== 'connected' || state.isKnown) return
+      isStarting = true
+      const done = (): void => {
+        isStarting = false
+        news.catalogChanged()
+      }
+      client.call('servers.start', {}).then(done, done)
+    }),
+    onNotice(client, (event) => news.hear(event)),
+  ]
+  return () => {
+    for (const end of ends) end()
+    news.end()
+  }
+}
+
+/** Shows what is worth a line: servers, attached resources that changed, tools that came and went. */
+export function createNews(source: NewsSource, tell: (text: string) => void): News {
   const told = new Set<string>()
   /** Servers whose sign-in page was opened. */
   const signingIn = new Set<string>()
   const warnings = createWarnings(tell)
-  let known = toolsOf(state)
+  let known = toolsOf(source)
   let settling: NodeJS.Timeout | undefined
 
-  function tellStale(): void {
-    for (const { server, uri, at, title, stale } of host.library.attached(state.talk.id)) {
-      const key = JSON.stringify([server, uri, at])
-      if (!stale || told.has(key)) continue
-      told.add(key)
-      tell(
-        `! ${oneLine(title)} (${oneLine(uri)}) changed since it was attached. /attach again shows how and takes it as it is now.`,
-      )
-    }
-  }
-
-  function tellTools(): void {
-    const now = toolsOf(state)
+  async function tellTools(): Promise<void> {
+    const before = await known
+    known = toolsOf(source)
+    const now = await known
     const parts = [
       listed(
         'new',
-        [...now.keys()].filter((name) => !known.has(name)),
+        [...now.keys()].filter((name) => !before.has(name)),
       ),
       listed(
         'gone',
-        [...known.keys()].filter((name) => !now.has(name)),
+        [...before.keys()].filter((name) => !now.has(name)),
       ),
       listed(
         'changed',
-        [...now].filter(([name, text]) => known.has(name) && known.get(name) !== text).map(([name]) => name),
+        [...now]
+          .filter(([name, text]) => before.has(name) && before.get(name) !== text)
+          .map(([name]) => name),
       ),
     ].filter((part) => part !== '')
-    known = now
     if (parts.length > 0) tell(`Tools: ${parts.join('; ')}. /tools lists them.`)
   }
 
   return {
-    hear(event) {
-      if (event.type === 'attached') {
-        if (event.conversation === state.talk.id) tellStale()
-        return
-      }
-      if (event.type === 'catalog' || event.type === 'trust') {
-        clearTimeout(settling)
-        settling = setTimeout(tellTools, settleMs)
-        settling.unref()
-        return
-      }
-      if (event.type === 'resource-updated' && isAttached(state, event)) return
+    async hear(event) {
+      if (event.type === 'resource-updated' && (await isAttached(source, event))) return
       if (event.type === 'login') signingIn.add(event.server)
       if (event.type === 'connection' && event.state.state === 'ready' && signingIn.delete(event.server))
         tell(`Signed in to ${oneLine(event.server)}.`)
@@ -82,6 +109,21 @@ export function createNews(state: NewsSource, tell: (text: string) => void): New
       if (isWarning) warnings.show(event.server, text)
       else tell(text)
     },
+    catalogChanged() {
+      clearTimeout(settling)
+      settling = setTimeout(() => tellTools().catch(() => {}), settleMs)
+      settling.unref()
+    },
+    async attachedChanged() {
+      for (const { server, uri, at, title, stale } of await source.attached()) {
+        const key = JSON.stringify([server, uri, at])
+        if (!stale || told.has(key)) continue
+        told.add(key)
+        tell(
+          `! ${oneLine(title)} (${oneLine(uri)}) changed since it was attached. /attach again shows how and takes it as it is now.`,
+        )
+      }
+    },
     end() {
       clearTimeout(settling)
       warnings.end()
@@ -89,12 +131,17 @@ export function createNews(state: NewsSource, tell: (text: string) => void): New
   }
 }
 
-function isAttached({ host, talk }: NewsSource, { server, uri }: { server: string; uri: string }): boolean {
-  return host.library.attached(talk.id).some((copy) => copy.server === server && uri.startsWith(copy.uri))
+async function isAttached(
+  source: NewsSource,
+  { server, uri }: { server: string; uri: string },
+): Promise<boolean> {
+  const copies = await source.attached().catch(() => [])
+  return copies.some((copy) => copy.server === server && uri.startsWith(copy.uri))
 }
 
-function toolsOf({ host }: NewsSource): Map<string, string> {
-  return new Map(host.tools().map(({ name, tool }) => [name, JSON.stringify(tool)]))
+async function toolsOf(source: NewsSource): Promise<Map<string, string>> {
+  const tools = await source.tools().catch(() => [])
+  return new Map(tools.map(({ name, tool }) => [name, JSON.stringify(tool)]))
 }
 
 function listed(what: string, names: readonly string[]): string {

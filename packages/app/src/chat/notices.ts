@@ -1,9 +1,25 @@
-import type { HostEvent } from '@jackfield/host'
+import type { ConnectionState } from '@jackfield/host'
+import type { ConfigurationNotice, Notice } from '@jackfield/host/client'
 import { inOneLine } from '../output/connection.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 
+type WithoutTime<N> = N extends Notice ? Omit<N, 'at'> : never
+
+/** What happens beside a conversation. */
+export type NewsEvent =
+  | WithoutTime<Notice>
+  | { readonly type: 'connection'; readonly server: string; readonly state: ConnectionState }
+  /** `name`: the tool, or the call. */
+  | {
+      readonly type: 'progress'
+      readonly name: string
+      readonly progress: number
+      readonly total?: number
+      readonly message?: string
+    }
+
 /** What is worth a line while the person talks; undefined for all else. */
-export function notice(event: HostEvent): string | undefined {
+export function notice(event: NewsEvent): string | undefined {
   switch (event.type) {
     case 'connection': {
       const why = event.state.state === 'asleep' ? '' : inOneLine(event.state)
@@ -14,7 +30,7 @@ export function notice(event: HostEvent): string | undefined {
     case 'progress': {
       const of = event.total === undefined ? '' : ` of ${event.total}`
       const message = event.message === undefined ? '' : ` ${oneLine(event.message)}`
-      return `  ${oneLine(event.tool)}: ${event.progress}${of}${message}`
+      return `  ${oneLine(event.name)}: ${event.progress}${of}${message}`
     }
     case 'sampling':
       return `${oneLine(event.server)} asked for a model's answer: the built-in planner (${oneLine(event.model)}) gave it, without network or cost`
@@ -22,6 +38,8 @@ export function notice(event: HostEvent): string | undefined {
       return `${oneLine(event.server)}: ${oneLine(event.message)}`
     case 'resource-updated':
       return `${oneLine(event.server)}: ${oneLine(event.uri)} changed`
+    case 'configuration':
+      return configured(event)
     case 'log': {
       if (event.level === 'debug' || event.level === 'info') return undefined
       const text = typeof event.data === 'string' ? event.data : JSON.stringify(event.data)
@@ -30,4 +48,13 @@ export function notice(event: HostEvent): string | undefined {
     default:
       return undefined
   }
+}
+
+function configured(event: ConfigurationNotice): string | undefined {
+  if ('problem' in event) return plain(event.problem)
+  const lines = Object.entries(event.done).flatMap(([what, names]: [string, string[]]) =>
+    names.length === 0 ? [] : [`${what} by the configuration: ${oneLine(names.join(', '))}`],
+  )
+  if (event.rules !== undefined) lines.push(`the configuration has other rules now: ${event.rules}`)
+  return lines.length === 0 ? undefined : lines.join('\n')
 }

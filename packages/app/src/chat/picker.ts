@@ -1,4 +1,5 @@
-import type { Library, LibraryEntry } from '@jackfield/host'
+import type { LibraryEntry } from '@jackfield/host'
+import type { HostClient } from '@jackfield/host/client'
 import type { ScreenFrame, ScreenKey, ScreenView } from '../forms/screen.ts'
 import { size } from '../output/content.ts'
 import { fitting } from '../output/flow.ts'
@@ -12,7 +13,9 @@ export type Attachable = Extract<LibraryEntry, { kind: 'resource' | 'template' }
 
 export interface PickerOptions {
   entries: readonly Attachable[]
-  library: Pick<Library, 'search' | 'preview' | 'withheld'>
+  client: Pick<HostClient, 'call'>
+  /** Why no model is given a resource; undefined where it may be. */
+  withheld: (server: string, uri: string) => string | undefined
   palette: Palette
   /** What is searched for at first. */
   query?: string
@@ -40,20 +43,31 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
   #found: readonly Attachable[]
   #at = 0
   #redraw = (): void => {}
+  #finish = (_done: readonly Attachable[] | undefined): void => {}
+  #isSearching = false
+  /** Keys that were pressed while the host searched: they are about what it finds. */
+  #held: ScreenKey[] = []
 
   constructor(options: PickerOptions) {
     this.#options = options
     this.#query = options.query ?? ''
-    this.#found = this.#search()
+    this.#found = options.entries
+    this.#search()
   }
 
-  onStart(redraw: () => void): void {
+  onStart(redraw: () => void, end: (done: readonly Attachable[] | undefined) => void): void {
     this.#redraw = redraw
+    this.#finish = end
   }
 
   press(key: ScreenKey): { readonly done: readonly Attachable[] | undefined } | undefined {
     const { name, typed, ctrl = false, meta = false } = key
     if (name === 'escape') return this.#end(undefined)
+    const isText = (typed !== undefined && !ctrl && !meta && name !== 'space') || name === 'backspace'
+    if (this.#isSearching && (!isText || this.#held.length > 0)) {
+      this.#held.push(key)
+      return undefined
+    }
     if (name === 'return' || name === 'enter') return this.#enter()
     const last = Math.max(0, this.#found.length - 1)
     const moves: Record<string, number> = {
@@ -121,8 +135,8 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
   #weigh(key: string, { server, resource }: Extract<Attachable, { kind: 'resource' }>): void {
     this.#costs.set(key, 'reading')
     const { signal } = this.#over
-    this.#options.library
-      .preview(server, resource.uri, { characters: 1, signal })
+    this.#options.client
+      .call('library.preview', { server, uri: resource.uri, characters: 1 }, { signal })
       .then(
         ({ tokens }): Cost => ({ tokens }),
         (): Cost => 'unknown',
@@ -136,25 +150,52 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
 
   #narrow(query: string): void {
     this.#query = query.slice(0, mostQuery)
-    this.#found = this.#search()
     this.#at = 0
+    this.#search()
   }
 
-  #search(): readonly Attachable[] {
-    const { entries, library } = this.#options
-    if (this.#query.trim() === '') return entries
-    const { matches } = library.search(this.#query, {
-      content: true,
-      kinds: ['resource', 'template'],
-      limit: mostFound,
-    })
-    return matches.flatMap(({ entry }) => (entry.kind === 'prompt' ? [] : [entry]))
+  /** Shows what fits as soon as the host found it, unless something else was typed meanwhile. */
+  #search(): void {
+    const { entries, client } = this.#options
+    const query = this.#query
+    this.#isSearching = query.trim() !== ''
+    if (!this.#isSearching) {
+      this.#found = entries
+      return
+    }
+    client
+      .call(
+        'library.search',
+        { query, content: true, kinds: ['resource', 'template'], limit: mostFound },
+        { signal: this.#over.signal },
+      )
+      .then(
+        ({ matches }) => {
+          if (this.#query === query)
+            this.#searched(matches.flatMap(({ entry }) => (entry.kind === 'prompt' ? [] : [entry])))
+        },
+        () => {
+          if (this.#query === query) this.#searched([])
+        },
+      )
+  }
+
+  #searched(found: readonly Attachable[]): void {
+    this.#isSearching = false
+    this.#found = found
+    const held = this.#held
+    this.#held = []
+    for (const key of held) {
+      const answer = this.press(key)
+      if (answer === undefined) continue
+      this.#finish(answer.done)
+      return
+    }
+    this.#redraw()
   }
 
   #withheld(entry: Attachable): string | undefined {
-    return entry.kind === 'template'
-      ? undefined
-      : this.#options.library.withheld(entry.server, entry.resource.uri)
+    return entry.kind === 'template' ? undefined : this.#options.withheld(entry.server, entry.resource.uri)
   }
 
   #summary(): string {

@@ -24,8 +24,9 @@ export async function usePrompt(
   face: ChatFace,
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
-  const { host, talk } = state
-  const entry = host.library.prompts().find(({ command }) => command === name)
+  const { client, talk } = state
+  const prompts = await client.call('library.prompts', {})
+  const entry = prompts.find(({ command }) => command === name)
   if (entry === undefined) throw usageError(`There is no prompt /${name}.`)
   const left = (): CommandOutcome => {
     face.write('Left unsent. Nothing was changed.\n')
@@ -33,8 +34,12 @@ export async function usePrompt(
   }
   const args = await askArguments(entry, textArguments(words), state, face)
   if (args === undefined) return left()
-  const preview = await host.library.prompt(name, args, { signal, conversation: talk.id })
-  host.promptValues.keep(entry, args)
+  const preview = await client.call(
+    'library.prompt',
+    { prompt: name, arguments: args, conversation: talk.id },
+    { signal },
+  )
+  await client.call('library.keepPromptValues', { prompt: name, arguments: args })
   let messages = [...preview.said]
   show(promptResult({ messages: [...preview.messages] }, face.palette), face)
   for (;;) {
@@ -54,9 +59,9 @@ async function askArguments(
   state: ChatState,
   face: ChatFace,
 ): Promise<Record<string, string> | undefined> {
-  const { library, promptValues } = state.host
+  const { client } = state
   const args = { ...given }
-  const before = promptValues.of(entry)
+  const before = await client.call('library.promptValues', { prompt: entry.command })
   const missing = (entry.prompt.arguments ?? []).filter(({ name }) => !Object.hasOwn(args, name))
   for (const { name, description } of missing.filter(({ required }) => required === true)) {
     const about = description === undefined ? '' : ` (${oneLine(description, 200)})`
@@ -64,7 +69,7 @@ async function askArguments(
       draft: draftOf(before[name]),
       complete: async (line) => {
         const field = { server: entry.server, of: { prompt: entry.prompt.name }, argument: name }
-        const found = await library.complete({ ...field, value: line, chosen: args })
+        const found = await client.call('library.complete', { ...field, value: line, chosen: args })
         return [(found?.values ?? []).filter((value) => plain(value) === value), line]
       },
     })
@@ -86,7 +91,7 @@ async function askOthers(
   names: readonly string[],
   chosen: Readonly<Record<string, string>>,
   before: Readonly<Record<string, string>>,
-  { host }: ChatState,
+  { client }: ChatState,
   face: ChatFace,
 ): Promise<Record<string, string> | undefined> {
   const draft = names
@@ -104,7 +109,7 @@ async function askOthers(
     const typed = await face.readLine('  more, or nothing › ', {
       draft,
       complete: async (line) => {
-        const ahead = await typeahead(head + line, host.library, [])
+        const ahead = await typeahead(head + line, client, [])
         const hits = (ahead?.candidates ?? []).map(({ text }) => text).filter((text) => plain(text) === text)
         return [hits, ahead === undefined ? line : line.slice(Math.max(0, ahead.from - head.length))]
       },

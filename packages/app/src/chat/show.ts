@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { ConversationCall, Host } from '@jackfield/host'
+import type { ConversationCall } from '@jackfield/host'
+import type { HostClient } from '@jackfield/host/client'
 import type { CallToolResult } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { usageError } from '../cli/exit.ts'
@@ -32,7 +33,7 @@ interface Shown {
 /** `/show [number]`: the whole arguments and result of one call of this conversation. */
 export async function show(words: readonly string[], state: ChatState, face: ChatFace): Promise<void> {
   const { which, all, file, folder } = choicesOf(words)
-  const shown = callNumbered(which, state)
+  const shown = await callNumbered(which, state)
   const { call, result } = shown
   const { palette } = face
   const note = (text: string): void => face.write(`${palette.dim(flowed(text, face.columns(), 0, 2))}\n`)
@@ -78,8 +79,8 @@ function choicesOf(words: readonly string[]): Choices {
   return choices
 }
 
-function callNumbered(which: string | undefined, { host, talk }: ChatState): Shown {
-  const { calls } = talk
+async function callNumbered(which: string | undefined, { client, talk }: ChatState): Promise<Shown> {
+  const calls = await client.call('conversations.calls', { id: talk.id })
   if (calls.length === 0) throw usageError('The model has called no tool in this conversation.')
   const number = which === undefined ? calls.length : Number(which.replace(/^\[(\d+)\]$/, '$1'))
   const call = Number.isInteger(number) ? calls[number - 1] : undefined
@@ -87,12 +88,12 @@ function callNumbered(which: string | undefined, { host, talk }: ChatState): Sho
     throw usageError(
       `There is no call ${oneLine(which ?? '', 20)}. Calls have the numbers 1 to ${calls.length}.`,
     )
-  return { number, call, ...endOf(call, host) }
+  return { number, call, ...(await endOf(call, client)) }
 }
 
 /** The log has the whole result; what the model was given may be a part of it. */
-function endOf(call: ConversationCall, host: Host): Omit<Shown, 'number' | 'call'> {
-  const row = call.activity === undefined ? undefined : host.activity({ id: call.activity })[0]
+async function endOf(call: ConversationCall, client: HostClient): Promise<Omit<Shown, 'number' | 'call'>> {
+  const [row] = call.activity === undefined ? [] : await client.call('activity.list', { id: call.activity })
   const logged = row === undefined ? undefined : resultIn(row.detail['result'])
   if (row !== undefined && logged !== undefined)
     return {

@@ -1,43 +1,31 @@
-import type {
-  Conversation,
-  Host,
-  Model,
-  ModelFacts,
-  ResourceRef,
-  ServerConfig,
-  Surface,
-} from '@jackfield/host'
-import type { SamplingMessage } from '@jackfield/sdk'
-import type { AutomaticContext } from './context.ts'
+import type { Inclusion, ModelFacts, ServerConfig } from '@jackfield/host'
+import type { HostClient, OpenOptions } from '@jackfield/host/client'
+import type { TerminalSurface } from '../surface/terminal.ts'
+import type { Talk } from './talk.ts'
 
-/** A resource that goes along with what the person says next. */
-export interface AttachedNext {
-  readonly ref: ResourceRef
-  readonly messages: readonly SamplingMessage[]
-}
-
-/** What a chat stands on. */
+/** What a chat works with. */
 export interface ChatState {
-  host: Host
-  models: readonly Model[]
+  readonly client: HostClient
+  /** The conversation that is shown now. */
+  talk: Talk
+  /** Shows another conversation: that of `id`, or a new one. */
+  open(options?: Pick<OpenOptions, 'id'>): Promise<void>
   /** What the person says about models. */
-  facts: readonly ModelFacts[]
-  /** The conversation that is held now. */
-  talk: Conversation
-  /** Begins another conversation, or goes on with a kept one. */
-  open(resume?: string): Conversation
-  /** Goes along with what the person says next. */
-  attached: AttachedNext[]
-  /** Resources that are included without being chosen. */
-  context: AutomaticContext
-  /** Whom questions are put to here, where somebody is there. */
-  person?: Surface | undefined
+  readonly facts: readonly ModelFacts[]
+  /** Resources that are included without being chosen, and the last inclusion. */
+  readonly context: { on: boolean; last?: { readonly conversation: string; readonly inclusion: Inclusion } }
+  /** The person at this terminal, where there is one. */
+  readonly person: TerminalSurface | undefined
   /** The store, where it is not the usual one. */
-  store?: string | undefined
+  readonly store: string | undefined
   /** The configured servers, by name. */
-  servers: Readonly<Record<string, ServerConfig>>
+  readonly servers: Readonly<Record<string, ServerConfig>>
+  /** The host outlives this chat. */
+  readonly isShared: boolean
+  /** Aborted when the program ends. */
+  readonly leaving: AbortSignal
   /** The folder that file names are relative to. */
-  cwd: string
+  readonly cwd: string
   /** Where keys of further models are. */
-  env: NodeJS.ProcessEnv
+  readonly env: NodeJS.ProcessEnv
 }

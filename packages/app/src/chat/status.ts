@@ -1,38 +1,49 @@
-import type { Conversation, Host, ModelFacts } from '@jackfield/host'
+import type { ModelFacts } from '@jackfield/host'
 import { fitting, flowed } from '../output/flow.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
+import type { ChatState } from './state.ts'
+import type { Talk } from './talk.ts'
 
 /** The part of a model's context from which a summary is offered. */
 const nearlyFull = 0.8
 
 /** What is known of the models for the meters. */
-export interface Meter {
-  host: Host
-  talk: Conversation
+interface Meter {
+  readonly talk: Pick<Talk, 'info'>
   /** What the person says about models. */
-  facts: readonly ModelFacts[]
+  readonly facts: readonly ModelFacts[]
 }
 
-/** One line about where the conversation stands: model, tokens, cost, context, servers, questions. */
-export function statusLine(meter: Meter, palette: Palette, columns: number | undefined): string {
-  const { host, talk } = meter
-  const tokens = talk.usage.reduce(
+/** One line about the conversation: model, tokens, cost, context, servers, questions. */
+export async function statusLine(
+  state: Pick<ChatState, 'client' | 'talk' | 'facts'>,
+  palette: Palette,
+  columns: number | undefined,
+): Promise<string> {
+  const { client, talk } = state
+  const { model, usage, toolSwitches } = talk.info
+  const tokens = usage.reduce(
     (sum, { inputTokens, outputTokens }) => ({ in: sum.in + inputTokens, out: sum.out + outputTokens }),
     { in: 0, out: 0 },
   )
-  const open = host.inbox.list({ state: 'open' }).length
-  const states = [...host.connections.values()]
-  const up = states.filter(({ state }) => state === 'ready' || state === 'degraded' || state === 'asleep')
-  const off = host.tools().filter((tool) => !talk.isToolOn(tool)).length
+  const [open, servers, tools] = await Promise.all([
+    client.call('inbox.list', { state: 'open' }),
+    client.call('servers.list', {}),
+    toolSwitches.length === 0 ? [] : client.call('catalog.tools', {}),
+  ])
+  const up = servers.filter(({ connection: { state } }) => ['ready', 'degraded', 'asleep'].includes(state))
+  const off = tools.filter((tool) => !talk.isToolOn(tool)).length
   const parts = [
-    fitting(oneLine(talk.model.id), 30),
+    fitting(oneLine(model), 30),
     ...(tokens.in + tokens.out > 0 ? [`${count(tokens.in)} tokens in, ${count(tokens.out)} out`] : []),
-    ...costOf(meter),
-    ...contextPart(meter),
-    ...(states.length > 0 ? [`${up.length}/${states.length} servers`] : []),
+    ...costOf(state),
+    ...contextPart(state),
+    ...(servers.length > 0 ? [`${up.length}/${servers.length} servers`] : []),
     ...(off > 0 ? [`${off} ${off === 1 ? 'tool' : 'tools'} off`] : []),
-    ...(open > 0 ? [`${open} ${open === 1 ? 'question waits' : 'questions wait'}: /inbox`] : []),
+    ...(open.length > 0
+      ? [`${open.length} ${open.length === 1 ? 'question waits' : 'questions wait'}: /inbox`]
+      : []),
   ]
   return palette.dim(flowed(parts.join(' · '), columns))
 }
@@ -45,13 +56,8 @@ export function fullness(meter: Meter): string | undefined {
 }
 
 /** How much of the model's context was filled by the last request and its reply. */
-function contextOf(meter: Meter): { filled: number | undefined; limit: number | undefined } {
-  return { filled: meter.talk.contextTokens, limit: contextLimit(meter) }
-}
-
-/** Tokens of the model's context, as the configuration or the model says; undefined where neither does. */
-export function contextLimit({ talk, facts }: Pick<Meter, 'talk' | 'facts'>): number | undefined {
-  return facts.find(({ id }) => id === talk.model.id)?.contextTokens ?? talk.model.contextTokens
+function contextOf({ talk: { info } }: Meter): { filled: number | undefined; limit: number | undefined } {
+  return { filled: info.contextTokens, limit: info.contextLimit }
 }
 
 function contextPart(meter: Meter): string[] {
@@ -65,7 +71,7 @@ function contextPart(meter: Meter): string[] {
 /** Money, where the person gave the price of every model that answered. */
 function costOf({ talk, facts }: Meter): string[] {
   const sums = new Map<string, number>()
-  for (const { model, inputTokens, outputTokens } of talk.usage) {
+  for (const { model, inputTokens, outputTokens } of talk.info.usage) {
     const { cost, currency = 'USD' } = facts.find(({ id }) => id === model) ?? {}
     if (cost === undefined) return []
     const spent = (inputTokens * cost.input + outputTokens * cost.output) / 1_000_000

@@ -350,13 +350,15 @@ export function terminalFace(
       kept = ''
       const end = io.onInterrupt(interrupt)
       const stopTyping = begin(ahead)
-      const done = (): void => {
-        if (over) return
-        over = true
-        liveLine = ''
-        end()
-        if (kept === '') kept = ahead.editor.text
-        stopTyping()
+      const done = (back?: string): void => {
+        if (!over) {
+          over = true
+          liveLine = ''
+          end()
+          if (kept === '') kept = ahead.editor.text
+          stopTyping()
+        }
+        if (back !== undefined && back !== '') kept = kept === '' ? back : `${back}\n${kept}`
       }
       return { signal: AbortSignal.any([stop.signal, io.signal]), done }
     },

@@ -1,32 +1,27 @@
-import type { Conversation, HostEvent, LateResult, ModelWait, ToolCallEvent, Turn } from '@jackfield/host'
+import type { ModelWait, Turn } from '@jackfield/host'
 import { fitting, flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { callDone, callLeft, callUnderWay, describeCall, describeEnd, duration } from './calls.ts'
 import { type ChatEvent, type ChatFace, modelText } from './face.ts'
+import type { CallEnd, CallEvent } from './talk.ts'
 
 /** How one turn shows while it runs. */
 export interface TurnView {
   text(delta: string): void
-  call(event: ToolCallEvent): void
+  call(event: CallEvent): void
+  /** The state of the running call, in a few words. False where it is not shown as part of the turn. */
+  underWay(state: string): boolean
   wait(wait: ModelWait): void
-  /** What happens in the host meanwhile. True where it was shown as part of the turn. */
-  happened(event: HostEvent): boolean
-  end(turn: Turn | undefined): void
+  end(ending: TurnEnding | undefined): void
 }
 
-type Start = Extract<ToolCallEvent, { type: 'start' }> & { number?: number | undefined }
+/** How a turn ended. */
+export type TurnEnding = Partial<Pick<Turn, 'stopReason' | 'callsNotRun'>>
 
-/** The conversation that calls are shown of: their numbers are their places in it. */
-type Numbering = Pick<Conversation, 'id' | 'calls'>
+type Start = Extract<CallEvent, { type: 'start' }>
+type Later = Extract<CallEvent, { type: 'later' | 'task' }>
 
-/** The turn that a view shows. */
-interface ShownTurn extends Numbering {
-  readonly model: Pick<Conversation['model'], 'id'>
-}
-type Later = Extract<ToolCallEvent, { type: 'later' }>
-type End = Extract<ToolCallEvent, { type: 'end' }>
-
-/** What is told of a turn that did not end by itself. */
+/** What is shown of a turn that did not end by itself. */
 const endings: Readonly<Record<string, string>> = {
   cancelled: 'Stopped.',
   maxTokens: 'The answer was cut off at its token limit.',
@@ -34,51 +29,18 @@ const endings: Readonly<Record<string, string>> = {
   contentFilter: 'The provider withheld a part of the answer.',
 }
 
-function endingOf({ stopReason, callsNotRun }: Turn): string | undefined {
+function endingOf({ stopReason = '', callsNotRun }: TurnEnding): string | undefined {
   if (stopReason !== 'maxCalls') return endings[stopReason]
   const calls = callsNotRun === 1 ? '1 tool call was' : `${callsNotRun} tool calls were`
   return `Stopped: the model wanted more tool calls than one message allows; ${calls} not run. Say "go on" to continue.`
 }
 
-/** Makes the view of one turn of a conversation. */
-export function turnView(face: ChatFace, talk: ShownTurn, now: () => number, signal: AbortSignal): TurnView {
-  const times = createTimes(talk.id, now)
-  return face.tell === undefined ? drawn(face, talk, times, signal, now) : told(face.tell, times)
+/** Makes the view of one turn. `model`: the id of the model that answers. */
+export function turnView(face: ChatFace, model: string, now: () => number, signal: AbortSignal): TurnView {
+  return face.tell === undefined ? drawn(face, model, signal, now) : told(face.tell)
 }
 
-/** What `/show` takes for a call; undefined for one that is not of the conversation. */
-function numberOf(id: string, { calls }: Numbering): number | undefined {
-  const at = calls.findLastIndex((call) => call.id === id)
-  return at === -1 ? undefined : at + 1
-}
-
-interface Times {
-  happened(event: HostEvent): void
-  /** Milliseconds that the call of this row was on its way; undefined where it never was. */
-  of(activity: number | undefined): number | undefined
-}
-
-function createTimes(conversation: string, now: () => number): Times {
-  const begun = new Map<number, number>()
-  const taken = new Map<number, number>()
-  return {
-    happened(event) {
-      if (event.type !== 'call' || event.call.conversation !== conversation) return
-      const { activity } = event.call
-      if (event.state === 'begins') begun.set(activity, now())
-      else taken.set(activity, now() - (begun.get(activity) ?? now()))
-    },
-    of: (activity) => (activity === undefined ? undefined : taken.get(activity)),
-  }
-}
-
-function drawn(
-  face: ChatFace,
-  talk: ShownTurn,
-  times: Times,
-  signal: AbortSignal,
-  now: () => number,
-): TurnView {
+function drawn(face: ChatFace, model: string, signal: AbortSignal, now: () => number): TurnView {
   const { palette } = face
   const flow = modelText(face)
   let running: Start | undefined
@@ -101,7 +63,7 @@ function drawn(
     clearInterval(timer)
     timer = setInterval(() => {
       const waited = Math.round((now() - since) / 1_000)
-      const line = `… waiting for ${oneLine(talk.model.id, 40)}  ${waited} s · Ctrl+C stops`
+      const line = `… waiting for ${oneLine(model, 40)}  ${waited} s · Ctrl+C stops`
       face.live?.(palette.dim(fitting(line, columns())), false)
       isWaitShown = true
     }, 1_000).unref()
@@ -115,8 +77,8 @@ function drawn(
     if (running !== undefined) face.live?.(callUnderWay(running, state, palette, columns()), false)
   }
 
-  function end(event: End): void {
-    const ms = times.of(event.activity)
+  function end(event: CallEnd): void {
+    const ms = event.durationMs
     if (running === undefined || face.live === undefined) {
       face.write(`${describeEnd(event, ms, palette)}\n`)
     } else face.live(callDone(running, event, ms, palette, columns(), signal.aborted), true)
@@ -144,14 +106,8 @@ function drawn(
       stopWaiting()
       if (open) endLine()
       if (event.type === 'end') return end(event)
-      if (event.type === 'later') return later(event)
-      if (event.type === 'task') {
-        const about = `continues in the background as task ${event.task.id}`
-        face.write(`${palette.yellow('◇')} ${palette.bold(oneLine(event.name))}  ${palette.yellow(about)}\n`)
-        running = undefined
-        return
-      }
-      running = { ...event, number: numberOf(event.id, talk) }
+      if (event.type === 'later' || event.type === 'task') return later(event)
+      running = event
       if (face.live === undefined) face.write(`${describeCall(running, palette)}\n`)
       else underWay('')
     },
@@ -160,50 +116,49 @@ function drawn(
       const again = `Asked again in ${duration(forMs)} (${attempt + 1} of ${attempts}; Ctrl+C stops)`
       face.write(`${palette.yellow(flowed(`${oneLine(why)} ${again}`, face.columns(), 0, 2))}\n`)
     },
-    happened(event) {
-      times.happened(event)
+    underWay(state) {
       if (running === undefined || face.live === undefined) return false
-      if (event.type === 'call' && event.state === 'begins') underWay('running')
-      if (event.type !== 'progress') return event.type === 'call'
-      const of = event.total === undefined ? '' : ` of ${event.total}`
-      underWay(`${event.progress}${of}${event.message === undefined ? '' : ` ${oneLine(event.message)}`}`)
+      underWay(state)
       return true
     },
-    end(turn) {
+    end(ending) {
       stopWaiting()
+      // A call without an end, such as that of a host process that ended, keeps its line.
+      if (running !== undefined) face.live?.(callUnderWay(running, 'not finished', palette, columns()), true)
+      running = undefined
       endLine()
-      const words = turn === undefined ? undefined : endingOf(turn)
+      const words = ending === undefined ? undefined : endingOf(ending)
       if (words !== undefined) face.write(`${palette.yellow(words)}\n`)
     },
   }
 }
 
-function told(tell: NonNullable<ChatFace['tell']>, times: Times): TurnView {
+function told(tell: NonNullable<ChatFace['tell']>): TurnView {
   return {
     text: (text) => tell({ type: 'text', text }),
     call(event) {
       const { id, name } = event
       if (event.type === 'start') return tell({ type: 'call', id, name, arguments: event.arguments })
       if (event.type === 'later') return tell({ type: 'later', id, name, question: event.item.id })
-      if (event.type === 'task') return tell({ type: 'task', id, name, task: event.task.id })
-      tell(resultEvent(event, times.of(event.activity)))
+      if (event.type === 'task') return tell({ type: 'task', id, name, task: event.task })
+      tell(resultEvent(event))
     },
     wait: ({ why, forMs }) =>
       tell({ type: 'notice', text: `${plain(why)} Asked again in ${duration(forMs)}.` }),
-    happened(event) {
-      times.happened(event)
-      return event.type === 'call'
-    },
-    end(turn) {
-      if (turn === undefined) return
-      tell({ type: 'turn', ...turn })
-    },
+    underWay: (state) => state === 'running',
+    end() {},
   }
 }
 
 /** How a call ended, for programs. */
-function resultEvent(event: End, ms: number | undefined): Extract<ChatEvent, { type: 'result' }> {
-  const { id, name, activity, denied, result } = event
+function resultEvent({
+  id,
+  name,
+  activity,
+  denied,
+  result,
+  durationMs,
+}: CallEnd): Extract<ChatEvent, { type: 'result' }> {
   return {
     type: 'result',
     id,
@@ -211,19 +166,19 @@ function resultEvent(event: End, ms: number | undefined): Extract<ChatEvent, { t
     outcome: denied ? 'denied' : result.isError === true ? 'failed' : 'ok',
     content: result.content,
     ...(activity !== undefined && { activity }),
-    ...(ms !== undefined && { durationMs: Math.round(ms) }),
+    ...(durationMs !== undefined && { durationMs }),
   }
 }
 
-/** Tells how a call ended whose question had been left for later. */
-export function tellLate(event: LateResult, talk: Numbering, face: ChatFace): void {
+/** Shows how a call ended whose question had been left for later. */
+export function tellLate(event: CallEnd, face: ChatFace): void {
   if (face.tell !== undefined) {
-    face.tell(resultEvent(event, undefined))
+    face.tell(resultEvent(event))
     return
   }
   const { palette } = face
-  const { id, name } = event
-  const start: Start = { type: 'start', id, name, arguments: {}, number: numberOf(id, talk) }
+  const { id, name, number } = event
+  const start: Start = { type: 'start', id, name, arguments: {}, number }
   const columns = face.columns()
   const line = callDone(start, event, undefined, palette, columns === undefined ? undefined : columns - 1)
   face.write(`${line}\n${palette.dim('  The model is told with what you say next.')}\n`)

@@ -1,9 +1,10 @@
 import type { Host } from '@jackfield/host'
-import { channelPair, createHostClient, type HostClient } from '@jackfield/host/client'
+import { channelPair, createHostClient, type HostClient, type Notice } from '@jackfield/host/client'
 import type { HostService } from '@jackfield/host/service'
 import { daemonAddress, type HostChoice } from '../daemon/address.ts'
 import { differing } from '../daemon/environment.ts'
 import { errorOfFault } from '../daemon/faults.ts'
+import type { ServiceOptions } from '../daemon/service.ts'
 import { type Io, writeNote } from './io.ts'
 
 /** A host that a command uses, until it is disposed of. */
@@ -20,30 +21,30 @@ export function usesDaemon({ daemon, store }: HostChoice, { env }: Pick<Io, 'env
   return daemon !== false && store !== ':memory:' && env.JACKFIELD_DAEMON !== 'off'
 }
 
+/** Which host a command uses. */
+export interface OpenHostOptions {
+  /** A host of this process, whatever else is said. */
+  isOwn?: boolean
+  /** Uses a host process that runs already and starts none: for commands that start no servers. */
+  onlyRunning?: boolean
+  /** What a host of this process is made of, in place of the configuration. */
+  here?: () => Promise<ServiceOptions>
+}
+
 /**
  * The host of the configured servers: that of the host process for this folder, or one of this process with `--no-daemon`,
  * `--no-store` or JACKFIELD_DAEMON=off, and where the environment of this command is another one. Its configuration is up
  * to date; no server is started yet. `name`: this command, for the person.
  */
-export async function openHost(choice: HostChoice, name: string, io: Io): Promise<OpenHost> {
-  if (usesDaemon(choice, io) && hasFolder(choice, io)) {
-    const { attach } = await import('../daemon/attach.ts')
-    const client = await attach(choice, name, io)
-    await client.call('host.sync', {})
-    const { environment, pid } = await client.call('host.status', {})
-    const others = differing(io.env, environment)
-    if (others.length > 0) {
-      client.close()
-      const names =
-        others.length > 3
-          ? `${others.slice(0, 3).join(', ')} and ${others.length - 3} more`
-          : others.join(', ')
-      writeNote(
-        io,
-        `The host process ${pid} of this folder has other values of ${names}, so this command starts its servers itself. To use the new values: jackfield daemon stop`,
-      )
-      return openHost({ ...choice, daemon: false }, name, io)
-    }
+export async function openHost(
+  choice: HostChoice,
+  name: string,
+  io: Io,
+  { isOwn = false, onlyRunning = false, here }: OpenHostOptions = {},
+): Promise<OpenHost> {
+  const shared = !isOwn && usesDaemon(choice, io) && hasFolder(choice, io) ? choice : undefined
+  const client = shared && (await sharedHost(shared, name, io, onlyRunning))
+  if (client !== undefined)
     return {
       client,
       isShared: true,
@@ -51,10 +52,47 @@ export async function openHost(choice: HostChoice, name: string, io: Io): Promis
         client.close()
       },
     }
-  }
   const { createService } = await import('../daemon/service.ts')
-  const made = await createService(choice, io)
+  const made = await createService(choice, io, await here?.())
   return await hostHere(made.service, name, () => made[Symbol.asyncDispose]())
+}
+
+/** The host process of a choice; undefined where it cannot be used as this command wants it. */
+async function sharedHost(
+  choice: HostChoice,
+  name: string,
+  io: Io,
+  onlyRunning: boolean,
+): Promise<HostClient | undefined> {
+  const { attach, isRunning } = await import('../daemon/attach.ts')
+  if (onlyRunning && !(await isRunning(choice, io))) return undefined
+  const client = await attach(choice, name, io)
+  await client.call('host.sync', {})
+  const { environment, pid } = await client.call('host.status', {})
+  const others = differing(io.env, environment)
+  if (others.length === 0) return client
+  client.close()
+  const names =
+    others.length > 3 ? `${others.slice(0, 3).join(', ')} and ${others.length - 3} more` : others.join(', ')
+  writeNote(
+    io,
+    `The host process ${pid} of this folder has other values of ${names}, so this command starts its servers itself. To use the new values: jackfield daemon stop`,
+  )
+  return undefined
+}
+
+/** Calls `listener` with each notice of the host from now on, until the returned function is called. */
+export function onNotice(client: HostClient, listener: (notice: Notice) => void): () => void {
+  let last: number | undefined
+  return client.subscribe('notices', {
+    rows(view) {
+      const newest = Math.max(-1, ...[...view.keys()].map(Number))
+      // Another host that took the place of the one before counts anew.
+      const before = last === undefined ? newest : last > newest ? -1 : last
+      last = newest
+      for (const [key, notice] of view) if (Number(key) > before) listener(notice)
+    },
+  })
 }
 
 /** Whether a host process can have its files: in a read-only home, each command has a host of its own. */

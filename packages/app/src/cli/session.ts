@@ -25,14 +25,11 @@ import { answerQuestions } from '../surface/remote.ts'
 import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
 import { CliError, ExitCode } from './exit.ts'
 import { inSeconds, isAboutKey } from './failure.ts'
-import { hostHere, type OpenHost, openHost, usesDaemon } from './host.ts'
+import { hostHere, type OpenHost, onNotice, openHost, usesDaemon } from './host.ts'
 import { type Io, isInteractive, type Output } from './io.ts'
 import { modelsInUse } from './models.ts'
 import { revisionsFor } from './revisions.ts'
-import { hostSettings } from './settings.ts'
-import { storeFile } from './store.ts'
 import type { ConfigChoice, Target } from './target.ts'
-import { version } from './version.ts'
 
 const connectTimeoutMs = 30_000
 const keptLines = 50
@@ -136,8 +133,10 @@ async function ownSession(
       ? (options.surface ?? person)
       : answersSurface(options.answers, (message) => output.note(message))
   const timeoutMs = options.timeout === undefined ? undefined : options.timeout * 1000
-  const { HostService } = await import('@jackfield/host/service')
-  const service = new HostService({
+  const { createService } = await import('../daemon/service.ts')
+  const made = await createService(options, io, {
+    config: target.config ?? null,
+    follow: false,
     // Whoever names a server wants it, even where conversations do without.
     servers: {
       [target.name]: {
@@ -149,13 +148,9 @@ async function ownSession(
     },
     models:
       surface === undefined && !approves(target) ? [] : [...modelsFor(options.answers, target.config, io)],
-    store: storeFile(options.store, io),
-    connectTimeoutMs,
     ...(target.isTyped === true && { unpinned: [target.name] }),
-    ...hostSettings(target.config, options, io),
-    ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
-    info: { name: 'jackfield', title: 'Jackfield', version },
-    version,
+    connectTimeoutMs: timeoutMs ?? target.config?.limits.connectTimeoutMs ?? connectTimeoutMs,
+    ...(timeoutMs !== undefined && { callTimeoutMs: timeoutMs }),
     surface: surface ?? { name: 'nobody', show: {} },
     ...(person !== undefined && { askInput: person.askInput }),
     connect: {
@@ -168,7 +163,7 @@ async function ownSession(
       }),
     },
   })
-  const open = await hostHere(service, 'jackfield')
+  const open = await hostHere(made.service, 'jackfield', () => made[Symbol.asyncDispose]())
   return await connected(target, open, person, lists, options, io, output)
 }
 
@@ -309,18 +304,9 @@ function tell(
   io: Io,
   output: Output,
 ): () => void {
-  let seen: number | undefined
-  return client.subscribe('notices', {
-    rows(view) {
-      const keys = [...view.keys()].map(Number)
-      // What was said before this command began is not its.
-      const before = seen ?? Math.max(-1, ...keys)
-      seen = Math.max(before, ...keys)
-      for (const [key, notice] of view) {
-        if (Number(key) > before && 'server' in notice && notice.server === target.name)
-          tellOne(notice, verbose, said, warnings, io, output)
-      }
-    },
+  return onNotice(client, (notice) => {
+    if ('server' in notice && notice.server === target.name)
+      tellOne(notice, verbose, said, warnings, io, output)
   })
 }
 

@@ -26,7 +26,7 @@ export async function inbox(
   const store = storeFile(options.store, io)
   await using host = inboxOf(store)
   if (id !== undefined) {
-    const item = itemOf(host, id)
+    const item = itemOf(host.inbox.list({ state: 'all' }), id)
     output.result(jsonOf(item), () => whole(item, options.store))
     return ExitCode.done
   }
@@ -62,8 +62,8 @@ export function inboxOf(store: string): Host {
 }
 
 /** The question whose id begins so. Throws a usage error where there is none, or more than one. */
-export function itemOf(host: Host, id: string): InboxItem {
-  const items = host.inbox.list({ state: 'all' }).filter((item) => item.id.startsWith(id))
+export function itemOf(all: readonly InboxItem[], id: string): InboxItem {
+  const items = all.filter((item) => item.id.startsWith(id))
   const [item] = items
   if (item === undefined || id === '') {
     throw usageError(

@@ -11,11 +11,14 @@ import {
   type TraceFormat,
   type TraceQuery,
 } from '@jackfield/host'
+import type { HostClient } from '@jackfield/host/client'
 import { McpError } from '@jackfield/sdk'
-import { ExitCode, usageError } from '../cli/exit.ts'
+import { type CliError, ExitCode, usageError } from '../cli/exit.ts'
+import { hostHere } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { writePrivateFile, writePrivatePieces } from '../cli/private-file.ts'
 import { storeFile } from '../cli/store.ts'
+import { storeService } from '../daemon/service.ts'
 import { changeLines } from '../output/changes.ts'
 import { exactText } from '../output/exact.ts'
 import {
@@ -52,24 +55,27 @@ export async function log(
   io: Io,
   output: Output,
 ): Promise<ExitCode> {
-  await using host = opened(storeFile(options.store, io))
+  const store = storeFile(options.store, io)
   if (options.follow !== true || isOne(words)) {
-    await showLog(host, words, options, output)
+    await using open = await hostHere(storeService(store), 'jackfield log')
+    await showLog(open.client, words, options, output)
     return ExitCode.done
   }
+  await using host = opened(store)
   return await readable(() => follow(host, queryOf(words, options), io, output))
 }
 
 /** Shows one event, or those that fit a filter; the same for the command and for conversations. */
 export async function showLog(
-  host: Pick<Host, 'trace'>,
+  client: HostClient,
   words: readonly string[],
   options: Omit<LogOptions, 'follow' | 'store' | 'json'>,
   output: Output,
 ): Promise<void> {
   const [only = ''] = words
-  if (isOne(words)) one(host, only, output)
-  else await readable(() => show(host, queryOf(words, options), options, output))
+  await readable(() =>
+    isOne(words) ? one(client, only, output) : show(client, queryOf(words, options), options, output),
+  )
 }
 
 function isOne(words: readonly string[]): boolean {
@@ -84,40 +90,46 @@ function queryOf(words: readonly string[], options: LogOptions): TraceQuery {
   return { filter: filterOf(words), ...(limit !== undefined && { limit }) }
 }
 
-function show(host: Pick<Host, 'trace'>, query: TraceQuery, options: LogOptions, output: Output): void {
-  const { value, text } = viewOf(host, query, options, output)
+async function show(
+  client: HostClient,
+  query: TraceQuery,
+  options: LogOptions,
+  output: Output,
+): Promise<void> {
+  const { value, text } = await viewOf(client, query, options, output)
   output.result(value, () => text ?? nothing(query))
 }
 
 /** What is asked for, as data and as text; no text where there is nothing. */
-function viewOf(
-  { trace }: Pick<Host, 'trace'>,
+async function viewOf(
+  client: HostClient,
   query: TraceQuery,
   options: LogOptions,
   output: Output,
-): { value: unknown; text: string | undefined } {
+): Promise<{ value: unknown; text: string | undefined }> {
   const text = (count: number, made: () => string): string | undefined =>
     count === 0 || output.json ? undefined : made()
   if (options.stats === true) {
-    const value = trace.statistics(query)
+    const value = await client.call('trace.statistics', query)
     return {
       value,
       text: text(value.methods.length + value.models.length, () => eventStatistics(value, output)),
     }
   }
   if (options.raw === true) {
-    const value = trace.pairs(query)
+    const value = await client.call('trace.pairs', query)
     return { value, text: text(value.length, () => eventPairs(value, output)) }
   }
   if (options.tree === true) {
-    const value = trace.tree(query)
+    const value = await client.call('trace.tree', query)
     return { value, text: text(value.length, () => eventTree(value, output)) }
   }
   if (options.timeline === true) {
-    const value = trace.timeline(query)
+    const value = await client.call('trace.timeline', query)
     return { value, text: text(value.length, () => eventTimeline(value, output)) }
   }
-  const [events, counters] = [trace.list(query), trace.counters()]
+  const events = await client.call('trace.list', query)
+  const counters = await client.call('trace.counters', {})
   const count = eventCount(events.length, { limited: events.length === query.limit, counters })
   return {
     value: { events, counters },
@@ -132,12 +144,12 @@ function nothing({ filter = '' }: TraceQuery): string {
 }
 
 /** One event by its number, or by `#` and the number of its activity row. */
-function one(host: Pick<Host, 'trace'>, word: string, output: Output): void {
+async function one(client: HostClient, word: string, output: Output): Promise<void> {
   const number = Number(word.replace('#', ''))
-  const id = word.startsWith('#') ? host.trace.list({ filter: `row:${number}` })[0]?.id : number
-  const event = id === undefined ? undefined : host.trace.get(id)
-  if (event === undefined)
-    throw usageError(`There is no ${word} in the log. jackfield log lists what there is.`)
+  const [first] = word.startsWith('#') ? await client.call('trace.list', { filter: `row:${number}` }) : []
+  const id = word.startsWith('#') ? first?.id : number
+  const event = id === undefined ? null : await client.call('trace.get', { id })
+  if (event === null) throw usageError(`There is no ${word} in the log. jackfield log lists what there is.`)
   output.result(event, () => wholeEvent(event, output))
 }
 
@@ -286,9 +298,15 @@ async function readable<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof TraceFilterError)
-      throw usageError(`${oneLine(error.message)}:\n  ${error.filter}\n  ${' '.repeat(error.column - 1)}^`)
+    if (error instanceof TraceFilterError) throw unreadable(error.message, error.filter, error.column)
+    const { filter, column } = error instanceof McpError ? error.details : {}
+    if (error instanceof Error && typeof filter === 'string' && typeof column === 'number')
+      throw unreadable(error.message, filter, column)
     if (error instanceof McpError && error.code === 'INVALID') throw usageError(error.message)
     throw error
   }
+}
+
+function unreadable(message: string, filter: string, column: number): CliError {
+  return usageError(`${oneLine(message)}:\n  ${filter}\n  ${' '.repeat(column - 1)}^`)
 }

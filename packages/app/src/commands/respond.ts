@@ -44,7 +44,7 @@ export async function respond(context: CommandContext<RespondOptions>): Promise<
     )
   }
   await using host = inboxOf(storeFile(options.store, io))
-  const item = itemOf(host, id)
+  const item = itemOf(host.inbox.list({ state: 'all' }), id)
   const unfinished = item.state === 'answered' && item.resumable
   if (item.state !== 'open' && !unfinished) throw refused(item)
   if (unfinished && !isUnfinished(host, item)) throw refused(item)

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
-import { createHost, type Host, type OpenFolder, type ServerConfig, type ServerRoots } from '@jackfield/host'
+import type { OpenFolder, ServerConfig, ServerRoots } from '@jackfield/host'
+import type { HostClient } from '@jackfield/host/client'
 import { McpError } from '@jackfield/sdk'
 import { ExitCode, usageError } from '../cli/exit.ts'
+import { openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { hostSettings } from '../cli/settings.ts'
-import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readLayers } from '../cli/target.ts'
 import { ago } from '../output/ago.ts'
 import { folderLines, pathOf, rootFindingLines } from '../output/folders.ts'
@@ -19,7 +19,7 @@ export interface RootsOptions extends ConfigChoice {
 
 /** What a verb works on. */
 export interface RootsContext {
-  host: Host
+  client: HostClient
   servers: Readonly<Record<string, ServerConfig>>
   io: Pick<Io, 'cwd'>
   output: Pick<Output, 'palette' | 'columns' | 'result'>
@@ -30,20 +30,26 @@ type Verb = (words: readonly string[], desk: RootsContext) => Promise<void>
 
 /** What each verb of `jackfield roots` does. Nothing is started by any of them. */
 export const rootsVerbs = {
-  show: async (words, { host, servers, output }) => {
+  show: async (words, { client, servers, output }) => {
     if (words.length > 0)
       throw usageError(
         `"${words[0]}" is unknown. Usage: jackfield roots [add|remove|exclude|include|preview|allow|deny|forget]`,
       )
-    const [folders, stands] = [await host.roots.list(), await host.roots.servers()]
-    const excluded = host.roots.excluded()
+    const [folders, stands, excluded] = await Promise.all([
+      client.call('roots.list', {}),
+      client.call('roots.servers', {}),
+      client.call('roots.excluded', {}),
+    ])
     output.result({ folders, excluded, servers: stands }, () =>
       overview(folders, excluded, stands, servers, output),
     )
   },
-  add: async (words, { host, io, output, options }) => {
+  add: async (words, { client, io, output, options }) => {
     const folder = only(words, 'add <folder>')
-    const added = await host.roots.add(placed(folder, io), options.name)
+    const added = await client.call('roots.add', {
+      folder: placed(folder, io),
+      ...(options.name !== undefined && { name: options.name }),
+    })
     output.result(added, () =>
       [
         `${pathOf(added.uri)} is open to servers that you allow it to.`,
@@ -51,40 +57,38 @@ export const rootsVerbs = {
       ].join('\n'),
     )
   },
-  remove: async (words, { host, io, output }) => {
+  remove: async (words, { client, io, output }) => {
     const folder = placed(only(words, 'remove <folder>'), io)
-    const removed = await host.roots.remove(folder)
+    const removed = await client.call('roots.remove', { folder })
     output.result({ folder, removed }, () =>
       removed
         ? `${oneLine(folder)} is no longer shared with any server.`
         : `${oneLine(folder)} is not open. See: jackfield roots`,
     )
   },
-  exclude: async (words, { host, output }) => {
+  exclude: async (words, { client, output }) => {
     const pattern = only(words, 'exclude <pattern>')
-    host.roots.exclude(pattern)
+    await client.call('roots.exclude', { pattern })
     output.result(
-      { excluded: host.roots.excluded() },
+      { excluded: await client.call('roots.excluded', {}) },
       () => `Folders like ${oneLine(pattern)} are not shared with any server.`,
     )
   },
-  include: async (words, { host, output }) => {
+  include: async (words, { client, output }) => {
     const pattern = only(words, 'include <pattern>')
-    const done = host.roots.include(pattern)
-    output.result({ excluded: host.roots.excluded() }, () =>
+    const done = await client.call('roots.include', { pattern })
+    const excluded = await client.call('roots.excluded', {})
+    output.result({ excluded }, () =>
       done
         ? `${oneLine(pattern)} is no longer left out.`
         : `There is no such pattern. There are: ${
-            host.roots
-              .excluded()
-              .map((each) => oneLine(each))
-              .join(', ') || 'none'
+            excluded.map((each) => oneLine(each)).join(', ') || 'none'
           }`,
     )
   },
-  preview: async (words, { host, output }) => {
+  preview: async (words, { client, output }) => {
     const server = only(words, 'preview <server>')
-    const folders = await host.roots.preview(server)
+    const folders = await client.call('roots.preview', { server })
     output.result({ server, folders }, () =>
       folders.length === 0
         ? `${oneLine(server)} would see no folder. Open one with: jackfield roots add <folder>`
@@ -93,25 +97,28 @@ export const rootsVerbs = {
           ),
     )
   },
-  allow: async ([server, ...folders], { host, io, output }) => {
+  allow: async ([server, ...folders], { client, io, output }) => {
     if (server === undefined)
       throw usageError('Which server? Usage: jackfield roots allow <server> [folder...]')
     const places = folders.length === 0 ? undefined : folders.map((folder) => placed(folder, io))
-    const roots = await host.roots.allow(server, 'command line', places)
+    const roots = await client.call('roots.allow', {
+      server,
+      ...(places !== undefined && { folders: places }),
+    })
     output.result({ server, roots }, () =>
       roots.length === 0
         ? `There is no folder to share with ${oneLine(server)}. Open one with: jackfield roots add <folder>`
         : `${oneLine(server)} may know: ${roots.map(({ uri }) => pathOf(uri)).join(', ')}`,
     )
   },
-  deny: async (words, { host, output }) => {
+  deny: async (words, { client, output }) => {
     const server = only(words, 'deny <server>')
-    await host.roots.deny(server, 'command line')
+    await client.call('roots.deny', { server })
     output.result({ server, roots: [] }, () => `No folder is shared with ${oneLine(server)}.`)
   },
-  forget: async (words, { host, output }) => {
+  forget: async (words, { client, output }) => {
     const server = only(words, 'forget <server>')
-    const forgotten = host.roots.forget(server)
+    const forgotten = await client.call('roots.forget', { server })
     output.result({ server, forgotten }, () =>
       forgotten
         ? `You are asked again when ${oneLine(server)} wants to know.`
@@ -129,14 +136,9 @@ export async function roots(
   output: Output,
 ): Promise<ExitCode> {
   const config = await readLayers(options, io)
-  await using host = createHost({
-    ...hostSettings(config, options, io),
-    servers: config.servers,
-    models: [],
-    store: storeFile(options.store, io),
-  })
+  await using open = await openHost(options, 'jackfield roots', io)
   try {
-    await rootsVerbs[verb](words, { host, servers: config.servers, io, output, options })
+    await rootsVerbs[verb](words, { client: open.client, servers: config.servers, io, output, options })
   } catch (error) {
     throw error instanceof McpError && error.code === 'INVALID' ? usageError(error.message) : error
   }

@@ -43,6 +43,15 @@ export function openChannel(choice: HostChoice, io: Io): Promise<Channel> {
   return reach(daemonAddress(choice, io), choice, io)
 }
 
+/** Whether a host process of this build runs for a choice. */
+export async function isRunning(choice: HostChoice, io: Io): Promise<boolean> {
+  const address = daemonAddress(choice, io)
+  if (readRecord(address)?.build !== buildId()) return false
+  const channel = await connectTo(address)
+  channel?.close()
+  return channel !== undefined
+}
+
 /** A connection to the host process of an address, where there is one of this build. */
 export async function connectTo(address: DaemonAddress): Promise<Channel | undefined> {
   const record = readRecord(address)

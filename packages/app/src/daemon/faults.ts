@@ -7,7 +7,10 @@ export function errorOfFault({ code, message, data }: Fault): Error {
   if (typeof code === 'number') return new RpcError(code, message, data)
   const details = typeof data === 'object' && data !== null ? { details: { ...data } } : {}
   if (code === 'STORE') return new CliError(ExitCode.usage, storeFailure(message, isDamage(data)), { code })
-  return isMcpCode(code) ? new McpError(code, message, details) : new CliError(ExitCode.usage, message)
+  if (isMcpCode(code)) return new McpError(code, message, details)
+  return code === 'MODEL'
+    ? new CliError(ExitCode.toolError, message, { code: kindOf(data) })
+    : new CliError(ExitCode.usage, message)
 }
 
 /** What a person does about a store that cannot be used. */
@@ -16,6 +19,11 @@ export function storeFailure(message: string, isDamaged: boolean): string {
     ? ' To keep it under another name and begin a new store: jackfield store set-aside.'
     : ''
   return `${message}${setAside} To run without a store, where a command offers it: --no-store.`
+}
+
+/** The kind of a failure of a model, which is its code in messages. */
+function kindOf(data: unknown): string {
+  return typeof data === 'object' && data !== null && 'kind' in data ? String(data.kind) : 'MODEL'
 }
 
 function isDamage(data: unknown): boolean {

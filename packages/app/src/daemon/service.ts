@@ -1,19 +1,26 @@
-import { type Model, machineVariables, offlineModel } from '@jackfield/host'
+import { type Host, type LayeredConfig, type Model, machineVariables, offlineModel } from '@jackfield/host'
 import { HostService, type HostServiceOptions } from '@jackfield/host/service'
 import { followConfig } from '../cli/follow.ts'
 import type { Io } from '../cli/io.ts'
-import { writeNote } from '../cli/io.ts'
 import { modelNamed, modelsToTalkTo } from '../cli/models.ts'
 import { hostSettings } from '../cli/settings.ts'
-import { storeFile } from '../cli/store.ts'
+import { storeFile, storeToRead } from '../cli/store.ts'
 import { readLayers } from '../cli/target.ts'
 import { version } from '../cli/version.ts'
 import type { HostChoice } from './address.ts'
 import { digests } from './environment.ts'
 
-/** A host for everything that the configuration names, until it is disposed of. */
+/** A host for what the configuration names, until it is disposed of. */
 export interface MadeService extends AsyncDisposable {
   readonly service: HostService
+}
+
+/** What a command says of its host in place of the configuration. */
+export interface ServiceOptions extends Partial<Omit<HostServiceOptions, 'version' | 'info'>> {
+  /** The configuration, where it was read already; null where the command needs none. Default: it is read. */
+  config?: LayeredConfig | null
+  /** Follows the files of the configuration. Default true. */
+  follow?: boolean
 }
 
 /** Names of variables in the texts of a configuration: `${NAME}`, `${env:NAME}`, `${NAME:-default}`. */
@@ -21,38 +28,59 @@ const variableNames = /\$\{(?:env:)?([A-Za-z_]\w*)[}:]/g
 /** Variables that say which models there are and how secrets are sealed. */
 const ownVariables = /^(?:JACKFIELD_|ANTHROPIC_|OPENAI_|GOOGLE_|GEMINI_|OLLAMA_)/
 
+/** Makes a host of this process. Every host of this program is made here. */
+export function makeService(options: Omit<HostServiceOptions, 'version' | 'info'>): HostService {
+  return new HostService({ ...options, info: { name: 'jackfield', title: 'Jackfield', version }, version })
+}
+
+/**
+ * A host on a store alone. Looking makes no store: there is nothing to see in one that is not there. What it writes is
+ * seen by other hosts on the store.
+ */
+export function storeService(store: string): HostService {
+  return makeService({ servers: {}, models: [], store: storeToRead(store) })
+}
+
+/** The same, for commands that need no client. */
+export function storeHost(store: string): Host {
+  return storeService(store).host
+}
+
 /** Makes the host of a choice. Nothing is started before a client wants it. It follows the files of the configuration. */
 export async function createService(
-  choice: HostChoice,
+  choice: HostChoice & { answers?: unknown },
   io: Io,
-  options: Pick<HostServiceOptions, 'build' | 'onStop'> = {},
+  { config: given, follow = true, ...options }: ServiceOptions = {},
 ): Promise<MadeService> {
-  let config = await readLayers(choice, io)
-  const models: readonly Model[] = await modelsToTalkTo(io.env, undefined, config.models).catch(() => [
-    offlineModel,
-  ])
-  const service = new HostService({
+  let config = given === undefined ? await readLayers(choice, io) : (given ?? undefined)
+  const models = options.models ?? (await usualModels(io, config))
+  const servers = options.servers ?? config?.servers ?? {}
+  const service = makeService({
     ...hostSettings(config, choice, io),
-    servers: config.servers,
-    models: [...models],
     store: storeFile(choice.store, io),
-    info: { name: 'jackfield', title: 'Jackfield', version },
-    version,
-    ...options,
     findModel: (id) => modelNamed(io.env, id)[0],
-    environment: () => digests(io.env, namesIn(io.env, JSON.stringify(config.servers))),
-    sync: async (host) => {
-      const next = await readLayers(choice, io)
-      if (JSON.stringify(next) === JSON.stringify(config)) return
-      config = next
-      const { servers, rules, defaultVerdict } = next
-      await host.reconfigure(servers, { rules, ...(defaultVerdict !== undefined && { defaultVerdict }) })
-    },
+    environment: () => digests(io.env, namesIn(io.env, JSON.stringify(servers))),
+    ...(follow && {
+      sync: async (host) => {
+        const next = await readLayers(choice, io)
+        if (JSON.stringify(next) === JSON.stringify(config)) return
+        config = next
+        const { servers, rules, defaultVerdict } = next
+        await host.reconfigure(servers, { rules, ...(defaultVerdict !== undefined && { defaultVerdict }) })
+      },
+    }),
+    ...options,
+    servers,
+    models: [...models],
   })
-  const stop = followConfig(service.host, choice, io, (event) => {
-    if ('problem' in event) writeNote(io, `! ${event.problem}`)
-    else config = event.config
-  })
+  const stop = follow
+    ? followConfig(service.host, choice, io, (event) => {
+        if ('problem' in event) return service.notify({ type: 'configuration', problem: event.problem })
+        config = event.config
+        const rules = event.policy === true ? { rules: event.config.rules.length } : {}
+        service.notify({ type: 'configuration', done: event.done, ...rules })
+      })
+    : () => {}
   return {
     service,
     async [Symbol.asyncDispose]() {
@@ -60,6 +88,10 @@ export async function createService(
       await service.close()
     },
   }
+}
+
+async function usualModels(io: Io, config: LayeredConfig | undefined): Promise<readonly Model[]> {
+  return await modelsToTalkTo(io.env, undefined, config?.models ?? []).catch(() => [offlineModel])
 }
 
 /** Variables that servers and models of this host get. */

@@ -20,6 +20,6 @@ export interface ScreenView<T> {
   /** At most `rows` lines of at most `columns` columns. */
   draw(columns: number, rows: number): ScreenFrame
   press(key: ScreenKey): { readonly done: T } | undefined
-  /** Is given a function that draws it again, for changes that no key made. */
-  onStart?(redraw: () => void): void
+  /** Is given functions for changes that no key made: one draws it again, the other ends it with an answer. */
+  onStart?(redraw: () => void, end: (done: T) => void): void
 }

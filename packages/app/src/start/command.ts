@@ -3,8 +3,10 @@ import { pathToFileURL } from 'node:url'
 import type { PolicyRule } from '@jackfield/host'
 import { hold } from '../chat/command.ts'
 import type { ExitCode } from '../cli/exit.ts'
+import { hostHere } from '../cli/host.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
 import { modelsInUse } from '../cli/models.ts'
+import { makeService } from '../daemon/service.ts'
 import { plannedTrip } from './planned-trip.ts'
 import { bundledServers, leftOut, sampleFolder, startFiles, startFolder } from './servers.ts'
 
@@ -45,17 +47,12 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
   await sampleFolder(folder)
   const note = leftOut(missing)
   if (note !== undefined) output.note(note)
-  return hold(
-    {
-      servers,
-      store,
-      roots: [{ uri: pathToFileURL(folder).href, name: 'sample' }],
-      rules: startRules,
-    },
-    modelsInUse(io.env, options.model, []),
-    undefined,
+  const models = [...modelsInUse(io.env, options.model, [])]
+  const roots = [{ uri: pathToFileURL(folder).href, name: 'sample' }]
+  return await hold(
+    async () =>
+      await hostHere(makeService({ servers, models, store, roots, rules: startRules }), 'jackfield start'),
     io,
-    undefined,
-    { store },
+    { servers, store, open: { context: false } },
   )
 }

@@ -93,9 +93,14 @@ export function drawn<T>(
     signal?.addEventListener('abort', withdraw, { once: true })
     lines.once('close', close)
     output.write(codes.pastes)
-    view.onStart?.(() => {
-      if (!over) draw()
-    })
+    view.onStart?.(
+      () => {
+        if (!over) draw()
+      },
+      (done) => {
+        if (!over) end(done)
+      },
+    )
     draw()
   })
 }

@@ -1,11 +1,13 @@
 import type { HostQuestion } from '@jackfield/host'
-import type { HostClient, InboxRow, InputRow } from '@jackfield/host/client'
+import type { HostClient, InboxRow, InputRow, View } from '@jackfield/host/client'
 import { McpError } from '@jackfield/sdk'
 import type { TerminalSurface } from './terminal.ts'
 
 export interface AnswerOptions {
   /** Whether this terminal shows a question. Default all. */
   isMine?: (row: InboxRow) => boolean
+  /** Called when the person left a question for later. */
+  onDeferred?: () => void
   /** Writes a message for the person. */
   note: (text: string) => void
 }
@@ -14,18 +16,21 @@ export interface AnswerOptions {
 export interface Answering {
   /** Resolves when no question is on the screen and every answer was taken by the host; true where there were some. */
   settled(): Promise<boolean>
+  /** Shows open questions that `isMine` accepts by now. */
+  refresh(): void
   stop(): void
 }
 
-/** Shows the questions of a host at a terminal and sends the answers. */
+/** Shows the questions of a host at a terminal and sends the answers. Another host that takes its place gets the surface, too. */
 export async function answerQuestions(
   client: HostClient,
   person: TerminalSurface,
-  { isMine = () => true, note }: AnswerOptions,
+  { isMine = () => true, onDeferred = () => {}, note }: AnswerOptions,
 ): Promise<Answering> {
   const shown = new Map<string, AbortController>()
   const asked = new Set<string>()
   const under = new Set<Promise<void>>()
+  let inbox: View<InboxRow> = new Map()
   const track = (work: Promise<void>): void => {
     const tracked = work.finally(() => under.delete(tracked))
     under.add(tracked)
@@ -39,8 +44,10 @@ export async function answerQuestions(
       const { showQuestion } = await import('@jackfield/host')
       const answer = await showQuestion(person, question, over.signal)
       if (over.signal.aborted) return
-      if (answer === undefined) await client.call('inbox.defer', { id })
-      else await client.call('inbox.answer', { id, answer, seen: digest })
+      if (answer === undefined) {
+        await client.call('inbox.defer', { id })
+        onDeferred()
+      } else await client.call('inbox.answer', { id, answer, seen: digest })
     } catch (error) {
       if (!over.signal.aborted) note(`! ${error instanceof Error ? error.message : String(error)}`)
     } finally {
@@ -54,35 +61,46 @@ export async function answerQuestions(
     await client.call('inputs.answer', { id, ...(value !== undefined && { value }) }).catch(() => {})
   }
 
-  const offInbox = client.subscribe('inbox', {
-    rows(view) {
-      for (const [id, over] of shown) {
-        const row = view.get(id)
-        if (row?.state !== 'open') over.abort(new McpError('CANCELLED', whyOver(row)))
-      }
-      for (const row of view.values()) {
-        if (row.state !== 'open' || asked.has(row.id) || !canShow(person, row.question) || !isMine(row))
-          continue
-        asked.add(row.id)
-        track(show(row))
-      }
-    },
-  })
-  const offInputs = client.subscribe('inputs', {
-    rows(view) {
-      for (const row of view.values()) {
-        if (asked.has(row.id)) continue
-        asked.add(row.id)
-        track(askFor(row))
-      }
-    },
-  })
-  await client.call('surface.attach', {
-    name: person.name,
-    kinds: kindsOf(person),
-    urlElicitation: person.urlElicitation === true,
-    inputs: true,
-  })
+  function refresh(): void {
+    for (const row of inbox.values()) {
+      if (asked.has(row.id) || !isAsked(row) || !canShow(person, row.question) || !isMine(row)) continue
+      asked.add(row.id)
+      track(show(row))
+    }
+  }
+
+  const attach = (): Promise<null> =>
+    client.call('surface.attach', {
+      name: person.name,
+      kinds: kindsOf(person),
+      urlElicitation: person.urlElicitation === true,
+      inputs: true,
+    })
+  const ends = [
+    client.subscribe('inbox', {
+      rows(view) {
+        inbox = view
+        for (const [id, over] of shown) {
+          const row = view.get(id)
+          if (row?.state !== 'open') over.abort(new McpError('CANCELLED', whyOver(row)))
+        }
+        refresh()
+      },
+    }),
+    client.subscribe('inputs', {
+      rows(view) {
+        for (const row of view.values()) {
+          if (asked.has(row.id)) continue
+          asked.add(row.id)
+          track(askFor(row))
+        }
+      },
+    }),
+    client.onState((state) => {
+      if (state.state === 'connected' && !state.isKnown) attach().catch(() => {})
+    }),
+  ]
+  await attach()
   return {
     async settled() {
       const had = under.size > 0
@@ -90,12 +108,17 @@ export async function answerQuestions(
       await person.idle()
       return had
     },
+    refresh,
     stop() {
-      offInbox()
-      offInputs()
+      for (const end of ends) end()
       for (const over of shown.values()) over.abort(new McpError('CANCELLED', 'The command ended'))
     },
   }
+}
+
+/** Whether this host waits for the answer now: not another program on its store, and not one who left it for later. */
+function isAsked(row: InboxRow): boolean {
+  return row.state === 'open' && row.waits && row.rows.length > 0 && !('deferred' in row)
 }
 
 function kindsOf({ show }: TerminalSurface): HostQuestion['kind'][] {
@@ -119,6 +142,6 @@ function canShow(person: TerminalSurface, question: HostQuestion): boolean {
 }
 
 function whyOver(row: InboxRow | undefined): string {
-  if (row?.answer !== undefined) return `It was answered at ${row.answer.by}`
+  if (row?.answer !== undefined) return `Answered by ${row.answer.by}`
   return row?.reason ?? 'It is no longer asked'
 }

@@ -1,6 +1,7 @@
-import type { Library, LibraryEntry, LibraryPrompt } from '@jackfield/host'
+import type { LibraryEntry, LibraryPrompt } from '@jackfield/host'
+import { channelPair, createHostClient } from '@jackfield/host/client'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { atEnd, mentionsIn, typeahead } from '../../src/chat/attach.ts'
 
 const prompt = (server: string, name: string, args: [string, boolean][] = []): LibraryPrompt => ({
@@ -26,30 +27,53 @@ const entries: LibraryEntry[] = [
   { kind: 'template', server: 'log', template: { uriTemplate: 'log://{day}/{level}', name: 'logs' } },
 ]
 const asked: object[] = []
-const library: Pick<Library, 'prompts' | 'search' | 'complete'> = {
-  prompts: () => prompts,
-  search(query, options = {}) {
-    asked.push({ query, ...options })
+interface Asked {
+  server?: string
+  value?: string
+}
+/** What the host answers. */
+const answers: Readonly<Record<string, (asked: Asked) => unknown>> = {
+  'library.prompts': () => prompts,
+  'library.search'(options) {
+    asked.push(options)
     const matches = entries
       .filter((entry) => options.server === undefined || entry.server === options.server)
       .map((entry) => ({ entry, score: 1 }))
     return { matches, total: matches.length }
   },
-  complete: async (field) => {
+  'library.complete'(field) {
     asked.push(field)
-    return field.value === 'gone' ? undefined : { values: ['my letter', 'other'], more: true }
+    return field.value === 'gone' ? null : { values: ['my letter', 'other'], more: true }
   },
 }
+const client = createHostClient({
+  name: 'test',
+  connect() {
+    const [here, there] = channelPair()
+    there.listen(
+      (frame) => {
+        const { hello, call, method, params } = JSON.parse(frame)
+        const welcome = { host: 'test', version: '1', build: '1', isKnown: false }
+        there.send(
+          JSON.stringify(hello === undefined ? { call, result: answers[method]?.(params) } : { welcome }),
+        )
+      },
+      () => {},
+    )
+    return here
+  },
+})
+afterAll(() => client.close())
 const servers = ['disk', 'log']
 const texts = async (line: string): Promise<string[] | undefined> =>
-  (await typeahead(line, library, servers))?.candidates.map(({ text }) => text)
+  (await typeahead(line, client, servers))?.candidates.map(({ text }) => text)
 
 describe('typing a prompt', () => {
   test('gives commands, those that begin so first, with hints', async () => {
     expect(await texts('/')).toEqual(['/desk.review ', '/shop.order '])
     expect(await texts('/sh')).toEqual(['/shop.order '])
     expect(await texts('/Rev')).toEqual(['/desk.review '])
-    const found = await typeahead('/desk', library, servers)
+    const found = await typeahead('/desk', client, servers)
     expect(found).toEqual({
       from: 0,
       more: false,
@@ -61,13 +85,13 @@ describe('typing a prompt', () => {
   test('gives arguments that are not there yet, required ones first', async () => {
     expect(await texts('/desk.review ')).toEqual(['letter=', 'tone='])
     expect(await texts('/desk.review letter=a t')).toEqual(['tone='])
-    expect((await typeahead('/desk.review letter=a t', library, servers))?.from).toBe(22)
+    expect((await typeahead('/desk.review letter=a t', client, servers))?.from).toBe(22)
     expect(await texts('/no.such ')).toBeUndefined()
   })
 
   test('asks for values with what was chosen, and quotes those with spaces', async () => {
     asked.length = 0
-    const found = await typeahead('/desk.review tone=calm letter=m', library, servers)
+    const found = await typeahead('/desk.review tone=calm letter=m', client, servers)
     expect(asked).toEqual([
       {
         server: 'desk',
@@ -107,7 +131,7 @@ test('whatever is typed, a candidate takes the place of an end of the line', asy
   await fc.assert(
     fc.asyncProperty(fc.array(part, { maxLength: 8 }), async (parts) => {
       const line = parts.join('')
-      const found = await typeahead(line, library, servers)
+      const found = await typeahead(line, client, servers)
       expect(found === undefined).toBe(atEnd(line, prompts) === undefined)
       if (found !== undefined) expect(found.from).toBeLessThanOrEqual(line.length)
     }),

@@ -25,43 +25,43 @@ const copy = (more: Partial<AttachedCopy> = {}): AttachedCopy => ({
 function listening() {
   const now: { tools: CatalogTool[]; attached: AttachedCopy[] } = { tools: [tool('buy')], attached: [] }
   const told: string[] = []
-  const host = { tools: () => now.tools, library: { attached: () => now.attached } }
-  const news = createNews({ host, talk: { id: 'talk' } }, (text) => told.push(text))
-  const catalog = (): void => {
-    news.hear({ type: 'catalog' })
-    vi.advanceTimersByTime(1_000)
+  const source = { tools: async () => now.tools, attached: async () => now.attached }
+  const news = createNews(source, (text) => told.push(text))
+  const catalog = async (): Promise<void> => {
+    news.catalogChanged()
+    await vi.advanceTimersByTimeAsync(1_000)
   }
   return { now, told, news, catalog }
 }
 
 describe('what happens beside a conversation', () => {
-  test('names the tools that are new, gone or changed, once', () => {
+  test('names the tools that are new, gone or changed, once', async () => {
     const { now, told, catalog } = listening()
     now.tools = [tool('sell'), tool('look')]
-    catalog()
+    await catalog()
     now.tools = [tool('sell', 'Sells'), tool('look')]
-    catalog()
-    catalog()
+    await catalog()
+    await catalog()
     expect(told).toEqual([
       'Tools: new: sell, look; gone: buy. /tools lists them.',
       'Tools: changed: sell. /tools lists them.',
     ])
   })
 
-  test('shows a warning of the host about a server, once', () => {
+  test('shows a warning of the host about a server, once', async () => {
     const { told, news } = listening()
     for (let n = 0; n < 2; n++)
-      news.hear({ type: 'warning', server: 'shop', message: 'Your answer cannot be recorded\u001b[2J' })
+      await news.hear({ type: 'warning', server: 'shop', message: 'Your answer cannot be recorded\u001b[2J' })
     expect(told).toEqual(['shop: Your answer cannot be recorded'])
   })
 
-  test('shows a repeated warning of a server once, and at the end how often it came', () => {
+  test('shows a repeated warning of a server once, and at the end how often it came', async () => {
     const { told, news } = listening()
-    const warn = (server: string, data: string, level = 'warning'): void =>
+    const warn = (server: string, data: string, level = 'warning'): Promise<void> =>
       news.hear({ type: 'log', server, level, data })
-    for (let n = 0; n < 3; n++) warn('shop', 'Stock is low')
-    warn('depot', 'Stock is low')
-    for (let n = 0; n < 2; n++) warn('shop', 'Cannot sell', 'error')
+    for (let n = 0; n < 3; n++) await warn('shop', 'Stock is low')
+    await warn('depot', 'Stock is low')
+    for (let n = 0; n < 2; n++) await warn('shop', 'Cannot sell', 'error')
     const shown = ['shop [warning] Stock is low', 'depot [warning] Stock is low']
     const errors = ['shop [error] Cannot sell', 'shop [error] Cannot sell']
     expect(told).toEqual([...shown, ...errors])
@@ -70,37 +70,36 @@ describe('what happens beside a conversation', () => {
     expect(told).toHaveLength(5)
   })
 
-  test('says nothing of tools that are back before anybody could miss them, and counts a great many', () => {
+  test('says nothing of tools that are back before anybody could miss them, and counts a great many', async () => {
     const { now, told, news, catalog } = listening()
     const before = now.tools
     now.tools = []
     for (let n = 0; n < 3; n++) {
-      news.hear({ type: 'catalog' })
-      vi.advanceTimersByTime(200)
+      news.catalogChanged()
+      await vi.advanceTimersByTimeAsync(200)
     }
     now.tools = before
-    catalog()
+    await catalog()
     now.tools = [...before, ...Array.from({ length: 50 }, (_, n) => tool(`t${n}`))]
-    catalog()
+    await catalog()
     expect(told).toEqual(['Tools: new: t0, t1, t2, t3, t4, t5 and 44 more. /tools lists them.'])
   })
 
-  test('names an attached resource that changed once for each time it was attached, in this conversation alone', () => {
+  test('names an attached resource that changed once for each time it was attached', async () => {
     const { now, told, news } = listening()
-    const changed = (): void => news.hear({ type: 'attached', conversation: 'talk' })
+    const changed = (): Promise<void> => news.attachedChanged()
     now.attached = [copy()]
-    changed()
-    news.hear({ type: 'resource-updated', server: 'shop', uri: 'shop://stock' })
-    now.attached = [copy({ stale: true })]
-    news.hear({ type: 'attached', conversation: 'another' })
+    await changed()
+    await news.hear({ type: 'resource-updated', server: 'shop', uri: 'shop://stock' })
     expect(told).toEqual([])
-    changed()
-    changed()
+    now.attached = [copy({ stale: true })]
+    await changed()
+    await changed()
     expect(told).toEqual([
       '! Stock (shop://stock) changed since it was attached. /attach again shows how and takes it as it is now.',
     ])
     now.attached = [copy({ stale: true, at: '2027-01-02T00:00:00Z' })]
-    changed()
+    await changed()
     expect(told).toHaveLength(2)
   })
 })

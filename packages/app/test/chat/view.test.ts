@@ -1,34 +1,23 @@
-import type { LateResult, ToolCallEvent } from '@jackfield/host'
 import picocolors from 'picocolors'
 import { expect, test } from 'vitest'
 import type { ChatEvent, ChatFace } from '../../src/chat/face.ts'
+import type { CallEnd, CallEvent } from '../../src/chat/talk.ts'
 import { tellLate, turnView } from '../../src/chat/view.ts'
 
 const id = '7244c9a7-0000-4000-8000-000000000000'
-const question = {
-  ...{ kind: 'elicitation' as const, id, cause: { server: 'shop' } },
-  params: { message: 'Seat?', requestedSchema: { type: 'object' as const, properties: {} } },
-}
-const start: ToolCallEvent = {
+const start: CallEvent = {
   type: 'start',
   id: '1',
+  number: 1,
   name: 'shop__buy',
   arguments: { item: 'x'.repeat(80) },
 }
-const later: ToolCallEvent = {
-  ...{ type: 'later', id: '1', name: 'shop__buy' },
-  item: {
-    ...{ id, question, state: 'open', at: '2027-01-01T00:00:00Z', activity: 1 },
-    ...{ resumable: true, waits: true },
-  },
-}
-const ended: LateResult = {
+const later: CallEvent = { type: 'later', id: '1', name: 'shop__buy', item: { id } }
+const ended: CallEnd = {
+  number: 1,
   ...{ type: 'end', id: '1', name: 'shop__buy', denied: false, activity: 4 },
   result: { content: [{ type: 'text', text: 'Bought\u001b[2J.' }] },
 }
-
-/** The conversation of the call. */
-const talk = { id: 'talk', model: { id: 'test' }, calls: [{ id: '1', name: 'shop__buy', arguments: {} }] }
 
 /** A face that keeps what it is given. */
 function face(more: Partial<ChatFace> = {}) {
@@ -46,10 +35,10 @@ function face(more: Partial<ChatFace> = {}) {
 
 test('a call whose question is left for later is one line that fits and says how to answer it, and so is its end', () => {
   const { face: shown, written } = face({ live: (line, over) => written.push(over ? `${line}\n` : '') })
-  const view = turnView(shown, talk, () => 0, new AbortController().signal)
+  const view = turnView(shown, 'test', () => 0, new AbortController().signal)
   view.call(start)
   view.call(later)
-  tellLate(ended, talk, shown)
+  tellLate(ended, shown)
   const lines = written.join('').split('\n')
   expect(lines[0]).toMatch(/^◇ \[1\] shop__buy \{"item":… {2}waits for you: \/respond 7244c9a7$/)
   expect(lines[0]?.length).toBeLessThanOrEqual(60)
@@ -62,10 +51,10 @@ test('a call whose question is left for later is one line that fits and says how
 test('a program that holds a conversation hears of later, and of the result when it comes', () => {
   const events: ChatEvent[] = []
   const { face: told } = face({ tell: (event) => events.push(event) })
-  const view = turnView(told, talk, () => 0, new AbortController().signal)
+  const view = turnView(told, 'test', () => 0, new AbortController().signal)
   view.call(start)
   view.call(later)
-  tellLate(ended, talk, told)
+  tellLate(ended, told)
   expect(events.slice(1)).toEqual([
     { type: 'later', id: '1', name: 'shop__buy', question: id },
     { type: 'result', id: '1', name: 'shop__buy', outcome: 'ok', content: ended.result.content, activity: 4 },

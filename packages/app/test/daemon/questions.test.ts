@@ -43,7 +43,7 @@ describe.skipIf(missing !== undefined)(
       expect(questions).toHaveLength(1)
       const answer = await ann.quietly('respond', questions[0]?.id ?? '', '--decline')
       expect(answer.code).toBe(0)
-      await call.until(/It was answered/, { anywhere: true })
+      await call.until(/Answered by jackfield respond/, { anywhere: true })
       await call.exited
       expect(call.history()).not.toMatch(/60%/)
     })

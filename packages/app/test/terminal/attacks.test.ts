@@ -59,12 +59,7 @@ function screen() {
 test.each(attacks('http://canary.test'))('$name: nothing on the screen is spoofed', async ({ hostile }) => {
   const { face, written, lines } = screen()
   face.write('you › Hello\n')
-  const view = turnView(
-    face,
-    { id: 'c', model: { id: 'test' }, calls: [] },
-    () => 0,
-    new AbortController().signal,
-  )
+  const view = turnView(face, 'test', () => 0, new AbortController().signal)
   for (const [n, text] of texts(hostile).entries()) {
     view.text(text)
     view.call({ type: 'start', id: `${n}`, name: 'hostile__notes', arguments: { [text]: text } })
@@ -81,7 +76,7 @@ test.each(attacks('http://canary.test'))('$name: nothing on the screen is spoofe
     })
     const said = [
       notice({ type: 'log', server: 'hostile', level: 'error', data: text }),
-      notice({ type: 'progress', server: 'hostile', tool: 'notes', progress: 1, message: text }),
+      notice({ type: 'progress', name: text, progress: 1, message: text }),
       notice({ type: 'resource-updated', server: 'hostile', uri: text }),
     ]
     for (const one of said) if (one !== undefined) face.write(`${flowed(one, columns, 0, 2)}\n`)

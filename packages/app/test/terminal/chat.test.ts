@@ -169,9 +169,9 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     await second.until(/3 +script:.* +▸ My plan is/)
   })
 
-  test('that continued in another window names the commands that resume and fork it', async () => {
+  test('that another program continues is shown, and continues with what was said there', async () => {
     const { chat } = home()
-    const first = chat([{ say: 'Hello, first.' }, { say: 'After the fork.' }])
+    const first = chat([{ say: 'Hello, first.' }, { say: 'After both.' }])
     await say(first, 'My plan is to sail to Oslo')
     await first.until('Hello, first.')
     await first.until(prompt)
@@ -180,13 +180,29 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     await say(second, 'By boat')
     await second.until(/Hello, second\.[\s\S]*you › *$/m)
 
+    await first.until(/you › By boat\n[\s\S]*Hello, second\.[\s\S]*you › *$/m)
     await say(first, 'By train')
+    await first.until('After both.')
+    await second.until(/you › By train\n[\s\S]*After both\.[\s\S]*you › *$/m)
+  })
+
+  test('that another program continued during a turn names the commands that resume and fork it', async () => {
+    const { chat } = home()
+    const add = { name: 'demo__get-sum', arguments: { a: 2, b: 3 } }
+    const first = chat([{ call: [add] }, { say: 'After the fork.' }])
+    await say(first, 'My plan is to sail to Oslo')
+    await first.until(/Allow this call\?[\s\S]*└/)
+    const second = chat([{ say: 'Hello, second.' }], ['--resume'])
+    await say(second, 'By boat')
+    await second.until(/Hello, second\.[\s\S]*you › *$/m)
+
+    first.press('enter')
     await first.until(/continued in another window[\s\S]*you › *$/m)
     const shown = first.history().replaceAll(/\s+/g, ' ')
     const [, id = ''] = /\/resume (\w{8}) shows what was said there/.exec(shown) ?? []
     expect(shown).toContain(`/fork continues in a copy of it, and the other window keeps ${id}.`)
     first.type(`/resume ${id}\r`)
-    await first.until(/Hello, second\.[\s\S]*you › *$/m)
+    await first.until(/you › \/resume \w{8}\n[\s\S]*Hello, second\.[\s\S]*you › *$/m)
     first.type('/fork\r')
     await first.until(/you › \/fork\n[\s\S]*you › *$/m)
     await say(first, 'By train')

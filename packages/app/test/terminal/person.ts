@@ -28,6 +28,8 @@ export interface Person {
   quietly(...words: string[]): Promise<Ended>
   /** The same, with these lines as its input. */
   piped(lines: readonly string[], ...words: string[]): Promise<Ended>
+  /** As `piped`, with other variables. */
+  pipedWith(env: Record<string, string>, lines: readonly string[], ...words: string[]): Promise<Ended>
 }
 
 export function person(): Person {
@@ -70,7 +72,9 @@ export function person(): Person {
       return terminal
     },
     quietly: (...words) => run(words, { cwd: home, env }),
-    piped: (lines, ...words) => run(words, { cwd: home, env, stdin: `${lines.join('\n')}\n` }),
+    piped: (lines, ...words) => self.pipedWith({}, lines, ...words),
+    pipedWith: (more, lines, ...words) =>
+      run(words, { cwd: home, env: { ...env, ...more }, stdin: `${lines.join('\n')}\n` }),
   }
   return self
 }

@@ -328,7 +328,7 @@ export class Broker {
           onRound: (round) => parked.keep(round),
           onAnswered: () => parked.sending(),
           onProgress: (report) => {
-            emit({ type: 'progress', server, tool, ...report })
+            emit({ type: 'progress', server, tool, activity: notice.activity, ...report })
             onProgress?.(report)
           },
         })

@@ -136,7 +136,8 @@ async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall>
       timeoutMs: deps.callTimeoutMs,
       onRound: (next: Round) => kept.keep(next),
       onAnswered: () => kept.sending(),
-      onProgress: (report: ProgressReport) => emit({ type: 'progress', server, tool, ...report }),
+      onProgress: (report: ProgressReport) =>
+        emit({ type: 'progress', server, tool, activity: row.id, ...report }),
     }
     const resume = { ...asked, answers: deps.answers(server) }
     const result = await client.call(tool, args, { ...options, resume }).catch(async (error: unknown) => {

@@ -1,5 +1,5 @@
 import type { MethodName, Methods, TopicRow } from './contract.ts'
-import type { Channel, ClientFrame, Fault, HostFrame } from './frames.ts'
+import type { Channel, ClientFrame, Fault, HostFrame, Welcome } from './frames.ts'
 import type { Position } from './topic.ts'
 import { changed, type View } from './view.ts'
 
@@ -8,7 +8,7 @@ const longestDelayMs = 8_000
 
 /** Whether the client is connected to its host now. */
 export type ClientState =
-  | { readonly state: 'connected'; readonly host: string; readonly version: string; readonly build: string }
+  | ({ readonly state: 'connected' } & Welcome)
   | { readonly state: 'connecting'; readonly reason: string }
   | { readonly state: 'closed'; readonly reason: string }
 
@@ -36,9 +36,12 @@ export interface TopicListener<Row> {
 /** A host, as its surfaces use it: in the same process, over a local socket or in a browser. */
 export interface HostClient {
   readonly state: ClientState
+  /** Calls `listener` whenever the state changes, until the returned function is called. */
+  onState(listener: (state: ClientState) => void): () => void
   /**
    * Calls a method of the host. What it sent before a connection was lost is sent again; the host does nothing twice.
-   * @throws HostError with the code of the host's error; 'CONNECTION_CLOSED' once the client is closed
+   * @throws HostError with the code of the host's error; 'CONNECTION_CLOSED' once the client is closed;
+   * 'OUTCOME_UNKNOWN' where the host ended before it answered, and another one took its place
    */
   call<M extends MethodName>(
     method: M,
@@ -54,6 +57,7 @@ export interface HostClient {
 
 interface Pending {
   readonly frame: Extract<ClientFrame, { call: number }>
+  isSent: boolean
   resolve(result: unknown): void
   reject(error: Error): void
 }
@@ -75,6 +79,7 @@ class Client implements HostClient {
   readonly #client = globalThis.crypto.randomUUID()
   readonly #pending = new Map<number, Pending>()
   readonly #topics = new Map<string, Following>()
+  readonly #listeners = new Set<(state: ClientState) => void>()
   #waiting = Promise.withResolvers<void>()
   #channel: Channel | undefined
   #calls = 0
@@ -113,6 +118,7 @@ class Client implements HostClient {
       const over = (): void => signal?.removeEventListener('abort', stop)
       this.#pending.set(id, {
         frame: { call: id, method, params },
+        isSent: this.state.state === 'connected',
         resolve(result: Methods[M]['result']) {
           over()
           resolve(result)
@@ -145,6 +151,11 @@ class Client implements HostClient {
     }
   }
 
+  onState(listener: (state: ClientState) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
   close(): void {
     this.#end('the client was closed')
   }
@@ -174,6 +185,7 @@ class Client implements HostClient {
   #setState(state: ClientState): void {
     this.state = state
     this.#options.onState?.(state)
+    for (const listener of [...this.#listeners]) listener(state)
   }
 
   async #connect(): Promise<void> {
@@ -224,13 +236,27 @@ class Client implements HostClient {
     else this.#changed(frame)
   }
 
-  #welcome(welcome: { host: string; version: string; build: string }): void {
+  #welcome(welcome: Welcome): void {
     this.#delayMs = firstDelayMs
+    // Another host, or one that forgot this client, would do again what was done already.
+    if (!welcome.isKnown) this.#loseSent()
     this.#setState({ state: 'connected', ...welcome })
     for (const [subscribe, { position }] of this.#topics)
       this.#send({ subscribe, ...(position !== undefined && { have: position }) })
-    for (const { frame } of this.#pending.values()) this.#send(frame)
+    for (const pending of this.#pending.values()) {
+      pending.isSent = true
+      this.#send(pending.frame)
+    }
     this.#waiting.resolve()
+  }
+
+  #loseSent(): void {
+    for (const [id, { isSent, frame, reject }] of this.#pending) {
+      if (!isSent) continue
+      this.#pending.delete(id)
+      const message = `The host ended before it answered ${frame.method}. What it had done by then stays done.`
+      reject(this.#errorOf({ code: 'OUTCOME_UNKNOWN', message }))
+    }
   }
 
   #answered(frame: Extract<HostFrame, { call: number }>): void {

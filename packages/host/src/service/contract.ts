@@ -2,7 +2,13 @@
  * The contract between a host and its surfaces: methods, topics and their rows, as types alone. A terminal, a browser and
  * a test use the same.
  */
-import type { CompleteParams, CreateMessageParams, Root, SamplingMessage } from '@jackfield/sdk'
+import type {
+  CallToolResult,
+  CompleteParams,
+  CreateMessageParams,
+  Root,
+  SamplingMessage,
+} from '@jackfield/sdk'
 import type { Turn } from '../models/agent/index.ts'
 import type {
   Activity,
@@ -20,9 +26,11 @@ import type {
   ConfigInput,
   ConnectionState,
   ConsentNeeded,
+  ConversationCall,
   ConversationEntry,
   ConversationFacts,
   CopyDiff,
+  Decision,
   DoctorReport,
   DoctorStep,
   ExplainOptions,
@@ -49,6 +57,7 @@ import type {
   PolicyRule,
   PromptPreview,
   QuestionKind,
+  Reconfigured,
   Redaction,
   Replay,
   ReplayRequest,
@@ -108,8 +117,8 @@ export interface Methods {
   /** Instructions of each ready server. */
   'catalog.instructions': Call<None, { server: string; text: string }[]>
   'catalog.searchTools': Call<{ query: string; server?: string; limit?: number }, ToolSearch>
-  /** Tokens that the definitions of the tools take. */
-  'catalog.meter': Call<{ contextTokens?: number }, ToolMeter>
+  /** Tokens that the definitions of the tools take. `conversation`: without the tools that are off in it. */
+  'catalog.meter': Call<{ contextTokens?: number; conversation?: string }, ToolMeter>
   /** Values for an argument of a prompt or a variable of a template. */
   'catalog.complete': Call<
     { server: string; params: CompleteParams },
@@ -155,14 +164,19 @@ export interface Methods {
 
   /** The one in which something was said last comes first. */
   'conversations.list': Call<{ limit?: number }, ConversationFacts[]>
+  /** By its id or the beginning of it. */
+  'conversations.find': Call<Id, ConversationFacts>
   'conversations.entries': Call<Id, ConversationEntry[]>
+  /** What the person said in the conversations that were last spoken in, oldest first, for a history of inputs. */
+  'conversations.inputs': Call<None, string[]>
   /** Begins a conversation or continues one; gives its id. Its state is the topic `conversation:<id>`. */
   'conversations.open': Call<OpenOptions, string>
   /**
    * Says something and gives how the turn ended, or null where it was taken out of the queue. It is answered also where
-   * the client is gone.
+   * the client is gone. `message`: an id for it, unique in the conversation, for `conversations.unqueue` and
+   * `info.message`; default: one is made.
    */
-  'conversations.say': Call<{ id: string; said: Saying }, Turn | null>
+  'conversations.say': Call<{ id: string; said: Saying; message?: string }, Turn | null>
   /** Ends the turn that runs; gives what was queued. */
   'conversations.stop': Call<Id, Saying[]>
   /** Takes a message out of the queue; false where it is not there. */
@@ -178,6 +192,8 @@ export interface Methods {
   /** Gives the model this text in place of everything before. */
   'conversations.compact': Call<{ id: string; summary: string }, null>
   'conversations.remove': Call<Id, null>
+  /** Every tool call of the model, in order; a call keeps its place for good. */
+  'conversations.calls': Call<Id, readonly ConversationCall[]>
   'models.list': Call<None, { id: string; isLanguageModel: boolean; contextTokens: number | null }[]>
 
   'library.tree': Call<None, LibraryNode[]>
@@ -192,14 +208,25 @@ export interface Methods {
   'library.attached': Call<{ conversation: string }, AttachedCopy[]>
   /** Without `ref`: everything. */
   'library.detach': Call<{ conversation: string; ref?: ResourceRef }, null>
+  /** Detaches what `library.include` attached, and never includes it again in this conversation. Without `ref`: everything. */
+  'library.exclude': Call<{ conversation: string; ref?: ResourceRef }, null>
   'library.diff': Call<{ conversation: string; ref: ResourceRef }, CopyDiff>
-  /** Attaches resources that servers mark as important for a model. */
+  /**
+   * Attaches resources that servers mark as important for a model. Those of servers with labels are left out, since only
+   * the person may put labels on a conversation.
+   */
   'library.include': Call<{ conversation: string }, Inclusion>
+  /** Why a model is not given each of these resources; null where it may be. */
+  'library.withheld': Call<{ refs: ResourceRef[] }, (string | null)[]>
   'library.prompts': Call<None, LibraryPrompt[]>
   'library.prompt': Call<
     { prompt: string; arguments: Record<string, string>; conversation?: string },
     PromptPreview
   >
+  /** The arguments that a prompt was used with last in this folder. */
+  'library.promptValues': Call<{ prompt: string }, Record<string, string>>
+  /** Keeps these for the next use, and forgets the others of the prompt. */
+  'library.keepPromptValues': Call<{ prompt: string; arguments: Record<string, string> }, null>
 
   'policy.rules': Call<None, { rules: readonly PolicyRule[]; defaultVerdict: Verdict }>
   'policy.grants': Call<None, Grant[]>
@@ -258,6 +285,8 @@ export interface Methods {
 
   'trace.list': Call<TraceQuery, TraceEvent[]>
   'trace.get': Call<{ id: number }, WholeTraceEvent | null>
+  /** Requests with their responses. */
+  'trace.pairs': Call<TraceQuery, ReturnType<Host['trace']['pairs']>>
   'trace.tree': Call<TraceQuery, TraceNode[]>
   'trace.timeline': Call<TraceQuery, TraceLane[]>
   'trace.statistics': Call<TraceQuery, TraceStatistics>
@@ -304,10 +333,30 @@ export interface InputRow {
 }
 
 /** Something for the person that is not kept, as a row of the topic `notices`. */
-export type Notice = Extract<
-  HostEvent,
-  { type: 'log' | 'stderr' | 'warning' | 'login' | 'sampling' | 'policy' | 'roots' | 'trust' }
-> & { readonly at: string }
+export type Notice = (
+  | Extract<
+      HostEvent,
+      {
+        type:
+          | 'log'
+          | 'stderr'
+          | 'warning'
+          | 'login'
+          | 'sampling'
+          | 'policy'
+          | 'roots'
+          | 'trust'
+          | 'resource-updated'
+      }
+    >
+  | ConfigurationNotice
+) & { readonly at: string }
+
+/** The files of the configuration changed: what was done, or why they cannot be used. */
+export type ConfigurationNotice =
+  /** `rules`: how many there are now, where they changed. */
+  | { readonly type: 'configuration'; readonly done: Reconfigured; readonly rules?: number }
+  | { readonly type: 'configuration'; readonly problem: string }
 
 /** The rows of each topic by its name; `conversation:<id>` is a topic for each conversation. */
 export interface Topics {
@@ -426,6 +475,11 @@ export interface CallRow {
   readonly arguments: Record<string, unknown>
   /** `later`: a question of it was left for later, or it is a long task: the turn continued without its result. */
   readonly state: 'running' | 'later' | 'done'
+  /** The place of the call among `conversations.calls`, from 1 on. */
+  readonly number?: number
+  /** It is on its way to its server; before, policy and the person decide. */
+  readonly sent?: boolean
+  readonly progress?: { readonly progress: number; readonly total?: number; readonly message?: string }
   /** The question that was left for later. */
   readonly question?: string
   /** The task that the turn did not wait for. */
@@ -435,6 +489,11 @@ export interface CallRow {
   readonly isError?: boolean
   /** Set when policy or the person refused. */
   readonly denied?: boolean
+  /** What policy said. */
+  readonly decision?: Decision
+  /** The result as the tool gave it, where it is not too large; the model's part of it is in the entry `result`. */
+  readonly result?: CallToolResult
+  /** Milliseconds on its way to its server and back; absent where it was not sent. */
   readonly durationMs?: number
 }
 
@@ -446,9 +505,14 @@ export type ConversationRow =
       readonly id: string
       readonly title: string
       readonly model: string
+      readonly isLanguageModel: boolean
+      /** Tokens of the model's context, as the configuration or the model says. */
+      readonly contextLimit?: number
       readonly state: 'idle' | 'answering' | 'summarizing'
       /** The client whose message is being answered. */
       readonly by?: string
+      /** The message that is being answered: see `conversations.say`. */
+      readonly message?: string
       readonly usage: readonly ModelUsage[]
       readonly contextTokens?: number
       readonly toolSwitches: readonly ToolSwitch[]
@@ -458,6 +522,10 @@ export type ConversationRow =
       readonly fault?: Fault
       /** How the last turn ended; absent while one runs. */
       readonly stopReason?: Turn['stopReason']
+      /** Tool calls that the last turn did not run because of a limit. */
+      readonly callsNotRun?: number
+      /** Names of calls that were under way when an earlier process ended: they have no result. */
+      readonly unfinished?: readonly string[]
     }
   /** Keys `entry:<place>`, in order. */
   | { readonly kind: 'entry'; readonly place: number; readonly entry: ConversationEntry }

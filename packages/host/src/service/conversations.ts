@@ -6,16 +6,21 @@ import {
   type ToolCallEvent,
   type Turn,
 } from '../models/agent/index.ts'
+import { isSwitchedOn } from '../models/agent/tool-switches.ts'
 import { reasonOf } from '../shared/text.ts'
 import type {
   AttachedCopy,
   BrokeredCall,
+  CatalogTool,
+  ConversationCall,
   ConversationEntry,
   Host,
+  HostEvent,
   HostTask,
   Inclusion,
   Model,
   ModelWait,
+  ResourceRef,
 } from '../types/index.ts'
 import type { CallRow, ConversationRow, OpenOptions, Saying } from './contract.ts'
 import { faultOf } from './fault.ts'
@@ -35,11 +40,18 @@ const usualContextTokens = 128_000
 /** The least `annotations.priority` of such a resource. */
 const contextPriority = 0.8
 const contextTimeoutMs = 5_000
+/** Conversations that a history of inputs is made of, and characters of one input. */
+const inputConversations = 20
+const longestInput = 10_000
+/** Characters of a call's result as JSON that its row has. */
+const shownResult = 200_000
 
 export interface ConversationServiceOptions {
   host: Host
   /** The models; the first answers where none is named. */
   models: () => readonly Model[]
+  /** Tokens of a model's context, where they are known. */
+  contextTokens: (model: Model) => number | undefined
   /** A model that is not among them, by its id. */
   findModel?: (id: string) => Model | undefined
 }
@@ -49,9 +61,18 @@ export class ConversationService {
   readonly #options: ConversationServiceOptions
   readonly #open = new Map<string, LiveConversation>()
   readonly #off: () => void
+  /** Models that `findModel` gave, by id. */
+  readonly #found = new Map<string, Model>()
 
-  constructor(options: ConversationServiceOptions) {
-    this.#options = options
+  constructor({ findModel, ...options }: ConversationServiceOptions) {
+    this.#options = {
+      ...options,
+      findModel: (id) => {
+        const model = findModel?.(id) ?? this.#found.get(id)
+        if (model !== undefined) this.#found.set(model.id, model)
+        return model
+      },
+    }
     this.#off = options.host.on((event) => {
       if (event.type === 'task' && event.task.continued && !event.task.followed) this.#continued(event.task)
     })
@@ -86,6 +107,21 @@ export class ConversationService {
     return opened
   }
 
+  /** What the person said in the conversations that were last spoken in, oldest first. */
+  inputs(): string[] {
+    const { conversations } = this.#options.host
+    const entries = conversations
+      .list({ limit: inputConversations })
+      .toReversed()
+      .flatMap(({ id }) => conversations.entries(id))
+    return entries.flatMap((entry) => {
+      if (entry.kind !== 'message' || entry.by !== 'person') return []
+      // What was attached goes before what was typed.
+      const last = [entry.message.content].flat().findLast((block) => block.type === 'text')
+      return last?.type === 'text' && last.text.length <= longestInput ? [last.text] : []
+    })
+  }
+
   /** Reads what other programs added to the conversations that are open. */
   refresh(): void {
     for (const live of this.#open.values()) live.refresh()
@@ -116,9 +152,11 @@ export class LiveConversation {
   readonly #service: ConversationServiceOptions
   readonly #closed: () => void
   readonly #listeners = new Set<(changes: readonly Change<ConversationRow>[]) => void>()
-  readonly #queued: { id: string; said: Saying; by: string; done: PromiseWithResolvers<Turn | undefined> }[] =
-    []
-  readonly #calls = new Map<string, { key: string; row: CallRow; since: number }>()
+  readonly #queued: (Message & { done: PromiseWithResolvers<Turn | undefined> })[] = []
+  readonly #calls = new Map<string, { key: string; row: CallRow }>()
+  /** When calls were sent to their servers, and for how long they were there, by activity row. */
+  readonly #sentAt = new Map<number, number>()
+  readonly #taken = new Map<number, number>()
   readonly #off: () => void
   #options: Omit<OpenOptions, 'id'>
   #conversation: Conversation
@@ -127,10 +165,13 @@ export class LiveConversation {
   #partial: string | undefined
   #joined = ''
   #joining: NodeJS.Timeout | undefined
-  #turn: { by: string; stop: AbortController; state: 'answering' | 'summarizing' } | undefined
+  #turn:
+    | { by: string; message?: string; stop: AbortController; state: 'answering' | 'summarizing' }
+    | undefined
   #wait: ModelWait | undefined
   #fault: Fault | undefined
-  #stopReason: Turn['stopReason'] | undefined
+  #last: Pick<Turn, 'stopReason' | 'callsNotRun'> | undefined
+  #unfinished: readonly string[]
   /** Copies of resources that the model got already. */
   readonly #sent = new Set<string>()
   #idle: NodeJS.Timeout | undefined
@@ -144,13 +185,12 @@ export class LiveConversation {
     this.#service = service
     this.#options = options
     this.#closed = closed
-    this.#conversation = this.#begin(id, options.model)
+    this.#conversation = this.#begin(id, id === undefined ? this.#firstModel() : this.#modelOf(id))
     this.id = this.#conversation.id
+    this.#unfinished = this.#conversation.unfinished.map(({ name }) => name)
     this.#places = service.host.conversations.count(this.id)
-    this.#off = service.host.on((event) => {
-      if (event.type === 'conversation' && event.id === this.id) this.#added(event.from, event.entries)
-      else if (event.type === 'attached' && event.conversation === this.id) this.#emit([this.#attachedRow()])
-    })
+    if (this.#places > 0) this.#knowSent()
+    this.#off = service.host.on((event) => this.#happened(event))
     this.#idleSoon()
   }
 
@@ -176,22 +216,34 @@ export class LiveConversation {
     if (model !== undefined) this.setModel(model)
   }
 
+  /** Every tool call of the model, in order. */
+  get calls(): readonly ConversationCall[] {
+    return this.#conversation.calls
+  }
+
+  /** Whether the model is offered this tool. */
+  isToolOn(tool: Pick<CatalogTool, 'server' | 'name' | 'tool'>): boolean {
+    return isSwitchedOn(tool, this.#conversation.toolSwitches)
+  }
+
   /**
    * Says something. While a turn runs it waits for its end. Resolves when it was answered, with undefined where it was taken
    * out of the queue; rejects where the model failed.
    * @throws McpError 'LIMIT' where too much waits already
    */
-  async say(said: Saying, by: string): Promise<Turn | undefined> {
+  async say(said: Saying, by: string, id: string = randomUUID()): Promise<Turn | undefined> {
     if (isEmpty(said)) throw new McpError('INVALID', 'There is nothing to say: give a text or messages.')
-    if (this.#turn === undefined && this.#queued.length === 0) return await this.#answer(said, by)
+    if (this.#queued.some((queued) => queued.id === id))
+      throw new McpError('INVALID', 'A message with this id waits already.')
+    if (this.#turn === undefined && this.#queued.length === 0) return await this.#answer({ id, said, by })
     if (this.#queued.length >= mostQueued)
       throw new McpError(
         'LIMIT',
         `${mostQueued} messages wait already. Wait for the turn to end, or stop it.`,
       )
-    const queued = { id: randomUUID(), said, by, done: Promise.withResolvers<Turn | undefined>() }
+    const queued = { id, said, by, done: Promise.withResolvers<Turn | undefined>() }
     this.#queued.push(queued)
-    this.#emit([{ set: `queued:${queued.id}`, row: { kind: 'queued', id: queued.id, said, by } }])
+    this.#emit([{ set: `queued:${id}`, row: { kind: 'queued', id, said, by } }])
     return await queued.done.promise
   }
 
@@ -243,7 +295,7 @@ export class LiveConversation {
 
   /** Asks the model for a summary. Nothing changes by it. */
   async summarize(by: string): Promise<string> {
-    return await this.#run(by, 'summarizing', (signal) =>
+    return await this.#run({ by, state: 'summarizing' }, (signal) =>
       this.#conversation.summarize({
         signal,
         onText: (delta) => this.#text(delta),
@@ -260,8 +312,15 @@ export class LiveConversation {
   /** Attaches resources that servers mark as important for a model, and says which and why. */
   async includeContext(signal: AbortSignal): Promise<Inclusion> {
     const { host } = this.#service
-    const budget = Math.floor((this.#conversation.model.contextTokens ?? usualContextTokens) * contextShare)
-    return await host.library.include(this.id, { budget, priority: contextPriority, signal })
+    const budget = Math.floor((this.#contextLimit ?? usualContextTokens) * contextShare)
+    // Reading from a server with labels puts them on the whole conversation, which only the person may cause.
+    const skip = ({ server }: ResourceRef): string | undefined => {
+      const labels = host.labels(server)
+      return labels.length === 0
+        ? undefined
+        : `its server has the label ${labels.join(', ')}; /attach includes it`
+    }
+    return await host.library.include(this.id, { budget, priority: contextPriority, skip, signal })
   }
 
   /** Reads what other programs added, unless a turn runs. */
@@ -293,15 +352,27 @@ export class LiveConversation {
     return model
   }
 
-  #begin(resume: string | undefined, wanted: string | undefined): Conversation {
-    const { host, models } = this.#service
-    const [first] = models()
-    const last =
-      resume === undefined || wanted !== undefined ? undefined : host.conversations.find(resume).model
-    const model =
-      wanted === undefined ? (models().find(({ id }) => id === last) ?? first) : this.#model(wanted)
+  #firstModel(): Model {
+    const { model: wanted } = this.#options
+    const model = wanted === undefined ? this.#service.models()[0] : this.#model(wanted)
     if (model === undefined)
       throw new McpError('INVALID', 'There is no model. Set the key of a provider, or name one.')
+    return model
+  }
+
+  /** The model of a stored conversation: the one that is wanted, else the one that answered last where it is there. */
+  #modelOf(stored: string): Model {
+    const { host, models, findModel } = this.#service
+    const last = this.#options.model === undefined ? host.conversations.find(stored).model : ''
+    return (
+      models().find(({ id }) => id === last) ??
+      (last === '' ? undefined : findModel?.(last)) ??
+      this.#firstModel()
+    )
+  }
+
+  #begin(resume: string | undefined, model: Model): Conversation {
+    const { host } = this.#service
     const { code, maxCalls } = this.#options
     return createConversation({
       host,
@@ -313,10 +384,11 @@ export class LiveConversation {
     })
   }
 
-  async #answer(said: Saying, by: string): Promise<Turn> {
+  async #answer({ id, said, by }: Message): Promise<Turn> {
     try {
-      return await this.#run(by, 'answering', async (signal) => {
+      return await this.#run({ by, message: id, state: 'answering' }, async (signal) => {
         this.#catchUp()
+        this.#unfinished = []
         if (this.#options.context !== false && this.#conversation.messages.length === 0)
           await this.#include(signal)
         const messages = [
@@ -330,9 +402,13 @@ export class LiveConversation {
           onToolCall: (event) => this.#called(event),
           onWait: (wait) => this.#waits(wait),
         })
-        this.#stopReason = turn.stopReason
+        this.#last = turn
         return turn
       })
+    } catch (error) {
+      // Where another program continued the conversation meanwhile, what was said there is shown.
+      if (error instanceof McpError && error.details['conversation'] === this.id) this.refresh()
+      throw error
     } finally {
       this.#next()
     }
@@ -343,8 +419,51 @@ export class LiveConversation {
     const { conversations } = this.#service.host
     if (conversations.count(this.id) <= this.#places) return
     this.#added(this.#places, conversations.entries(this.id, this.#places))
-    this.#conversation = this.#begin(this.id, this.#conversation.model.id)
+    this.#conversation = this.#begin(this.id, this.#conversation.model)
     this.#emit([this.#info()])
+  }
+
+  /** Copies that are there when a conversation is opened anew went along with its last turn, if they are older. */
+  #knowSent(): void {
+    const { host } = this.#service
+    const { lastAt } = host.conversations.find(this.id)
+    for (const copy of host.library.attached(this.id)) if (copy.at <= lastAt) this.#sent.add(copyKey(copy))
+  }
+
+  #happened(event: HostEvent): void {
+    if (event.type === 'conversation' && event.id === this.id) this.#added(event.from, event.entries)
+    else if (event.type === 'attached' && event.conversation === this.id) this.#emit([this.#attachedRow()])
+    else if (event.type === 'call' && event.call.conversation === this.id) {
+      const { activity } = event.call
+      if (event.state === 'begins') {
+        this.#sentAt.set(activity, performance.now())
+        this.#changeRunning({ sent: true })
+      } else {
+        this.#taken.set(activity, performance.now() - (this.#sentAt.get(activity) ?? performance.now()))
+        this.#sentAt.delete(activity)
+      }
+    } else if (event.type === 'progress' && this.#sentAt.has(event.activity)) {
+      const { progress, total, message } = event
+      this.#changeRunning({
+        progress: {
+          progress,
+          ...(total !== undefined && { total }),
+          ...(message !== undefined && { message }),
+        },
+      })
+    }
+  }
+
+  /** Calls of a turn run one after another. */
+  #changeRunning(part: Partial<CallRow>): void {
+    const running = [...this.#calls.values()].findLast(({ row }) => row.state === 'running')
+    if (running === undefined) return
+    running.row = { ...running.row, ...part }
+    this.#emit([{ set: running.key, row: running.row }])
+  }
+
+  get #contextLimit(): number | undefined {
+    return this.#service.contextTokens(this.#conversation.model)
   }
 
   async #include(signal: AbortSignal): Promise<void> {
@@ -371,16 +490,15 @@ export class LiveConversation {
 
   /** Runs one turn, or another request to the model. */
   async #run<T>(
-    by: string,
-    state: 'answering' | 'summarizing',
+    turn: { by: string; message?: string; state: 'answering' | 'summarizing' },
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     if (this.#turn !== undefined) throw new McpError('INVALID', 'The conversation is still answering.')
     clearTimeout(this.#idle)
     const stop = new AbortController()
-    this.#turn = { by, stop, state }
+    this.#turn = { ...turn, stop }
     this.#fault = undefined
-    this.#stopReason = undefined
+    this.#last = undefined
     this.#emit([this.#info()])
     try {
       return await work(stop.signal)
@@ -390,8 +508,9 @@ export class LiveConversation {
     } finally {
       this.#turn = undefined
       this.#wait = undefined
-      this.#endPartial()
-      this.#emit([this.#info()])
+      this.#taken.clear()
+      this.#flushText()
+      this.#emit([...this.#withoutPartial(), this.#info()])
       this.#idleSoon()
     }
   }
@@ -400,7 +519,7 @@ export class LiveConversation {
     const next = this.#queued.shift()
     if (next === undefined) return
     this.#emit([{ remove: `queued:${next.id}` }])
-    this.#answer(next.said, next.by).then(next.done.resolve, next.done.reject)
+    this.#answer(next).then(next.done.resolve, next.done.reject)
   }
 
   #text(delta: string): void {
@@ -424,13 +543,14 @@ export class LiveConversation {
     }
   }
 
-  #endPartial(): void {
+  /** Ends the text of a reply that is being made; gives the change. */
+  #withoutPartial(): Change<ConversationRow>[] {
     clearTimeout(this.#joining)
     this.#joining = undefined
     this.#joined = ''
-    if (this.#partial === undefined) return
+    if (this.#partial === undefined) return []
     this.#partial = undefined
-    this.#emit([{ remove: 'partial' }])
+    return [{ remove: 'partial' }]
   }
 
   #waits(wait: ModelWait): void {
@@ -443,8 +563,16 @@ export class LiveConversation {
       this.#callCount += 1
       const key = `call:${this.#callCount}`
       const { id, name, arguments: args } = event
-      const row: CallRow = { kind: 'call', id, name, arguments: args, state: 'running' }
-      this.#calls.set(id, { key, row, since: performance.now() })
+      const number = this.calls.findLastIndex((call) => call.id === id) + 1
+      const row: CallRow = {
+        kind: 'call',
+        id,
+        name,
+        arguments: args,
+        state: 'running',
+        ...(number > 0 && { number }),
+      }
+      this.#calls.set(id, { key, row })
       this.#emit([{ set: key, row }])
       return
     }
@@ -453,14 +581,18 @@ export class LiveConversation {
     if (event.type === 'later') known.row = { ...known.row, state: 'later', question: event.item.id }
     else if (event.type === 'task') known.row = { ...known.row, state: 'later', task: event.task.id }
     else {
-      const { activity, denied, result } = event
+      const { activity, denied, result, decision } = event
+      const { progress: _, ...row } = known.row
+      const taken = activity === undefined ? undefined : this.#taken.get(activity)
       known.row = {
-        ...known.row,
+        ...row,
         state: 'done',
-        durationMs: Math.round(performance.now() - known.since),
+        ...(taken !== undefined && { durationMs: Math.round(taken) }),
         ...(activity !== undefined && { activity }),
         ...(denied && { denied }),
+        ...(decision !== undefined && { decision }),
         ...(result.isError === true && { isError: true }),
+        ...(JSON.stringify(result).length <= shownResult && { result }),
       }
     }
     this.#emit([{ set: known.key, row: known.row }])
@@ -469,10 +601,14 @@ export class LiveConversation {
   /** Entries were stored, by this host or by another program. */
   #added(from: number, entries: readonly ConversationEntry[]): void {
     const fresh = entries.slice(Math.max(0, this.#places - from))
-    if (fresh.some((entry) => entry.kind === 'message' && entry.by === 'model')) this.#endPartial()
+    const isReply = fresh.some((entry) => entry.kind === 'message' && entry.by === 'model')
     const first = Math.max(from, this.#places)
     this.#places = first + fresh.length
-    this.#emit([...fresh.map((entry, n) => setEntry(first + n, entry)), this.#info()])
+    this.#emit([
+      ...fresh.map((entry, n) => setEntry(first + n, entry)),
+      ...(isReply ? this.#withoutPartial() : []),
+      this.#info(),
+    ])
   }
 
   *#rows(): Iterable<readonly [string, ConversationRow]> {
@@ -495,14 +631,19 @@ export class LiveConversation {
       id: this.id,
       title: conversation.title,
       model: conversation.model.id,
+      isLanguageModel: conversation.model.isLanguageModel,
+      ...(this.#contextLimit !== undefined && { contextLimit: this.#contextLimit }),
       state: this.#turn?.state ?? 'idle',
       usage: conversation.usage,
       toolSwitches: conversation.toolSwitches,
       ...(this.#turn !== undefined && { by: this.#turn.by }),
+      ...(this.#turn?.message !== undefined && { message: this.#turn.message }),
       ...(conversation.contextTokens !== undefined && { contextTokens: conversation.contextTokens }),
       ...(this.#wait !== undefined && { wait: this.#wait }),
       ...(this.#fault !== undefined && { fault: this.#fault }),
-      ...(this.#stopReason !== undefined && { stopReason: this.#stopReason }),
+      ...(this.#last !== undefined && { stopReason: this.#last.stopReason }),
+      ...(this.#last?.callsNotRun !== undefined && { callsNotRun: this.#last.callsNotRun }),
+      ...(this.#unfinished.length > 0 && { unfinished: this.#unfinished }),
     }
   }
 
@@ -523,6 +664,13 @@ export class LiveConversation {
     if (this.#listeners.size > 0 || this.#turn !== undefined) return
     this.#idle = setTimeout(() => this.close(), idleMs).unref()
   }
+}
+
+/** Something that was said, while it waits or is answered. */
+interface Message {
+  readonly id: string
+  readonly said: Saying
+  readonly by: string
 }
 
 function setEntry(place: number, entry: ConversationEntry): Change<ConversationRow> {

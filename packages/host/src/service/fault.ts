@@ -1,4 +1,5 @@
 import { asStoreError } from '../log/store/store-error.ts'
+import { TraceFilterError } from '../log/trace/filter.ts'
 import { ModelError } from '../models/model-error.ts'
 import { failureFrom, oneLine, reasonOf } from '../shared/text.ts'
 import type { Fault } from './frames.ts'
@@ -8,6 +9,10 @@ export function faultOf(error: unknown): Fault {
   const failure = failureFrom(error)
   if (failure !== undefined) return failure
   const message = reasonOf(error)
+  if (error instanceof TraceFilterError) {
+    const { filter, column } = error
+    return { code: 'INVALID', message, data: { filter, column } }
+  }
   if (error instanceof ModelError) {
     const { kind, model, passes } = error
     return { code: 'MODEL', message, data: { kind, model, passes } }

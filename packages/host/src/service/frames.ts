@@ -24,9 +24,18 @@ export type ClientFrame =
   /** The last frame of a client that does not come back. */
   | { readonly bye: true }
 
+/** Who a host is, for a client that connected. */
+export interface Welcome {
+  readonly host: string
+  readonly version: string
+  readonly build: string
+  /** The host knows the client from an earlier connection, with its surface and what it called. */
+  readonly isKnown: boolean
+}
+
 /** What a host sends. */
 export type HostFrame =
-  | { readonly welcome: { readonly host: string; readonly version: string; readonly build: string } }
+  | { readonly welcome: Welcome }
   | { readonly call: number; readonly result: unknown }
   | { readonly call: number; readonly fault: Fault }
   | ({ readonly topic: string; readonly rows: readonly (readonly [string, unknown])[] } & Position)

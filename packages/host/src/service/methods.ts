@@ -1,4 +1,5 @@
 import { McpError } from '@jackfield/sdk'
+import type { Host, LibraryPrompt } from '../types/index.ts'
 import type { MethodName, Methods } from './contract.ts'
 import type { ClientFrame } from './frames.ts'
 import type { HostService } from './service.ts'
@@ -44,7 +45,13 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     host.templates().filter((entry) => server === undefined || entry.server === server),
   'catalog.instructions': (_, { host }) => host.instructions(),
   'catalog.searchTools': ({ query: words, ...options }, { host }) => host.scale.search(words, options),
-  'catalog.meter': (options, { host }) => host.scale.meter(options),
+  'catalog.meter': ({ conversation, ...options }, { host, conversations }) => {
+    const live = conversation === undefined ? undefined : conversations.get(conversation)
+    return host.scale.meter({
+      ...options,
+      ...(live !== undefined && { isOn: (tool) => live.isToolOn(tool) }),
+    })
+  },
   'catalog.complete': ({ server, params }, { host }, { signal }) => host.complete(server, params, { signal }),
   'servers.list': (_, service) => service.servers(),
   'servers.start': async ({ servers }, service, { signal }) => {
@@ -79,10 +86,12 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     return null
   },
   'conversations.list': (options, { host }) => host.conversations.list(options),
+  'conversations.find': ({ id }, { host }) => host.conversations.find(id),
   'conversations.entries': ({ id }, { host }) => host.conversations.entries(id),
+  'conversations.inputs': (_, { conversations }) => conversations.inputs(),
   'conversations.open': (options, { conversations }) => conversations.open(options),
-  'conversations.say': async ({ id, said }, { conversations }, { name: by }) => {
-    return (await conversations.get(id).say(said, by)) ?? null
+  'conversations.say': async ({ id, said, message }, { conversations }, { name: by }) => {
+    return (await conversations.get(id).say(said, by, message)) ?? null
   },
   'conversations.stop': ({ id }, { conversations }, { name: by }) => conversations.get(id).stop(by),
   'conversations.unqueue': ({ id, message }, { conversations }) => conversations.get(id).unqueue(message),
@@ -108,6 +117,7 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     host.conversations.remove(id)
     return null
   },
+  'conversations.calls': ({ id }, { conversations }) => conversations.get(id).calls,
   'models.list': (_, service) => service.listModels(),
   'library.tree': (_, { host }) => host.library.tree(),
   'library.search': ({ query: words, ...options }, { host }) => host.library.search(words, options),
@@ -124,13 +134,24 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     host.library.detach(given.conversation, given.ref)
     return null
   },
+  'library.exclude': (given, { host }) => {
+    host.library.exclude(given.conversation, given.ref)
+    return null
+  },
   'library.diff': (given, { host }, { signal }) =>
     host.library.diff(given.conversation, given.ref, { signal }),
   'library.include': ({ conversation }, { conversations }, { signal }) =>
     conversations.get(conversation).includeContext(signal),
+  'library.withheld': ({ refs }, { host }) =>
+    refs.map(({ server, uri }) => host.library.withheld(server, uri) ?? null),
   'library.prompts': (_, { host }) => host.library.prompts(),
   'library.prompt': ({ prompt, arguments: args, ...options }, { host }, { signal }) =>
     host.library.prompt(prompt, args, { ...options, signal }),
+  'library.promptValues': ({ prompt }, { host }) => host.promptValues.of(promptNamed(prompt, host)),
+  'library.keepPromptValues': ({ prompt, arguments: args }, { host }) => {
+    host.promptValues.keep(promptNamed(prompt, host), args)
+    return null
+  },
   'policy.rules': (_, { host }) => ({
     rules: host.policy.rules(),
     defaultVerdict: host.policy.defaultVerdict,
@@ -186,12 +207,20 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'activity.verify': (options, { host }) => host.verifyActivity(options),
   'trace.list': (given, { host }) => host.trace.list(given),
   'trace.get': ({ id }, { host }) => host.trace.get(id) ?? null,
+  'trace.pairs': (given, { host }) => host.trace.pairs(given),
   'trace.tree': (given, { host }) => host.trace.tree(given),
   'trace.timeline': (given, { host }) => host.trace.timeline(given),
   'trace.statistics': (given, { host }) => host.trace.statistics(given),
   'trace.counters': (_, { host }) => host.trace.counters(),
   'trace.request': ({ id }, { host }) => host.trace.request(id),
   'results.read': ({ id, ...part }, { host }) => host.results.read(id, part),
+}
+
+/** A prompt by its command or its name in the host. */
+function promptNamed(name: string, { library }: Host): LibraryPrompt {
+  const found = library.prompts().find((prompt) => prompt.command === name || prompt.name === name)
+  if (found === undefined) throw new McpError('INVALID', `There is no prompt "${name}".`)
+  return found
 }
 
 /** Methods that must not be done twice for one call. */
@@ -219,7 +248,9 @@ const withEffect: ReadonlySet<string> = new Set<MethodName>([
   'conversations.remove',
   'library.attach',
   'library.detach',
+  'library.exclude',
   'library.include',
+  'library.keepPromptValues',
   'policy.revoke',
   'trust.accept',
   'trust.block',

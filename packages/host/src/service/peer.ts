@@ -80,13 +80,13 @@ export class PeerServer {
     for (const record of this.#clients.values()) this.#forget(record)
   }
 
-  #record(id: string, name: string, peer: Peer): ClientRecord {
+  #record(id: string, name: string, peer: Peer): { record: ClientRecord; isKnown: boolean } {
     const known = this.#clients.get(id)
     if (known !== undefined) {
       clearTimeout(known.leaving)
       known.peer?.close('the client connected anew')
       known.peer = peer
-      return known
+      return { record: known, isKnown: true }
     }
     const record: ClientRecord = {
       id,
@@ -98,7 +98,7 @@ export class PeerServer {
     }
     this.#clients.set(id, record)
     for (const listener of this.#listeners) listener()
-    return record
+    return { record, isKnown: false }
   }
 
   #closed(peer: Peer): void {
@@ -119,7 +119,7 @@ export class PeerServer {
 }
 
 interface PeerEvents {
-  hello(hello: { client: string; name: string; build: string }): ClientRecord
+  hello(hello: { client: string; name: string; build: string }): { record: ClientRecord; isKnown: boolean }
   closed(): void
 }
 
@@ -180,9 +180,10 @@ class Peer {
       this.close('hello was sent twice')
       return
     }
-    this.record = this.#events.hello(hello)
+    const { record, isKnown } = this.#events.hello(hello)
+    this.record = record
     const { version, build } = this.#service
-    this.#send({ welcome: { host: 'jackfield', version, build } })
+    this.#send({ welcome: { host: 'jackfield', version, build, isKnown } })
   }
 
   #call({ call, method, params }: Extract<ClientFrame, { call: number }>, record: ClientRecord): void {

@@ -14,6 +14,7 @@ import type {
   QuestionKind,
 } from '../types/index.ts'
 import type {
+  ConfigurationNotice,
   ConversationRow,
   HostStatus,
   InboxRow,
@@ -76,6 +77,7 @@ export class HostService {
   /** Runs whose questions fail where no surface of their own client can show them, by activity row. */
   readonly #unasked = new Set<number>()
   readonly #notices: Notice[] = []
+  readonly #noticeListeners = new Set<(changes: readonly Change<Notice>[]) => void>()
   readonly #ends: (() => void)[] = []
   #noticeCount = 0
   #catalogVersion = 0
@@ -109,6 +111,8 @@ export class HostService {
     this.conversations = new ConversationService({
       host: this.host,
       models: () => options.models,
+      contextTokens: (model) =>
+        options.sampling?.models?.find(({ id }) => id === model.id)?.contextTokens ?? model.contextTokens,
       ...(findModel !== undefined && { findModel }),
     })
     this.#ends.push(this.host.on((event) => this.#happened(event)))
@@ -338,15 +342,24 @@ export class HostService {
     return {
       rows: () =>
         this.#notices.map((notice, n) => [String(this.#noticeCount - this.#notices.length + n), notice]),
-      follow: ({ push }) =>
-        this.host.on((event) => {
-          if (!isNotice(event)) return
-          const changes: Change<Notice>[] = [{ set: String(this.#noticeCount - 1), row: withTime(event) }]
-          if (this.#noticeCount > keptNotices)
-            changes.push({ remove: String(this.#noticeCount - 1 - keptNotices) })
-          push(changes)
-        }),
+      follow: ({ push }) => {
+        this.#noticeListeners.add(push)
+        return () => this.#noticeListeners.delete(push)
+      },
     }
+  }
+
+  /** Adds a notice for the clients. */
+  notify(event: NoticeEvent): void {
+    const notice = withTime(event)
+    const changes: Change<Notice>[] = [{ set: String(this.#noticeCount), row: notice }]
+    this.#notices.push(notice)
+    this.#noticeCount += 1
+    if (this.#notices.length > keptNotices) {
+      this.#notices.shift()
+      changes.push({ remove: String(this.#noticeCount - 1 - keptNotices) })
+    }
+    for (const listener of this.#noticeListeners) listener(changes)
   }
 
   #happened(event: HostEvent): void {
@@ -358,10 +371,7 @@ export class HostService {
       else if (event.item.state !== 'open') this.#deferred.delete(event.item.id)
     } else if (event.type === 'activity') this.#unasked.delete(event.row.id)
     else if (event.type === 'catalog' || event.type === 'trust') this.#catalogVersion += 1
-    if (!isNotice(event)) return
-    this.#notices.push(withTime(event))
-    this.#noticeCount += 1
-    if (this.#notices.length > keptNotices) this.#notices.shift()
+    if (isNotice(event)) this.notify(event)
   }
 
   #serverRow(name: string, connection: ConnectionState): ServerRow {
@@ -423,12 +433,15 @@ export class HostService {
   }
 }
 
+/** A notice without its time. */
+type NoticeEvent = Extract<HostEvent, { type: Notice['type'] }> | ConfigurationNotice
+
 /** What identifies what a person was shown of a question. */
 function digestOf(question: HostQuestion): string {
   return fingerprint(question)
 }
 
-function isNotice(event: HostEvent): event is Extract<HostEvent, { type: Notice['type'] }> {
+function isNotice(event: HostEvent): event is Extract<HostEvent, NoticeEvent> {
   return (
     event.type === 'log' ||
     event.type === 'stderr' ||
@@ -437,10 +450,11 @@ function isNotice(event: HostEvent): event is Extract<HostEvent, { type: Notice[
     event.type === 'sampling' ||
     event.type === 'policy' ||
     event.type === 'roots' ||
-    event.type === 'trust'
+    event.type === 'trust' ||
+    event.type === 'resource-updated'
   )
 }
 
-function withTime(event: Extract<HostEvent, { type: Notice['type'] }>): Notice {
+function withTime(event: NoticeEvent): Notice {
   return { ...event, at: new Date().toISOString() }
 }

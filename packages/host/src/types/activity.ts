@@ -97,7 +97,16 @@ export type HostEvent =
   | { type: 'call'; state: 'ends'; call: CallNotice; outcome: string }
   /** A call became a task, or its task changed. */
   | { type: 'task'; task: HostTask }
-  | { type: 'progress'; server: string; tool: string; progress: number; total?: number; message?: string }
+  /** `activity`: the row of the call. */
+  | {
+      type: 'progress'
+      server: string
+      tool: string
+      activity: number
+      progress: number
+      total?: number
+      message?: string
+    }
   | { type: 'log'; server: string; level: string; logger?: string; data: unknown }
   /** What a child process wrote beside the protocol. */
   | { type: 'stderr'; server: string; text: string }

@@ -254,6 +254,8 @@ export interface Host extends AsyncDisposable {
   readonly connections: ReadonlyMap<string, ConnectionState>
   /** The command line or the address of a server. @throws McpError 'INVALID' for an unknown server */
   origin(server: string): string
+  /** Labels that data of a server has, as configured. @throws McpError 'INVALID' for an unknown server */
+  labels(server: string): readonly string[]
   tools(): CatalogTool[]
   prompts(): CatalogPrompt[]
   resources(): CatalogResource[]

@@ -102,6 +102,7 @@ export function fakeHost(runs: Runs): FakeHost {
     askAgain: () => {},
     onStored: () => () => {},
     origin: (server) => server,
+    labels: () => [],
     sampling: {
       usage: () => [],
       grants: () => [],

@@ -1,0 +1,274 @@
+import { type ConversationEntry, type Decision, isSwitchedOn, type ModelWait } from '@jackfield/host'
+import type { CallRow, ConversationRow, HostClient, OpenOptions, View } from '@jackfield/host/client'
+import type { CallToolResult, SamplingMessage, ToolUseContent } from '@jackfield/sdk'
+
+type Info = Extract<ConversationRow, { kind: 'info' }>
+
+/** What happens to a tool call of the model, as it is shown. */
+export type CallEvent =
+  | {
+      readonly type: 'start'
+      readonly id: string
+      readonly name: string
+      readonly arguments: Readonly<Record<string, unknown>>
+      /** Its number in the conversation, by which `/show` finds it. */
+      readonly number?: number | undefined
+    }
+  /** A question of the call was left for later. */
+  | {
+      readonly type: 'later'
+      readonly id: string
+      readonly name: string
+      readonly item: { readonly id: string }
+    }
+  /** The server works on the call as a task, and the turn continued. */
+  | { readonly type: 'task'; readonly id: string; readonly name: string; readonly task: string }
+  | CallEnd
+
+/** How a tool call ended. */
+export interface CallEnd {
+  readonly type: 'end'
+  readonly id: string
+  readonly name: string
+  readonly result: CallToolResult
+  readonly denied: boolean
+  readonly decision?: Decision
+  readonly activity?: number
+  /** Milliseconds on its way. */
+  readonly durationMs?: number
+  readonly number?: number | undefined
+}
+
+/** What changed in a conversation, in the order it happened. */
+export type TalkEvent =
+  /** The host answers a message. */
+  | { readonly type: 'turn'; readonly message: string | undefined }
+  /** Said by the person, in this terminal or another. `message`: that of the turn, where one runs here. */
+  | { readonly type: 'said'; readonly said: SamplingMessage; readonly message: string | undefined }
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'call'; readonly call: CallEvent }
+  /** The running call was sent to its server, or its server said how far it is. */
+  | { readonly type: 'under-way'; readonly name: string; readonly progress: CallRow['progress'] }
+  | { readonly type: 'wait'; readonly wait: ModelWait }
+  /** The turn is over. */
+  | { readonly type: 'end'; readonly message: string | undefined; readonly info: Info }
+  /** A call ended whose question had been left for later. */
+  | { readonly type: 'late'; readonly call: CallEnd }
+  /** The model gets a summary in place of what was said. */
+  | { readonly type: 'summary' }
+  /** What is attached changed, or a copy went out of date. */
+  | { readonly type: 'attached' }
+
+/** One conversation of the host as this terminal sees it, kept up to date. */
+export class Talk {
+  readonly id: string
+  readonly #onEvent: (event: TalkEvent) => void
+  readonly #client: HostClient
+  readonly #options: Omit<OpenOptions, 'id'>
+  #view: View<ConversationRow> = new Map()
+  #entries = 0
+  /** Text of the model's reply that was passed on. */
+  #text = ''
+  #isShown = false
+  #end: (() => void) | undefined
+
+  /**
+   * Begins a conversation, or continues the one of `options.id`. `onEvent` is called with what happens from `show` on.
+   * @throws McpError where there is none
+   */
+  static async open(
+    client: HostClient,
+    options: OpenOptions,
+    onEvent: (event: TalkEvent) => void,
+  ): Promise<Talk> {
+    const { id: _id, ...rest } = options
+    const talk = new Talk(client, await client.call('conversations.open', options), rest, onEvent)
+    await talk.#follow()
+    return talk
+  }
+
+  private constructor(
+    client: HostClient,
+    id: string,
+    options: Omit<OpenOptions, 'id'>,
+    onEvent: (event: TalkEvent) => void,
+  ) {
+    this.#client = client
+    this.id = id
+    this.#options = options
+    this.#onEvent = onEvent
+  }
+
+  get info(): Info {
+    const info = this.#view.get('info')
+    if (info?.kind !== 'info') throw new Error('The conversation has no state yet.')
+    return info
+  }
+
+  /** Everything that happened in it, in order. */
+  get entries(): ConversationEntry[] {
+    return [...this.#view.values()].flatMap((row) => (row.kind === 'entry' ? [row.entry] : []))
+  }
+
+  /** Nothing was said yet. */
+  get isEmpty(): boolean {
+    return !this.#view.has('entry:0')
+  }
+
+  get isBusy(): boolean {
+    return this.info.state !== 'idle'
+  }
+
+  /** Whether a resource goes along with the next message. */
+  isWaiting({ server, uri }: { readonly server: string; readonly uri: string }): boolean {
+    const attached = this.#view.get('attached')
+    return (
+      attached?.kind === 'attached' &&
+      attached.copies.some((copy) => copy.server === server && copy.uri === uri)
+    )
+  }
+
+  /** Whether the model is offered this tool. */
+  isToolOn(tool: Parameters<typeof isSwitchedOn>[0]): boolean {
+    return isSwitchedOn(tool, this.info.toolSwitches)
+  }
+
+  /** Passes on what happens from now on, and before that what happened of the turn that runs. */
+  show(): void {
+    this.#isShown = true
+    this.#entries = this.entries.length
+    if (this.info.state !== 'answering') return
+    this.#onEvent({ type: 'turn', message: this.info.message })
+    for (const row of this.#view.values())
+      if (row.kind === 'call' && row.state === 'running') this.#called(row)
+    this.#text = ''
+    this.#partial()
+  }
+
+  /** Opens it again at a host that took the place of another. @throws McpError where it was never stored */
+  async reopen(): Promise<void> {
+    await this.#client.call('conversations.open', { ...this.#options, id: this.id })
+    if (this.#end === undefined) await this.#follow()
+  }
+
+  close(): void {
+    this.#isShown = false
+    this.#end?.()
+    this.#end = undefined
+  }
+
+  async #follow(): Promise<void> {
+    const first = Promise.withResolvers<void>()
+    this.#end = this.#client.subscribe(`conversation:${this.id}`, {
+      rows: (view) => {
+        const before = this.#view
+        this.#view = view
+        if (this.#isShown) this.#changed(before, view)
+        first.resolve()
+      },
+      ended: (error) => {
+        this.#end = undefined
+        first.reject(error)
+      },
+    })
+    await first.promise
+  }
+
+  #changed(before: View<ConversationRow>, after: View<ConversationRow>): void {
+    const [was, is] = [before.get('info'), after.get('info')]
+    if (was?.kind !== 'info' || is?.kind !== 'info') return
+    const wasAnswering = was.state === 'answering'
+    const isNewTurn = is.state === 'answering' && (!wasAnswering || was.message !== is.message)
+    if (wasAnswering && isNewTurn) this.#onEvent({ type: 'end', message: was.message, info: was })
+    if (isNewTurn) this.#onEvent({ type: 'turn', message: is.message })
+    for (const [key, row] of after) {
+      const known = before.get(key)
+      if (row === known) continue
+      if (row.kind === 'entry') this.#entered(row, is)
+      else if (row.kind === 'call') this.#called(row, known?.kind === 'call' ? known : undefined)
+      else if (row.kind === 'partial' && is.state === 'answering') this.#partial()
+      else if (row.kind === 'attached') this.#onEvent({ type: 'attached' })
+    }
+    if (!after.has('partial')) this.#text = ''
+    if (is.wait !== undefined && JSON.stringify(is.wait) !== JSON.stringify(was.wait))
+      this.#onEvent({ type: 'wait', wait: is.wait })
+    if (wasAnswering && is.state !== 'answering')
+      this.#onEvent({ type: 'end', message: was.message, info: is })
+  }
+
+  #entered({ place, entry }: Extract<ConversationRow, { kind: 'entry' }>, { state, message }: Info): void {
+    // Where the rows are sent anew, most were there before.
+    if (place < this.#entries) return
+    this.#entries = place + 1
+    if (entry.kind === 'summary') this.#onEvent({ type: 'summary' })
+    if (entry.kind !== 'message' || entry.by === 'host') return
+    if (entry.by === 'person') {
+      this.#onEvent({ type: 'said', said: entry.message, message })
+      return
+    }
+    const text = textOf(entry.message)
+    const rest = text.startsWith(this.#text) ? text.slice(this.#text.length) : text
+    this.#text = ''
+    if (rest !== '') this.#onEvent({ type: 'text', text: rest })
+    // Another program answers: its calls have no rows here.
+    if (state !== 'answering')
+      for (const { id, name, input } of callsOf(entry.message))
+        this.#onEvent({ type: 'call', call: { type: 'start', id, name, arguments: input } })
+  }
+
+  #called(row: CallRow, before?: CallRow): void {
+    const { id, name, number } = row
+    if (before === undefined)
+      this.#onEvent({ type: 'call', call: { type: 'start', id, name, arguments: row.arguments, number } })
+    if (row.state === 'done') {
+      const call = { ...this.#endOf(row), number }
+      if (before?.state !== 'done')
+        this.#onEvent(before?.state === 'later' ? { type: 'late', call } : { type: 'call', call })
+    } else if (row.state === 'later') {
+      if (before?.state === 'later') return
+      const { task, question = '' } = row
+      const call: CallEvent =
+        task === undefined
+          ? { type: 'later', id, name, item: { id: question } }
+          : { type: 'task', id, name, task }
+      this.#onEvent({ type: 'call', call })
+    } else if (row.sent === true) this.#onEvent({ type: 'under-way', name, progress: row.progress })
+  }
+
+  #endOf({ id, name, denied = false, decision, activity, durationMs, result }: CallRow): CallEnd {
+    return {
+      ...{ type: 'end', id, name, denied, result: result ?? this.#given(id) },
+      ...(decision !== undefined && { decision }),
+      ...(activity !== undefined && { activity }),
+      ...(durationMs !== undefined && { durationMs }),
+    }
+  }
+
+  /** What the model got of a result that is too large for a row. */
+  #given(id: string): CallToolResult {
+    const rows = [...this.#view.values()]
+    const found = rows.findLast(
+      (row) => row.kind === 'entry' && row.entry.kind === 'result' && row.entry.result.toolUseId === id,
+    )
+    if (found?.kind !== 'entry' || found.entry.kind !== 'result') return { content: [] }
+    const { content, isError } = found.entry.result
+    return { content, ...(isError !== undefined && { isError }) }
+  }
+
+  #partial(): void {
+    const partial = this.#view.get('partial')
+    if (partial?.kind !== 'partial') return
+    const text = partial.text.slice(this.#text.length)
+    this.#text = partial.text
+    if (text !== '') this.#onEvent({ type: 'text', text })
+  }
+}
+
+function textOf({ content }: SamplingMessage): string {
+  return [content].flat().reduce((text, block) => (block.type === 'text' ? text + block.text : text), '')
+}
+
+/** Tool calls in a message of the model. */
+export function callsOf({ content }: SamplingMessage): ToolUseContent[] {
+  return [content].flat().filter((block) => block.type === 'tool_use')
+}
