@@ -8,6 +8,8 @@ const written = [
   'results',
   'coverage',
   'docs/reference',
+  'site/dist',
+  'site/pages',
   '*.tsbuildinfo',
 ]
 

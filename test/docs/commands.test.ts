@@ -15,6 +15,8 @@ const commands = pagesIn(root)
   .filter(
     ({ line }) => !line.includes(' #') && /^(?:npx jackfield|jackfield|node examples\/\S+) ?/.test(line),
   )
+  // Translations show the same commands.
+  .filter(({ line }, at, all) => all.findIndex((one) => one.line === line) === at)
 
 /** The words of a command; nothing in these pages needs more of a shell than quotes. */
 function words(line: string): string[] {

@@ -2,15 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
+import { anchorOf } from '../../site/pages.ts'
 import { pagesIn } from './snippets.ts'
-
-/** What a heading is called in a link. */
-function anchorOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-    .replaceAll(/\s/g, '-')
-}
 
 it.each(pagesIn(root))('%s links to places that are there', (page) => {
   const text = readFileSync(join(root, page), 'utf8').replaceAll(/```[\s\S]*?```/g, '')
