@@ -16,8 +16,7 @@ describe.skipIf(withoutSandbox !== undefined)(named("the fetch server in the hos
     const config = {
       command: process.execPath,
       args: [at('../src/main.ts'), '--allow-private', site.place, '--allow-private', other.place],
-      // In the workspace, the SDK is a link to its folder.
-      sandbox: { network: [site.place], read: [at('../../../packages/sdk')] },
+      sandbox: { network: [site.place] },
     }
     const host = await started({ servers: { fetch: config }, rules: [...rules] })
     expect(host.connections.get('fetch')).toMatchObject({ state: 'ready', sandboxed: true })

@@ -6,8 +6,6 @@ import { homeFolder, named, withoutSandbox } from '../../../packages/host/test/s
 import { account, folder, Marker, repository } from './fixture.ts'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
-/** In this workspace `node_modules` only has a link to the SDK. */
-const sdk = fileURLToPath(new URL('../../../packages/sdk', import.meta.url))
 const cli = { caller: 'cli' } as const
 
 describe.skipIf(withoutSandbox !== undefined)(named('the git server in the sandbox of a host'), () => {
@@ -24,8 +22,8 @@ describe.skipIf(withoutSandbox !== undefined)(named('the git server in the sandb
     const server = { command: process.execPath, args: [main, repo.path] }
     const host = await started({
       servers: {
-        git: { ...server, sandbox: { read: [sdk], write: [repo.path] } },
-        reading: { ...server, sandbox: { read: [sdk, repo.path] } },
+        git: { ...server, sandbox: { write: [repo.path] } },
+        reading: { ...server, sandbox: { read: [repo.path] } },
       },
       rules: [{ id: 'all', verdict: 'allow' }],
     })

@@ -16,8 +16,7 @@ describe.skipIf(withoutSandbox !== undefined)(named("the memory server in the ho
     const config = {
       command: process.execPath,
       args: [at('../src/main.ts'), '--file', file],
-      // In the workspace, the SDK is a link to its folder.
-      sandbox: { write: [dirname(file)], read: [at('../../../packages/sdk')] },
+      sandbox: { write: [dirname(file)] },
     }
     const first = await started({ servers: { memory: config }, rules: [...rules] })
     expect(first.connections.get('memory')).toMatchObject({ state: 'ready', sandboxed: true })

@@ -9,14 +9,17 @@ import type { TravelServer } from './index.ts'
 
 const help = `The travel server: plan and book a trip over the Model Context Protocol.
 
-Usage: jackfield-travel [--db FILE] [--http PORT]
+Usage: jackfield-travel [--db FILE] [--provider URL] [--http PORT]
 
   --db FILE    SQLite file to keep bookings, calendar and trips in; ":memory:" keeps nothing.
                Default: TRAVEL_DB, or ${dataFile()}
+  --provider URL
+               Take flights, hotels and weather from this service (https, or http on this machine) instead of
+               computing them. The README describes its requests. Default: TRAVEL_PROVIDER
   --http PORT  Serve http://127.0.0.1:PORT/mcp instead of standard input and output; 0 takes any free port.
   --help       Show this.
 
-Environment: TRAVEL_DB; SMTP_URL (smtps://user:password@host) and SMTP_FROM to send mail.`
+Environment: TRAVEL_DB; TRAVEL_PROVIDER, and TRAVEL_PROVIDER_TOKEN for its bearer token; SMTP_URL (smtps://user:password@host) and SMTP_FROM to send mail.`
 
 /** Where this user's data belongs on this system. */
 function dataFile(): string {
@@ -40,25 +43,44 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-function readArguments(): { db: string; http: number | undefined; help: boolean } {
+function readArguments(): {
+  db: string
+  provider: string | undefined
+  http: number | undefined
+  help: boolean
+} {
   const { values } = parseArgs({
-    options: { db: { type: 'string' }, http: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+    options: {
+      db: { type: 'string' },
+      provider: { type: 'string' },
+      http: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
   })
   const http = values.http === undefined ? undefined : Number(values.http)
   if (http !== undefined && !(values.http !== '' && Number.isInteger(http) && http >= 0 && http <= 65_535)) {
     throw new Error(`--http needs a port from 0 to 65535, not "${values.http}"`)
   }
-  return { db: values.db || process.env['TRAVEL_DB'] || dataFile(), http, help: values.help ?? false }
+  const provider = values.provider || process.env['TRAVEL_PROVIDER'] || undefined
+  return {
+    db: values.db || process.env['TRAVEL_DB'] || dataFile(),
+    provider,
+    http,
+    help: values.help ?? false,
+  }
 }
 
-async function openServer(database: string): Promise<TravelServer> {
+async function openServer(database: string, provider: string | undefined): Promise<TravelServer> {
   if (process.getBuiltinModule?.('node:sqlite') === undefined) {
     fail(`needs Node.js 22.13 or later, for node:sqlite; this is ${process.version}`)
   }
-  const { createTravelServer } = await import('./index.ts')
-  const { SMTP_URL, SMTP_FROM } = process.env
+  const { createTravelServer, httpProvider } = await import('./index.ts')
+  const { SMTP_URL, SMTP_FROM, TRAVEL_PROVIDER_TOKEN } = process.env
   return createTravelServer({
     database,
+    ...(provider === undefined
+      ? {}
+      : { provider: httpProvider({ url: provider, token: TRAVEL_PROVIDER_TOKEN || undefined }) }),
     ...(SMTP_URL ? { smtpUrl: SMTP_URL } : {}),
     ...(SMTP_FROM ? { smtpFrom: SMTP_FROM } : {}),
   })
@@ -108,7 +130,7 @@ async function main(): Promise<void> {
     process.stdout.write(`${help}\n`)
     return
   }
-  const server = await openServer(given.db)
+  const server = await openServer(given.db, given.provider)
   if (given.http === undefined) await serveStdio(server, await lastingState(given.db)).closed
   else await serveOverHttp(server, given.http)
 }

@@ -1,13 +1,13 @@
 import { type Completer, ErrorCode, RpcError, resource, template } from '@jackfield/sdk'
-import { isReachable, reachableFrom } from './domain/airlines.ts'
+import { activitiesIn, activityCities, categoriesOf } from './domain/activities.ts'
 import { addDays, isDate } from './domain/dates.ts'
 import { distanceKm } from './domain/geo.ts'
 import { todayIn } from './domain/package.ts'
 import { cities, findPlace, label, mainAirport, type Place } from './domain/places.ts'
-import { searchOptions } from './domain/schedule.ts'
+import type { FlightOption } from './domain/schedule.ts'
 import { completePlaces } from './domain/suggest.ts'
-import { weatherOn } from './domain/weather.ts'
-import { placeOf, unknownPlace } from './tools/arguments.ts'
+import { list } from './domain/words.ts'
+import { isReachable, placeOf, unknownPlace } from './tools/arguments.ts'
 import { uris } from './uris.ts'
 import type { World } from './world.ts'
 
@@ -100,14 +100,14 @@ export const weatherForecast = (world: World) =>
   template({
     uriTemplate: 'weather://forecast/{city}/{date}',
     title: 'Weather Forecast',
-    description: 'Get weather forecast for any city and date, made from the climate of the city',
+    description: 'Get weather forecast for any city and date',
     mimeType: json,
     cache: { ttlMs: dayMs, cacheScope: 'public' },
     complete: { city: (value) => completePlaces(value), date: nextDays(world) },
-    read({ city, date }, _ctx, uri) {
+    async read({ city, date }, { signal }, uri) {
       const place = placeAt(city, uri)
       if (!isDate(date)) throw notFound(uri, `"${date}" is not a date such as 2027-06-15`)
-      return asJson(weatherOn(place.city, date))
+      return asJson(await world.provider.weather(place.city, date, signal))
     },
   })
 
@@ -124,13 +124,13 @@ export const flightSearch = (world: World) =>
       origin: (value) => completePlaces(value),
       destination: (value, { arguments: chosen }) => {
         const origin = findPlace(chosen['origin'] ?? '')
-        return completePlaces(value, origin === undefined ? cities : reachableFrom(origin.city))
+        return completePlaces(value, (origin && world.provider.destinations?.(origin.city)) ?? cities)
       },
     },
-    read({ origin: from, destination: to }, _ctx, uri) {
+    async read({ origin: from, destination: to }, { signal }, uri) {
       const origin = placeAt(from, uri)
       const destination = placeAt(to, uri)
-      if (!isReachable(origin.city, destination.city)) {
+      if (!isReachable(world.provider, origin.city, destination.city)) {
         throw notFound(uri, `No flights connect ${label(origin)} and ${label(destination)}`)
       }
       const today = todayIn(origin.city, world.now())
@@ -139,16 +139,52 @@ export const flightSearch = (world: World) =>
         destination: placeOf(destination),
         distanceKm: Math.round(distanceKm(mainAirport(origin.city), mainAirport(destination.city))),
         currency: 'USD',
-        days: Array.from({ length: daysShown }, (_, i) => dayOf(origin, destination, addDays(today, i))),
+        days: await Promise.all(
+          Array.from({ length: daysShown }, async (_, i) => {
+            const date = addDays(today, i)
+            return daySummary(date, await world.provider.flights(origin, destination, date, signal))
+          }),
+        ),
       })
     },
   })
 
-function dayOf(origin: Place, destination: Place, date: string): object {
-  const options = searchOptions(origin, destination, date)
+function daySummary(date: string, options: readonly FlightOption[]): object {
   const quickest = options.toSorted((a, b) => a.durationMinutes - b.durationMinutes)[0]
   return { date, options: options.length, cheapest: options[0], quickest }
 }
+
+export const activities = () =>
+  template({
+    uriTemplate: 'travel://activities/{city}/{category}',
+    title: 'Activities',
+    description: `Places to visit in a city by category: ${categoriesOf().join(', ')}`,
+    mimeType: json,
+    cache: { ttlMs: dayMs, cacheScope: 'public' },
+    complete: {
+      city: (value) =>
+        completePlaces(
+          value,
+          cities.filter(({ code }) => activityCities.has(code)),
+        ),
+      category: (value, { arguments: chosen }) =>
+        categoriesOf(findPlace(chosen['city'] ?? '')?.city).filter((name) =>
+          name.startsWith(value.toLowerCase()),
+        ),
+    },
+    read({ city: name, category }, _ctx, uri) {
+      const { city } = placeAt(name, uri)
+      const places = activitiesIn(city, category)
+      if (places.length > 0) return asJson({ city: city.name, category: category.toLowerCase(), places })
+      const known = categoriesOf(city)
+      throw notFound(
+        uri,
+        known.length === 0
+          ? `No activities are known in ${city.name}`
+          : `No ${category.slice(0, 50)} are known in ${city.name}, but ${list(known, 'and')}`,
+      )
+    },
+  })
 
 /** The next days that go on from what was typed. */
 export function nextDays(world: World): Completer {

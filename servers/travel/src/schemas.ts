@@ -75,10 +75,26 @@ export const orderShape = z.object({
   total: z.number().int(),
 })
 
+/** Details of the people who travel. They are stored and written into itineraries, and are in no result or resource. */
+export const travelerDetailsShape = z.object({
+  travelerNames: z.string().optional(),
+  contactEmail: z.string().optional(),
+  contactPhone: z.string().optional(),
+  emergencyContact: z.string().optional(),
+  emergencyPhone: z.string().optional(),
+  specialRequests: z.string().optional(),
+})
+
+export type TravelerDetails = z.infer<typeof travelerDetailsShape>
+
 export const bookingShape = orderShape.extend({
   id: z.string().describe('Booking reference'),
   trip: z.string().describe('Name of the trip in trips://history/{trip}'),
   bookedAt: z.string(),
+  detailsGiven: z
+    .array(z.string())
+    .default([])
+    .describe('Names of the details that the traveller gave; their values are in saved itineraries only'),
 })
 
 export type Order = z.infer<typeof orderShape>

@@ -1,8 +1,10 @@
 import type { Mailer } from './mail.ts'
+import type { TravelProvider } from './providers/provider.ts'
 import type { Bookings, Calendar, Outbox, Trips } from './store/index.ts'
 
 /** What the tools, resources and prompts of one travel server work on. */
 export interface World {
+  readonly provider: TravelProvider
   readonly calendar: Calendar
   readonly trips: Trips
   readonly bookings: Bookings

@@ -1,4 +1,4 @@
-import type { ConnectOptions } from '@jackfield/sdk/client'
+import type { AnswerHandlers, ConnectOptions } from '@jackfield/sdk/client'
 import { type Client, connect } from '@jackfield/sdk/client'
 import { createTravelServer, type TravelOptions, type TravelServer } from '@jackfield/server-travel'
 import { onTestFinished } from 'vitest'
@@ -8,6 +8,8 @@ export const eras = ['2025-11-25', '2026-07-28'] as const
 export type Era = (typeof eras)[number]
 
 export const today = '2027-03-01'
+
+export type Question = Parameters<NonNullable<AnswerHandlers['onElicit']>>[0]
 
 /** A travel server with an empty database of its own, at noon on `today`. */
 export function travelServer(options: Partial<TravelOptions> = {}): TravelServer {
@@ -23,6 +25,23 @@ export async function clientOf(
   const client = await connect(server, { revisions: [era], ...options })
   onTestFinished(() => client.close())
   return client
+}
+
+/** Answers every form with those of the values that it has a field for. */
+export function filling(
+  content: Record<string, string | boolean>,
+  asked: Question[] = [],
+): Required<Pick<ConnectOptions, 'onElicit'>> {
+  return {
+    onElicit: (question) => {
+      asked.push(question)
+      const fields = question.mode === 'url' ? {} : question.requestedSchema.properties
+      return {
+        action: 'accept',
+        content: Object.fromEntries(Object.entries(content).filter(([name]) => Object.hasOwn(fields, name))),
+      }
+    },
+  }
 }
 
 /** The text of a result. */

@@ -8,11 +8,11 @@ import { type Client, connect } from '@jackfield/sdk/client'
 import { stdio } from '@jackfield/sdk/client/stdio'
 import type { TravelServer } from '@jackfield/server-travel'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { eras, readJson } from './fixture.ts'
+import { eras, filling, readJson } from './fixture.ts'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const wish = { destination: 'Barcelona', departure: '2099-06-15', returnDate: '2099-06-22' }
-const accept = { onElicit: () => ({ action: 'accept' as const, content: { confirmBooking: true } }) }
+const accept = filling({ confirmBooking: true })
 
 function databaseFile(): string {
   const folder = mkdtempSync(join(tmpdir(), 'travel-'))

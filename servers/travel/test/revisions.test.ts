@@ -1,7 +1,7 @@
 import { protocolVersions } from '@jackfield/sdk'
 import { connect } from '@jackfield/sdk/client'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { readJson, textOf, travelServer } from './fixture.ts'
+import { filling, readJson, textOf, travelServer } from './fixture.ts'
 
 const wish = { destination: 'Barcelona', departure: '2027-06-15', returnDate: '2027-06-22' }
 
@@ -11,7 +11,7 @@ describe.each(protocolVersions)('a client of revision %s', (revision) => {
   test(`searches flights, and ${asks ? 'books once the traveller agreed' : 'books nothing, as it cannot be asked'}`, async () => {
     const client = await connect(travelServer(), {
       revisions: [revision],
-      onElicit: () => ({ action: 'accept', content: { confirmBooking: true, roomType: 'garden view' } }),
+      ...filling({ confirmBooking: true, roomType: 'garden view' }),
     })
     onTestFinished(() => client.close())
     expect(client.server.revision).toBe(revision)

@@ -5,6 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { assemble, chooseOption } from '../src/domain/package.ts'
 import { findPlace } from '../src/domain/places.ts'
+import { searchOptions } from '../src/domain/schedule.ts'
+import { quoteStay } from '../src/domain/stay.ts'
 import type { Order } from '../src/schemas.ts'
 import { Bookings, Calendar, openDatabase, Trips } from '../src/store/index.ts'
 
@@ -33,10 +35,13 @@ function open(path: string): {
 function order(): Order {
   const origin = findPlace('NYC')
   const destination = findPlace('Barcelona')
-  const outbound = origin && destination && chooseOption(origin, destination, '2027-06-15', 'best')
-  const inbound = origin && destination && chooseOption(destination, origin, '2027-06-22', 'best')
+  const options = origin && destination && searchOptions(origin, destination, '2027-06-15')
+  const back = origin && destination && searchOptions(destination, origin, '2027-06-22')
+  const outbound = options && chooseOption(options, 'best')
+  const inbound = back && chooseOption(back, 'best')
   if (!destination || !outbound || !inbound) throw new Error('no flights')
-  const { stay, totalUsd } = assemble(destination.city, outbound, inbound, 1)
+  const stay = quoteStay(destination.city, outbound.arrives.slice(0, 10), '2027-06-22', 1)
+  const { totalUsd } = assemble(outbound, inbound, stay, 1)
   return {
     origin: { code: 'NYC', city: 'New York', country: 'United States' },
     destination: { code: 'BCN', city: 'Barcelona', country: 'Spain' },
@@ -85,12 +90,16 @@ describe('a booking', () => {
     const path = file()
     const one = open(path)
     const two = open(path)
-    const first = one.bookings.book('key-1', order(), trip, now)
-    expect(one.bookings.book('key-1', order(), trip, now)).toEqual(first)
-    expect(two.bookings.book('key-1', order(), trip, now)).toEqual(first)
+    const first = one.bookings.book('key-1', { order: order(), details: { contactPhone: '+1' } }, trip, now)
+    expect(
+      one.bookings.book('key-1', { order: order(), details: { contactPhone: '+1' } }, trip, now),
+    ).toEqual(first)
+    expect(
+      two.bookings.book('key-1', { order: order(), details: { contactPhone: '+1' } }, trip, now),
+    ).toEqual(first)
     expect(two.bookings.all()).toEqual([first])
     expect(one.trips.all().filter(({ name }) => name.startsWith('barcelona-2027'))).toHaveLength(1)
-    const second = two.bookings.book('key-2', order(), trip, now)
+    const second = two.bookings.book('key-2', { order: order(), details: { contactPhone: '+1' } }, trip, now)
     expect(second.trip).toBe('barcelona-2027-2')
     expect(one.bookings.find(second.id)).toEqual(second)
   })
@@ -99,7 +108,9 @@ describe('a booking', () => {
     const { bookings, trips } = open(':memory:')
     const before = trips.all()
     const noTime = new Date(Number.NaN)
-    expect(() => bookings.book('key-1', order(), trip, noTime)).toThrow()
+    expect(() =>
+      bookings.book('key-1', { order: order(), details: { contactPhone: '+1' } }, trip, noTime),
+    ).toThrow()
     expect(trips.all()).toEqual(before)
     expect(bookings.all()).toEqual([])
   })

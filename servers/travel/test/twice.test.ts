@@ -18,11 +18,18 @@ test('an answer that arrives on two nodes books once', async () => {
   }
   const asked = await post(first, call)
   expect(asked).toMatchObject({ result: { resultType: 'input_required', requestState: expect.any(String) } })
-  const { requestState } = { requestState: '', ...Object(asked['result']) }
+  const confirmed = await post(first, {
+    ...call,
+    requestState: Object(asked['result']).requestState,
+    inputResponses: { 'confirm-booking': { action: 'accept', content: { confirmBooking: true } } },
+  })
+  expect(confirmed).toMatchObject({
+    result: { resultType: 'input_required', inputRequests: { 'traveler-details': {} } },
+  })
   const retry = {
     ...call,
-    requestState,
-    inputResponses: { 'confirm-booking': { action: 'accept', content: { confirmBooking: true } } },
+    requestState: Object(confirmed['result']).requestState,
+    inputResponses: { 'traveler-details': { action: 'accept', content: {} } },
   }
   const answers = [await post(first, retry), await post(second, retry)]
   const ids = answers.map(bookingId)

@@ -10,7 +10,13 @@ import { Random } from '../random.ts'
 import { Cutter } from './cutting.ts'
 
 const keys = ['a secret that two nodes of one service share']
-const wish = { destination: 'Barcelona', departure: '2027-06-15', returnDate: '2027-06-22' }
+/** One question, because a round that was used and whose answer was lost cannot be taken up again. */
+const wish = {
+  destination: 'Barcelona',
+  departure: '2027-06-15',
+  returnDate: '2027-06-22',
+  travelerDetails: 'skip' as const,
+}
 const perServer = 10
 const mostTries = 50
 

@@ -25,7 +25,10 @@ describe('a conversation from a pipe', () => {
       approvals: [{ verdict: 'allow' }],
       roots: 'allow',
       sampling: [{ model: 'offline' }],
-      elicitation: [{ action: 'accept', content: { confirmBooking: true, roomType: 'sea view' } }],
+      elicitation: [
+        { match: '/confirm/i', action: 'accept', content: { confirmBooking: true, roomType: 'sea view' } },
+        { match: '/Who travels/', action: 'accept', content: {} },
+      ],
     })
     const { code, stdout, stderr } = await run(
       ['chat', '--config', config(), '--answers', answers, '--root', folder],
@@ -70,7 +73,7 @@ describe('a conversation from a pipe', () => {
       ),
     )
     expect(code).toBe(0)
-    expect(stdout).toMatch(/travel +● ready +just now +2026-07-28 +6/)
+    expect(stdout).toMatch(/travel +● ready +just now +2026-07-28 +7/)
     expect(stdout).toMatch(/demo +● ready +just now +2025-11-25/)
     expect(stdout).toContain('travel__searchFlights')
     expect(stdout).toContain('/travel.plan-vacation')

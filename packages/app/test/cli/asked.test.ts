@@ -62,6 +62,7 @@ describe.concurrent('questions of a server', () => {
             travelInsurance: false,
           },
         },
+        { match: '/Who travels/', action: 'accept', content: { travelerNames: 'Ada Lovelace' } },
       ],
     })
     const words = [

@@ -49,6 +49,35 @@ describe('what a program is made of', () => {
     ])
   })
 
+  it('has the linked packages of its workspace that it depends on, and none outside of it', async () => {
+    const home = realpathSync(folder())
+    const node = file(home, 'node/bin/node')
+    const script = file(home, 'work/servers/app/main.js')
+    const dependencies = { '@our/sdk': '1', other: '1', installed: '1', '../../private': '1' }
+    file(home, 'work/servers/app/package.json', JSON.stringify({ dependencies }))
+    file(home, 'work/packages/sdk/package.json', JSON.stringify({ dependencies: { '@our/base': '1' } }))
+    for (const path of ['work/packages/base', 'work/packages/unused', 'elsewhere', 'private']) {
+      file(home, `${path}/package.json`, '{}')
+    }
+    file(home, 'work/node_modules/installed/package.json', '{}')
+    mkdirSync(join(home, 'work/node_modules/@our'))
+    for (const [name, to] of [
+      ['@our/sdk', '../../packages/sdk'],
+      ['@our/base', '../../packages/base'],
+      ['unused', '../packages/unused'],
+      ['other', '../../elsewhere'],
+    ] as const) {
+      symlinkSync(to, join(home, 'work/node_modules', name))
+    }
+    expect(await foldersOf(home, node, script)).toEqual([
+      join(home, 'node/bin'),
+      join(home, 'work/servers/app'),
+      join(home, 'work/node_modules'),
+      join(home, 'work/packages/sdk'),
+      join(home, 'work/packages/base'),
+    ])
+  })
+
   it('is the interpreter too, which the first line of a script names', async () => {
     const home = realpathSync(folder())
     file(home, 'node/bin/node')

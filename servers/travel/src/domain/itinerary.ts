@@ -1,49 +1,115 @@
-import type { Booking, Order } from '../schemas.ts'
+import type { Booking, Order, TravelerDetails } from '../schemas.ts'
 import { addDays, daysBetween } from './dates.ts'
-import { findPlace } from './places.ts'
 import type { FlightOption } from './schedule.ts'
+import { count, duration, list, usd } from './words.ts'
 
-import { weatherOn } from './weather.ts'
-import { count, duration, usd } from './words.ts'
-
+/** Days of weather in an itinerary, at most. */
 const longestForecast = 14
 
-/** A booking as a page of markdown to travel with. */
-export function itineraryOf(
-  booking: Booking,
-  events: readonly { title: string; start: string; end: string }[],
-): string {
+/** What an itinerary is made from besides its booking. */
+export interface ItineraryContext {
+  details: TravelerDetails
+  /** One line for each day. */
+  weather: readonly { date: string; summary: string }[]
+  events: readonly { title: string; start: string; end: string }[]
+  /** Documents to take along, with a link that works from where the itinerary is saved. */
+  documents: readonly { kind: string; name: string; link: string }[]
+  notes: string | undefined
+}
+
+/** The parts of an itinerary as Markdown, by the placeholder of a template: `{{flights}}`. An empty part is left out. */
+export function itineraryParts(booking: Booking, context: ItineraryContext): Record<ItineraryPart, string> {
+  const { details, weather, events, documents, notes } = context
+  const { stay, choices } = booking
+  return {
+    title: tripTitle(booking),
+    destination: booking.destination.city,
+    dates: `${booking.departure} to ${booking.returnDate}`,
+    booking: booking.id,
+    travelers: details.travelerNames ?? count(booking.travelers, 'traveller'),
+    total: usd(booking.total),
+    flights: flightsOf(booking).join('\n'),
+    hotel: [
+      `- ${stay.hotel}, ${count(stay.nights, 'night')} from ${stay.checkIn} to ${stay.checkOut}, ${count(stay.rooms, 'room')}, ${choices.roomType}`,
+      `- Travel insurance: ${choices.travelInsurance ? 'yes' : 'no'}`,
+      ...(details.specialRequests === undefined ? [] : [`- Special requests: ${details.specialRequests}`]),
+    ].join('\n'),
+    contacts: [
+      line('Contact', details.contactEmail, details.contactPhone),
+      line('In an emergency', details.emergencyContact, details.emergencyPhone),
+    ]
+      .flat()
+      .join('\n'),
+    weather: weather.map(({ date, summary }) => `- ${date}: ${summary}`).join('\n'),
+    calendar: events.map(({ title, start, end }) => `- ${title}: ${span(start, end)}`).join('\n'),
+    documents: documents
+      .map(({ kind, name, link }) => `- ${kind}: [${name.replace(/[[\]\\]/g, '\\$&')}](<${link}>)`)
+      .join('\n'),
+    notes: notes?.trim() ?? '',
+  }
+}
+
+export const itineraryPartNames = [
+  'title',
+  'destination',
+  'dates',
+  'booking',
+  'travelers',
+  'total',
+  'flights',
+  'hotel',
+  'contacts',
+  'weather',
+  'calendar',
+  'documents',
+  'notes',
+] as const
+
+type ItineraryPart = (typeof itineraryPartNames)[number]
+
+/** A booking as a page of Markdown to travel with. */
+export function itineraryOf(booking: Booking, context: ItineraryContext): string {
+  const parts = itineraryParts(booking, context)
+  const section = (heading: string, text: string): string[] =>
+    text === '' ? [] : [`## ${heading}`, '', text, '']
   return [
-    `# ${tripTitle(booking)}`,
+    `# ${parts.title}`,
     '',
-    `Booking ${booking.id} for ${count(booking.travelers, 'traveller')}, ${booking.departure} to ${booking.returnDate}. ${usd(booking.total)} in all.`,
+    `Booking ${parts.booking} for ${parts.travelers}, ${parts.dates}. ${parts.total} in all.`,
     '',
-    orderDetails(booking),
-    '',
-    '## Weather',
-    '',
-    ...forecast(booking),
-    ...(events.length === 0
-      ? []
-      : [
-          '',
-          '## In the calendar',
-          '',
-          ...events.map(({ title, start, end }) => `- ${title}: ${span(start, end)}`),
-        ]),
-    '',
+    ...section('Flights', parts.flights),
+    ...section('Hotel', parts.hotel),
+    ...section('Contacts', parts.contacts),
+    ...section('Weather', parts.weather),
+    ...section('In the calendar', parts.calendar),
+    ...section('Documents', parts.documents),
+    ...section('Notes', parts.notes),
   ].join('\n')
 }
 
-/** Flights, hotel and choices of an order, as markdown. */
+/**
+ * A template with its placeholders (`{{flights}}`) filled in.
+ * @returns the placeholders that do not exist instead, if there are any
+ */
+export function fillTemplate(
+  template: string,
+  parts: Readonly<Record<string, string>>,
+): { text: string } | { unknown: string[] } {
+  const names = [...template.matchAll(placeholder)].map(([, name = '']) => name)
+  const unknown = [...new Set(names)].filter((name) => !Object.hasOwn(parts, name))
+  if (unknown.length > 0) return { unknown }
+  return { text: template.replace(placeholder, (_all, name: string) => parts[name] ?? '') }
+}
+
+const placeholder = /\{\{ *([\w-]{1,40}) *\}\}/g
+
+/** Flights, hotel and choices of an order, as Markdown for the notes of its trip. */
 export function orderDetails(order: Order): string {
   const { stay, choices } = order
   return [
     '## Flights',
     '',
-    ...flightLines('Out', order.outbound),
-    ...flightLines('Back', order.inbound),
-    `- Seats: ${choices.seatPreference}`,
+    ...flightsOf(order),
     '',
     '## Hotel',
     '',
@@ -52,9 +118,23 @@ export function orderDetails(order: Order): string {
   ].join('\n')
 }
 
-/** `Barcelona, 15 to 22 June 2027`, as the title of a trip. */
+/** `Barcelona, 2027-06-15 to 2027-06-22`, as the title of a trip. */
 export function tripTitle(order: Order): string {
   return `${order.destination.city}, ${order.departure} to ${order.returnDate}`
+}
+
+/** The days of a stay that an itinerary has the weather of. */
+export function forecastDays({ stay }: Booking): string[] {
+  const days = Math.min(longestForecast, daysBetween(stay.checkIn, stay.checkOut) + 1)
+  return Array.from({ length: days }, (_, i) => addDays(stay.checkIn, i))
+}
+
+function flightsOf(order: Order): string[] {
+  return [
+    ...flightLines('Out', order.outbound),
+    ...flightLines('Back', order.inbound),
+    `- Seats: ${order.choices.seatPreference}`,
+  ]
 }
 
 function flightLines(way: string, option: FlightOption): string[] {
@@ -64,14 +144,9 @@ function flightLines(way: string, option: FlightOption): string[] {
   )
 }
 
-function forecast(booking: Booking): string[] {
-  const place = findPlace(booking.destination.code)
-  if (place === undefined) return ['- Not known.']
-  const days = Math.min(longestForecast, daysBetween(booking.stay.checkIn, booking.stay.checkOut) + 1)
-  return Array.from({ length: days }, (_, i) => {
-    const date = addDays(booking.stay.checkIn, i)
-    return `- ${date}: ${weatherOn(place.city, date).summary}`
-  })
+function line(label: string, ...values: (string | undefined)[]): string[] {
+  const given = values.filter((value) => value !== undefined)
+  return given.length === 0 ? [] : [`- ${label}: ${list(given, 'and')}`]
 }
 
 function span(start: string, end: string): string {

@@ -29,6 +29,17 @@ export function weatherOn(city: City, date: CalendarDate): DayWeather {
   const precipitationPercent = Math.round(
     rains ? 55 + 40 * chance(city.code, date, 'sure') : 5 + rainShare * 60 * chance(city.code, date, 'sure'),
   )
+  const windKmh = Math.round(6 + 22 * chance(city.code, date, 'wind') ** 1.5)
+  return describeDay(city, date, { condition, highC, lowC, precipitationPercent, windKmh })
+}
+
+/** Adds place, °F and a summary to the measurements of a day. */
+export function describeDay(
+  city: City,
+  date: CalendarDate,
+  day: Pick<DayWeather, 'condition' | 'highC' | 'lowC' | 'precipitationPercent' | 'windKmh'>,
+): DayWeather {
+  const { condition, highC, lowC, precipitationPercent, windKmh } = day
   return {
     city: city.name,
     country: city.country,
@@ -39,7 +50,7 @@ export function weatherOn(city: City, date: CalendarDate): DayWeather {
     highF: fahrenheit(highC),
     lowF: fahrenheit(lowC),
     precipitationPercent,
-    windKmh: Math.round(6 + 22 * chance(city.code, date, 'wind') ** 1.5),
+    windKmh,
     summary: `${condition[0]?.toUpperCase()}${condition.slice(1)}, ${lowC} to ${highC} °C, ${precipitationPercent}% chance of precipitation`,
   }
 }

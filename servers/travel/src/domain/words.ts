@@ -16,6 +16,11 @@ export function count(number: number, one: string, several = `${one}s`): string 
   return `${number} ${number === 1 ? one : several}`
 }
 
+/** `a, b and c`. */
+export function list(items: readonly string[], word: 'and' | 'or'): string {
+  return items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} ${word} ${items.at(-1)}`
+}
+
 /** One option in one line, for people and models alike. */
 export function optionLine(option: FlightOption): string {
   const days = dayShift(option)

@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
-import { type Booking, bookingShape, type Order } from '../schemas.ts'
+import {
+  type Booking,
+  bookingShape,
+  type Order,
+  type TravelerDetails,
+  travelerDetailsShape,
+} from '../schemas.ts'
 import { text, transaction } from './database.ts'
 import type { Trips } from './trips.ts'
 
@@ -11,6 +17,8 @@ export class Bookings {
   readonly #byKey: StatementSync
   readonly #byId: StatementSync
   readonly #all: StatementSync
+  readonly #insertDetails: StatementSync
+  readonly #details: StatementSync
 
   constructor(database: DatabaseSync, trips: Trips) {
     this.#database = database
@@ -21,13 +29,20 @@ export class Bookings {
     this.#byKey = database.prepare('SELECT details FROM bookings WHERE idempotency_key = ?')
     this.#byId = database.prepare('SELECT details FROM bookings WHERE id = ?')
     this.#all = database.prepare('SELECT details FROM bookings ORDER BY departure, id')
+    this.#insertDetails = database.prepare('INSERT INTO traveler_details (booking, details) VALUES (?, ?)')
+    this.#details = database.prepare('SELECT details FROM traveler_details WHERE booking = ?')
   }
 
   /**
    * Books a trip and enters it among the trips, both or neither.
    * @param key the same key books once: every further call gives the booking that is there
    */
-  book(key: string, order: Order, trip: { title: string; notes: string }, now: Date): Booking {
+  book(
+    key: string,
+    { order, details }: { order: Order; details: TravelerDetails },
+    trip: { title: string; notes: string },
+    now: Date,
+  ): Booking {
     return transaction(this.#database, () => {
       const before = this.#byKey.get(key)
       if (before !== undefined) return bookingOf(before)
@@ -37,7 +52,13 @@ export class Bookings {
         start: order.departure,
         end: order.returnDate,
       })
-      const booking: Booking = { id: reference(), trip: name, bookedAt: now.toISOString(), ...order }
+      const booking: Booking = {
+        id: reference(),
+        trip: name,
+        bookedAt: now.toISOString(),
+        detailsGiven: Object.keys(details),
+        ...order,
+      }
       this.#insert.run(
         booking.id,
         key,
@@ -46,6 +67,7 @@ export class Bookings {
         booking.bookedAt,
         JSON.stringify(booking),
       )
+      this.#insertDetails.run(booking.id, JSON.stringify(details))
       return booking
     })
   }
@@ -53,6 +75,12 @@ export class Bookings {
   find(id: string): Booking | undefined {
     const row = this.#byId.get(id.toUpperCase())
     return row && bookingOf(row)
+  }
+
+  /** What the traveller gave about themselves; nothing for a booking of an older version. */
+  detailsOf(id: string): TravelerDetails {
+    const row = this.#details.get(id)
+    return row === undefined ? {} : travelerDetailsShape.parse(JSON.parse(text(row, 'details')))
   }
 
   all(): Booking[] {

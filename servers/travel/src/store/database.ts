@@ -40,7 +40,14 @@ const schema = `
   ) STRICT;
 `
 
-const version = 1
+const travelerDetails = `
+  CREATE TABLE traveler_details (
+    booking TEXT PRIMARY KEY REFERENCES bookings (id),
+    details TEXT NOT NULL
+  ) STRICT;
+`
+
+const version = 2
 
 /**
  * Opens the database of a traveller, and on first use makes it and puts a few events and past trips into it.
@@ -63,8 +70,9 @@ export function openDatabase(file: string, now: Date): DatabaseSync {
       if (found === 0) {
         database.exec(schema)
         seed(database, now)
-        database.exec(`PRAGMA user_version = ${version}`)
       }
+      if (found < 2) database.exec(travelerDetails)
+      if (found < version) database.exec(`PRAGMA user_version = ${version}`)
     })
   } catch (error) {
     database.close()

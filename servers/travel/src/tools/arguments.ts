@@ -1,8 +1,9 @@
 import { ToolError } from '@jackfield/sdk'
 import { z } from 'zod'
-import { isReachable, reachableFrom } from '../domain/airlines.ts'
 import { type City, cities, findPlace, label, type Place } from '../domain/places.ts'
 import { similarCities } from '../domain/suggest.ts'
+import { list } from '../domain/words.ts'
+import type { TravelProvider } from '../providers/provider.ts'
 import type { placeShape } from '../schemas.ts'
 
 export const originArgument = z.string().min(1).max(100).describe('Departure city or IATA code, such as NYC')
@@ -33,14 +34,18 @@ export function unknownPlace(text: string): string {
 }
 
 /** Origin and destination of a journey, or a `ToolError` that says why there is none between them. */
-export function routeBetween(from: string, to: string): { origin: Place; destination: Place } {
+export function routeBetween(
+  provider: TravelProvider,
+  from: string,
+  to: string,
+): { origin: Place; destination: Place } {
   const origin = placeNamed(from)
   const destination = placeNamed(to)
   if (origin.city === destination.city) {
     throw new ToolError(`Origin and destination are both ${origin.city.name}. Choose two different cities.`)
   }
-  if (!isReachable(origin.city, destination.city)) {
-    const via = changesBetween(origin.city, destination.city)
+  if (!isReachable(provider, origin.city, destination.city)) {
+    const via = changesBetween(provider, origin.city, destination.city)
     const hint = via.length > 0 ? ` Search two journeys that meet in ${list(via, 'or')}.` : ''
     throw new ToolError(
       `No flights with at most one stop connect ${label(origin)} and ${label(destination)}.${hint}`,
@@ -54,14 +59,14 @@ export function placeOf({ city, airport }: Place): z.infer<typeof placeShape> {
   return { code: airport?.code ?? city.code, city: city.name, country: city.country }
 }
 
-/** `a, b and c`. */
-export function list(items: readonly string[], word: 'and' | 'or'): string {
-  return items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} ${word} ${items.at(-1)}`
+/** False if the provider knows that no flights connect two cities. */
+export function isReachable(provider: TravelProvider, from: City, to: City): boolean {
+  return provider.destinations?.(from).includes(to) ?? true
 }
 
-function changesBetween(a: City, b: City): string[] {
-  const fromB = new Set(reachableFrom(b))
-  return reachableFrom(a)
+function changesBetween(provider: TravelProvider, a: City, b: City): string[] {
+  const fromB = new Set(provider.destinations?.(b))
+  return (provider.destinations?.(a) ?? [])
     .filter((city) => fromB.has(city))
     .toSorted((x, y) => y.tier - x.tier)
     .slice(0, 3)

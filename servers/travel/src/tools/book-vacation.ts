@@ -2,24 +2,28 @@ import { type Context, reply, ToolError, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 import { addDays, daysBetween } from '../domain/dates.ts'
 import { orderDetails, tripTitle } from '../domain/itinerary.ts'
-import {
-  assemble,
-  chooseOption,
-  optionById,
-  type Preference,
-  type TripPackage,
-  todayIn,
-} from '../domain/package.ts'
+import { assemble, chooseOption, type Preference, type TripPackage, todayIn } from '../domain/package.ts'
 import { label, type Place } from '../domain/places.ts'
 import type { FlightOption } from '../domain/schedule.ts'
-import { count, usd } from '../domain/words.ts'
-import { type Booking, bookingShape, dateArgument, type Order } from '../schemas.ts'
+import { count, list, usd } from '../domain/words.ts'
+import { type OpenRoot, openRoots } from '../files/roots.ts'
+import type { TravelProvider } from '../providers/provider.ts'
+import { type Booking, bookingShape, dateArgument, type Order, type TravelerDetails } from '../schemas.ts'
 import { uris } from '../uris.ts'
 import type { World } from '../world.ts'
 import { destinationArgument, originArgument, placeOf, routeBetween } from './arguments.ts'
-import { confirmationForm, confirmationMessage, insuranceUsd } from './confirmation.ts'
+import {
+  confirmationForm,
+  confirmationMessage,
+  detailsForm,
+  detailsOf,
+  insuranceUsd,
+} from './confirmation.ts'
+import { saveNewItinerary } from './save-itinerary.ts'
 
 const longestStay = 60
+/** Steps of the progress. */
+const steps = 6
 
 const input = z.object({
   destination: destinationArgument,
@@ -32,6 +36,16 @@ const input = z.object({
     .positive()
     .optional()
     .describe('The most that flights and hotel may cost in all, in USD'),
+  travelerDetails: z
+    .enum(['ask', 'skip'])
+    .default('ask')
+    .describe(
+      'Whether to ask for names, contacts and special requests. Skip only if the traveller wants that',
+    ),
+  saveItinerary: z
+    .boolean()
+    .default(false)
+    .describe('Also write the itinerary into the first folder (root) that the client opened'),
   outboundFlight: z
     .string()
     .max(60)
@@ -48,11 +62,17 @@ export const bookVacation = (world: World) =>
   tool({
     title: 'Book a vacation',
     description:
-      'Book flights there and back and a hotel as one package. Asks the traveller to confirm the price and to choose seats, room and insurance before anything is booked; books nothing otherwise.',
+      'Book flights there and back and a hotel as one package. Asks the traveller to confirm the price and to choose seats, room and insurance, then for names, contacts and special requests, before anything is booked; books nothing if they decline either form.',
     input,
     output: z.object({
       status: z.enum(['booked', 'declined', 'cancelled']),
       booking: bookingShape.optional(),
+      missingDetails: z
+        .array(z.string())
+        .optional()
+        .describe('What the traveller left out of the second form'),
+      itinerary: z.string().optional().describe('URI of the itinerary that was saved'),
+      notes: z.array(z.string()).optional(),
     }),
     annotations: {
       readOnlyHint: false,
@@ -61,15 +81,18 @@ export const bookVacation = (world: World) =>
       openWorldHint: false,
     },
     async run(wish, ctx) {
-      const { origin, destination } = routeBetween(wish.origin, wish.destination)
+      const { origin, destination } = routeBetween(world.provider, wish.origin, wish.destination)
       checkDates(wish, todayIn(origin.city, world.now()))
       if (!ctx.can('elicitation')) {
         throw new ToolError(
           'Nothing was booked. Booking needs the traveller to confirm it in a form (elicitation), which this client cannot show. Connect with a client that can, or give the flights found by searchFlights to the traveller to book.',
         )
       }
-      const trip = affordableTrip(ctx, wish, origin, destination)
-      ctx.progress(3, 5, `Flights and hotel come to ${usd(trip.totalUsd)}`)
+      // Recorded, because prices can change until the traveller has answered and the handler runs again.
+      const trip = await ctx.step('trip', () =>
+        affordableTrip(world.provider, ctx, wish, origin, destination),
+      )
+      ctx.progress(3, steps, `Flights and hotel come to ${usd(trip.totalUsd)}`)
 
       const answer = await ctx.elicit({
         key: 'confirm-booking',
@@ -77,6 +100,14 @@ export const bookVacation = (world: World) =>
         schema: confirmationForm(trip.totalUsd),
       })
       if (answer.action !== 'accept' || !answer.content.confirmBooking) return refused(answer.action)
+      ctx.progress(4, steps, 'Confirmed by the traveller')
+
+      const answered = wish.travelerDetails === 'ask' ? await askDetails(ctx, destination, wish) : {}
+      if ('action' in answered) return refused(answered.action)
+      const { details, missing } = detailsOf(answered, wish.travelers)
+      const notes: string[] = []
+      // Before the booking: afterwards, a client that does not answer would be left without its reference.
+      const roots = wish.saveItinerary ? await rootsFor(ctx, notes) : undefined
 
       const { confirmBooking: _confirmed, ...choices } = answer.content
       const order: Order = {
@@ -92,12 +123,57 @@ export const bookVacation = (world: World) =>
         currency: 'USD',
         total: trip.totalUsd + (choices.travelInsurance ? insuranceUsd : 0),
       }
-      ctx.progress(4, 5, 'Confirmed by the traveller; booking')
-      const booking = await ctx.step('book', (key) => book(world, key, order))
-      ctx.progress(5, 5, `Booked as ${booking.id}`)
-      return booked(booking)
+      const booking = await ctx.step('book', (key) => book(world, key, order, details))
+      ctx.progress(5, steps, `Booked as ${booking.id}`)
+      const itinerary = roots && (await itineraryIn(world, booking, roots, notes, ctx.signal))
+      ctx.progress(steps, steps, itinerary === undefined ? 'Done' : 'Itinerary saved')
+      return booked(booking, { missing, itinerary, notes })
     },
   })
+
+/** The second form: what the traveller filled in, or that they declined. */
+async function askDetails(
+  ctx: Context,
+  destination: Place,
+  { travelers }: Wish,
+): Promise<TravelerDetails | { action: 'decline' | 'cancel' }> {
+  const answer = await ctx.elicit({
+    key: 'traveler-details',
+    message: `Who travels to ${destination.city.name}, and how can they be reached? You can leave fields empty; nothing is booked if you decline.`,
+    schema: detailsForm(travelers),
+  })
+  return answer.action === 'accept' ? answer.content : answer
+}
+
+/** The folders to write the itinerary into. A trip can be booked without them, so a note says why there are none. */
+async function rootsFor(ctx: Context, notes: string[]) {
+  try {
+    return await openRoots(ctx, 'The itinerary was not saved')
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error
+    notes.push(error.message)
+    return undefined
+  }
+}
+
+/** The URI of the saved itinerary. The trip is booked already, so a note says why it could not be saved. */
+async function itineraryIn(
+  world: World,
+  booking: Booking,
+  roots: readonly [OpenRoot, ...OpenRoot[]],
+  notes: string[],
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const saved = await saveNewItinerary(world, booking, roots, signal)
+    notes.push(...saved.notes)
+    return saved.uri
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error
+    notes.push(`The itinerary was not saved: ${error.message} Try saveItinerary with another filename.`)
+    return undefined
+  }
+}
 
 function checkDates({ departure, returnDate }: Wish, today: string): void {
   if (departure < today) {
@@ -115,46 +191,53 @@ function checkDates({ departure, returnDate }: Wish, today: string): void {
 }
 
 /** The best trip, or the cheapest where the best is over the budget; a `ToolError` when that is over it too. */
-function affordableTrip(ctx: Context, wish: Wish, origin: Place, destination: Place): TripPackage {
-  const best = planTrip(wish, origin, destination, 'best')
-  ctx.progress(1, 5, 'Searched flights both ways')
+async function affordableTrip(
+  provider: TravelProvider,
+  ctx: Context,
+  wish: Wish,
+  origin: Place,
+  destination: Place,
+): Promise<TripPackage> {
+  const [out, back] = await Promise.all([
+    provider.flights(origin, destination, wish.departure, ctx.signal),
+    provider.flights(destination, origin, wish.returnDate, ctx.signal),
+  ])
+  const plan = async (preference: Preference): Promise<TripPackage> => {
+    const outbound = chosen(out, origin, destination, wish.departure, wish.outboundFlight, preference)
+    const inbound = chosen(back, destination, origin, wish.returnDate, wish.returnFlight, preference)
+    const checkIn = outbound.arrives.slice(0, 10)
+    if (checkIn >= wish.returnDate) {
+      throw new ToolError(
+        `Nothing was booked: the flight out arrives on ${checkIn}, which leaves no night before the return. Return on ${addDays(checkIn, 1)} or later.`,
+      )
+    }
+    const { travelers } = wish
+    const nights = { city: destination.city, checkIn, checkOut: wish.returnDate, travelers }
+    return assemble(outbound, inbound, await provider.hotel(nights, ctx.signal), travelers)
+  }
+  const best = await plan('best')
+  ctx.progress(1, steps, 'Searched flights both ways')
   const { budget = Number.POSITIVE_INFINITY } = wish
-  const trip = best.totalUsd <= budget ? best : planTrip(wish, origin, destination, 'cheapest')
-  ctx.progress(2, 5, 'Chose flights and hotel')
+  const trip = best.totalUsd <= budget ? best : await plan('cheapest')
+  ctx.progress(2, steps, 'Chose flights and hotel')
   if (trip.totalUsd > budget) throw new ToolError(overBudget(wish.travelers, budget, trip))
   return trip
 }
 
-function planTrip(wish: Wish, origin: Place, destination: Place, preference: Preference): TripPackage {
-  const outbound = chosen(origin, destination, wish.departure, wish.outboundFlight, preference)
-  const inbound = chosen(destination, origin, wish.returnDate, wish.returnFlight, preference)
-  const arrival = outbound.arrives.slice(0, 10)
-  if (arrival >= wish.returnDate) {
-    throw new ToolError(
-      `Nothing was booked: the flight out arrives on ${arrival}, which leaves no night before the return. Return on ${addDays(arrival, 1)} or later.`,
-    )
-  }
-  return assemble(destination.city, outbound, inbound, wish.travelers)
-}
-
 function chosen(
+  options: readonly FlightOption[],
   from: Place,
   to: Place,
   date: string,
   id: string | undefined,
   preference: Preference,
 ): FlightOption {
-  const option = id === undefined ? chooseOption(from, to, date, preference) : optionById(from, to, id)
+  const option = id === undefined ? chooseOption(options, preference) : options.find((one) => one.id === id)
   if (option === undefined) {
     throw new ToolError(
       id === undefined
         ? `Nothing was booked: no flights from ${label(from)} to ${label(to)} leave on ${date}.`
-        : `Nothing was booked: "${id}" is not a flight from ${label(from)} to ${label(to)}. Use an id that searchFlights gave for ${date}.`,
-    )
-  }
-  if (option.departs.slice(0, 10) !== date) {
-    throw new ToolError(
-      `Nothing was booked: "${id}" leaves on ${option.departs.slice(0, 10)}, not on ${date}.`,
+        : `Nothing was booked: "${id}" is not a flight from ${label(from)} to ${label(to)} on ${date}. Use an id that searchFlights gave for ${date}.`,
     )
   }
   return option
@@ -174,15 +257,22 @@ function refused(action: 'accept' | 'decline' | 'cancel') {
   })
 }
 
-function book(world: World, key: string, order: Order): Booking {
+function book(world: World, key: string, order: Order, details: TravelerDetails): Booking {
   const trip = { title: tripTitle(order), notes: orderDetails(order) }
-  const booking = world.bookings.book(key, order, trip, world.now())
+  const booking = world.bookings.book(key, { order, details }, trip, world.now())
   world.changed(uris.bookings, uris.trips, uris.trip(booking.trip))
   world.listed()
   return booking
 }
 
-function booked(booking: Booking) {
+interface Afterwards {
+  /** Details that the traveller left out. */
+  missing: string[]
+  itinerary: string | undefined
+  notes: string[]
+}
+
+function booked(booking: Booking, { missing, itinerary, notes }: Afterwards) {
   const { choices, destination, stay } = booking
   return reply({
     content: [
@@ -192,12 +282,30 @@ function booked(booking: Booking) {
           `Booked: ${destination.city} from ${booking.departure} to ${booking.returnDate} for ${count(booking.travelers, 'traveller')}, reference ${booking.id}.`,
           `Flights ${booking.outbound.legs.map(({ flight }) => flight).join(' + ')} and ${booking.inbound.legs.map(({ flight }) => flight).join(' + ')}, seats: ${choices.seatPreference}.`,
           `${stay.hotel}, ${count(stay.nights, 'night')}, ${choices.roomType}. Insurance: ${choices.travelInsurance ? 'yes' : 'no'}. Total ${usd(booking.total)}.`,
-          'Not yet done: a calendar event (createCalendarEvent), messages (sendEmail), an itinerary file (saveItinerary).',
+          ...(missing.length === 0 ? [] : [`Not given by the traveller: ${list(missing, 'and')}.`]),
+          ...notes,
+          `Not yet done: a calendar event (createCalendarEvent), messages (sendEmail)${itinerary === undefined ? ', an itinerary file (saveItinerary)' : ''}.`,
         ].join('\n'),
       },
       { type: 'resource_link', uri: uris.bookings, name: 'bookings', mimeType: 'application/json' },
       { type: 'resource_link', uri: uris.trip(booking.trip), name: booking.trip, mimeType: 'text/markdown' },
+      ...(itinerary === undefined
+        ? []
+        : [
+            {
+              type: 'resource_link' as const,
+              uri: itinerary,
+              name: `${booking.trip}.md`,
+              mimeType: 'text/markdown',
+            },
+          ]),
     ],
-    structured: { status: 'booked' as const, booking },
+    structured: {
+      status: 'booked' as const,
+      booking,
+      ...(missing.length === 0 ? {} : { missingDetails: missing }),
+      ...(itinerary === undefined ? {} : { itinerary }),
+      ...(notes.length === 0 ? {} : { notes }),
+    },
   })
 }

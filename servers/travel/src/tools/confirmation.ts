@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { TripPackage } from '../domain/package.ts'
 import type { FlightOption } from '../domain/schedule.ts'
 import { count, duration, usd } from '../domain/words.ts'
+import type { TravelerDetails } from '../schemas.ts'
 
 export const insuranceUsd = 150
 
@@ -29,6 +30,63 @@ export function confirmationForm(totalUsd: number) {
       .default(false)
       .meta({ title: 'Travel insurance', description: `Add travel insurance (${usd(insuranceUsd)})` }),
   })
+}
+
+/**
+ * The second form, after the price was confirmed. It can be left empty: what is missing is listed with the booking. Flat, with
+ * formats that every revision knows.
+ */
+export function detailsForm(travelers: number) {
+  const text = (title: string, description: string, most: number) =>
+    z.string().max(most).optional().meta({ title, description })
+  return z.object({
+    travelerNames: text(
+      travelers === 1 ? 'Traveller' : `${travelers} travellers`,
+      travelers === 1 ? 'Name as in the passport' : 'Names as in the passports, separated by commas',
+      500,
+    ),
+    contactEmail: z
+      .email()
+      .max(254)
+      .optional()
+      .meta({ title: 'E-mail', description: 'For changes of flights and hotel' }),
+    contactPhone: text('Phone', 'With country code', 40),
+    emergencyContact: text('Emergency contact', 'Who to call in an emergency', 200),
+    emergencyPhone: text('Phone of the emergency contact', 'With country code', 40),
+    specialRequests: text(
+      'Special requests',
+      'For flights and hotel, such as a vegetarian meal or a quiet room',
+      500,
+    ),
+  })
+}
+
+const detailLabels = {
+  travelerNames: 'the names of the travellers',
+  contactEmail: 'an e-mail address',
+  contactPhone: 'a phone number',
+  emergencyContact: 'an emergency contact',
+} as const
+
+/** The details that were given, each in one line, and what a booking should have besides. */
+export function detailsOf(
+  answer: TravelerDetails,
+  travelers: number,
+): { details: TravelerDetails; missing: string[] } {
+  const details: TravelerDetails = Object.fromEntries(
+    Object.entries(answer).flatMap(([name, value = '']) => {
+      const text = value.replace(/\p{Cc}+/gu, ' ').trim()
+      return text === '' ? [] : [[name, text]]
+    }),
+  )
+  const missing: string[] = Object.entries(detailLabels).flatMap(([name, label]) =>
+    Object.hasOwn(details, name) ? [] : [label],
+  )
+  const names = (details.travelerNames ?? '').split(',').filter((name) => name.trim() !== '').length
+  if (names > 0 && names !== travelers) {
+    missing.push(`one name for each of ${count(travelers, 'traveller')}: ${names} given`)
+  }
+  return { details, missing }
 }
 
 /** What would be booked, in words for the person who decides. */

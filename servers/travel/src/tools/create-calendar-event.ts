@@ -1,10 +1,10 @@
 import { reply, ToolError, tool } from '@jackfield/sdk'
 import { z } from 'zod'
+import { list } from '../domain/words.ts'
 import { momentArgument } from '../schemas.ts'
 import { yearsOf } from '../store/index.ts'
 import { uris } from '../uris.ts'
 import type { World } from '../world.ts'
-import { list } from './arguments.ts'
 
 const eventShape = z.object({
   id: z.string(),

@@ -5,6 +5,7 @@ import { rank, strengths } from '../domain/ranking.ts'
 import type { FlightOption } from '../domain/schedule.ts'
 import { count, optionLine } from '../domain/words.ts'
 import { dateArgument, optionShape, placeShape } from '../schemas.ts'
+import type { World } from '../world.ts'
 import { destinationArgument, originArgument, placeOf, routeBetween } from './arguments.ts'
 import { readRecommendations } from './recommendations.ts'
 import { optionsOn } from './search-flights.ts'
@@ -34,46 +35,47 @@ const output = z.object({
 
 type Choice = Pick<z.infer<typeof output>, 'decidedBy' | 'model' | 'note' | 'recommendations'>
 
-export const findBestFlight = tool({
-  title: 'Find the best flight',
-  description:
-    "Search flights and recommend the best three with reasons. Asks the client's model to weigh price, times, stops and preferences; without one, ranks by a computed score and says so.",
-  input: z.object({
-    origin: originArgument,
-    destination: destinationArgument,
-    date: dateArgument.describe('Travel date, local at the origin'),
-    preferences: z
-      .string()
-      .max(500)
-      .optional()
-      .describe('What matters to the traveller, such as "morning departure, max 1 layover"'),
-  }),
-  output,
-  annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
-  async run({ origin: from, destination: to, date, preferences }, ctx) {
-    const { origin, destination } = routeBetween(from, to)
-    const options = optionsOn(origin, destination, date)
-    ctx.progress(1, 3, `Found ${count(options.length, 'flight option')}`)
-    const choice = ctx.can('sampling')
-      ? await askModel(ctx, { origin, destination, date, preferences, options })
-      : {
-          ...computed(options),
-          note: 'This client offers no model to ask (sampling), so the ranking was computed without a model and does not know any preferences.',
-        }
-    ctx.progress(3, 3, 'Ranked')
-    return reply({
-      content: inWords({ origin, destination, date, options }, choice),
-      structured: {
-        origin: placeOf(origin),
-        destination: placeOf(destination),
-        date,
-        currency: 'USD' as const,
-        considered: options.length,
-        ...choice,
-      },
-    })
-  },
-})
+export const findBestFlight = (world: World) =>
+  tool({
+    title: 'Find the best flight',
+    description:
+      "Search flights and recommend the best three with reasons. Asks the client's model to weigh price, times, stops and preferences; without one, ranks by a computed score and says so.",
+    input: z.object({
+      origin: originArgument,
+      destination: destinationArgument,
+      date: dateArgument.describe('Travel date, local at the origin'),
+      preferences: z
+        .string()
+        .max(500)
+        .optional()
+        .describe('What matters to the traveller, such as "morning departure, max 1 layover"'),
+    }),
+    output,
+    annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
+    async run({ origin: from, destination: to, date, preferences }, ctx) {
+      const { origin, destination } = routeBetween(world.provider, from, to)
+      const options = await optionsOn(world.provider, origin, destination, date, ctx.signal)
+      ctx.progress(1, 3, `Found ${count(options.length, 'flight option')}`)
+      const choice = ctx.can('sampling')
+        ? await askModel(ctx, { origin, destination, date, preferences, options })
+        : {
+            ...computed(options),
+            note: 'This client offers no model to ask (sampling), so the ranking was computed without a model and does not know any preferences.',
+          }
+      ctx.progress(3, 3, 'Ranked')
+      return reply({
+        content: inWords({ origin, destination, date, options }, choice),
+        structured: {
+          origin: placeOf(origin),
+          destination: placeOf(destination),
+          date,
+          currency: 'USD' as const,
+          considered: options.length,
+          ...choice,
+        },
+      })
+    },
+  })
 
 interface Search {
   origin: Place

@@ -1,6 +1,7 @@
 export { bookVacation } from './book-vacation.ts'
 export { createCalendarEvent } from './create-calendar-event.ts'
 export { findBestFlight } from './find-best-flight.ts'
+export { findTravelFiles } from './find-travel-files.ts'
 export { saveItinerary } from './save-itinerary.ts'
 export { searchFlights } from './search-flights.ts'
 export { sendEmail } from './send-email.ts'

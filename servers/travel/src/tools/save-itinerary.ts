@@ -1,13 +1,26 @@
-import { join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Context, reply, ToolError, tool } from '@jackfield/sdk'
+import { reply, ToolError, tool } from '@jackfield/sdk'
 import { z } from 'zod'
-import { itineraryOf } from '../domain/itinerary.ts'
-import { slug } from '../domain/words.ts'
-import { type OpenRoot, usableRoots } from '../files/roots.ts'
-import { WriteError, writeBelow } from '../files/write.ts'
+import {
+  fillTemplate,
+  forecastDays,
+  type ItineraryContext,
+  itineraryOf,
+  itineraryPartNames,
+  itineraryParts,
+} from '../domain/itinerary.ts'
+import { findPlace } from '../domain/places.ts'
+import { list, slug } from '../domain/words.ts'
+import { findFiles, readText } from '../files/documents.ts'
+import { FolderError } from '../files/folder.ts'
+import { type OpenRoot, openRoots } from '../files/roots.ts'
+import { namesOf, WriteError, writeBelow } from '../files/write.ts'
+import type { Booking } from '../schemas.ts'
 import type { World } from '../world.ts'
-import { list } from './arguments.ts'
+
+const outcome = 'Nothing was written'
+const maxTemplateBytes = 200_000
 
 const input = z.object({
   booking: z.string().max(40).optional().describe('Reference of a booking to write the itinerary of'),
@@ -19,6 +32,14 @@ const input = z.object({
     .optional()
     .describe('Title of the itinerary; needed where no booking is given. The name of a trip finds its notes'),
   content: z.string().max(200_000).optional().describe('Markdown to write, or to add to a booking'),
+  template: z
+    .string()
+    .min(1)
+    .max(400)
+    .optional()
+    .describe(
+      `For a booking: path of a Markdown file in a root, from findTravelFiles, whose placeholders are filled in: ${itineraryPartNames.map((name) => `{{${name}}}`).join(' ')}`,
+    ),
   filename: z
     .string()
     .min(1)
@@ -37,7 +58,7 @@ export const saveItinerary = (world: World) =>
   tool({
     title: 'Save an itinerary',
     description:
-      'Write the itinerary of a booking, or any travel plan, as a markdown file into one of the folders (roots) that the client opened to this server.',
+      'Write the itinerary of a booking, or any travel plan, as a markdown file into one of the folders (roots) that the client opened to this server. The itinerary of a booking has its traveller details and names the travel documents in these folders.',
     input,
     output: z.object({
       uri: z.string(),
@@ -45,6 +66,7 @@ export const saveItinerary = (world: World) =>
       filename: z.string(),
       bytes: z.number().int(),
       replaced: z.boolean(),
+      notes: z.array(z.string()).optional(),
     }),
     annotations: {
       readOnlyHint: false,
@@ -53,48 +75,165 @@ export const saveItinerary = (world: World) =>
       openWorldHint: false,
     },
     async run(wish, ctx) {
-      const { title, text } = pageOf(world, wish)
+      const booking = bookingOf(world, wish)
+      const plan = booking === undefined ? planOf(world, wish) : undefined
+      const title = plan?.title ?? wish.title ?? booking?.trip ?? 'trip'
       const filename = markdownName(wish.filename ?? `${slug(title)}.md`)
-      const root = await rootFor(ctx, wish.root)
-      const written = await writeBelow(root.path, filename, text, { overwrite: wish.overwrite }).catch(
-        (error: unknown) => {
-          if (error instanceof WriteError) throw new ToolError(`${error.message}.`, { cause: error })
-          throw error
-        },
-      )
-      const uri = pathToFileURL(join(root.path, filename)).href
+      const roots = await openRoots(ctx, outcome)
+      const root = rootNamed(roots, wish.root)
+      const notes: string[] = []
+      const text =
+        plan?.text ??
+        (booking === undefined
+          ? ''
+          : await pageOf(world, booking, { roots, root, filename, notes, wish, signal: ctx.signal }))
+      const written = await write(root, filename, text, wish.overwrite)
       return reply({
         content: [
           {
             type: 'text',
-            text: `${written.replaced ? 'Replaced' : 'Saved'} ${filename} (${written.bytes} bytes) in the root "${root.name}".`,
+            text: [
+              `${written.replaced ? 'Replaced' : 'Saved'} ${filename} (${written.bytes} bytes) in the root "${root.name}".`,
+              ...notes,
+            ].join('\n'),
           },
-          { type: 'resource_link', uri, name: filename, title, mimeType: 'text/markdown' },
+          { type: 'resource_link', uri: written.uri, name: filename, title, mimeType: 'text/markdown' },
         ],
-        structured: { uri, root: root.uri, filename, ...written },
+        structured: { root: root.uri, filename, ...written, ...(notes.length === 0 ? {} : { notes }) },
       })
     },
   })
 
-function pageOf(world: World, { booking: id, title, content }: Wish): { title: string; text: string } {
+/**
+ * Writes the itinerary of a new booking into the first of the roots, under the name of its trip.
+ * @throws ToolError that says why it was not written
+ */
+export async function saveNewItinerary(
+  world: World,
+  booking: Booking,
+  roots: readonly [OpenRoot, ...OpenRoot[]],
+  signal: AbortSignal,
+): Promise<{ uri: string; filename: string; notes: string[] }> {
+  const [root] = roots
+  const filename = `${booking.trip}.md`
+  const notes: string[] = []
+  const text = await pageOf(world, booking, { roots, root, filename, notes, wish: {}, signal })
+  const { uri } = await write(root, filename, text, false)
+  return { uri, filename, notes }
+}
+
+async function write(root: OpenRoot, filename: string, text: string, overwrite: boolean) {
+  const written = await writeBelow(root.path, filename, text, { overwrite }).catch((error: unknown) => {
+    if (error instanceof WriteError) throw new ToolError(`${error.message}.`, { cause: error })
+    throw error
+  })
+  return { uri: pathToFileURL(join(root.path, filename)).href, ...written }
+}
+
+interface Page {
+  roots: readonly OpenRoot[]
+  /** Where the page will be, for links to documents. */
+  root: OpenRoot
+  filename: string
+  /** Takes what the page lacks, and why. */
+  notes: string[]
+  wish: Pick<Wish, 'content' | 'template'>
+  signal: AbortSignal
+}
+
+async function pageOf(world: World, booking: Booking, page: Page): Promise<string> {
+  const { notes, wish, signal } = page
+  // Before anything is looked up: a path that cannot be written to is refused first.
+  checkPath(page.filename)
+  const found = await findFiles(page.roots, signal)
+  const context: ItineraryContext = {
+    details: world.bookings.detailsOf(booking.id),
+    weather: await forecast(world, booking, notes, signal),
+    events: world.calendar.between(booking.departure, booking.returnDate),
+    documents: found.files.flatMap(({ kind, document = 'other', root, path, uri }) =>
+      kind === 'document' ? [{ kind: document, name: path, link: linkTo(page, root, path, uri) }] : [],
+    ),
+    notes: wish.content,
+  }
+  if (wish.template === undefined) return itineraryOf(booking, context)
+  const templates = found.files.filter(({ kind }) => kind === 'template')
+  const template = templates.find(({ path, uri }) => path === wish.template || uri === wish.template)
+  if (template === undefined) {
+    throw new ToolError(
+      `${outcome}: the open folders have no template "${wish.template}". ${
+        templates.length === 0
+          ? 'A template is a Markdown file whose path has "template" in it; there is none.'
+          : `Templates are ${list(
+              templates.map(({ path }) => path),
+              'and',
+            )}.`
+      }`,
+    )
+  }
+  const text = await readText(template, maxTemplateBytes).catch((error: unknown) => {
+    if (!(error instanceof FolderError)) throw error
+    throw new ToolError(`${outcome}: the template ${template.path} was not read: ${error.message}.`, {
+      cause: error,
+    })
+  })
+  const filled = fillTemplate(text, itineraryParts(booking, context))
+  if ('text' in filled) return filled.text
+  throw new ToolError(
+    `${outcome}: the template ${template.path} has placeholders that do not exist: ${list(filled.unknown, 'and')}. Use ${list([...itineraryPartNames], 'and')}.`,
+  )
+}
+
+/** A link that works in the saved file: relative within its root, else the URI. */
+function linkTo({ root, filename }: Page, of: OpenRoot, path: string, uri: string): string {
+  if (of.uri !== root.uri) return uri
+  return relative(dirname(filename), path).replaceAll('\\', '/').split('/').map(encodeURIComponent).join('/')
+}
+
+async function forecast(
+  world: World,
+  booking: Booking,
+  notes: string[],
+  signal: AbortSignal,
+): Promise<{ date: string; summary: string }[]> {
+  const place = findPlace(booking.destination.code)
+  if (place === undefined) return []
+  try {
+    return await Promise.all(
+      forecastDays(booking).map(async (date) => {
+        const { summary } = await world.provider.weather(place.city, date, signal)
+        return { date, summary }
+      }),
+    )
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error
+    notes.push(`The itinerary has no weather: ${error.message}`)
+    return []
+  }
+}
+
+function bookingOf(world: World, { booking: id, template, title }: Wish): Booking | undefined {
   if (id !== undefined) {
     const booking = world.bookings.find(id)
     if (booking === undefined) throw new ToolError(unknownBooking(world, id))
-    const page = itineraryOf(booking, world.calendar.between(booking.departure, booking.returnDate))
-    return {
-      title: title ?? booking.trip,
-      text: content === undefined ? page : `${page}\n## Notes\n\n${content.trim()}\n`,
-    }
+    return booking
+  }
+  if (template !== undefined) {
+    throw new ToolError(`${outcome}. A template needs the reference of a booking to fill it with.`)
   }
   if (title === undefined) {
-    throw new ToolError('Nothing was written. Give the reference of a booking, or a title with content.')
+    throw new ToolError(`${outcome}. Give the reference of a booking, or a title with content.`)
   }
+  return undefined
+}
+
+/** A plan that is no booking: the content, or the notes of the trip with this title. */
+function planOf(world: World, { title = '', content }: Wish): { title: string; text: string } {
   if (content !== undefined) return { title, text: `# ${title}\n\n${content.trim()}\n` }
   const trip = world.trips
     .all()
     .find((known) => known.name === slug(title) || known.title.toLowerCase() === title.toLowerCase())
   if (trip === undefined) {
-    throw new ToolError(`Nothing was written: no trip is known as "${title}". Give the content to write.`)
+    throw new ToolError(`${outcome}: no trip is known as "${title}". Give the content to write.`)
   }
   return { title: trip.name, text: `# ${trip.title}\n\n${trip.notes.trim()}\n` }
 }
@@ -103,7 +242,7 @@ function unknownBooking(world: World, id: string): string {
   const known = world.bookings
     .all()
     .map((booking) => `${booking.id} (${booking.destination.city}, ${booking.departure})`)
-  return `Nothing was written: there is no booking "${id}". ${
+  return `${outcome}: there is no booking "${id}". ${
     known.length === 0 ? 'Nothing is booked yet.' : `Booked are ${list(known.slice(0, 10), 'and')}.`
   }`
 }
@@ -112,31 +251,26 @@ function markdownName(filename: string): string {
   const last = filename.split('/').at(-1) ?? ''
   if (/\.(md|markdown)$/i.test(last)) return filename
   if (last !== '' && !last.includes('.')) return `${filename}.md`
-  throw new ToolError(`Nothing was written: "${filename}" must end in .md, because itineraries are markdown.`)
+  throw new ToolError(`${outcome}: "${filename}" must end in .md, because itineraries are markdown.`)
 }
 
-async function rootFor(ctx: Context, wanted: string | undefined): Promise<OpenRoot> {
-  if (!ctx.can('roots')) {
-    throw new ToolError(
-      'Nothing was written. An itinerary is only written into a folder that the client opened to this server (a root), and this client has no roots. Use a client with roots, or show the itinerary instead.',
-    )
+function checkPath(filename: string): void {
+  try {
+    namesOf(filename)
+  } catch (error) {
+    if (error instanceof WriteError) throw new ToolError(`${error.message}.`, { cause: error })
+    throw error
   }
-  const roots = usableRoots(await ctx.roots())
-  const [first] = roots
-  if (first === undefined) {
-    throw new ToolError(
-      'Nothing was written: the client opened no folder (root) to this server. Open one in the client, then try again.',
-    )
-  }
-  if (wanted === undefined) return first
+}
+
+function rootNamed(roots: readonly [OpenRoot, ...OpenRoot[]], wanted: string | undefined): OpenRoot {
+  if (wanted === undefined) return roots[0]
   const root = roots.find(({ uri, name }) => uri === wanted || name === wanted)
-  if (root === undefined) {
-    throw new ToolError(
-      `Nothing was written: no root is called "${wanted}". Open are ${list(
-        roots.map(({ name }) => name),
-        'and',
-      )}.`,
-    )
-  }
-  return root
+  if (root !== undefined) return root
+  throw new ToolError(
+    `${outcome}: no root is called "${wanted}". Open are ${list(
+      roots.map(({ name }) => name),
+      'and',
+    )}.`,
+  )
 }

@@ -1,52 +1,61 @@
 import { reply, ToolError, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 import { label, type Place } from '../domain/places.ts'
-import { type FlightOption, searchOptions } from '../domain/schedule.ts'
+import type { FlightOption } from '../domain/schedule.ts'
 import { count, optionLine } from '../domain/words.ts'
+import type { TravelProvider } from '../providers/provider.ts'
 import { dateArgument, optionShape, placeShape } from '../schemas.ts'
+import type { World } from '../world.ts'
 import { destinationArgument, originArgument, placeOf, routeBetween } from './arguments.ts'
 
-export const searchFlights = tool({
-  title: 'Search flights',
-  description:
-    'Search for available flights on a date: several airlines, nonstop and with one stop, cheapest first. Prices are in USD for one traveller, one way.',
-  input: z.object({
-    origin: originArgument,
-    destination: destinationArgument,
-    date: dateArgument.describe('Travel date, local at the origin'),
-  }),
-  output: z.object({
-    origin: placeShape,
-    destination: placeShape,
-    date: z.string(),
-    currency: z.literal('USD'),
-    options: z.array(optionShape),
-  }),
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  run({ origin: from, destination: to, date }) {
-    const { origin, destination } = routeBetween(from, to)
-    const options = optionsOn(origin, destination, date)
-    const nonstop = options.filter(({ stops }) => stops === 0).length
-    return reply({
-      content: [
-        `${count(options.length, 'flight option')} from ${label(origin)} to ${label(destination)} on ${date}, ${nonstop} nonstop. USD for one traveller, one way; times are local.`,
-        'id | price | times | route | stops | duration | airlines',
-        ...options.map(optionLine),
-      ].join('\n'),
-      structured: {
-        origin: placeOf(origin),
-        destination: placeOf(destination),
-        date,
-        currency: 'USD' as const,
-        options,
-      },
-    })
-  },
-})
+export const searchFlights = (world: World) =>
+  tool({
+    title: 'Search flights',
+    description:
+      'Search for available flights on a date: several airlines, nonstop and with one stop, cheapest first. Prices are in USD for one traveller, one way.',
+    input: z.object({
+      origin: originArgument,
+      destination: destinationArgument,
+      date: dateArgument.describe('Travel date, local at the origin'),
+    }),
+    output: z.object({
+      origin: placeShape,
+      destination: placeShape,
+      date: z.string(),
+      currency: z.literal('USD'),
+      options: z.array(optionShape),
+    }),
+    annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    async run({ origin: from, destination: to, date }, { signal }) {
+      const { origin, destination } = routeBetween(world.provider, from, to)
+      const options = await optionsOn(world.provider, origin, destination, date, signal)
+      const nonstop = options.filter(({ stops }) => stops === 0).length
+      return reply({
+        content: [
+          `${count(options.length, 'flight option')} from ${label(origin)} to ${label(destination)} on ${date}, ${nonstop} nonstop. USD for one traveller, one way; times are local.`,
+          'id | price | times | route | stops | duration | airlines',
+          ...options.map(optionLine),
+        ].join('\n'),
+        structured: {
+          origin: placeOf(origin),
+          destination: placeOf(destination),
+          date,
+          currency: 'USD' as const,
+          options,
+        },
+      })
+    },
+  })
 
 /** The options of a date, or a `ToolError` where an airport has none. */
-export function optionsOn(origin: Place, destination: Place, date: string): FlightOption[] {
-  const options = searchOptions(origin, destination, date)
+export async function optionsOn(
+  provider: TravelProvider,
+  origin: Place,
+  destination: Place,
+  date: string,
+  signal: AbortSignal,
+): Promise<FlightOption[]> {
+  const options = [...(await provider.flights(origin, destination, date, signal))]
   if (options.length > 0) return options
   throw new ToolError(
     `No flights from ${label(origin)} to ${label(destination)} leave on ${date}. Search all airports with ${origin.city.code} and ${destination.city.code}, or try another date.`,

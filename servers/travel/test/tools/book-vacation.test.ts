@@ -1,8 +1,6 @@
-import type { AnswerHandlers, ConnectOptions, ProgressReport } from '@jackfield/sdk/client'
+import type { ProgressReport } from '@jackfield/sdk/client'
 import { describe, expect, test } from 'vitest'
-import { clientOf, eras, readJson, textOf, travelServer } from '../fixture.ts'
-
-type Question = Parameters<NonNullable<AnswerHandlers['onElicit']>>[0]
+import { clientOf, eras, filling, type Question, readJson, textOf, travelServer } from '../fixture.ts'
 
 const wish = {
   destination: 'Barcelona',
@@ -12,28 +10,19 @@ const wish = {
   travelers: 2,
 }
 
-function accepting(content: Record<string, string | boolean>, asked: Question[] = []): ConnectOptions {
-  return {
-    onElicit: (question) => {
-      asked.push(question)
-      return { action: 'accept', content }
-    },
-  }
-}
-
 describe.each(eras)('bookVacation on %s', (era) => {
-  test('asks once with the price and books once when the traveller agrees', async () => {
+  test('asks with the price and for details, and books once when the traveller agrees', async () => {
     const asked: Question[] = []
     const client = await clientOf(
       era,
-      accepting(
+      filling(
         { confirmBooking: true, seatPreference: 'aisle', roomType: 'sea view', travelInsurance: true },
         asked,
       ),
     )
     const result = await client.call('bookVacation', wish)
     expect(result.isError).toBeFalsy()
-    expect(asked).toHaveLength(1)
+    expect(asked).toHaveLength(2)
     const booking = result.structuredContent?.booking
     expect(result.structuredContent?.status).toBe('booked')
     expect(booking).toMatchObject({
@@ -53,7 +42,7 @@ describe.each(eras)('bookVacation on %s', (era) => {
 
   test('shows the form of the documentation', async () => {
     const asked: Question[] = []
-    const client = await clientOf(era, accepting({ confirmBooking: false }, asked))
+    const client = await clientOf(era, filling({ confirmBooking: false }, asked))
     await client.call('bookVacation', wish)
     const [question] = asked
     expect(question).toMatchObject({
@@ -86,7 +75,7 @@ describe.each(eras)('bookVacation on %s', (era) => {
   })
 
   test('takes the defaults for what the traveller left open', async () => {
-    const client = await clientOf(era, accepting({ confirmBooking: true }))
+    const client = await clientOf(era, filling({ confirmBooking: true }))
     const { structuredContent } = await client.call('bookVacation', wish)
     expect(structuredContent?.booking?.choices).toEqual({
       seatPreference: 'no preference',
@@ -118,7 +107,7 @@ describe.each(eras)('bookVacation on %s', (era) => {
   })
 
   test('books nothing when the answer does not fit the form', async () => {
-    const client = await clientOf(era, accepting({ confirmBooking: 'yes' }))
+    const client = await clientOf(era, filling({ confirmBooking: 'yes' }))
     await expect(
       client.call('bookVacation', wish).then((result) => {
         if (result.isError) throw new Error(textOf(result))
@@ -128,7 +117,7 @@ describe.each(eras)('bookVacation on %s', (era) => {
   })
 
   test('takes the flights that were chosen from a search', async () => {
-    const client = await clientOf(era, accepting({ confirmBooking: true }))
+    const client = await clientOf(era, filling({ confirmBooking: true }))
     const { structuredContent: found } = await client.call('searchFlights', {
       origin: 'NYC',
       destination: 'Barcelona',
@@ -140,7 +129,7 @@ describe.each(eras)('bookVacation on %s', (era) => {
   })
 
   test('takes cheaper flights where the best ones are over the budget', async () => {
-    const client = await clientOf(era, accepting({ confirmBooking: true }))
+    const client = await clientOf(era, filling({ confirmBooking: true }))
     const total = async (budget?: number): Promise<number> => {
       const { structuredContent } = await client.call('bookVacation', {
         ...wish,
@@ -166,7 +155,7 @@ describe.each(eras)('bookVacation on %s', (era) => {
     ['no night to stay', { returnDate: '2027-06-16' }, 'leaves no night'],
   ])('refuses %s before asking anyone', async (_what, change, message) => {
     const asked: Question[] = []
-    const client = await clientOf(era, accepting({ confirmBooking: true }, asked))
+    const client = await clientOf(era, filling({ confirmBooking: true }, asked))
     const result = await client.call('bookVacation', { ...wish, ...change })
     expect(result.isError).toBe(true)
     expect(textOf(result)).toContain(message)
@@ -175,11 +164,11 @@ describe.each(eras)('bookVacation on %s', (era) => {
   })
 
   test('reports its progress, each step once and in order', async () => {
-    const client = await clientOf(era, accepting({ confirmBooking: true }))
+    const client = await clientOf(era, filling({ confirmBooking: true }))
     const reports: ProgressReport[] = []
     await client.call('bookVacation', wish, { onProgress: (report) => reports.push(report) })
-    expect(reports.map(({ progress }) => progress)).toEqual([1, 2, 3, 4, 5])
-    expect(reports.every(({ total }) => total === 5)).toBe(true)
+    expect(reports.map(({ progress }) => progress)).toEqual([1, 2, 3, 4, 5, 6])
+    expect(reports.every(({ total }) => total === 6)).toBe(true)
   })
 
   test('tells watchers of the bookings and of the trips', async () => {
@@ -190,7 +179,7 @@ describe.each(eras)('bookVacation on %s', (era) => {
       { resourceSubscriptions: ['travel://bookings', 'trips://history'], resourcesListChanged: true },
       (change) => seen.push(change.type === 'resource' ? change.uri : change.type),
     )
-    const client = await clientOf(era, accepting({ confirmBooking: true }), server)
+    const client = await clientOf(era, filling({ confirmBooking: true }), server)
     await client.call('bookVacation', wish)
     await expect.poll(() => seen.toSorted()).toEqual(['resources', 'travel://bookings', 'trips://history'])
     await watch.close()

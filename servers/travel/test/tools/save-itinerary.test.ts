@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { ConnectOptions } from '@jackfield/sdk/client'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { clientOf, eras, textOf } from '../fixture.ts'
+import { clientOf, eras, filling, textOf } from '../fixture.ts'
 
 /** A root with a folder, beside a folder that is none of the client's. */
 function folders(): { root: string; outside: string } {
@@ -52,7 +52,7 @@ describe.each(eras)('saveItinerary on %s', (era) => {
     const { root } = folders()
     const client = await clientOf(era, {
       ...rootsAt(root),
-      onElicit: () => ({ action: 'accept', content: { confirmBooking: true } }),
+      ...filling({ confirmBooking: true }),
     })
     const booked = await client.call('bookVacation', {
       destination: 'Barcelona',

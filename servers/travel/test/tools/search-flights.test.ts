@@ -64,6 +64,7 @@ describe.each(eras)('searchFlights on %s', (era) => {
       'createCalendarEvent',
       'sendEmail',
       'saveItinerary',
+      'findTravelFiles',
     ])
     for (const tool of tools) {
       expect(tool.title, tool.name).toBeTruthy()

@@ -1,4 +1,4 @@
-import { open, realpath, stat } from 'node:fs/promises'
+import { open, readFile, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { findProgram, isWithin } from '../../shared/files.ts'
 
@@ -52,7 +52,9 @@ async function installedAs(file: string, home: string): Promise<string[]> {
   const folder = dirname(file)
   if (basename(folder) === 'bin') return installedIn(folder, home)
   for (let above = folder; !isWide(above, home); above = dirname(above)) {
-    if (await holdsAny(above, manifests)) return [above, ...(await modulesAbove(above))]
+    if (await holdsAny(above, manifests)) {
+      return [above, ...(await modulesAbove(above)), ...(await linkedDependencies(above, home))]
+    }
   }
   return [isWide(folder, home) ? file : folder, ...(await modulesAbove(folder))]
 }
@@ -74,6 +76,49 @@ async function modulesAbove(folder: string): Promise<string[]> {
   }
   return found
 }
+
+/**
+ * The folders of dependencies that are links out of `node_modules` to elsewhere in the same project, as workspaces have them, and of
+ * the dependencies of these. Links out of the project are not followed: a project could open any folder with one.
+ */
+async function linkedDependencies(
+  folder: string,
+  home: string,
+  found: Set<string> = new Set(),
+): Promise<string[]> {
+  const modules = await modulesAbove(folder)
+  for (const name of await dependenciesOf(folder)) {
+    const links = await Promise.all(
+      modules.map(async (at) => ({ at, real: await realpath(join(at, name)).catch(() => undefined) })),
+    )
+    // Resolved as Node does: the nearest folder that has it.
+    const nearest = links.find(({ real }) => real !== undefined)
+    if (nearest?.real === undefined || found.has(nearest.real)) continue
+    const { at, real } = nearest
+    const project = await realpath(dirname(at))
+    if (modules.some((one) => isWithin(real, one)) || !isWithin(real, project)) continue
+    if (real === project || isWide(real, home) || !(await exists(join(real, 'package.json')))) continue
+    found.add(real)
+    await linkedDependencies(real, home, found)
+  }
+  return [...found]
+}
+
+/** The names of the dependencies in a `package.json`; none if it cannot be read. */
+async function dependenciesOf(folder: string): Promise<string[]> {
+  const text = await readFile(join(folder, 'package.json'), 'utf8').catch(() => '')
+  let manifest: unknown
+  try {
+    manifest = JSON.parse(text)
+  } catch {
+    return []
+  }
+  return ['dependencies', 'optionalDependencies', 'peerDependencies']
+    .flatMap((key) => Object.keys(Object(Object(manifest)[key])))
+    .filter((name) => packageName.test(name))
+}
+
+const packageName = /^(?:@[a-z\d~-][\w.~-]*\/)?[a-z\d~-][\w.~-]*$/i
 
 async function holdsAny(folder: string, names: readonly string[]): Promise<boolean> {
   const held = await Promise.all(names.map((name) => exists(join(folder, name))))

@@ -1,0 +1,160 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, describe, expect, it } from 'vitest'
+import { started } from '../../packages/host/test/fixtures/hosts.ts'
+import { homeFolder, named, withoutSandbox } from '../../packages/host/test/sandbox/bubblewrap.ts'
+import { repository } from '../../servers/git/test/fixture.ts'
+import { officialV1 } from './guests/official-v1.ts'
+import { officialV2 } from './guests/official-v2.ts'
+import type { Json } from './suite/guest.ts'
+
+/* Every reference server as its users run it: the built program over stdio, with clients of others and in the host's sandbox. */
+
+const run = promisify(execFile)
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'jackfield-servers-')))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+interface Reference {
+  server: string
+  /** Arguments of the program, and folders that it needs in a sandbox. */
+  start(): { args: string[]; read?: string[]; write?: string[] }
+  /** A call that changes nothing, and text in its result. */
+  call: { tool: string; args: Json; text: string }
+}
+
+function made(name: string): string {
+  const path = join(folder, name)
+  mkdirSync(path, { recursive: true })
+  return path
+}
+
+const references: Reference[] = [
+  {
+    server: 'database',
+    start() {
+      const file = join(made('database'), 'shop.db')
+      const database = new DatabaseSync(file)
+      database.exec("CREATE TABLE IF NOT EXISTS books (title TEXT); INSERT INTO books VALUES ('Middlemarch')")
+      database.close()
+      return { args: [`shop=${file}`], read: [dirname(file)] }
+    },
+    call: {
+      tool: 'query',
+      args: { database: 'shop', sql: 'SELECT title FROM books LIMIT 1' },
+      text: 'Middlemarch',
+    },
+  },
+  {
+    server: 'fetch',
+    start: () => ({ args: [] }),
+    // An address that is refused before anything is sent.
+    call: { tool: 'fetch', args: { url: 'http://127.0.0.1/' }, text: 'loopback network' },
+  },
+  {
+    server: 'filesystem',
+    start() {
+      const path = made('files')
+      writeFileSync(join(path, 'a.txt'), 'one line')
+      return { args: [path], read: [path] }
+    },
+    call: { tool: 'list_directory', args: { path: join(folder, 'files') }, text: 'a.txt' },
+  },
+  {
+    server: 'git',
+    start() {
+      const repo = repository()
+      repo.git('config', 'user.name', 'Ada')
+      repo.git('config', 'user.email', 'ada@example.com')
+      repo.commit('Begin', { 'a.txt': 'one\n' })
+      const { path } = repo
+      return { args: [path], read: [path] }
+    },
+    call: { tool: 'git_log', args: {}, text: 'Begin' },
+  },
+  {
+    server: 'memory',
+    start: () => ({ args: ['--file', ':memory:'] }),
+    call: { tool: 'read_graph', args: {}, text: 'entities' },
+  },
+  {
+    server: 'travel',
+    start: () => ({ args: ['--db', ':memory:'] }),
+    call: {
+      tool: 'searchFlights',
+      args: { origin: 'NYC', destination: 'Barcelona', date: '2024-06-15' },
+      text: 'flight options from New York',
+    },
+  },
+]
+
+const programOf = (server: string): string =>
+  fileURLToPath(new URL(`../../servers/${server}/dist/main.js`, import.meta.url))
+
+const guests = [
+  { kind: officialV1, revision: '2025-11-25' },
+  { kind: officialV2, revision: '2025-11-25' },
+  { kind: officialV2, revision: '2026-07-28' },
+] as const
+
+describe.each(references)('the built $server server', ({ server, start, call: { tool, args, text } }) => {
+  it.each(guests)('is used by $kind.name at $revision', async ({ kind, revision }) => {
+    const place = { command: process.execPath, args: [programOf(server), ...start().args] }
+    const guest = await kind.connect(place, revision, { fetch })
+    try {
+      expect(guest.revision).toBe(revision)
+      expect((await guest.tools()).map(({ name }) => name)).toContain(tool)
+      expect(JSON.stringify(await guest.call(tool, args))).toContain(text)
+    } finally {
+      await guest.close()
+    }
+  })
+
+  it.skipIf(withoutSandbox !== undefined)(
+    named("runs in the host's sandbox without further folders"),
+    async () => {
+      homeFolder()
+      const { args: words, read = [], write = [] } = start()
+      const config = {
+        command: process.execPath,
+        args: [programOf(server), ...words],
+        sandbox: { read, write },
+      }
+      const host = await started({ servers: { [server]: config }, rules: [{ id: 'all', verdict: 'allow' }] })
+      expect(host.connections.get(server)).toMatchObject({ state: 'ready', sandboxed: true })
+      const { result } = await host.call(`${server}__${tool}`, args, { caller: 'cli' })
+      expect(JSON.stringify(result)).toContain(text)
+    },
+  )
+})
+
+/** The command line of the official Inspector, or undefined if it is not installed. */
+const inspector = findInspector()
+
+function findInspector(): string | undefined {
+  try {
+    const manifest = createRequire(import.meta.url).resolve('@modelcontextprotocol/inspector/package.json')
+    const program = join(dirname(manifest), 'cli', 'build', 'cli.js')
+    return existsSync(program) ? program : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const name = `the command line of the official Inspector${inspector === undefined ? ' [left out: @modelcontextprotocol/inspector is not installed]' : ''}`
+
+describe.skipIf(inspector === undefined)(name, () => {
+  it.each(references)('lists and calls tools of the $server server', async ({ server, start, call }) => {
+    const words = [inspector ?? '', '--cli', process.execPath, programOf(server), ...start().args, '--method']
+    const listed = await run(process.execPath, [...words, 'tools/list'])
+    expect(listed.stdout).toContain(`"${call.tool}"`)
+    const given = Object.entries(call.args).flatMap(([key, value]) => ['--tool-arg', `${key}=${value}`])
+    const called = await run(process.execPath, [...words, 'tools/call', '--tool-name', call.tool, ...given])
+    expect(called.stdout).toContain(call.text)
+  })
+})
