@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { ToolError } from '@jackfield/sdk'
 
 /*
- * Requests to an upstream HTTP API with the token of one user: bounded in time and size, without redirects, which could take
- * the token elsewhere, and with the rate limits of the upstream respected.
+ * Requests to an upstream HTTP API with the token of one user: bounded in time and size, without following redirects, which could
+ * take the token elsewhere, and with the rate limits of the upstream respected.
  */
 
 export interface UpstreamRequest {
@@ -64,7 +64,8 @@ async function sendOnce({
   try {
     const response = await fetch(url, {
       method,
-      redirect: 'error',
+      // A redirect is returned as a response, so that the caller can explain it.
+      redirect: 'manual',
       signal: AbortSignal.any([signal, limit]),
       headers: {
         accept: 'application/json',

@@ -1,4 +1,5 @@
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, equal, match, rejects } from 'node:assert/strict'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { JsonObject, ProtocolVersion } from '@jackfield/sdk'
 import { type Client, connect, http } from '@jackfield/sdk/client'
 import { startAuthorizationServer } from '../../packages/sdk/test/auth-support/authorization-server.ts'
@@ -119,6 +120,21 @@ chat.next.push({ ...limited, headers: { 'retry-after': '60' } })
 match(await failureOf(bob.client, 'list_channels'), /Try again in 60 s/)
 chat.next.push({ status: 200, headers: {}, body: { ok: false, error: 'fatal_error' } })
 match(await failureOf(bob.client, 'list_channels'), /The chat service refused: fatal_error/)
+
+// What is no answer of the API, and a call that is cancelled while it waits for a rate limit.
+chat.next.push({ status: 502, headers: {}, body: {} })
+match(await failureOf(bob.client, 'list_channels'), /status 502/)
+chat.next.push({ status: 200, headers: {}, body: { ok: true } })
+match(await failureOf(bob.client, 'list_channels'), /something unexpected/)
+chat.next.push({ ...limited, headers: { 'retry-after': '10' } })
+const cancel = new AbortController()
+const sent = chat.requests.length
+const called = bob.client.call('post_message', { channel: quiet, text: 'Never' }, { signal: cancel.signal })
+while (chat.requests.length === sent) await wait(10)
+cancel.abort()
+await rejects(called, { code: 'CANCELLED' })
+const history = await resultOf(bob.client, 'read_history', { channel: quiet })
+equal(history.messages.length, 1)
 
 // Tokens that expire soon are renewed once, also for several requests at the same time.
 chat.tokenSeconds = 30

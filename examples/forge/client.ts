@@ -1,4 +1,5 @@
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, equal, match, rejects } from 'node:assert/strict'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { ProtocolVersion } from '@jackfield/sdk'
 import { type Client, connect, http } from '@jackfield/sdk/client'
 import { startAuthorizationServer } from '../../packages/sdk/test/auth-support/authorization-server.ts'
@@ -51,6 +52,10 @@ async function userOf(user: string, revision: ProtocolVersion, opensLinks = true
     },
   })
   return { client, links }
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await wait(10)
 }
 
 async function failureOf(
@@ -127,6 +132,46 @@ forge.next.push({ status: 422, body: invalid, headers: {} })
 match(await failureOf(alice.client, 'create_issue', { ...app, title: 'x' }), /Validation Failed.*labels/)
 forge.next.push({ status: 500, body: {}, headers: {} })
 match(await failureOf(alice.client, 'list_issues', app), /The forge failed/)
+
+forge.next.push({
+  status: 301,
+  body: { message: 'Moved Permanently' },
+  headers: { location: '/repositories/1' },
+})
+match(await failureOf(alice.client, 'list_issues', app), /The repository has moved/)
+forge.next.push({ status: 410, body: { message: 'Issues are disabled for this repo' }, headers: {} })
+match(await failureOf(alice.client, 'list_issues', app), /Issues are disabled/)
+
+// A page without a body that can be used, and a name that would lead to another endpoint.
+forge.next.push({ status: 200, body: { unexpected: true }, headers: {} })
+match(await failureOf(alice.client, 'list_issues', app), /something unexpected/)
+const before = forge.requests.length
+match(await failureOf(alice.client, 'list_issues', { repository: '../..' }), /must be owner\/name/)
+match(await failureOf(alice.client, 'list_issues', { repository: 'octo/..' }), /must be owner\/name/)
+equal(forge.requests.length, before)
+
+// A call that is cancelled cancels its request of the forge, also while it waits for a rate limit.
+for (const answer of [
+  { status: 0, body: {}, headers: {} },
+  { ...limited, headers: { 'retry-after': '10' } },
+]) {
+  const sent = forge.requests.length
+  const cancel = new AbortController()
+  forge.next.push(answer)
+  const called = alice.client.call('list_issues', app, { signal: cancel.signal })
+  await until(() => forge.requests.length === sent + 1)
+  cancel.abort()
+  await rejects(called, { code: 'CANCELLED' })
+}
+await until(() => forge.aborted === 1)
+
+// Pull requests are no issues.
+forge.addRepository('octo/pulls', { issues: ['A fault'], pullRequests: ['A fix', 'Another fix'] })
+const pulls = await alice.client.call('list_issues', { repository: 'octo/pulls' })
+deepEqual(
+  Object(pulls.structuredContent).issues.map(({ title }: { title: string }) => title),
+  ['A fault'],
+)
 
 // A revoked connection is made anew.
 forge.revoke('alice-at-forge')

@@ -16,6 +16,8 @@ interface Issue {
   comments: number
   html_url: string
   created_at: string
+  /** Pull requests are listed among the issues. */
+  pull_request?: { url: string }
 }
 
 interface Repository {
@@ -34,11 +36,16 @@ export interface ForgeStandIn {
   readonly requests: readonly { user: string; method: string; path: string }[]
   /** The user who is signed in at the forge in a browser. */
   browserUser: string
-  /** Answers the next requests of the API with these instead. */
+  /** Requests that were cancelled before they were answered. */
+  aborted: number
+  /** Answers the next requests of the API with these instead; status 0 never answers. */
   readonly next: { status: number; headers: Record<string, string>; body: object }[]
   /** Makes all tokens of a user invalid, as the user can in their settings. */
   revoke(login: string): void
-  addRepository(name: string, options?: { private?: boolean; members?: string[]; issues?: string[] }): void
+  addRepository(
+    name: string,
+    options?: { private?: boolean; members?: string[]; issues?: string[]; pullRequests?: string[] },
+  ): void
   close(): Promise<void>
 }
 
@@ -52,6 +59,10 @@ export async function startForgeStandIn(redirectOrigin: () => string): Promise<F
   const server = createServer((request, response) => {
     answer(request).then(
       ({ status, headers = {}, body }) => {
+        if (status === 0) {
+          response.once('close', () => standIn.aborted++)
+          return
+        }
         response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...headers })
         response.end(body === undefined ? undefined : JSON.stringify(body))
       },
@@ -68,6 +79,7 @@ export async function startForgeStandIn(redirectOrigin: () => string): Promise<F
     clientSecret: randomUUID(),
     requests,
     browserUser: 'alice-at-forge',
+    aborted: 0,
     next: [],
     revoke(login) {
       for (const [token, user] of tokens) if (user === login) tokens.delete(token)
@@ -80,6 +92,10 @@ export async function startForgeStandIn(redirectOrigin: () => string): Promise<F
         comments: new Map(),
       }
       for (const title of options.issues ?? []) addIssue(name, repository, 'octo', { title })
+      for (const title of options.pullRequests ?? []) {
+        const issue = addIssue(name, repository, 'octo', { title })
+        issue.pull_request = { url: issue.html_url.replace('/issues/', '/pull/') }
+      }
       repositories.set(name, repository)
     },
     async close() {
@@ -189,6 +205,7 @@ export async function startForgeStandIn(redirectOrigin: () => string): Promise<F
     const items = [...repositories]
       .filter(([name, repository]) => (repo === undefined || name === repo) && maySee(repository, user))
       .flatMap(([, { issues }]) => issues)
+      .filter((issue) => !terms.includes('is:issue') || issue.pull_request === undefined)
       .filter(({ title, body }) => words.every((word) => `${title} ${body}`.toLowerCase().includes(word)))
     const { body: page, ...rest } = paged(items, url)
     return { ...rest, body: { total_count: items.length, incomplete_results: false, items: page ?? [] } }

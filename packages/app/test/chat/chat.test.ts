@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, realpathSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { createHost } from '@jackfield/host'
 import { describe, expect, test } from 'vitest'
@@ -45,6 +45,32 @@ describe('a conversation from a pipe', () => {
     expect(stdout).toMatch(/#\d+ +\S+ +call +ok +\d+ ms +bookVacation of travel/)
     expect(stdout).toMatch(/elicitation +accepted/)
     expect(readdirSync(folder)).toEqual([expect.stringMatching(/\.md$/)])
+  })
+
+  test('books the best flight that a plain sentence asks for, once what is missing was said', async () => {
+    const folder = tempFolder()
+    const answers = jsonFile({
+      approvals: [{ verdict: 'allow' }],
+      roots: 'allow',
+      sampling: [{ model: 'offline' }],
+      elicitation: [
+        { match: '/confirm/i', action: 'accept', content: { confirmBooking: true } },
+        { match: '/Who travels/', action: 'accept', content: { travelerNames: 'Ada Lovelace' } },
+      ],
+    })
+    const { code, stdout, stderr } = await run(
+      ['chat', '--config', config(), '--answers', answers, '--root', folder],
+      say('Book me the best flight to Barcelona next month', 'from New York for 7 days', '/quit'),
+    )
+    expect(code).toBe(0)
+    expect(stdout).toContain('Please tell me where you leave from, and for how many days')
+    expect(stderr).toMatch(
+      /travel__findBestFlight \{"origin":"New York","destination":"Barcelona","date":"\d{4}-\d\d-\d\d"/,
+    )
+    expect(stderr).toMatch(/✓ Booked: Barcelona from \d{4}-\d\d-\d\d/)
+    const [file = ''] = readdirSync(folder)
+    expect(readFileSync(join(folder, file), 'utf8')).toContain('for Ada Lovelace')
+    expect(stdout + stderr).not.toContain('Ada Lovelace')
   })
 
   test('denies what the policy asks about when nobody is there, and the planner says so', async () => {
