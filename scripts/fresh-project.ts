@@ -29,6 +29,7 @@ export interface Manifest {
   engines?: { node?: string }
   dependencies?: Record<string, string>
   peerDependencies?: Record<string, string>
+  devDependencies?: Record<string, string>
 }
 
 /** A workspace package as its users get it: its tarball, and the folder it is installed to. */

@@ -37,8 +37,7 @@ describe('create-jackfield', () => {
       const words = ['my-notes', '--template', template, '--no-install']
       expect(await create(folder, words)).toMatchObject({ code: 0 })
       const project = join(folder, 'my-notes')
-      const { name, dependencies, devDependencies }: Manifest & { devDependencies?: Record<string, string> } =
-        readManifest(project)
+      const { name, dependencies, devDependencies }: Manifest = readManifest(project)
       expect(name).toBe('my-notes')
       const ours = { ...dependencies, ...devDependencies }
       const version = readManifest(join(root, 'packages/sdk')).version
@@ -59,8 +58,7 @@ describe('create-jackfield', () => {
     const tested = { ...manifest.devDependencies, ...own }
     for (const template of Object.keys(templates)) {
       const folder = join(root, 'packages/create-jackfield/templates', template)
-      const { dependencies, devDependencies }: Manifest & { devDependencies?: Record<string, string> } =
-        readManifest(folder)
+      const { dependencies, devDependencies }: Manifest = readManifest(folder)
       for (const [name, range] of Object.entries({ ...dependencies, ...devDependencies })) {
         if (range !== '{{version}}')
           expect({ name, range }).toEqual({ name, range: `^${tested[name]?.replace('^', '')}` })
