@@ -6,7 +6,7 @@ import { routes } from '../routes.ts'
 import { Foreign, JsonTree } from '../text/foreign.tsx'
 import { plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
-import { Empty, Field, uiStyle } from '../ui/ui.tsx'
+import { Empty, Search, uiStyle } from '../ui/ui.tsx'
 
 /** The newest activities, with the details of one. */
 export default function Activities({ activity }: { activity?: number }): ReactNode {
@@ -23,35 +23,28 @@ export default function Activities({ activity }: { activity?: number }): ReactNo
   return (
     <div className={screen.split} data-open={activity !== undefined}>
       <section className={screen.pane} aria-label={t('nav.activity')}>
-        <Field
+        <Search
           label={t('activity.filter')}
-          hint={t('activity.count', { shown: number(shown.length), all: number(all.length) })}
-        >
-          {(ids) => (
-            <input
-              {...ids}
-              className={uiStyle.input}
-              value={filter}
-              onChange={({ target }) => setFilter(target.value)}
-            />
-          )}
-        </Field>
+          value={filter}
+          count={t('activity.count', { shown: number(shown.length), all: number(all.length) })}
+          onChange={setFilter}
+        />
         {shown.length === 0 && <Empty title={t('activity.empty')} />}
         <ul className={screen.rows}>
           {shown.map((row) => (
             <li key={row.id}>
               <Link
                 href={routes.activity.to(row.id)}
-                className={screen.row ?? ''}
+                className={`${screen.row} ${screen.log}`}
                 aria-current={row.id === activity || undefined}
               >
                 <span className={screen.muted}>{time(row.at)}</span>
                 <span className={screen.muted}>{t(`activity.kind.${row.kind}`)}</span>
-                <span className={screen.grow}>
+                <span className={screen.cut}>
                   <Foreign text={row.summary} most={160} inline />
                 </span>
                 <span className={row.outcome === 'error' ? uiStyle.danger : screen.muted}>{row.outcome}</span>
-                {row.durationMs !== null && <span className={screen.muted}>{duration(row.durationMs)}</span>}
+                <span className={screen.muted}>{row.durationMs !== null && duration(row.durationMs)}</span>
               </Link>
             </li>
           ))}
@@ -59,7 +52,7 @@ export default function Activities({ activity }: { activity?: number }): ReactNo
       </section>
       <section className={screen.pane} aria-label={t('activity.detail')}>
         {activity === undefined ? (
-          <p className={screen.muted}>{t('activity.choose')}</p>
+          <p className={screen.nothing}>{t('activity.choose')}</p>
         ) : (
           <Detail id={activity} />
         )}

@@ -72,9 +72,11 @@ export default function Chat({ conversation }: { conversation?: string }): React
         </ul>
       </section>
       {conversation === undefined ? (
-        <Empty title={t('chat.empty')}>
-          <p>{t('chat.emptyMeans')}</p>
-        </Empty>
+        <div className={style.none}>
+          <Empty title={t('chat.empty')}>
+            <p>{t('chat.emptyMeans')}</p>
+          </Empty>
+        </div>
       ) : (
         <Opened id={conversation} />
       )}
@@ -544,7 +546,7 @@ function Composer({
         }}
       />
       <div className={style.actions}>
-        <span>{t('chat.hints')}</span>
+        <span className={style.hints}>{t('chat.hints')}</span>
         {isBusy && (
           <Button small onClick={() => void client.call('conversations.stop', { id })}>
             <Square size={14} aria-hidden="true" /> {t('chat.stop')}

@@ -102,6 +102,12 @@ function QuestionRow({ row, isHere }: { row: Row; isHere: boolean }): ReactNode 
       <span />
       <span className={`${style.what} ${style.sub}`}>
         {server}
+        {row.question.kind === 'elicitation' && (
+          <>
+            {' · '}
+            <Foreign text={row.question.params.message} most={60} inline />
+          </>
+        )}
         {row.answer !== undefined && ` · ${row.answer.by} · ${time(row.answer.at)}`}
       </span>
     </Link>

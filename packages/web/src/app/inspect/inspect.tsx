@@ -10,7 +10,7 @@ import { routes } from '../routes.ts'
 import { ExactJson, Foreign, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
-import { Button, Empty, Field, Key, Note, uiStyle, Views } from '../ui/ui.tsx'
+import { Button, Empty, Key, Note, Search, uiStyle, Views } from '../ui/ui.tsx'
 
 type Kind = 'tools' | 'prompts' | 'resources' | 'templates'
 const kinds: readonly Kind[] = ['tools', 'prompts', 'resources', 'templates']
@@ -25,7 +25,7 @@ export default function Inspect({ server, tool }: { server?: string; tool?: stri
   if (servers === undefined) return null
   if (here === undefined) return <Empty title={t('servers.empty')} />
   return (
-    <div className={screen.split} data-open={tool !== undefined}>
+    <div className={screen.split} data-open={tool !== undefined} data-wide="detail">
       <section className={screen.pane} aria-label={t('inspect.offers')}>
         <div className={screen.stack}>
           <nav className={screen.bar} aria-label={t('nav.servers')}>
@@ -46,22 +46,13 @@ export default function Inspect({ server, tool }: { server?: string; tool?: stri
             value={kind}
             onChange={setKind}
           />
-          <Field label={t('activity.filter')}>
-            {(ids) => (
-              <input
-                {...ids}
-                className={uiStyle.input}
-                value={filter}
-                onChange={({ target }) => setFilter(target.value)}
-              />
-            )}
-          </Field>
+          <Search label={t('activity.filter')} value={filter} onChange={setFilter} />
           <Offers server={here} kind={kind} filter={filter.toLowerCase()} tool={tool} />
         </div>
       </section>
       <section className={screen.pane} aria-label={t('inspect.run')}>
         {tool === undefined ? (
-          <p className={screen.muted}>{t('inspect.choose')}</p>
+          <p className={screen.nothing}>{t('inspect.choose')}</p>
         ) : (
           <Tool key={`${here} ${tool}`} server={here} name={tool} />
         )}
@@ -117,7 +108,7 @@ function Offers({
             <span className={screen.name}>
               <Foreign text={foreign(name)} most={120} inline />
             </span>
-            <span className={`${screen.grow} ${screen.muted}`}>
+            <span className={screen.muted}>
               {about !== undefined && <Foreign text={about} most={160} inline />}
             </span>
           </>
@@ -125,9 +116,13 @@ function Offers({
         return (
           <li key={name}>
             {to === undefined ? (
-              <div className={screen.row}>{content}</div>
+              <div className={`${screen.row} ${screen.item}`}>{content}</div>
             ) : (
-              <Link href={to} className={screen.row ?? ''} aria-current={name === tool || undefined}>
+              <Link
+                href={to}
+                className={`${screen.row} ${screen.item}`}
+                aria-current={name === tool || undefined}
+              >
                 {content}
               </Link>
             )}

@@ -4,7 +4,7 @@ import { useFormat, useText } from '../i18n/i18n.ts'
 import { Foreign, ForeignBox, JsonTree } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
-import { Empty, Field, Note, uiStyle } from '../ui/ui.tsx'
+import { Empty, Note, Search, uiStyle } from '../ui/ui.tsx'
 
 const most = 200
 
@@ -26,65 +26,69 @@ export default function Library(): ReactNode {
   const prompts = useRead('library.prompts', {}).data
   // Without words to search for: everything that there is.
   const all = [
-    ...(prompts ?? []).map((entry) => ({ entry: { kind: 'prompt' as const, ...entry } })),
-    ...(templates ?? []).map((entry) => ({ entry: { kind: 'template' as const, ...entry } })),
     ...(resources ?? []).map((entry) => ({ entry: { kind: 'resource' as const, ...entry } })),
+    ...(templates ?? []).map((entry) => ({ entry: { kind: 'template' as const, ...entry } })),
+    ...(prompts ?? []).map((entry) => ({ entry: { kind: 'prompt' as const, ...entry } })),
   ]
   const data = isSearch ? found : resources && { matches: all.slice(0, most), total: all.length }
+  const groups = (['resource', 'template', 'prompt'] as const).flatMap((kind) => {
+    const matches = data?.matches.filter(({ entry }) => entry.kind === kind) ?? []
+    return matches.length === 0 ? [] : [{ kind, matches }]
+  })
   return (
     <div className={screen.split} data-open={chosen !== undefined}>
       <section className={screen.pane} aria-label={t('nav.library')}>
-        <Field
+        <Search
           label={t('library.find')}
-          hint={data && t('activity.count', { shown: number(data.matches.length), all: number(data.total) })}
-        >
-          {(ids) => (
-            <input
-              {...ids}
-              className={uiStyle.input}
-              value={query}
-              onChange={({ target }) => setQuery(target.value)}
-            />
-          )}
-        </Field>
+          value={query}
+          count={data && t('activity.count', { shown: number(data.matches.length), all: number(data.total) })}
+          onChange={setQuery}
+        />
         {data?.matches.length === 0 && <Empty title={t('library.none')} />}
-        <ul className={screen.rows}>
-          {data?.matches.map(({ entry }) => {
-            if (entry.kind === 'resource') {
-              const uri = plainText(entry.resource.uri)
-              return (
-                <li key={`${entry.server} ${uri}`} className={screen.row}>
-                  <button
-                    type="button"
-                    className={`${uiStyle.button} ${uiStyle.quiet} ${uiStyle.small}`}
-                    onClick={() => setChosen({ server: entry.server, uri })}
-                  >
-                    <Foreign text={entry.resource.title ?? entry.resource.name} most={100} inline />
-                  </button>
-                  <span className={`${screen.grow} ${screen.muted}`}>
-                    {entry.server} · <Foreign text={entry.resource.uri} most={120} inline />
-                  </span>
-                </li>
-              )
-            }
-            const name =
-              entry.kind === 'prompt' ? foreign(`/${plainText(entry.command)}`) : entry.template.uriTemplate
-            return (
-              <li key={`${entry.server} ${plainText(name)}`} className={screen.row}>
-                <span className={screen.name}>
-                  <Foreign text={name} most={120} inline />
-                </span>
-                <span className={screen.muted}>
-                  {entry.server} · {t(`library.${entry.kind}`)}
-                </span>
-              </li>
-            )
-          })}
-        </ul>
+        {groups.map(({ kind, matches }) => (
+          <section key={kind} className={screen.section} aria-label={t(`inspect.${kind}s`)}>
+            <h2 className={screen.group}>{t(`inspect.${kind}s`)}</h2>
+            <ul className={screen.rows}>
+              {matches.map(({ entry }) => {
+                if (entry.kind === 'resource') {
+                  const uri = plainText(entry.resource.uri)
+                  return (
+                    <li key={`${entry.server} ${uri}`}>
+                      <button
+                        type="button"
+                        className={screen.row}
+                        aria-current={(chosen?.server === entry.server && chosen.uri === uri) || undefined}
+                        onClick={() => setChosen({ server: entry.server, uri })}
+                      >
+                        <span className={screen.name}>
+                          <Foreign text={entry.resource.title ?? entry.resource.name} most={100} inline />
+                        </span>
+                        <span className={`${screen.grow} ${screen.muted} ${screen.cut}`}>
+                          <Foreign text={entry.resource.uri} most={120} inline />
+                        </span>
+                        <span className={screen.muted}>{entry.server}</span>
+                      </button>
+                    </li>
+                  )
+                }
+                const isPrompt = entry.kind === 'prompt'
+                const name = isPrompt ? foreign(`/${plainText(entry.command)}`) : entry.template.uriTemplate
+                return (
+                  <li key={`${entry.server} ${plainText(name)}`} className={screen.row}>
+                    <span className={`${screen.grow} ${screen.cut}`}>
+                      <Foreign text={name} most={120} inline />
+                    </span>
+                    <span className={screen.muted}>{entry.server}</span>
+                  </li>
+                )
+              })}
+            </ul>
+          </section>
+        ))}
       </section>
       <section className={screen.pane} aria-label={t('library.preview')}>
         {chosen === undefined ? (
-          <p className={screen.muted}>{t('library.choose')}</p>
+          <p className={screen.nothing}>{t('library.choose')}</p>
         ) : (
           <Preview {...chosen} onBack={() => setChosen(undefined)} />
         )}

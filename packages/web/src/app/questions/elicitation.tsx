@@ -409,7 +409,7 @@ function FormRow({
       {secret !== undefined && (
         <Note tone="danger">
           <p>{t('form.secret', { what: secret })}</p>
-          <label className={style.row}>
+          <label className={style.agree}>
             <input type="checkbox" checked={isAgreed} onChange={({ target }) => onAgree(target.checked)} />{' '}
             {t('form.secretAgree')}
           </label>

@@ -163,7 +163,8 @@ export function SamplingRequestCard({
           >
             {choice.ranking.map((ranked) => (
               <option key={ranked.model} value={ranked.model}>
-                {ranked.model} · {ranked.score.toFixed(2)}
+                {ranked.model}
+                {choice.ranking.length > 1 && ` · ${ranked.score.toFixed(2)}`}
               </option>
             ))}
           </select>

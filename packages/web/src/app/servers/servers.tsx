@@ -1,10 +1,12 @@
 import type { ConnectionState } from '@jackfield/host/browser'
 import {
   Circle,
+  CircleCheck,
   CircleDashed,
   CircleMinus,
   CircleX,
   Diamond,
+  Info,
   KeyRound,
   Moon,
   RotateCw,
@@ -64,6 +66,8 @@ const remedies: { readonly [S in State]?: 'reconnect' | 'signIn' | 'examine' | '
   failed: 'reconnect',
 }
 
+type RunRow =
+  NonNullable<ReturnType<typeof useTopic<'runs'>>> extends ReadonlyMap<string, infer R> ? R : never
 type Row =
   NonNullable<ReturnType<typeof useTopic<'servers'>>> extends ReadonlyMap<string, infer R> ? R : never
 
@@ -92,7 +96,7 @@ export default function Servers({ server }: { server?: string }): ReactNode {
         {server !== undefined && here !== undefined ? (
           <Detail name={server} row={here} />
         ) : (
-          <p className={screen.muted}>{t(server === undefined ? 'servers.choose' : 'servers.unknown')}</p>
+          <p className={screen.nothing}>{t(server === undefined ? 'servers.choose' : 'servers.unknown')}</p>
         )}
       </section>
     </div>
@@ -117,7 +121,7 @@ function ServerRow({ name, row, isHere }: { name: string; row: Row; isHere: bool
   const t = useText()
   const { age } = useFormat()
   const now = useNow(10_000)
-  const { connection, tools, prompts, resources, quarantined } = row
+  const { connection, quarantined } = row
   const act = useAct(useRemedy(name))
   const remedy = remedies[connection.state]
   const reason = 'reason' in connection ? connection.reason : undefined
@@ -129,8 +133,7 @@ function ServerRow({ name, row, isHere }: { name: string; row: Row; isHere: bool
       </Link>
       <StateLamp state={connection.state} />
       <span className={`${screen.grow} ${screen.muted}`}>
-        {(connection.state === 'ready' || tools + prompts + resources > 0) &&
-          t('servers.counts', { tools, prompts, resources })}
+        {offersOf(t, row)}
         {quarantined > 0 && ` · ${t('servers.quarantined', { count: quarantined })}`}
       </span>
       <span className={screen.muted}>{age(now - connection.sinceMs)}</span>
@@ -153,6 +156,52 @@ function ServerRow({ name, row, isHere }: { name: string; row: Row; isHere: bool
         </span>
       )}
     </li>
+  )
+}
+
+/** How much of each kind a server offers; empty where nothing is known. */
+function offersOf(t: ReturnType<typeof useText>, row: Row): string {
+  return (['tools', 'prompts', 'resources', 'templates'] as const)
+    .flatMap((kind) => (row[kind] > 0 ? [t(`offers.${kind}`, { count: row[kind] })] : []))
+    .join(' · ')
+}
+
+const outcomes = {
+  ok: { tone: 'ok', Icon: CircleCheck },
+  note: { tone: 'info', Icon: Info },
+  failed: { tone: 'danger', Icon: CircleX },
+  skipped: { tone: 'off', Icon: CircleMinus },
+} as const
+
+/** The steps of an examination so far, with what to do about each. */
+function Examination({ steps }: { steps: NonNullable<RunRow['steps']> }): ReactNode {
+  const t = useText()
+  const { duration } = useFormat()
+  return (
+    <section className={screen.stack} aria-label={t('remedy.examine')}>
+      <h2>{t('remedy.examine')}</h2>
+      <ul className={screen.rows}>
+        {steps.map(({ step, outcome, message, fix, durationMs }) => {
+          const { tone, Icon } = outcomes[outcome]
+          return (
+            <li key={step} className={screen.row}>
+              <Lamp tone={tone} icon={<Icon size={16} strokeWidth={1.5} aria-label={t(`step.${outcome}`)} />}>
+                {step}
+              </Lamp>
+              <span className={`${screen.grow} ${screen.muted}`}>
+                <Foreign text={message} most={400} inline />
+                {fix !== undefined && (
+                  <div>
+                    <Foreign text={fix} most={400} inline />
+                  </div>
+                )}
+              </span>
+              <span className={screen.muted}>{duration(durationMs)}</span>
+            </li>
+          )
+        })}
+      </ul>
+    </section>
   )
 }
 
@@ -197,7 +246,7 @@ function Detail({ name, row }: { name: string; row: Row }): ReactNode {
         <dt>{t('servers.since')}</dt>
         <dd>{dateTime(new Date(connection.sinceMs).toISOString())}</dd>
         <dt>{t('servers.offers')}</dt>
-        <dd>{t('servers.counts', { tools: row.tools, prompts: row.prompts, resources: row.resources })}</dd>
+        <dd>{offersOf(t, row) || t('servers.nothing')}</dd>
         {trust !== undefined && (
           <>
             <dt>{t('servers.trust')}</dt>
@@ -240,14 +289,7 @@ function Detail({ name, row }: { name: string; row: Row }): ReactNode {
           <Foreign text={foreign(act.error.message)} />
         </Note>
       )}
-      {examination?.steps !== undefined && (
-        <section className={screen.stack} aria-label={t('remedy.examine')}>
-          {examination.steps.map((step, n) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: steps are only added
-            <Foreign key={n} text={foreign(JSON.stringify(step))} most={400} />
-          ))}
-        </section>
-      )}
+      {examination?.steps !== undefined && <Examination steps={examination.steps} />}
       <h2>{t('nav.activity')}</h2>
       <ul className={screen.rows}>
         {activities?.toReversed().map((row) => (

@@ -1,4 +1,4 @@
-import { CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react'
+import { CircleAlert, CircleCheck, Info, Search as SearchIcon, TriangleAlert } from 'lucide-react'
 import { type ButtonHTMLAttributes, type ReactNode, useId } from 'react'
 import style from './ui.module.css'
 
@@ -124,6 +124,38 @@ export function Field({
         <div className={style.problem} id={`${id}-problem`}>
           {problem}
         </div>
+      )}
+    </div>
+  )
+}
+
+/** A field that narrows a list, with how many of its rows are shown. */
+export function Search({
+  label,
+  value,
+  count,
+  onChange,
+}: {
+  label: string
+  value: string
+  count?: ReactNode
+  onChange: (value: string) => void
+}): ReactNode {
+  return (
+    <div className={style.search}>
+      <SearchIcon size={16} strokeWidth={1.5} aria-hidden="true" />
+      <input
+        type="text"
+        className={style.input}
+        aria-label={label}
+        placeholder={label}
+        value={value}
+        onChange={({ target }) => onChange(target.value)}
+      />
+      {count != null && (
+        <span className={style.count} role="status">
+          {count}
+        </span>
       )}
     </div>
   )
