@@ -65,8 +65,8 @@ export function terminalFace(
   let watching = false
   let detach: (() => void) | undefined
   let held: (() => void)[] = []
-  /** The line that is not ended is the end of a text of the model. */
-  let hasTail = false
+  /** The line that is not ended: the end of a text of the model. */
+  let tail = ''
   /** The line about something under way, drawn anew below each notice. */
   let liveLine = ''
 
@@ -97,16 +97,22 @@ export function terminalFace(
 
   /** The unfinished block of a model's text is drawn again with its next piece, and rendered once it is complete. */
   function clearTail(): void {
-    if (hasTail) output.replaceLine('', false)
-    hasTail = false
+    if (tail !== '') output.replaceLine('', false)
+    tail = ''
   }
 
   const write = (text: string): void =>
     inTurn(() => {
-      clearTail()
-      if (liveLine !== '') output.replaceLine('', false)
+      const last = liveLine === '' ? tail : liveLine
+      if (last !== '') output.replaceLine('', false)
       output.write(text)
-      if (liveLine !== '' && text.endsWith('\n')) output.replaceLine(liveLine, false)
+      if (last !== '' && text.endsWith('\n')) output.replaceLine(last, false)
+    })
+  /** Writes a block that takes the place of the unfinished one. */
+  const writeBlock = (text: string): void =>
+    inTurn(() => {
+      clearTail()
+      write(text)
     })
   const live = (line: string, over: boolean): void => {
     liveLine = over ? '' : line
@@ -293,10 +299,10 @@ export function terminalFace(
     ...(Markdown !== undefined && {
       markdown: () =>
         new Markdown({
-          ...{ palette, columns: () => output.columns, write },
+          ...{ palette, columns: () => output.columns, write: writeBlock },
           live(line) {
             if (floor.taken) return
-            hasTail = line !== ''
+            tail = line
             drawLine(line, false)
           },
         }),

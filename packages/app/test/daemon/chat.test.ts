@@ -90,7 +90,7 @@ describe.skipIf(missing !== undefined)('conversations of the host process', { ti
     await one.close()
     expect(story.closed).toBe(false)
     const other = run('chat', '--resume')
-    await other.until(/you › Tell me a story\n[\s\S]*Once upon a time/)
+    await other.until(/you › Tell me a story\n[\s\S]*Once upon a time[\s\S]*you › *$/m)
     story.end('there was a ship.')
     await other.until(/Once upon a time there was a ship\.[\s\S]*you › *$/m)
   })
