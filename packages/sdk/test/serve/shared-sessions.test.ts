@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { type Backplane, memoryBackplane } from '../../src/request/backplane.ts'
-import type { ServeHttpOptions } from '../../src/transports/server/http/index.ts'
+import { type ServeHttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
 import { type Answer, type Ask, type Mounted, nodeFace, session } from './http-support.ts'
 
 const watchdog = { timeout: 20_000, interval: 5 }
@@ -408,5 +408,55 @@ describe('a session on several nodes', () => {
     expect([refused.status, refused.header('retry-after')]).toEqual([503, '2'])
     fails = false
     expect((await on(fresh).call(4, 'look')).status).toBe(200)
+  })
+})
+
+describe('a node that drains', () => {
+  const health = '/healthz'
+
+  it('is not ready, serves what it gets until nothing runs, and closes', async () => {
+    const nodes = await cluster({ health })
+    const { on } = await client(nodes)
+    const check = async (what: string) => {
+      const answer = await nodes.a.send({
+        method: 'GET',
+        path: `${health}/${what}`,
+        headers: { host: 'an-address-that-is-not-allowed' },
+      })
+      return [answer.status, await answer.json()]
+    }
+    expect(await check('ready')).toEqual([200, { status: 'ready' }])
+    const call = await on(nodes.a).call(1, 'buy')
+    const [question] = await messages(call, 1)
+    const drained = nodes.a.handler.drain({ settleMs: 1, graceMs: 20_000 })
+    expect(await check('ready')).toEqual([503, { status: 'draining' }])
+    expect(await check('live')).toEqual([200, { status: 'live' }])
+    const meanwhile = await on(nodes.a).call(2, 'look')
+    expect([meanwhile.status, meanwhile.header('connection')]).toEqual([200, 'close'])
+    await on(nodes.b).post(accept(question?.['id']))
+    await call.text()
+    expect(call.messages()[1]).toMatchObject(text('accept'))
+    await drained
+    expect((await on(nodes.a).call(3, 'look')).status).toBe(503)
+    expect(await (await on(nodes.c).call(4, 'look')).json()).toMatchObject(text('seen'))
+  })
+
+  it('answers requests as interrupted that do not finish in time', async () => {
+    const nodes = await cluster()
+    const { on } = await client(nodes)
+    const call = await on(nodes.a).call(1, 'pack', progressed)
+    await nodes.a.gate.next()
+    await messages(call, 1)
+    await nodes.a.handler.drain({ settleMs: 0, graceMs: 1 })
+    await call.text()
+    expect(call.messages()[1]).toMatchObject({ id: 1, error: { data: { interrupted: true } } })
+  })
+
+  it('refuses a path of health checks that an endpoint has, and options that do not exist', async () => {
+    const server = shop(new Gate())
+    expect(() => serveHttp(server, { health: '/mcp' })).toThrow('health: "/mcp" is the path of an endpoint')
+    expect(() => serveHttp(server, { health: 'healthz' })).toThrow('must begin with "/"')
+    // @ts-expect-error the option does not exist
+    expect(() => serveHttp(server).drain({ waitMs: 1 })).toThrow('waitMs')
   })
 })

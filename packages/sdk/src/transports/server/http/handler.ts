@@ -90,12 +90,10 @@ export function serveHttp(server: Server, options: ServeHttpOptions = {}): HttpH
         'Give serveHttp an authenticate, such as bearer of @jackfield/sdk/auth.',
     )
   }
-  if (options.sessions === 'none') {
+  if (options.sessions === 'none' || state.sharesSessions) {
+    const why = options.sessions === 'none' ? "with sessions: 'none'" : 'with sessions on several nodes'
     for (const what of server.memoryOnly ?? []) {
-      warnOnce(
-        warn,
-        `${server.info.name}: with sessions: 'none' any process may serve a request, but ${what}`,
-      )
+      warnOnce(warn, `${server.info.name}: ${why} any process may serve a request, but ${what}`)
     }
   }
 

@@ -286,7 +286,8 @@ export class EventLog {
   #bytes = 0
   /** The position of the newest event. */
   #newest: string | undefined
-  #appending: Promise<void> = Promise.resolve()
+  /** The last event that is being stored. */
+  #appending: Promise<void> | undefined
   #state: 'unused' | 'used' | 'dropped' = 'unused'
   readonly spansNodes: boolean
 
@@ -319,24 +320,22 @@ export class EventLog {
     }
     const { storedEventsMs } = this.#bounds
     const keep = this.#sizes.length
-    // One at a time, because each names the one before.
-    const stored = this.#appending.then(() =>
+    const append = (): Promise<string> =>
       this.#backplane.append(
         this.#key,
         `${stream}${isLast ? '.' : ' '}${data}`,
         keep,
         storedEventsMs,
         this.#newest,
-      ),
-    )
-    this.#appending = stored.then(
-      (position) => {
-        this.#newest = position
-      },
-      () => {
-        this.#newest = noPosition
-      },
-    )
+      )
+    // One at a time, because each names the one before.
+    const stored = this.#appending === undefined ? append() : this.#appending.then(append)
+    const settled = (position: string): void => {
+      this.#newest = position
+      if (this.#appending === appending) this.#appending = undefined
+    }
+    const appending = stored.then(settled, () => settled(noPosition))
+    this.#appending = appending
     return stored
   }
 

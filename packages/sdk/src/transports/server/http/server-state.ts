@@ -70,6 +70,8 @@ export class HttpServerState implements CallQuota {
   readonly memory: MemoryBudget
   /** Maximum bytes of a request body: the limit for messages, or less if `memoryBytes` is small. */
   readonly messageBytes: number
+  /** Whether every node that shares the backplane serves the sessions. */
+  readonly sharesSessions: boolean
   /** Serves the revisions up to 2025-11-25. */
   readonly legacy: SessionRequests | SessionlessRequests
   /** Serves HTTP+SSE; undefined without the option `sse`. */
@@ -121,9 +123,8 @@ export class HttpServerState implements CallQuota {
     })
     this.#replicator =
       options.backplane === undefined ? undefined : new ChangeReplicator(server, options.backplane)
-    const isShared = options.backplane?.spansProcesses === true && options.sessions === undefined
-    this.legacy =
-      options.sessions === 'none' ? new SessionlessRequests(this) : new SessionRequests(this, isShared)
+    this.sharesSessions = options.backplane?.spansProcesses === true && options.sessions === undefined
+    this.legacy = options.sessions === 'none' ? new SessionlessRequests(this) : new SessionRequests(this)
     this.sse = options.sse === undefined ? undefined : new SseSessions(options.sse, this)
     this.join().catch((error) => report(server, error, 'changes and sessions of other nodes'))
   }

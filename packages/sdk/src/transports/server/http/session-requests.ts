@@ -49,14 +49,11 @@ const longestRetryMs = 5_000
 export class SessionRequests {
   readonly #state: HttpServerState
   readonly #sessions: Sessions
-  readonly #isShared: boolean
   #loading: Promise<SharedSessions> | undefined
   #shared: SharedSessions | undefined
 
-  /** @param isShared whether every node that shares the backplane serves the sessions */
-  constructor(state: HttpServerState, isShared: boolean) {
+  constructor(state: HttpServerState) {
     this.#state = state
-    this.#isShared = isShared
     this.#sessions = new Sessions(state, (session) => {
       const ended = this.#shared?.end(session, 'The session was idle and its place was needed')
       ended?.catch((error) => report(state.server, error, 'session'))
@@ -65,7 +62,7 @@ export class SessionRequests {
 
   /** Joins the other nodes, if they share the sessions; resolves when that succeeded, or failed and will be retried. */
   async join(): Promise<void> {
-    if (!this.#isShared || this.#state.closing) return
+    if (!this.#state.sharesSessions || this.#state.closing) return
     try {
       await (await this.#load()).nodes.open()
     } catch (error) {
@@ -76,7 +73,7 @@ export class SessionRequests {
 
   /** Whether this node serves the sessions of others, or has none to share. */
   get hasJoined(): boolean {
-    return !this.#isShared || this.#shared?.nodes.isOpen === true
+    return !this.#state.sharesSessions || this.#shared?.nodes.isOpen === true
   }
 
   #load(): Promise<SharedSessions> {
@@ -247,7 +244,7 @@ export class SessionRequests {
   }
 
   async #begin({ reply, caller, memory }: HttpExchange, message: JsonRpcRequest): Promise<void> {
-    const shared = this.#isShared ? await this.#load() : undefined
+    const shared = this.#state.sharesSessions ? await this.#load() : undefined
     const owner = this.#sessions.begin(caller, memory, shared?.sharing())
     if (owner === undefined) {
       const full = new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later')
@@ -282,7 +279,7 @@ export class SessionRequests {
       )
       return undefined
     }
-    if (this.#isShared) return this.#findShared(exchange, name, id)
+    if (this.#state.sharesSessions) return this.#findShared(exchange, name, id)
     const owner = this.#sessions.find(name, caller.principal)
     if (owner === undefined) refuse(reply, 404, id, 'this session does not exist, or no longer')
     return owner
