@@ -48,8 +48,8 @@ DuplexConnection.prototype.receive = function (value, bytes, caller) {
 
 const owners = new Map<string, HttpSession>()
 const begin = Sessions.prototype.begin
-Sessions.prototype.begin = function (caller, memory) {
-  const owner = begin.call(this, caller, memory)
+Sessions.prototype.begin = function (...of) {
+  const owner = begin.apply(this, of)
   if (owner !== undefined) owners.set(owner.id, owner)
   return owner
 }

@@ -67,6 +67,7 @@ export async function redisBackplane(options: RedisBackplaneOptions): Promise<Re
   }
 
   return {
+    spansProcesses: true,
     get: async (key) => {
       const at = valueAt(key)
       const value = await commands.repeat(at, ['GET', at])

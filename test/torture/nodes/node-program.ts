@@ -31,7 +31,7 @@ const backplane: Backplane = {
   ...plane,
   subscribe: async (...topic) => {
     const leave = await plane.subscribe(...topic)
-    if (++subscriptions === 2) hears.resolve()
+    if (topic[0].startsWith('changes:') && ++subscriptions === 2) hears.resolve()
     return leave
   },
 }

@@ -12,6 +12,11 @@ export interface Backplane {
    * processes or persistent, so that a `requestState` is accepted once, whichever process receives it.
    */
   readonly instance?: string
+  /**
+   * Whether values, logs and messages reach other processes. Then `serveHttp` serves a session on any node. Default false: a
+   * session stays in the process that began it.
+   */
+  readonly spansProcesses?: boolean
   get(key: string): Promise<string | undefined>
   /**
    * Stores a value for `ttlMs` milliseconds. `owner` is the principal it is stored for, for stores that limit each principal.

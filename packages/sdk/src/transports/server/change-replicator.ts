@@ -22,6 +22,10 @@ export class ChangeReplicator {
   readonly #over = new AbortController()
   readonly #queued = new Map<string, Change>()
   #queuedChars = 0
+  /** The newest changes of all nodes, each with the time in milliseconds since 1970, oldest first. */
+  readonly #recent = new Map<string, { readonly change: Change; readonly at: number }>()
+  /** The time of the newest change that is not in `#recent` any more. */
+  #forgotten = Date.now()
   #flushing = false
   #opening: Promise<void> | undefined
   #unsubscribe: (() => void) | undefined
@@ -41,6 +45,23 @@ export class ChangeReplicator {
   open(): Promise<void> {
     this.#opening ??= this.#open(0)
     return this.#opening
+  }
+
+  /** The changes after a time in milliseconds since 1970, as far as they are known. */
+  since(ms: number): { readonly change: Change; readonly at: number }[] {
+    if (ms < this.#forgotten) return [{ change: { type: 'anything' }, at: Date.now() }]
+    return [...this.#recent.values()].filter(({ at }) => at >= ms)
+  }
+
+  #remember(change: Change, key: string): void {
+    this.#recent.delete(key)
+    this.#recent.set(key, { change, at: Date.now() })
+    if (this.#recent.size <= maxChanges) return
+    for (const [oldest, { at }] of this.#recent) {
+      this.#recent.delete(oldest)
+      this.#forgotten = at
+      return
+    }
   }
 
   close(): void {
@@ -69,8 +90,10 @@ export class ChangeReplicator {
   }
 
   #queue(change: Change): boolean {
-    if (received.has(change) || change.type === 'log') return false
+    if (change.type === 'log') return false
     const key = JSON.stringify(change)
+    this.#remember(change, key)
+    if (received.has(change)) return false
     if (this.#queued.has(key)) return false
     this.#queuedChars += key.length
     if (this.#queued.size >= maxChanges || this.#queuedChars > maxChars) this.#queueAnything()

@@ -61,21 +61,25 @@ export interface SessionOutlet extends Outlet {
 
 const requestOver = 'The request that asked is over'
 
-/** Assigns an id to a request to the client. */
-type NextId = (requester: SessionRequester, method: string, params: JsonObject) => RequestId
+/** The ids of requests to the client. */
+interface QuestionIds {
+  next(requester: SessionRequester, method: string, params: JsonObject): RequestId
+  /** Called when a request was answered or withdrawn. */
+  over(id: RequestId): void
+}
 
 /** Sends requests to the client on behalf of one request of a session. */
 class SessionRequester implements InputStrategy {
   readonly #pending: PendingRequests
-  readonly #nextId: NextId
+  readonly #ids: QuestionIds
   readonly #outlet: SessionOutlet
   #inputStrategy: InputStrategy | undefined
   #open: Map<RequestId, (error: Error) => void> | undefined
   #over = false
 
-  constructor(pending: PendingRequests, nextId: NextId, outlet: SessionOutlet) {
+  constructor(pending: PendingRequests, ids: QuestionIds, outlet: SessionOutlet) {
     this.#pending = pending
-    this.#nextId = nextId
+    this.#ids = ids
     this.#outlet = outlet
   }
 
@@ -103,7 +107,7 @@ class SessionRequester implements InputStrategy {
   async #ask(...[method, params, { signal }]: Parameters<LiveRequest>): Promise<unknown> {
     signal.throwIfAborted()
     if (this.#over) throw new McpError('CANCELLED', requestOver)
-    const id = this.#nextId(this, method, params)
+    const id = this.#ids.next(this, method, params)
     const answered = this.#pending.open(id)
     this.#open ??= new Map()
     const open = this.#open
@@ -121,6 +125,7 @@ class SessionRequester implements InputStrategy {
       signal.removeEventListener('abort', onAbort)
       this.#pending.delete(id)
       open.delete(id)
+      this.#ids.over(id)
       answered.catch(() => {})
     }
   }
@@ -210,6 +215,12 @@ export interface SessionOptions {
   memory: MemoryAccount
   /** The session id of the transport, if it has one. */
   id?: string
+  /** The ids of requests to the client, for a session of several nodes. Default: counted. */
+  questions?: {
+    next(): RequestId
+    /** Called when a request was answered or withdrawn. */
+    over(id: RequestId): void
+  }
   /** Sends a notification outside of a request. Further changes wait until it resolves, and equal ones are merged. */
   send(message: JsonRpcNotification): void | Promise<void>
 }
@@ -235,7 +246,8 @@ export class Session {
   #peer: Peer | undefined
   /** The peer of the last request, reused for the same caller. */
   #caller: { readonly caller: Caller; readonly session: Peer; readonly peer: Peer } | undefined
-  #watching = false
+  /** When the session began to watch changes, in milliseconds since 1970; undefined until then. */
+  watchingSince: number | undefined
   #lastQuestion = 0
   /** Bytes of state that the account counts. */
   #held = 0
@@ -291,7 +303,7 @@ export class Session {
         this.#unsubscribe(this.#uriOf(message))
         return result(message, {})
     }
-    const requester = new SessionRequester(this.#pending, this.#nextId, outlet)
+    const requester = new SessionRequester(this.#pending, this.#ids, outlet)
     const { bounds } = this.#options
     const call = new ServedRequest(message, peer, requester, outlet, bounds, this.#clientSession)
     const response = await calls.run(call, this.#server)
@@ -300,26 +312,52 @@ export class Session {
     return response
   }
 
-  /** Records URL elicitations for their completion. */
-  readonly #nextId: NextId = (requester, method, params) => {
-    this.#requesters.add(requester)
-    const id = method === 'elicitation/create' ? params['elicitationId'] : undefined
-    if (typeof id === 'string') {
-      const [oldest] = this.#urlElicitations
-      if (oldest !== undefined && this.#urlElicitations.size >= this.#options.bounds.subscribedUris)
-        this.#urlElicitations.delete(oldest)
-      this.#urlElicitations.add(id)
+  readonly #ids: QuestionIds = {
+    next: (requester, method, params) => {
+      this.#requesters.add(requester)
+      const id = method === 'elicitation/create' ? params['elicitationId'] : undefined
+      if (typeof id === 'string') this.expectCompletion(id)
+      return this.#options.questions?.next() ?? ++this.#lastQuestion
+    },
+    over: (id) => this.#options.questions?.over(id),
+  }
+
+  /** Records a URL elicitation, of whose completion the client is notified. */
+  expectCompletion(id: string): void {
+    const [oldest] = this.#urlElicitations
+    if (oldest !== undefined && this.#urlElicitations.size >= this.#options.bounds.subscribedUris)
+      this.#urlElicitations.delete(oldest)
+    this.#urlElicitations.add(id)
+  }
+
+  /** Continues a session whose client sent `initialize` or `logging/setLevel` to another node. */
+  restore(peer: Peer): void {
+    this.#peer = peer
+  }
+
+  /** Notifies the client of changes from now on, and of these. */
+  async notifyOfChanges(missed: readonly Change[] = []): Promise<void> {
+    const peer = this.#peer
+    if (peer === undefined) return
+    if (this.watchingSince === undefined) {
+      this.watchingSince = Date.now()
+      this.#watch(peer).catch((error) => report(this.#server, error, 'changes'))
     }
-    return ++this.#lastQuestion
+    for (const change of missed) if (this.#wants(change)) await this.#notifyOf(change, peer)
+  }
+
+  /** Subscribes to exactly these resources, as the client did through other nodes. */
+  async subscribeOnly(uris: readonly string[]): Promise<void> {
+    for (const uri of this.#subscribed.keys()) if (!uris.includes(uri)) this.#unsubscribe(uri)
+    const peer = this.#peer
+    if (peer === undefined) return
+    for (const uri of uris) if (!this.#subscribed.has(uri)) await this.#holdSubscription(uri, peer)
   }
 
   /** Handles a notification; unknown ones are ignored. */
   notification(message: JsonRpcNotification): void {
     if (message.method !== 'notifications/initialized') cancelCall(this.#options.calls, message)
-    else if (this.#peer !== undefined && !this.#watching) {
-      this.#watching = true
-      this.#notifyOfChanges(this.#peer).catch((error) => report(this.#server, error, message.method))
-    }
+    else this.notifyOfChanges().catch((error) => report(this.#server, error, message.method))
   }
 
   /** Handles a response to a request of the server; an unexpected one is ignored. */
@@ -391,6 +429,11 @@ export class Session {
     if (this.#subscribed.size >= subscribedUris) {
       throw invalidParams(`at most ${subscribedUris} resources can be subscribed to at once`)
     }
+    await this.#holdSubscription(uri, peer)
+    return {}
+  }
+
+  async #holdSubscription(uri: string, peer: Peer): Promise<void> {
     const mark = (): void => {}
     this.#hold(subscriptionBytes(uri))
     this.#subscribed.set(uri, mark)
@@ -399,10 +442,10 @@ export class Session {
         { resourceSubscriptions: [uri] },
         this.#listener(peer),
       )
-      if (held === undefined) return {}
+      if (held === undefined) return
       if (this.#subscribed.get(uri) === mark) this.#subscribed.set(uri, () => held.release())
       else held.release()
-      if (held.acknowledged.resourceSubscriptions?.includes(uri) === true) return {}
+      if (held.acknowledged.resourceSubscriptions?.includes(uri) === true) return
       throw invalidParams('this resource cannot be subscribed to')
     } catch (error) {
       this.#unsubscribe(uri)
@@ -427,22 +470,26 @@ export class Session {
     return uri
   }
 
-  async #notifyOfChanges(peer: Peer): Promise<void> {
+  async #watch(peer: Peer): Promise<void> {
     const { changes } = this.#server
     const listener = this.#listener(peer)
     const watching = changes.watch((change) => this.#wants(change), this.#over.signal, listener)
     const held = await changes.subscribe?.(everyList, listener)
     try {
       for await (const change of watching) {
-        if (change.type === 'elicitation') this.#urlElicitations.delete(change.id)
-        for (const one of changesFor(change, this.#filter())) {
-          const notification = notificationOf(one)
-          const wire = notification === undefined ? undefined : peer.revision.notification(notification)
-          if (wire !== undefined) await this.#options.send({ jsonrpc: '2.0', ...wire })
-        }
+        await this.#notifyOf(change, peer)
       }
     } finally {
       held?.release()
+    }
+  }
+
+  async #notifyOf(change: Change, peer: Peer): Promise<void> {
+    if (change.type === 'elicitation') this.#urlElicitations.delete(change.id)
+    for (const one of changesFor(change, this.#filter())) {
+      const notification = notificationOf(one)
+      const wire = notification === undefined ? undefined : peer.revision.notification(notification)
+      if (wire !== undefined) await this.#options.send({ jsonrpc: '2.0', ...wire })
     }
   }
 

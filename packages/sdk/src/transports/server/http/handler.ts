@@ -28,6 +28,13 @@ export interface HttpHandler {
    * @throws McpError 'INVALID' for a port that is not a whole number from 0 to 65535
    */
   listen(options?: number | { port?: number; host?: string }): Promise<HttpListener>
+  /**
+   * Prepares for the end of this node, as on SIGTERM: the readiness check fails at once and connections are closed after their
+   * responses, while requests are still served; then it waits until no request runs, and closes the handler.
+   * @param options `settleMs`: milliseconds for balancers to notice, default 5000; `graceMs`: milliseconds for requests to finish
+   *   afterwards, default 25 000. Requests that still run then are answered as `close` does
+   */
+  drain(options?: { settleMs?: number; graceMs?: number }): Promise<void>
   /** Closes the handler: ends subscriptions, sends responses within 1 s, and answers further requests with 503. */
   close(): Promise<void>
 }
@@ -47,6 +54,7 @@ const optionNames = Object.keys({
   allowedOrigins: true,
   authenticate: true,
   clientAddress: true,
+  health: true,
   limits: true,
   onWarning: true,
   dangerouslyAcceptUnsentQuestions: true,
@@ -69,6 +77,9 @@ export function serveHttp(server: Server, options: ServeHttpOptions = {}): HttpH
   if (options.sse !== undefined) checkPath('sse', options.sse)
   if (options.sse === path)
     throw new TypeError(`sse: "${path}" is the path of the endpoint, so it needs another`)
+  if (options.health !== undefined) checkPath('health', options.health)
+  if (options.health === path || (options.health !== undefined && options.health === options.sse))
+    throw new TypeError(`health: "${options.health}" is the path of an endpoint, so it needs another`)
   checkSessions(options)
   const guard = new Guard(options)
   const state = new HttpServerState(server, options, warn)
@@ -79,12 +90,10 @@ export function serveHttp(server: Server, options: ServeHttpOptions = {}): HttpH
         'Give serveHttp an authenticate, such as bearer of @jackfield/sdk/auth.',
     )
   }
-  if (options.sessions === 'none') {
+  if (options.sessions === 'none' || state.sharesSessions) {
+    const why = options.sessions === 'none' ? "with sessions: 'none'" : 'with sessions on several nodes'
     for (const what of server.memoryOnly ?? []) {
-      warnOnce(
-        warn,
-        `${server.info.name}: with sessions: 'none' any process may serve a request, but ${what}`,
-      )
+      warnOnce(warn, `${server.info.name}: ${why} any process may serve a request, but ${what}`)
     }
   }
 
@@ -116,14 +125,19 @@ export function serveHttp(server: Server, options: ServeHttpOptions = {}): HttpH
       await state.join()
       return listenOn(node, { port, host, path, bounds: state.bounds, onClose: () => state.close() })
     },
+    drain: (options = {}) => {
+      requireKnown('The options object of drain', options, ['settleMs', 'graceMs'])
+      const { settleMs = 5_000, graceMs = 25_000 } = options
+      return state.drain(settleMs, graceMs)
+    },
     close: () => state.close(),
   }
 }
 
 function checkSessions({ sessions, sse }: ServeHttpOptions): void {
-  if (sessions !== undefined && sessions !== 'none') {
+  if (sessions !== undefined && sessions !== 'none' && sessions !== 'local') {
     throw new TypeError(
-      `sessions: ${JSON.stringify(sessions)} is not known. Use 'none', or leave it out for sessions in memory`,
+      `sessions: ${JSON.stringify(sessions)} is not known. Use 'none' or 'local', or leave it out`,
     )
   }
   if (sessions === 'none' && sse !== undefined) {

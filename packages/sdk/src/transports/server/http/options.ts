@@ -66,10 +66,14 @@ export interface ServeHttpOptions extends StateOptions {
    * `'none'` serves clients of 2024-11-05 to 2025-11-25 without sessions: every POST is independent, on any instance, without
    * `initialize` and `Mcp-Session-Id`. GET and DELETE get 405. These clients do not get what requires a session: elicitation,
    * sampling and roots requests, resource subscriptions, `list_changed` notifications, cancellation by notification, and
-   * resumption of a stream. `logging/setLevel` is accepted without effect. Clients of 2026-07-28 are not affected. Default:
-   * sessions in the memory of this process.
+   * resumption of a stream. `logging/setLevel` is accepted without effect. Clients of 2026-07-28 are not affected.
+   *
+   * `'local'` keeps every session in the process that began it, for servers that keep something of their own for each session.
+   * A balancer must then route by `Mcp-Session-Id`.
+   *
+   * Default: every node that shares the `backplane` serves every session; without a backplane that spans processes, `'local'`.
    */
-  sessions?: 'none'
+  sessions?: 'none' | 'local'
   /** Path of the endpoint. Default `/mcp`, or the path at which Express or a compatible framework mounts the handler. */
   path?: string
   /**
@@ -96,6 +100,12 @@ export interface ServeHttpOptions extends StateOptions {
    * connection.
    */
   clientAddress?: (request: HttpCaller) => string | undefined
+  /**
+   * Path of the health checks, such as `/healthz`: `GET /healthz/live` gets 200, and `GET /healthz/ready` gets 200 if the node can
+   * serve requests, and 503 before it joined the others and while it drains. Neither requires an allowed Host or credentials.
+   * Default: not served.
+   */
+  health?: string
   /** Overrides of the default limits. */
   limits?: Partial<HttpLimits>
   /** Called with warnings for the operator. Default `console.warn`. */

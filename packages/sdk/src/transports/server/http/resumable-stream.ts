@@ -1,11 +1,20 @@
 import { encodeEvent } from '../../../jsonrpc/sse.ts'
-import type { Backplane } from '../../../request/backplane.ts'
+import type { Backplane, LogEntry } from '../../../request/backplane.ts'
 import type { FullBudget, MemoryAccount } from '../memory-budget.ts'
 import type { Bounds } from '../options.ts'
 import type { EventStream } from './event-stream.ts'
 
 /** Milliseconds for a client to wait before it reconnects. */
 const retryMs = 1000
+
+/** Another node that sends the events of a stream to the client. */
+export interface StreamFollower {
+  readonly node: string
+  /** An event was stored. */
+  stored(position: string): void
+  /** The client has another connection now. */
+  replaced(): void
+}
 
 /**
  * One stream of a session. Every event is stored before it is sent, so the stream outlives its connections. Storing, sending and
@@ -24,10 +33,14 @@ export class ResumableStream {
   #unstored = 0
   /** Characters that were stored without a connection. */
   #unsent = 0
-  #ended = false
+  #ended: boolean
+  /** The node that sends the events to the client, if it is another one. */
+  #follower: StreamFollower | undefined
 
-  constructor(id: string, log: EventLog, bounds: Bounds, report: (error: unknown) => void) {
+  /** @param ended whether only its stored events remain */
+  constructor(id: string, log: EventLog, bounds: Bounds, report: (error: unknown) => void, ended = false) {
     this.id = id
+    this.#ended = ended
     this.#bounds = bounds
     this.#log = log
     this.#report = report
@@ -38,10 +51,30 @@ export class ResumableStream {
   }
 
   attach(connection: EventStream): void {
+    this.#follower?.replaced()
+    this.#follower = undefined
     this.#connection?.end()
     this.#connection = connection
     this.#unsent = 0
     for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+
+  /** Ends the connection here: another node reads the events and sends them. */
+  follow(follower: StreamFollower): void {
+    this.#then(async () => {
+      this.#connection?.end()
+      this.#connection = undefined
+      this.#replaying = undefined
+      this.#unsent = 0
+      if (this.#follower?.node !== follower.node) this.#follower?.replaced()
+      this.#follower = follower
+      if (this.#log.newest !== undefined) follower.stored(this.#log.newest)
+    })
+  }
+
+  /** Does something after what was sent so far is stored, and before anything later is. A failure is reported. */
+  queue(work: () => Promise<void>): void {
+    this.#then(() => work().catch(this.#report))
   }
 
   /** Sends an event without data, which gives the client an id to resume from. */
@@ -59,8 +92,10 @@ export class ResumableStream {
   /** Sends the last message and ends the stream. Resolves when everything is stored. */
   end(data?: string): Promise<void> {
     if (!this.#ended) {
-      if (data !== undefined) this.send(data, false)
       this.#ended = true
+      if (data !== undefined) this.#unstored += data.length
+      if (data !== undefined || this.#log.spansNodes)
+        this.#then(() => this.#deliver(data ?? '', false, undefined, true))
       this.detach()
       for (const resolve of this.#waiting.splice(0)) resolve()
     }
@@ -172,10 +207,12 @@ export class ResumableStream {
     }
   }
 
-  async #deliver(data: string, droppable: boolean, retry?: number): Promise<void> {
+  async #deliver(data: string, droppable: boolean, retry?: number, isLast = false): Promise<void> {
     let text: string
     try {
-      text = this.#event(await this.#log.append(this.id, data), data, retry)
+      const position = await this.#log.append(this.id, data, isLast)
+      text = this.#event(position, data, retry)
+      this.#follower?.stored(position)
     } catch (error) {
       this.#report(error)
       // Without an id an event without data has no purpose.
@@ -183,14 +220,12 @@ export class ResumableStream {
       text = encodeEvent({ event: 'message', data })
     }
     this.#unstored -= data.length
-    if (this.#connection === undefined) this.#unsent += data.length
+    if (this.#connection === undefined) this.#unsent += this.#follower === undefined ? data.length : 0
     else this.#connection.send(text, droppable)
   }
 
   #event(position: string, data: string, retry?: number): string {
-    const id = `${this.id}_${position}`
-    if (data !== '') return encodeEvent({ id, event: 'message', data })
-    return retry === undefined ? encodeEvent({ id, data }) : encodeEvent({ id, retry, data })
+    return eventText(this.id, position, data, retry)
   }
 
   #then(work: () => Promise<void>): void {
@@ -200,6 +235,13 @@ export class ResumableStream {
 
 function charsOf(events: readonly StoredEvent[]): number {
   return events.reduce((sum, { data }) => sum + data.length, 0)
+}
+
+/** An event with its id, in the event-stream format. */
+export function eventText(stream: string, position: string, data: string, retry?: number): string {
+  const id = `${stream}_${position}`
+  if (data !== '') return encodeEvent({ id, event: 'message', data })
+  return retry === undefined ? encodeEvent({ id, data }) : encodeEvent({ id, retry, data })
 }
 
 /** The stream and position of an event id; undefined for an invalid one. */
@@ -213,10 +255,24 @@ export function parseEventId(id: string): { stream: string; position: string } |
 export interface StoredEvent {
   readonly position: string
   readonly data: string
+  /** Whether it ends its stream. */
+  readonly isLast: boolean
+}
+
+/** An entry of a log as an event of a stream; undefined if it belongs to another stream. */
+export function eventOf(stream: string, { position, entry }: LogEntry): StoredEvent | undefined {
+  const mark = entry[stream.length]
+  if (!entry.startsWith(stream) || (mark !== ' ' && mark !== '.')) return undefined
+  return { position, data: entry.slice(stream.length + 1), isLast: mark === '.' }
 }
 
 /** Maximum stored bytes of one session, as a multiple of the largest message. */
 const storedMessages = 4
+
+/** The key of the events that a session stores; on several nodes each of them has a log, whose only writer it is. */
+export function eventsKey(session: string, node?: string): string {
+  return node === undefined ? `events:${session}` : `events:${session}:${node}`
+}
 
 /** What no event has as its position. */
 const noPosition = '0'
@@ -230,20 +286,28 @@ export class EventLog {
   #bytes = 0
   /** The position of the newest event. */
   #newest: string | undefined
-  #appending: Promise<void> = Promise.resolve()
+  /** The last event that is being stored. */
+  #appending: Promise<void> | undefined
   #state: 'unused' | 'used' | 'dropped' = 'unused'
+  readonly spansNodes: boolean
 
-  constructor(backplane: Backplane, session: string, bounds: Bounds) {
+  /** @param node the node that writes it, where other nodes read it, too */
+  constructor(backplane: Backplane, session: string, bounds: Bounds, node?: string) {
     this.#backplane = backplane
-    this.#key = `events:${session}`
+    this.#key = eventsKey(session, node)
     this.#bounds = bounds
+    this.spansNodes = node !== undefined
+  }
+
+  get newest(): string | undefined {
+    return this.#newest
   }
 
   /**
    * Stores one event of a stream and returns its position. After an event that was not stored, or that the store lost, the log
    * starts anew, so that no stream is resumed with a gap.
    */
-  async append(stream: string, data: string): Promise<string> {
+  async append(stream: string, data: string, isLast: boolean): Promise<string> {
     if (this.#state === 'dropped') return noPosition
     this.#state = 'used'
     this.#sizes.push(data.length)
@@ -256,18 +320,22 @@ export class EventLog {
     }
     const { storedEventsMs } = this.#bounds
     const keep = this.#sizes.length
+    const append = (): Promise<string> =>
+      this.#backplane.append(
+        this.#key,
+        `${stream}${isLast ? '.' : ' '}${data}`,
+        keep,
+        storedEventsMs,
+        this.#newest,
+      )
     // One at a time, because each names the one before.
-    const stored = this.#appending.then(() =>
-      this.#backplane.append(this.#key, `${stream} ${data}`, keep, storedEventsMs, this.#newest),
-    )
-    this.#appending = stored.then(
-      (position) => {
-        this.#newest = position
-      },
-      () => {
-        this.#newest = noPosition
-      },
-    )
+    const stored = this.#appending === undefined ? append() : this.#appending.then(append)
+    const settled = (position: string): void => {
+      this.#newest = position
+      if (this.#appending === appending) this.#appending = undefined
+    }
+    const appending = stored.then(settled, () => settled(noPosition))
+    this.#appending = appending
     return stored
   }
 
@@ -275,11 +343,8 @@ export class EventLog {
   async after(stream: string, position: string): Promise<StoredEvent[] | undefined> {
     if (this.#newest === undefined) return undefined
     const [first, ...later] = (await this.#backplane.read(this.#key, position, this.#newest)) ?? []
-    const prefix = `${stream} `
-    if (first?.entry.startsWith(prefix) !== true) return undefined
-    return later
-      .filter(({ entry }) => entry.startsWith(prefix))
-      .map(({ position, entry }) => ({ position, data: entry.slice(prefix.length) }))
+    if (first === undefined || eventOf(stream, first) === undefined) return undefined
+    return later.map((entry) => eventOf(stream, entry)).filter((event) => event !== undefined)
   }
 
   /** Deletes everything, and stores nothing more. */

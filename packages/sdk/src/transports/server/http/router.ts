@@ -38,6 +38,7 @@ export class Router {
   readonly #authenticate: Authenticate | undefined
   readonly #accepts = new AcceptReader()
   readonly #mounts: boolean
+  readonly #health: string | undefined
   readonly #warn: (message: string) => void
   /** Whether the handler receives all requests of a port, with no framework in between. */
   ownsPort = false
@@ -58,12 +59,14 @@ export class Router {
     this.#methods = state.legacy instanceof SessionRequests ? 'POST, GET, DELETE' : 'POST'
     this.#authenticate = options.authenticate
     this.#mounts = options.path === undefined
+    this.#health = options.health
     this.#warn = warn
   }
 
   /** Answers one request. Never throws. */
   async handle(request: HttpRequest, reply: HttpReply): Promise<void> {
     try {
+      if (this.#health !== undefined && this.#reportsHealth(this.#health, request, reply)) return
       if (!this.#admits(request, reply)) return
       const sender =
         this.#authenticate === undefined
@@ -85,6 +88,20 @@ export class Router {
     } catch (error) {
       this.#broken(error, request, reply)
     }
+  }
+
+  /** Responds to a health check; false for any other request. */
+  #reportsHealth(path: string, request: HttpRequest, reply: HttpReply): boolean {
+    const isLive = request.isAt(`${path}/live`)
+    if (!isLive && !request.isAt(`${path}/ready`)) return false
+    const headers = { 'Cache-Control': 'no-store' }
+    if (request.method !== 'GET' && request.method !== 'HEAD') this.#wrongMethod(reply, 'GET')
+    else if (isLive) reply.send(200, '{"status":"live"}', headers)
+    else {
+      const { readiness } = this.#state
+      reply.send(readiness === 'ready' ? 200 : 503, JSON.stringify({ status: readiness }), headers)
+    }
+    return true
   }
 
   /** Whether a request is admitted to authentication; otherwise its response was sent. */
@@ -109,6 +126,7 @@ export class Router {
       return false
     }
     reply.extra = this.#guard.corsFor(request)
+    if (this.#state.draining && this.ownsPort) reply.extra = { ...reply.extra, Connection: 'close' }
     const isEndpoint = request.isAt(this.#path) || (this.#mounts && request.isMounted === true)
     if (!isEndpoint && !this.#isOlder(request)) {
       if (request.method === 'POST') this.#hint('path', request)
@@ -210,7 +228,7 @@ export class Router {
     } else if (!(legacy instanceof SessionRequests) || namesStateless(request)) {
       this.#wrongMethod(reply, 'POST')
     } else if (request.method === 'DELETE') {
-      legacy.delete(exchange)
+      legacy.delete(exchange).catch((error) => this.#broken(error, request, reply))
     } else if (accepted.events) {
       legacy.get(exchange)
     } else {
@@ -306,7 +324,7 @@ export class Router {
         ? new StatelessResponse(this.#state, exchange, message.method).serve(exchange, message)
         : legacy.request(exchange, message)
     } else if (!namesStateless(request)) {
-      legacy.other(exchange, classified.message)
+      return legacy.other(exchange, classified.message)
     } else if (classified.kind === 'notification') {
       reply.send(202, '')
     } else {

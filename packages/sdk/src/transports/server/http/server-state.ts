@@ -4,6 +4,7 @@ import type { RequestId } from '../../../jsonrpc/message.ts'
 import { isObject, isRequestId } from '../../../jsonrpc/parse.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { type Backplane, memoryBackplane } from '../../../request/backplane.ts'
+import type { Change } from '../../../request/changes.ts'
 import { allows, anonymousCaller, type Caller, type InputStrategy } from '../../../request/exchange.ts'
 import { replay } from '../../../request/replay.ts'
 import { createSealer } from '../../../request/state.ts'
@@ -69,6 +70,8 @@ export class HttpServerState implements CallQuota {
   readonly memory: MemoryBudget
   /** Maximum bytes of a request body: the limit for messages, or less if `memoryBytes` is small. */
   readonly messageBytes: number
+  /** Whether every node that shares the backplane serves the sessions. */
+  readonly sharesSessions: boolean
   /** Serves the revisions up to 2025-11-25. */
   readonly legacy: SessionRequests | SessionlessRequests
   /** Serves HTTP+SSE; undefined without the option `sse`. */
@@ -84,12 +87,16 @@ export class HttpServerState implements CallQuota {
   readonly #clientAddress: ((request: HttpCaller) => string | undefined) | undefined
   readonly #anonymous = new RotatingMap<string, Sender>()
   closing = false
+  /** Whether the node is about to close, and balancers should send requests to others. */
+  draining = false
   #warned = false
   #subscriptions = 0
   /** Requests in flight other than subscriptions, including those of closed sessions. */
   #calls = 0
   #ticking: ReturnType<typeof setTimeout> | undefined
   #onIdle: (() => void) | undefined
+  /** Called when the last request in flight has finished. */
+  #onNoCalls: (() => void) | undefined
   #closing: Promise<void> | undefined
 
   constructor(server: Server, options: ServeHttpOptions, warn: (message: string) => void) {
@@ -116,9 +123,10 @@ export class HttpServerState implements CallQuota {
     })
     this.#replicator =
       options.backplane === undefined ? undefined : new ChangeReplicator(server, options.backplane)
-    this.join().catch((error) => report(server, error, 'changes of other nodes'))
+    this.sharesSessions = options.backplane?.spansProcesses === true && options.sessions === undefined
     this.legacy = options.sessions === 'none' ? new SessionlessRequests(this) : new SessionRequests(this)
     this.sse = options.sse === undefined ? undefined : new SseSessions(options.sse, this)
+    this.join().catch((error) => report(server, error, 'changes and sessions of other nodes'))
   }
 
   /** Warns once that input requests do not outlive this process, unless that was chosen. */
@@ -138,9 +146,14 @@ export class HttpServerState implements CallQuota {
     )
   }
 
-  /** Subscribes to changes of other nodes; resolves when that succeeded, or failed and will be retried. */
+  /** Joins the other nodes for changes and sessions; resolves when that succeeded, or failed and will be retried. */
   async join(): Promise<void> {
-    await this.#replicator?.open()
+    await Promise.all([this.#replicator?.open(), this.legacy.join()])
+  }
+
+  /** The changes after a time in milliseconds since 1970, on any node. */
+  changesSince(ms: number): { readonly change: Change; readonly at: number }[] {
+    return this.#replicator?.since(ms) ?? []
   }
 
   sender(caller: Caller): Sender {
@@ -242,6 +255,7 @@ export class HttpServerState implements CallQuota {
 
   releaseCall(principal: string | null): void {
     this.#calls--
+    if (this.#calls === 0) this.#onNoCalls?.()
     if (principal !== null) this.#quota.give(principal)
   }
 
@@ -266,6 +280,31 @@ export class HttpServerState implements CallQuota {
     this.end(serving)
   }
 
+  /** Whether balancers may send requests here. */
+  get readiness(): 'ready' | 'joining' | 'draining' {
+    if (this.draining || this.closing) return 'draining'
+    return this.legacy.hasJoined ? 'ready' : 'joining'
+  }
+
+  /** Waits `settleMs` for balancers to send requests elsewhere, up to `graceMs` for running requests, and closes. */
+  async drain(settleMs: number, graceMs: number): Promise<void> {
+    this.draining = true
+    await new Promise((resolve) => setTimeout(resolve, settleMs))
+    const end = performance.now() + graceMs
+    while (this.#calls > 0 && !this.closing && performance.now() < end) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, end - performance.now())
+        this.#onNoCalls = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+      // The response is sent after its request was counted as finished.
+      await nextTurn()
+    }
+    await this.close()
+  }
+
   /** Closes sessions, streams and requests; responses within 1 s are sent. */
   close(): Promise<void> {
     this.closing = true
@@ -277,11 +316,12 @@ export class HttpServerState implements CallQuota {
     const reason = new McpError('CONNECTION_CLOSED', 'The server is shutting down')
     clearTimeout(this.#ticking)
     this.#replicator?.close()
-    this.legacy.close(reason.message)
+    const left = this.legacy.close(reason.message)
     const sse = this.sse?.close(reason.message)
     for (const serving of this.#serving.values()) serving.abort(reason)
     if (this.#serving.size > 0) await this.#idle()
     await sse
+    await left
     for (const serving of this.#serving.values()) serving.abandon(reason)
   }
 

@@ -6,13 +6,14 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../../../jsonrpc/message.ts'
+import { isObject, isRequestId } from '../../../jsonrpc/parse.ts'
 import type { ServerCapabilities } from '../../../protocol/definitions.ts'
 import { assumedHttpVersion } from '../../../protocol/revision.ts'
 import { revisionOf, revisions } from '../../../protocol/revisions.ts'
-import type { Peer } from '../../../request/exchange.ts'
+import type { Caller, Peer } from '../../../request/exchange.ts'
 import { cannotAsk } from '../../../request/live-run.ts'
 import { fullError, fullStatus } from '../memory-budget.ts'
-import { report } from '../options.ts'
+import { report, unref } from '../options.ts'
 import {
   Calls,
   encodeBatch,
@@ -39,16 +40,48 @@ import { type HttpReply, sendBusy, sendError } from './http-adapter.ts'
 import { parseEventId } from './resumable-stream.ts'
 import type { HttpExchange, HttpServerState } from './server-state.ts'
 import { type HttpSession, PostStream, Sessions } from './sessions.ts'
+import type { SharedSessions } from './shared-sessions.ts'
 import { PostResponse } from './stateless.ts'
+
+const longestRetryMs = 5_000
 
 /** Serves the HTTP requests of sessions (revisions up to 2025-11-25). */
 export class SessionRequests {
   readonly #state: HttpServerState
   readonly #sessions: Sessions
+  #loading: Promise<SharedSessions> | undefined
+  #shared: SharedSessions | undefined
 
   constructor(state: HttpServerState) {
     this.#state = state
-    this.#sessions = new Sessions(state)
+    this.#sessions = new Sessions(state, (session) => {
+      const ended = this.#shared?.end(session, 'The session was idle and its place was needed')
+      ended?.catch((error) => report(state.server, error, 'session'))
+    })
+  }
+
+  /** Joins the other nodes, if they share the sessions; resolves when that succeeded, or failed and will be retried. */
+  async join(): Promise<void> {
+    if (!this.#state.sharesSessions || this.#state.closing) return
+    try {
+      await (await this.#load()).nodes.open()
+    } catch (error) {
+      report(this.#state.server, error, 'sessions of several nodes')
+      unref(setTimeout(() => this.join(), Math.random() * longestRetryMs))
+    }
+  }
+
+  /** Whether this node serves the sessions of others, or has none to share. */
+  get hasJoined(): boolean {
+    return !this.#state.sharesSessions || this.#shared?.nodes.isOpen === true
+  }
+
+  #load(): Promise<SharedSessions> {
+    this.#loading ??= import('./shared-sessions.ts').then(({ SharedSessions }) => {
+      this.#shared = new SharedSessions(this.#state, this.#sessions)
+      return this.#shared
+    })
+    return this.#loading
   }
 
   /** Serves a request: `initialize` begins a session, everything else belongs to one. */
@@ -57,12 +90,13 @@ export class SessionRequests {
       if (checkVersion(exchange, message.id)) await this.#begin(exchange, message)
       return
     }
-    const owner = this.#find(exchange, message.id)
+    const found = this.#find(exchange, message.id)
+    const owner = found instanceof Promise ? await found : found
     const { reply, caller } = exchange
     if (owner === undefined || this.#state.refusesScopes(reply, caller, message)) return
-    const post = new PostStream(owner, reply, exchange.request)
+    const post = new PostStream(owner, reply, exchange.request, [message.id])
     try {
-      const response = await owner.session.request(message, post, caller)
+      const response = await this.#serve(owner, message, post, caller)
       post.answer(200, response === undefined ? '' : encodeResponse(response, this.#state.server))
     } catch (error) {
       const refusal = refusalOf(error, message.method, this.#state.server)
@@ -72,14 +106,17 @@ export class SessionRequests {
 
   /** Serves an array of messages, where the session's revision has such. */
   async batch(exchange: HttpExchange, values: readonly unknown[]): Promise<void> {
-    const owner = this.#find(exchange, undefined)
+    const owner = await this.#find(exchange, undefined)
     const { reply, caller } = exchange
     if (owner === undefined || this.#state.refusesScopes(reply, caller, values)) return
     const { server, bounds } = this.#state
-    const post = new PostStream(owner, reply, exchange.request)
+    const ids = values.flatMap((value) =>
+      isObject(value) && isRequestId(value['id']) && 'method' in value ? value['id'] : [],
+    )
+    const post = new PostStream(owner, reply, exchange.request, ids)
     try {
-      const serve = (message: JsonRpcRequest) => owner.session.request(message, post, caller)
-      const responses = await serveBatch(owner.session, server, values, bounds.batch, serve)
+      const serve = (message: JsonRpcRequest) => this.#serve(owner, message, post, caller)
+      const responses = await serveBatch(this.#receiver(owner), server, values, bounds.batch, serve)
       if (responses.length === 0) post.accept()
       else post.answer(200, encodeBatch(responses, server))
     } catch (error) {
@@ -88,26 +125,39 @@ export class SessionRequests {
     }
   }
 
-  other(exchange: HttpExchange, message: JsonRpcNotification | JsonRpcResponse): void {
-    const owner = this.#find(exchange, undefined)
+  async other(exchange: HttpExchange, message: JsonRpcNotification | JsonRpcResponse): Promise<void> {
+    const found = this.#find(exchange, undefined)
+    const owner = found instanceof Promise ? await found : found
     if (owner === undefined) return
-    if ('method' in message) owner.session.notification(message)
-    else owner.session.response(message)
+    if ('method' in message) this.#receiver(owner).notification(message)
+    else if (this.#shared === undefined) owner.session.response(message)
+    else {
+      try {
+        await this.#shared.response(owner, message)
+      } catch (error) {
+        this.#unavailable(exchange.reply, error)
+        return
+      }
+    }
     exchange.reply.send(202, '')
   }
 
   /** Opens the stream for messages outside of requests, or resumes a stream. */
   get(exchange: HttpExchange): void {
-    const owner = this.#find(exchange, undefined)
+    this.#get(exchange).catch((error) => {
+      report(this.#state.server, error, 'GET')
+      sendError(exchange.reply, 500, internalError())
+    })
+  }
+
+  async #get(exchange: HttpExchange): Promise<void> {
+    const found = this.#find(exchange, undefined)
+    const owner = found instanceof Promise ? await found : found
     if (owner === undefined) return
     const { reply } = exchange
     const last = exchange.request.header('last-event-id')
     if (last !== undefined) {
-      if (this.#refusesStream(owner, reply)) return
-      resume(owner, exchange, last).catch((error) => {
-        report(this.#state.server, error, 'GET')
-        sendError(reply, 500, internalError())
-      })
+      if (!this.#refusesStream(owner, reply)) await resume(owner, exchange, last, this.#shared)
       return
     }
     const { standalone } = owner
@@ -120,17 +170,68 @@ export class SessionRequests {
     const connection = owner.connect(reply, standalone)
     connection.breathe()
     standalone.attach(connection)
+    this.#shared?.listen(owner)
   }
 
-  delete(exchange: HttpExchange): void {
-    const owner = this.#find(exchange, undefined)
+  async delete(exchange: HttpExchange): Promise<void> {
+    const found = this.#find(exchange, undefined)
+    const owner = found instanceof Promise ? await found : found
     if (owner === undefined) return
-    this.#sessions.end(owner, 'The client ended the session')
+    const reason = 'The client ended the session'
+    if (this.#shared === undefined) this.#sessions.end(owner, reason)
+    else {
+      try {
+        await this.#shared.end(owner, reason)
+      } catch (error) {
+        this.#unavailable(exchange.reply, error)
+        return
+      }
+    }
     exchange.reply.send(204, '')
   }
 
-  close(reason: string): void {
-    this.#sessions.close(reason)
+  async close(reason: string): Promise<void> {
+    const left = this.#sessions.close(reason)
+    if (this.#shared === undefined) return
+    await left
+    await this.#shared.close()
+  }
+
+  /** Serves a request, and stores what it changed in a session that every node serves. */
+  #serve(
+    owner: HttpSession,
+    message: JsonRpcRequest,
+    post: PostStream,
+    caller: Caller,
+  ): Promise<ServedResponse> {
+    const served = owner.session.request(message, post, caller)
+    const shared = this.#shared
+    if (shared === undefined) return served
+    return served.then(async (response) => {
+      if (response !== undefined && 'result' in response) await shared.save(owner, message)
+      return response
+    })
+  }
+
+  /** Handles the messages of a session that are no requests. */
+  #receiver(owner: HttpSession): BatchReceiver {
+    const { session } = owner
+    const shared = this.#shared
+    if (shared === undefined) return session
+    return {
+      peer: session.peer,
+      notification: (message) => shared.notification(owner, message),
+      response: (message) => {
+        shared.response(owner, message).catch((error) => report(this.#state.server, error, 'session'))
+      },
+      invalidMessage: (message) => session.invalidMessage(message),
+    }
+  }
+
+  #unavailable(reply: HttpReply, error: unknown, id?: RequestId): void {
+    report(this.#state.server, error, 'session')
+    const why = new RpcError(ErrorCode.InternalError, 'Sessions cannot be read at present: try again later')
+    sendBusy(reply, 503, why, id, 2)
   }
 
   /** Refuses another connection of a session that has as many as `limits.inFlight`. */
@@ -143,7 +244,8 @@ export class SessionRequests {
   }
 
   async #begin({ reply, caller, memory }: HttpExchange, message: JsonRpcRequest): Promise<void> {
-    const owner = this.#sessions.begin(caller, memory)
+    const shared = this.#state.sharesSessions ? await this.#load() : undefined
+    const owner = this.#sessions.begin(caller, memory, shared?.sharing())
     if (owner === undefined) {
       const full = new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later')
       sendBusy(reply, 503, full, message.id, 60)
@@ -151,6 +253,7 @@ export class SessionRequests {
     }
     try {
       const response = await owner.session.request(message, nowhere)
+      await shared?.begin(owner)
       reply.send(200, JSON.stringify(response), { 'Mcp-Session-Id': owner.id })
     } catch (error) {
       const refusal = refusalOf(error, message.method, this.#state.server)
@@ -160,7 +263,10 @@ export class SessionRequests {
   }
 
   /** The session of a request; undefined if the error response was sent. */
-  #find(exchange: HttpExchange, id: RequestId | undefined): HttpSession | undefined {
+  #find(
+    exchange: HttpExchange,
+    id: RequestId | undefined,
+  ): HttpSession | undefined | Promise<HttpSession | undefined> {
     if (!checkVersion(exchange, id)) return undefined
     const { request, reply, caller } = exchange
     const name = request.header('mcp-session-id')
@@ -173,9 +279,26 @@ export class SessionRequests {
       )
       return undefined
     }
+    if (this.#state.sharesSessions) return this.#findShared(exchange, name, id)
     const owner = this.#sessions.find(name, caller.principal)
     if (owner === undefined) refuse(reply, 404, id, 'this session does not exist, or no longer')
     return owner
+  }
+
+  async #findShared(
+    exchange: HttpExchange,
+    name: string,
+    id: RequestId | undefined,
+  ): Promise<HttpSession | undefined> {
+    try {
+      const shared = await this.#load()
+      const owner = await shared.find(name, exchange)
+      if (owner === undefined) refuse(exchange.reply, 404, id, 'this session does not exist, or no longer')
+      return owner
+    } catch (error) {
+      this.#unavailable(exchange.reply, error, id)
+      return undefined
+    }
   }
 }
 
@@ -184,14 +307,21 @@ const nowhere: SessionOutlet = { notify: () => {}, request: () => false }
 
 async function resume(
   owner: HttpSession,
-  { reply, caller, memory }: HttpExchange,
+  exchange: HttpExchange,
   last: string,
+  shared: SharedSessions | undefined,
 ): Promise<void> {
+  const { reply, caller, memory } = exchange
   const event = parseEventId(last)
-  if (event !== undefined) {
+  if (event !== undefined && shared?.isElsewhere(event.stream) === true) {
+    if (await shared.resume(owner, exchange, event.stream, event.position)) return
+  } else if (event !== undefined) {
     const stream = owner.stream(event.stream) ?? owner.ended(event.stream)
     const open = (): EventStream => {
-      if (stream === owner.standalone) owner.listener = caller
+      if (stream === owner.standalone) {
+        owner.listener = caller
+        shared?.listen(owner)
+      }
       return owner.connect(reply, stream)
     }
     const resumed = await stream.resume(event.position, memory, open)
@@ -254,12 +384,17 @@ export class SessionlessRequests {
   }
 
   /** Accepts a notification or response. Neither can concern another POST, since nothing links them. */
-  other(exchange: HttpExchange): void {
+  async other(exchange: HttpExchange): Promise<void> {
     if (checkVersion(exchange, undefined)) exchange.reply.send(202, '')
   }
 
+  /** Nothing to join: every request is served by itself. */
+  async join(): Promise<void> {}
+
+  readonly hasJoined = true
+
   /** Nothing to close: every request ends by itself. */
-  close(): void {}
+  async close(): Promise<void> {}
 }
 
 class SessionlessPost extends PostResponse implements BatchReceiver {

@@ -1,5 +1,5 @@
 import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
-import type { JsonRpcNotification, JsonRpcRequest } from '../../../jsonrpc/message.ts'
+import type { JsonRpcNotification, JsonRpcRequest, RequestId } from '../../../jsonrpc/message.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { supports } from '../../../protocol/revision.ts'
 import { randomText } from '../../../request/encoding.ts'
@@ -8,16 +8,52 @@ import type { MemoryAccount } from '../memory-budget.ts'
 import { report, unref } from '../options.ts'
 import { PrincipalQuota } from '../principal-quota.ts'
 import { Calls, encodeMessage, failure, isDroppable } from '../served-request.ts'
-import { Session, type SessionOutlet } from '../session.ts'
+import { Session, type SessionOptions, type SessionOutlet } from '../session.ts'
 import { answerPatienceMs, EventStream } from './event-stream.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import { EventLog, ResumableStream } from './resumable-stream.ts'
 import type { HttpServerState, SlowAnswer } from './server-state.ts'
 
+/** What a session that every node serves does in addition; see `SharedSessions`. */
+export interface SessionSharing {
+  readonly id: string
+  /** The id of this node. */
+  readonly node: string
+  readonly questions: NonNullable<SessionOptions['questions']>
+  /** Stores the requests that a stream responds to, before its first event is stored. */
+  begin(stream: string, ids: readonly RequestId[]): Promise<void>
+  /** Forgets them: the stream has ended. */
+  end(stream: string): Promise<void>
+  /** Stores that a question is open, before it is sent. */
+  ask(message: JsonRpcRequest): Promise<void>
+  /** The client's stream for messages outside of requests was closed here. */
+  notified(): void
+}
+
+/** The stream for messages outside of requests has this number on each node. */
+const standaloneSuffix = '-0'
+
+/** Whether this is the id of a stream for messages outside of requests. */
+export function isStandalone(stream: string): boolean {
+  return stream.endsWith(standaloneSuffix)
+}
+
+/** The responses to requests whose node stops, or stopped, before it had others. */
+export function interruption(ids: readonly RequestId[]): string {
+  const why =
+    'The server process that ran this request stopped before its response. It is not known whether the request had an effect: ' +
+    'check that before you repeat it'
+  const error = new RpcError(ErrorCode.InternalError, why, { interrupted: true })
+  const [first, ...rest] = ids.map((id) => failure(id, error))
+  return JSON.stringify(rest.length === 0 ? first : [first, ...rest])
+}
+
 /** One session over HTTP, with its streams. */
 export class HttpSession {
   /** 192 random bits as visible ASCII. */
-  readonly id: string = randomText(24)
+  readonly id: string
+  /** Undefined for a session that belongs to this process. */
+  readonly sharing: SessionSharing | undefined
   /** The principal that began it, and the only one that may use it. */
   readonly principal: string | null
   readonly state: HttpServerState
@@ -32,16 +68,19 @@ export class HttpSession {
   readonly posts: RotatingSet<PostStream> = new RotatingSet()
   readonly #streams = new RotatingMap<string, ResumableStream>()
   readonly #connections = new RotatingSet<EventStream>()
-  readonly #tag: string = randomText(6)
+  readonly #tag: string
   readonly #report = (error: unknown): void => report(this.state.server, error, 'event stream')
   #lastStream = 0
 
-  constructor(state: HttpServerState, caller: Caller, memory: MemoryAccount) {
+  constructor(state: HttpServerState, caller: Caller, memory: MemoryAccount, sharing?: SessionSharing) {
     const { server, bounds, backplane } = state
     this.state = state
+    this.id = sharing?.id ?? randomText(24)
+    this.sharing = sharing
     this.principal = caller.principal
     this.listener = caller
-    this.log = new EventLog(backplane, this.id, bounds)
+    this.#tag = sharing === undefined ? randomText(6) : `${sharing.node}-${randomText(6)}`
+    this.log = new EventLog(backplane, this.id, bounds, sharing?.node)
     this.standalone = this.#newStream()
     this.session = new Session({
       server,
@@ -50,6 +89,7 @@ export class HttpSession {
       caller,
       bounds,
       id: this.id,
+      ...(sharing === undefined ? {} : { questions: sharing.questions }),
       send: async (message) => {
         await this.standalone.ready()
         if (!this.#isForListener(message)) return
@@ -61,7 +101,11 @@ export class HttpSession {
 
   /** Whether the session must not be evicted: it has a connection, or a handler runs. */
   get busy(): boolean {
-    return this.#connections.size > 0 || this.session.working
+    return (
+      this.#connections.size > 0 ||
+      this.session.working ||
+      (this.sharing !== undefined && this.posts.size > 0)
+    )
   }
 
   get connections(): number {
@@ -74,15 +118,18 @@ export class HttpSession {
     return version !== undefined && supports(version, 'ssePolling')
   }
 
-  openStream(reply: HttpReply): ResumableStream {
+  /** @param ids of the requests that it responds to */
+  openStream(reply: HttpReply, ids: readonly RequestId[]): ResumableStream {
+    const { sharing } = this
     const stream = this.#newStream()
+    if (sharing !== undefined) stream.queue(() => sharing.begin(stream.id, ids))
     stream.attach(this.connect(reply, stream, answerPatienceMs))
     if (this.polls) stream.prime()
     return stream
   }
 
   /** Opens an event stream as the connection of a stream. */
-  connect(reply: HttpReply, stream: ResumableStream, patienceMs = 0): EventStream {
+  connect(reply: HttpReply, stream: { lost(connection: EventStream): void }, patienceMs = 0): EventStream {
     const connection = new EventStream(reply, this.state.bounds, patienceMs)
     this.#connections.add(connection)
     reply.onClose(() => {
@@ -90,6 +137,7 @@ export class HttpSession {
       this.#connections.delete(connection)
       this.lastSeen = performance.now()
       stream.lost(connection)
+      if (stream === this.standalone) this.sharing?.notified()
     })
     return connection
   }
@@ -99,14 +147,15 @@ export class HttpSession {
   }
 
   ended(id: string): ResumableStream {
-    const stream = new ResumableStream(id, this.log, this.state.bounds, this.#report)
-    stream.end()
-    return stream
+    return new ResumableStream(id, this.log, this.state.bounds, this.#report, true)
   }
 
   /** Ends a stream; only its stored events remain. */
   forget(stream: ResumableStream): void {
-    stream.end().then(() => this.#streams.delete(stream.id))
+    stream.end().then(() => {
+      this.#streams.delete(stream.id)
+      this.sharing?.end(stream.id).catch(this.#report)
+    })
   }
 
   /** Closes the session: cancels requests, ends streams, and deletes stored events. */
@@ -118,6 +167,15 @@ export class HttpSession {
     this.#streams.clear()
     for (const connection of this.#connections.values()) connection.end()
     this.log.drop().catch((error) => report(this.state.server, error, 'session'))
+  }
+
+  /** Leaves the session to the other nodes: responds to its requests here that they were interrupted. Resolves when that is stored. */
+  async leave(reason: string): Promise<void> {
+    for (const post of this.posts.values()) post.interrupt()
+    const stored = [...this.#streams.values()].map((stream) => stream.end())
+    this.session.close(reason)
+    await Promise.all(stored)
+    for (const connection of this.#connections.values()) connection.end()
   }
 
   /** Whether the caller of the standalone stream may receive a notification: that of the subscription may have had more scopes. */
@@ -142,12 +200,15 @@ export class PostStream implements SlowAnswer, SessionOutlet {
   readonly #owner: HttpSession
   readonly #reply: HttpReply
   readonly #request: HttpRequest
+  readonly #ids: readonly RequestId[]
   #wait: ReturnType<typeof setTimeout> | undefined
   #stream: ResumableStream | undefined
   #over = false
 
-  constructor(owner: HttpSession, reply: HttpReply, request: HttpRequest) {
+  /** @param ids of the requests that it responds to */
+  constructor(owner: HttpSession, reply: HttpReply, request: HttpRequest, ids: readonly RequestId[]) {
     this.#owner = owner
+    this.#ids = ids
     this.#reply = reply
     this.#request = request
     owner.posts.add(this)
@@ -197,6 +258,12 @@ export class PostStream implements SlowAnswer, SessionOutlet {
     this.#done()
   }
 
+  /** Responds that it is not known whether the requests had an effect, because this node stops. */
+  interrupt(): void {
+    if (this.#ids.length === 0) this.accept()
+    else this.answer(200, interruption(this.#ids))
+  }
+
   /** Ends without a response, because the session ended. */
   abandon(text: string): void {
     if (this.#stream !== undefined) this.#stream.end()
@@ -208,6 +275,8 @@ export class PostStream implements SlowAnswer, SessionOutlet {
     const stream = this.#open()
     const text = encodeMessage(message, this.#owner.state.server)
     if (stream === undefined || text === undefined) return false
+    const { sharing } = this.#owner
+    if (sharing !== undefined && 'id' in message) stream.queue(() => sharing.ask(message))
     stream.send(text, droppable)
     return true
   }
@@ -216,7 +285,7 @@ export class PostStream implements SlowAnswer, SessionOutlet {
   #open(): ResumableStream | undefined {
     if (this.#stream === undefined && !this.#over) {
       clearTimeout(this.#wait)
-      this.#stream = this.#owner.openStream(this.#reply)
+      this.#stream = this.#owner.openStream(this.#reply, this.#ids)
     }
     return this.#stream
   }
@@ -236,10 +305,15 @@ export class Sessions {
   readonly #state: HttpServerState
   readonly #byId = new RotatingMap<string, HttpSession>()
   readonly #quota: PrincipalQuota
+  /** Sessions of several nodes that began here, and so count for the limits of this node. */
+  readonly #begun = new WeakSet<HttpSession>()
+  readonly #onEvicted: ((session: HttpSession) => void) | undefined
   #sweep: ReturnType<typeof setTimeout> | undefined
 
-  constructor(state: HttpServerState) {
+  /** @param onEvicted called with a session of several nodes that began here and lost its place */
+  constructor(state: HttpServerState, onEvicted?: (session: HttpSession) => void) {
     this.#state = state
+    this.#onEvicted = onEvicted
     this.#quota = new PrincipalQuota(state.bounds.sessionsPerPrincipal)
   }
 
@@ -248,12 +322,31 @@ export class Sessions {
   }
 
   /** Begins a session; undefined if a limit is reached and no session is idle. */
-  begin(caller: Caller, memory: MemoryAccount): HttpSession | undefined {
+  begin(caller: Caller, memory: MemoryAccount, sharing?: SessionSharing): HttpSession | undefined {
     if (!this.#takePlace(caller.principal)) return undefined
-    const session = new HttpSession(this.#state, caller, memory)
+    const session = new HttpSession(this.#state, caller, memory, sharing)
+    this.#begun.add(session)
     this.#byId.set(session.id, session)
     this.#schedule()
     return session
+  }
+
+  /** Serves a session that began on another node. */
+  adopt(caller: Caller, memory: MemoryAccount, sharing: SessionSharing): HttpSession {
+    if (this.#byId.size >= this.#state.bounds.sessions) this.#makeRoom(() => true)
+    const session = new HttpSession(this.#state, caller, memory, sharing)
+    this.#byId.set(session.id, session)
+    this.#schedule()
+    return session
+  }
+
+  /** A session by its id, whoever may use it. */
+  get(id: string): HttpSession | undefined {
+    return this.#byId.get(id)
+  }
+
+  values(): HttpSession[] {
+    return this.#byId.values()
   }
 
   /** A session by its id, for its own principal only. */
@@ -267,15 +360,26 @@ export class Sessions {
   }
 
   end(session: HttpSession, reason: string): void {
-    if (!this.#byId.delete(session.id)) return
-    this.#quota.give(session.principal)
-    session.close(reason)
+    if (this.#remove(session)) session.close(reason)
   }
 
-  close(reason: string): void {
+  /** Closes the sessions of this process, and leaves others to the other nodes. */
+  async close(reason: string): Promise<void> {
     clearTimeout(this.#sweep)
     this.#sweep = undefined
-    for (const session of this.#byId.values()) this.end(session, reason)
+    const left = this.#byId.values().map((session) => this.#leave(session, reason))
+    await Promise.all(left)
+  }
+
+  #remove(session: HttpSession): boolean {
+    if (!this.#byId.delete(session.id)) return false
+    if (this.#begun.has(session)) this.#quota.give(session.principal)
+    return true
+  }
+
+  async #leave(session: HttpSession, reason: string): Promise<void> {
+    if (session.sharing === undefined) this.end(session, reason)
+    else if (this.#remove(session)) await session.leave(reason)
   }
 
   /** Makes room for a session of a principal, by closing an idle session of the same principal if it has reached its limit. */
@@ -292,10 +396,15 @@ export class Sessions {
   #makeRoom(among: (session: HttpSession) => boolean): boolean {
     for (const session of this.#byId.values()) {
       if (!among(session) || session.busy) continue
-      this.end(session, 'The session was idle and its place was needed')
+      if (session.sharing !== undefined && this.#begun.has(session)) this.#onEvicted?.(session)
+      this.#release(session, 'The session was idle and its place was needed')
       return true
     }
     return false
+  }
+
+  #release(session: HttpSession, reason: string): void {
+    this.#leave(session, reason).catch((error) => report(this.#state.server, error, 'session'))
   }
 
   #schedule(): void {
@@ -307,7 +416,7 @@ export class Sessions {
         const oldest = performance.now() - this.#state.bounds.sessionIdleMs
         for (const session of this.#byId.values()) {
           if (session.lastSeen <= oldest && !session.busy)
-            this.end(session, 'The session was idle for too long')
+            this.#release(session, 'The session was idle for too long')
         }
         if (this.#byId.size > 0) this.#schedule()
       }, after),

@@ -1,0 +1,199 @@
+import type { RequestId } from '../../../jsonrpc/message.ts'
+import { isObject, isRequestId, parseJson } from '../../../jsonrpc/parse.ts'
+import type { Backplane } from '../../../request/backplane.ts'
+import { unref } from '../options.ts'
+
+/**
+ * A message from one node to another about a session. Messages only wake: what they announce is in the store already, and a
+ * node that may have missed one reads the store, so a lost message costs time and nothing else.
+ */
+export type NodeMessage = { readonly session: string } & (
+  | /** This node sends the events of a stream to the client from now on. */
+  { readonly type: 'follow'; readonly stream: string; readonly node: string }
+  /** A stream that the receiver sends to the client has an event at this position. */
+  | { readonly type: 'stored'; readonly stream: string; readonly position: string }
+  /** A request of the receiver to the client was answered. */
+  | { readonly type: 'answered'; readonly id: string }
+  /** The client cancelled a request. */
+  | { readonly type: 'cancelled'; readonly requestId: RequestId }
+  /** This node has the client's stream for messages outside of requests. */
+  | { readonly type: 'listening'; readonly node: string }
+  /** The record of the session was changed. */
+  | { readonly type: 'changed' }
+  /** The session was ended. */
+  | { readonly type: 'ended' }
+)
+
+/** A node whose lease was not renewed for so long does not run. */
+const leaseMs = 8_000
+const renewMs = 2_500
+/** Milliseconds a lease must be absent: a failover of the store can lose a lease, which is then renewed. */
+const absentMs = renewMs + 1_000
+/** Milliseconds that other nodes can read that a node was closed. */
+const closedMs = 3_600_000
+const closed = 'closed'
+const retryMs = { first: 500, longest: 10_000 }
+
+/** The id of a node: it is part of the ids of its streams and questions, so it has no hyphen. */
+const idPattern = /^([0-9a-f]{12})-/
+
+/** The node that a stream or question belongs to; undefined for another id. */
+export function nodeOf(id: string): string | undefined {
+  return idPattern.exec(id)?.[1]
+}
+
+export interface NodeListener {
+  /** Handles a message of another node. */
+  receive(message: NodeMessage): void
+  /** Messages may have been missed. */
+  missed(): void
+  report(error: unknown): void
+}
+
+/** This node among those that serve the same server: its id, its lease, and messages to the others. */
+export class Nodes {
+  readonly id: string = crypto.randomUUID().replaceAll('-', '').slice(-12)
+  readonly #backplane: Backplane
+  readonly #listener: NodeListener
+  /** The name of the server: several servers may share a backplane. */
+  readonly #server: string
+  #unsubscribe: (() => void)[] = []
+  #opening: Promise<void> | undefined
+  #renewal: ReturnType<typeof setTimeout> | undefined
+  #closed = false
+  /** When the lease of a node was first found absent, on the monotonic clock. */
+  readonly #absentSince = new Map<string, number>()
+
+  constructor(backplane: Backplane, server: string, listener: NodeListener) {
+    this.#backplane = backplane
+    this.#server = server
+    this.#listener = listener
+  }
+
+  /** Whether this node receives messages of the others. */
+  get isOpen(): boolean {
+    return this.#unsubscribe.length > 0
+  }
+
+  /** Takes the lease and subscribes to messages; resolves when that succeeded. Rejects if the backplane fails. */
+  open(): Promise<void> {
+    this.#opening ??= this.#open().catch((error) => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  /** Sends a message to one node, or to all others. It is lost where the backplane fails. */
+  send(message: NodeMessage, node?: string): void {
+    if (node === this.id) return
+    const topic = node === undefined ? this.#topic() : this.#topic(node)
+    const text = JSON.stringify({ from: this.id, ...message })
+    // A lost message is made up for by reading the store, which reports its failures.
+    this.#backplane.publish(topic, text).catch(() => {})
+  }
+
+  /** Whether a node does not run any more. Ask repeatedly: it becomes true some seconds after the lease is over. */
+  async isGone(node: string): Promise<boolean> {
+    if (node === this.id) return false
+    const lease = await this.#backplane.get(this.#leaseKey(node))
+    if (lease === closed) return true
+    if (lease !== undefined) {
+      this.#absentSince.delete(node)
+      return false
+    }
+    const now = performance.now()
+    const since = this.#absentSince.get(node) ?? now
+    if (this.#absentSince.size < 10_000) this.#absentSince.set(node, since)
+    return now - since >= absentMs
+  }
+
+  /** Ends the lease, so that other nodes need not wait for its end. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    clearTimeout(this.#renewal)
+    for (const unsubscribe of this.#unsubscribe) unsubscribe()
+    if (this.#opening !== undefined) await this.#backplane.set(this.#leaseKey(this.id), closed, closedMs)
+  }
+
+  async #open(): Promise<void> {
+    await this.#renew()
+    const { receive, missed } = this.#listener
+    for (const topic of [this.#topic(), this.#topic(this.id)]) {
+      const unsubscribe = await this.#backplane.subscribe(
+        topic,
+        (text) => {
+          const message = messageOf(text, this.id)
+          if (message !== undefined) receive(message)
+        },
+        missed,
+      )
+      if (this.#closed) unsubscribe()
+      else this.#unsubscribe.push(unsubscribe)
+    }
+    this.#renewLater(renewMs)
+  }
+
+  #renew(): Promise<void> {
+    return this.#backplane.set(this.#leaseKey(this.id), 'running', leaseMs)
+  }
+
+  #renewLater(ms: number, failures = 0): void {
+    if (this.#closed) return
+    this.#renewal = unref(
+      setTimeout(() => {
+        this.#renew().then(
+          () => this.#renewLater(renewMs),
+          (error) => {
+            if (failures === 0) this.#listener.report(error)
+            const longest = Math.min(retryMs.longest, retryMs.first * 2 ** Math.min(failures, 10))
+            this.#renewLater(Math.random() * longest, failures + 1)
+          },
+        )
+      }, ms),
+    )
+  }
+
+  #topic(node?: string): string {
+    return node === undefined ? `nodes:${this.#server}` : `node:${this.#server}:${node}`
+  }
+
+  #leaseKey(node: string): string {
+    return `lease:${this.#server}:${node}`
+  }
+}
+
+/** A message of another node; undefined for one that this version does not know. */
+function messageOf(text: string, self: string): NodeMessage | undefined {
+  let value: unknown
+  try {
+    value = parseJson(text)
+  } catch {
+    return undefined
+  }
+  if (!isObject(value) || value['from'] === self) return undefined
+  const { type, session, stream, node, position, id, requestId } = value
+  if (typeof session !== 'string') return undefined
+  switch (type) {
+    case 'follow':
+      return typeof stream === 'string' && typeof node === 'string'
+        ? { type, session, stream, node }
+        : undefined
+    case 'stored':
+      return typeof stream === 'string' && typeof position === 'string'
+        ? { type, session, stream, position }
+        : undefined
+    case 'answered':
+      return typeof id === 'string' ? { type, session, id } : undefined
+    case 'cancelled':
+      return isRequestId(requestId) ? { type, session, requestId } : undefined
+    case 'listening':
+      return typeof node === 'string' ? { type, session, node } : undefined
+    case 'changed':
+    case 'ended':
+      return { type, session }
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,628 @@
+import { invalidParams, McpError } from '../../../jsonrpc/error.ts'
+import type {
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
+  RequestId,
+} from '../../../jsonrpc/message.ts'
+import { classify, isObject, isRequestId, parseJson } from '../../../jsonrpc/parse.ts'
+import { encodeEvent } from '../../../jsonrpc/sse.ts'
+import type { ClientCapabilities, Implementation, LoggingLevel } from '../../../protocol/definitions.ts'
+import { isCapabilities, isImplementation, isLoggingLevel } from '../../../protocol/meta.ts'
+import { revisionOf } from '../../../protocol/revisions.ts'
+import type { Backplane, LogEntry } from '../../../request/backplane.ts'
+import { randomText } from '../../../request/encoding.ts'
+import { report, unref } from '../options.ts'
+import type { EventStream } from './event-stream.ts'
+import { type NodeMessage, Nodes, nodeOf } from './nodes.ts'
+import { eventOf, eventsKey, eventText, type StoredEvent } from './resumable-stream.ts'
+import type { HttpExchange, HttpServerState } from './server-state.ts'
+import {
+  type HttpSession,
+  interruption,
+  isStandalone,
+  type SessionSharing,
+  type Sessions,
+} from './sessions.ts'
+
+/**
+ * A session in the backplane, read with every request: so another principal, the end of the session and its log level have an
+ * effect on all nodes at once.
+ */
+interface SessionRecord {
+  readonly v: 1
+  readonly principal: string | null
+  readonly version: string
+  readonly capabilities: ClientCapabilities
+  readonly info: Implementation | undefined
+  readonly level: LoggingLevel | undefined
+  /** The resources the client subscribed to, and its URL elicitations without a completion. */
+  readonly uris: readonly string[]
+  readonly elicitations: readonly string[]
+  /** When the record was last renewed, in milliseconds since 1970. */
+  readonly renewed: number
+  /** Until when the client was notified of changes, in milliseconds since 1970 by the clock of this node. */
+  readonly notified: { readonly at: number; readonly node: string }
+}
+
+/** What this node knows of a session's record. */
+interface KnownRecord {
+  text: string
+  record: SessionRecord
+  /** When it was read, on the monotonic clock. */
+  readAt: number
+}
+
+/** Milliseconds between two looks at the store while something is awaited that a lost message would have announced. */
+const lookMs = { stream: 2_000, questions: 10_000 }
+/** Milliseconds a session that was read before is served while the backplane fails. */
+const rememberedMs = 60_000
+/** How far the clocks of two nodes may differ: changes this much earlier are repeated to a client that changes nodes. */
+const clockSkewMs = 5_000
+const maxEdits = 20
+const unanswered = '?'
+const answered = '!'
+
+/**
+ * The sessions of a server that every node serves. A request runs on the node where it arrives; what belongs to requests on
+ * other nodes (answers, cancellations, resumed streams) meets in the backplane.
+ */
+export class SharedSessions {
+  readonly nodes: Nodes
+  readonly #state: HttpServerState
+  readonly #sessions: Sessions
+  readonly #backplane: Backplane
+  readonly #known = new WeakMap<HttpSession, KnownRecord>()
+  readonly #followed = new Map<string, FollowedStream>()
+  /** Sent and unanswered questions of this node, with their sessions. */
+  readonly #questions = new Map<string, string>()
+  #looking: ReturnType<typeof setInterval> | undefined
+  #renewing: ReturnType<typeof setInterval> | undefined
+
+  constructor(state: HttpServerState, sessions: Sessions) {
+    this.#state = state
+    this.#sessions = sessions
+    this.#backplane = state.backplane
+    this.nodes = new Nodes(state.backplane, state.server.info.name, {
+      receive: (message) => this.#receive(message),
+      missed: () => this.#missed(),
+      report: (error) => this.#report(error),
+    })
+  }
+
+  /** Whether a stream belongs to another node. */
+  isElsewhere(stream: string): boolean {
+    return nodeOf(stream) !== this.nodes.id
+  }
+
+  /** What a new session, or one that began on another node, does here. */
+  sharing(id: string = randomText(24)): SessionSharing {
+    const node = this.nodes.id
+    const ttlMs = this.#state.bounds.storedEventsMs
+    const asks = new Set<RequestId>()
+    return {
+      id,
+      node,
+      questions: {
+        next: () => `${node}-${randomText(9)}`,
+        over: (question) => {
+          if (!asks.delete(question)) return
+          this.#questions.delete(String(question))
+          this.#backplane.delete(questionKey(id, question)).catch(this.#report)
+        },
+      },
+      begin: (stream, ids) => this.#backplane.set(requestsKey(id, stream), JSON.stringify(ids), ttlMs),
+      end: (stream) => this.#backplane.delete(requestsKey(id, stream)),
+      ask: async (message) => {
+        asks.add(message.id)
+        this.#questions.set(String(message.id), id)
+        this.#looking ??= unref(setInterval(() => this.#lookForAnswers(), lookMs.questions))
+        await this.#backplane.set(questionKey(id, message.id), unanswered, ttlMs)
+        const elicitation = message.params?.['elicitationId']
+        if (typeof elicitation === 'string') await this.#expectCompletion(id, elicitation)
+      },
+      notified: () => {
+        this.#edit(id, (record) => ({ ...record, renewed: Date.now(), notified: this.#now() })).catch(
+          this.#report,
+        )
+      },
+    }
+  }
+
+  /** Stores a session that began here. */
+  async begin(session: HttpSession): Promise<void> {
+    await this.nodes.open()
+    const { peer } = session.session
+    if (peer === undefined) return
+    const record: SessionRecord = {
+      v: 1,
+      principal: session.principal,
+      version: peer.revision.version,
+      capabilities: peer.capabilities,
+      info: peer.info,
+      level: peer.logLevel,
+      uris: [],
+      elicitations: [],
+      renewed: Date.now(),
+      notified: this.#now(),
+    }
+    const text = JSON.stringify(record)
+    await this.#backplane.set(sessionKey(session.id), text, this.#state.bounds.sessionIdleMs)
+    this.#known.set(session, { text, record, readAt: performance.now() })
+    this.#renewLater()
+  }
+
+  /** A session by its id, for its own principal only. Rejects if the backplane fails. */
+  async find(id: string, { caller, memory }: HttpExchange): Promise<HttpSession | undefined> {
+    let text: string | undefined
+    try {
+      await this.nodes.open()
+      text = await this.#backplane.get(sessionKey(id))
+    } catch (error) {
+      const here = this.#sessions.find(id, caller.principal)
+      const readAt = here && this.#known.get(here)?.readAt
+      if (readAt === undefined || readAt < performance.now() - rememberedMs) throw error
+      return here
+    }
+    if (text === undefined) {
+      const here = this.#sessions.find(id, caller.principal)
+      if (here !== undefined) this.#sessions.end(here, 'The session was ended, or was idle for too long')
+      return undefined
+    }
+    const here = this.#sessions.find(id, caller.principal)
+    const known = here && this.#known.get(here)
+    const record = known?.text === text ? known.record : recordOf(text)
+    if (record.principal !== caller.principal) return undefined
+    const session = here ?? this.#sessions.adopt(caller, memory, this.sharing(id))
+    this.#apply(session, text, record)
+    this.#renewLater()
+    const { sessionIdleMs } = this.#state.bounds
+    if (Date.now() - record.renewed > sessionIdleMs / 4) {
+      this.#edit(id, (current) => ({ ...current, renewed: Date.now() })).catch(this.#report)
+    }
+    return session
+  }
+
+  /** Stores what a request that was served changed in the state of its session. */
+  async save(session: HttpSession, { method, params }: JsonRpcRequest): Promise<void> {
+    const uri = params?.['uri']
+    if (method === 'logging/setLevel') {
+      await this.#edit(session.id, (record) => ({ ...record, level: session.session.peer?.logLevel }))
+    } else if (method === 'resources/subscribe' && typeof uri === 'string') {
+      const { subscribedUris } = this.#state.bounds
+      await this.#edit(session.id, (record) => {
+        if (record.uris.includes(uri)) return undefined
+        if (record.uris.length < subscribedUris) return { ...record, uris: [...record.uris, uri] }
+        throw invalidParams(`at most ${subscribedUris} resources can be subscribed to at once`)
+      })
+    } else if (method === 'resources/unsubscribe') {
+      await this.#edit(session.id, (record) => ({
+        ...record,
+        uris: record.uris.filter((one) => one !== uri),
+      }))
+    } else return
+    this.nodes.send({ type: 'changed', session: session.id })
+  }
+
+  /** Handles a notification, also for requests on other nodes. */
+  notification(session: HttpSession, message: JsonRpcNotification): void {
+    session.session.notification(message)
+    const requestId = message.params?.['requestId']
+    if (message.method !== 'notifications/cancelled' || !isRequestId(requestId)) return
+    this.nodes.send({ type: 'cancelled', session: session.id, requestId })
+  }
+
+  /** Handles a response to a request of this node or another. The first one counts. Rejects if the backplane fails. */
+  async response(session: HttpSession, message: JsonRpcResponse): Promise<void> {
+    const { id } = message
+    const node = typeof id === 'string' ? nodeOf(id) : undefined
+    if (typeof id !== 'string' || node === undefined || node === this.nodes.id) {
+      session.session.response(message)
+      return
+    }
+    const text = answered + JSON.stringify(message)
+    const { storedEventsMs } = this.#state.bounds
+    const isFirst = await this.#backplane.swap(questionKey(session.id, id), unanswered, text, storedEventsMs)
+    if (isFirst) this.nodes.send({ type: 'answered', session: session.id, id }, node)
+  }
+
+  /** Notifies the client of changes on the stream that it opened here, also of those since it had one on another node. */
+  listen(session: HttpSession): void {
+    this.nodes.send({ type: 'listening', session: session.id, node: this.nodes.id })
+    const known = this.#known.get(session)
+    if (known === undefined) return
+    const { uris, notified } = known.record
+    const since = notified.node === this.nodes.id ? notified.at : notified.at - clockSkewMs
+    const before = session.session.watchingSince ?? Number.POSITIVE_INFINITY
+    const missed = this.#state.changesSince(since).flatMap(({ change, at }) => (at < before ? [change] : []))
+    const subscribed = session.session.subscribeOnly(uris)
+    subscribed.then(() => session.session.notifyOfChanges(missed)).catch(this.#report)
+  }
+
+  /** Ends a session on all nodes. */
+  async end(session: HttpSession, reason: string): Promise<void> {
+    this.#sessions.end(session, reason)
+    await this.#backplane.delete(sessionKey(session.id))
+    this.nodes.send({ type: 'ended', session: session.id })
+  }
+
+  /** Resolves when nothing is left that other nodes could wait for. */
+  async close(): Promise<void> {
+    clearInterval(this.#looking)
+    clearInterval(this.#renewing)
+    await this.nodes.close().catch(this.#report)
+  }
+
+  /**
+   * Sends the events of a stream of another node after one that the client received, and later ones as they are stored there.
+   * @returns whether that event is known
+   */
+  async resume(
+    session: HttpSession,
+    { reply, caller, memory }: HttpExchange,
+    stream: string,
+    position: string,
+  ): Promise<boolean> {
+    const node = nodeOf(stream)
+    if (node === undefined) return false
+    const log = eventsKey(session.id, node)
+    // Announced first, so that nothing is stored between the two without a message.
+    this.nodes.send({ type: 'follow', session: session.id, stream, node: this.nodes.id }, node)
+    const entries = await this.#backplane.read(log, position)
+    const isKnown = entries?.[0] !== undefined && eventOf(stream, entries[0]) !== undefined
+    if (isStandalone(stream)) {
+      session.listener = caller
+      const connection = session.connect(reply, session.standalone)
+      connection.breathe()
+      for (const event of eventsAfter(stream, isKnown ? entries : [])) {
+        connection.send(eventText(stream, event.position, event.data), false)
+      }
+      session.standalone.attach(connection)
+      this.listen(session)
+      return true
+    }
+    if (!isKnown) return false
+    this.#followed.get(stream)?.end()
+    const followed = new FollowedStream(this.#backplane, this.nodes, session, stream, memory, this.#report)
+    this.#followed.set(stream, followed)
+    followed.open(session.connect(reply, followed)).then(() => {
+      if (this.#followed.get(stream) === followed) this.#followed.delete(stream)
+    })
+    followed.run(entries).catch(this.#report)
+    return true
+  }
+
+  #receive(message: NodeMessage): void {
+    const session = this.#sessions.get(message.session)
+    switch (message.type) {
+      case 'follow': {
+        const { stream, node } = message
+        this.#followed.get(stream)?.end()
+        session?.stream(stream)?.follow({
+          node,
+          stored: (position) => this.nodes.send({ ...message, type: 'stored', position }, node),
+          replaced: () => this.nodes.send(message, node),
+        })
+        return
+      }
+      case 'stored':
+        this.#followed.get(message.stream)?.wake(message.position)
+        return
+      case 'answered':
+        this.#takeAnswer(message.session, message.id)
+        return
+      case 'cancelled':
+        session?.session.notification({
+          jsonrpc: '2.0',
+          method: 'notifications/cancelled',
+          params: { requestId: message.requestId },
+        })
+        return
+      case 'listening':
+        session?.standalone.detach()
+        return
+      case 'changed':
+        if (session?.standalone.connected === true) this.#reload(session).catch(this.#report)
+        return
+      case 'ended':
+        if (session !== undefined) this.#sessions.end(session, 'The session was ended')
+    }
+  }
+
+  /** Looks at the store for what messages would have announced. */
+  #missed(): void {
+    this.#lookForAnswers()
+    for (const followed of this.#followed.values()) followed.wake()
+    for (const session of this.#sessions.values()) {
+      if (session.standalone.connected) this.#reload(session).catch(this.#report)
+    }
+  }
+
+  #lookForAnswers(): void {
+    for (const [id, session] of this.#questions) this.#takeAnswer(session, id)
+    if (this.#questions.size > 0) return
+    clearInterval(this.#looking)
+    this.#looking = undefined
+  }
+
+  /** Passes the response to a question of this node on, if another node stored one. */
+  #takeAnswer(sessionId: string, id: string): void {
+    const take = async (): Promise<void> => {
+      const text = await this.#backplane.get(questionKey(sessionId, id))
+      if (text?.startsWith(answered) !== true) return
+      const response = classify(parseJson(text.slice(answered.length)))
+      if (response.kind === 'response') this.#sessions.get(sessionId)?.session.response(response.message)
+    }
+    take().catch(this.#report)
+  }
+
+  /** Reads the record of a session whose changes are sent to the client here. */
+  async #reload(session: HttpSession): Promise<void> {
+    const text = await this.#backplane.get(sessionKey(session.id))
+    if (text === undefined) {
+      this.#sessions.end(session, 'The session was ended, or was idle for too long')
+      return
+    }
+    const record = recordOf(text)
+    this.#apply(session, text, record)
+    await session.session.subscribeOnly(record.uris)
+  }
+
+  #apply(session: HttpSession, text: string, record: SessionRecord): void {
+    const known = this.#known.get(session)
+    if (known?.text === text) {
+      known.readAt = performance.now()
+      return
+    }
+    const { version, capabilities, info, level } = record
+    const revision = revisionOf(version)
+    if (revision === undefined) throw unreadable()
+    session.session.restore({ ...session.listener, revision, capabilities, info, logLevel: level })
+    for (const id of record.elicitations) {
+      if (known?.record.elicitations.includes(id) !== true) session.session.expectCompletion(id)
+    }
+    this.#known.set(session, { text, record, readAt: performance.now() })
+  }
+
+  async #expectCompletion(id: string, elicitation: string): Promise<void> {
+    const { subscribedUris } = this.#state.bounds
+    await this.#edit(id, (record) => ({
+      ...record,
+      elicitations: [...record.elicitations, elicitation].slice(-subscribedUris),
+    }))
+    this.nodes.send({ type: 'changed', session: id })
+  }
+
+  /**
+   * Changes the record of a session, if the session exists.
+   * @param change returns the new record, or undefined for no change
+   */
+  async #edit(id: string, change: (record: SessionRecord) => SessionRecord | undefined): Promise<void> {
+    const key = sessionKey(id)
+    for (let tries = 0; tries < maxEdits; tries++) {
+      const before = await this.#backplane.get(key)
+      const record = before === undefined ? undefined : change(recordOf(before))
+      if (before === undefined || record === undefined) return
+      const text = JSON.stringify(record)
+      if (!(await this.#backplane.swap(key, before, text, this.#state.bounds.sessionIdleMs))) continue
+      const session = this.#sessions.get(id)
+      if (session !== undefined) this.#apply(session, text, record)
+      return
+    }
+    throw new McpError(
+      'LIMIT',
+      `The record of a session was changed by other requests ${maxEdits} times in a row`,
+    )
+  }
+
+  #now(): SessionRecord['notified'] {
+    return { at: Date.now(), node: this.nodes.id }
+  }
+
+  /** Renews the records of sessions that are in use without requests: with an open stream, or a request that runs. */
+  #renewLater(): void {
+    const everyMs = Math.min(60_000, this.#state.bounds.sessionIdleMs / 4)
+    this.#renewing ??= unref(
+      setInterval(() => {
+        for (const session of this.#sessions.values()) {
+          if (!session.busy) continue
+          const isNotified = session.standalone.connected
+          const renewed = this.#edit(session.id, (record) => ({
+            ...record,
+            renewed: Date.now(),
+            notified: isNotified ? this.#now() : record.notified,
+          }))
+          renewed.catch(this.#report)
+        }
+      }, everyMs),
+    )
+  }
+
+  readonly #report = (error: unknown): void => report(this.#state.server, error, 'sessions of several nodes')
+}
+
+/** Sends the events of a stream that another node stores to the client here. */
+class FollowedStream {
+  readonly #backplane: Backplane
+  readonly #nodes: Nodes
+  readonly #session: HttpSession
+  readonly #stream: string
+  readonly #memory: HttpExchange['memory']
+  readonly #report: (error: unknown) => void
+  #connection: EventStream | undefined
+  /** The newest position that the other node announced. */
+  #newest: string | undefined
+  #isWoken = false
+  #resume: () => void = () => {}
+  #onClosed: () => void = () => {}
+
+  constructor(
+    backplane: Backplane,
+    nodes: Nodes,
+    session: HttpSession,
+    stream: string,
+    memory: HttpExchange['memory'],
+    report: (error: unknown) => void,
+  ) {
+    this.#backplane = backplane
+    this.#nodes = nodes
+    this.#session = session
+    this.#stream = stream
+    this.#memory = memory
+    this.#report = report
+  }
+
+  /** Uses a connection; resolves when it is closed. */
+  open(connection: EventStream): Promise<void> {
+    this.#connection = connection
+    connection.breathe()
+    return new Promise((resolve) => {
+      this.#onClosed = resolve
+    })
+  }
+
+  /** Reads what was stored; `newest` is the position that the other node stored last. */
+  wake(newest?: string): void {
+    this.#newest = newest ?? this.#newest
+    this.#isWoken = true
+    this.#resume()
+  }
+
+  lost(): void {
+    this.#connection = undefined
+    this.#resume()
+    this.#onClosed()
+  }
+
+  end(): void {
+    this.#connection?.end()
+  }
+
+  /** @param first the entry of the event that the client has, and those after it */
+  async run(first: readonly LogEntry[]): Promise<void> {
+    let entries = first
+    let last = ''
+    while (this.#connection !== undefined) {
+      const isOver = await this.#send(entries)
+      last = entries.at(-1)?.position ?? last
+      if (isOver) break
+      const isWoken = await this.#wait()
+      try {
+        const read = await this.#read(last, this.#newest)
+        // The store lost events: the client must not get later ones without them.
+        if (read === undefined) break
+        entries = read
+        if (isWoken || entries.length > 1 || !(await this.#isGone())) continue
+        entries = (await this.#read(last, undefined)) ?? []
+        if (entries.length > 1) continue
+        await this.#interrupt()
+        break
+      } catch (error) {
+        // Looked at again when the store is back.
+        if (entries.length > 0) this.#report(error)
+        entries = []
+      }
+    }
+    this.end()
+  }
+
+  #read(last: string, newest: string | undefined): Promise<LogEntry[] | undefined> {
+    return this.#backplane.read(eventsKey(this.#session.id, nodeOf(this.#stream)), last, newest)
+  }
+
+  async #isGone(): Promise<boolean> {
+    return this.#nodes.isGone(nodeOf(this.#stream) ?? '')
+  }
+
+  /** Sends events; whether there will be no more. */
+  async #send(entries: readonly LogEntry[]): Promise<boolean> {
+    const chars = entries.reduce((sum, { entry }) => sum + entry.length, 0)
+    if (this.#memory.take(chars) !== undefined) return true
+    try {
+      for (const { position, data, isLast } of eventsAfter(this.#stream, entries)) {
+        if (data !== '') this.#connection?.send(eventText(this.#stream, position, data), false)
+        if (isLast) return true
+        if (this.#connection?.isBehind() === true) await this.#connection.drained()
+      }
+      return false
+    } finally {
+      this.#memory.give(chars)
+    }
+  }
+
+  /** Resolves after a message, with true, or a while without one, with false. */
+  async #wait(): Promise<boolean> {
+    if (!this.#isWoken && this.#connection !== undefined) {
+      await new Promise<void>((resolve) => {
+        const timer = unref(setTimeout(resolve, lookMs.stream))
+        this.#resume = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+    const isWoken = this.#isWoken
+    this.#isWoken = false
+    return isWoken
+  }
+
+  /** Responds to the requests of a stream whose node stopped. */
+  async #interrupt(): Promise<void> {
+    const text = await this.#backplane.get(requestsKey(this.#session.id, this.#stream))
+    const ids: unknown = text === undefined ? undefined : parseJson(text)
+    if (!Array.isArray(ids)) return
+    const data = interruption(ids.filter(isRequestId))
+    this.#connection?.send(encodeEvent({ event: 'message', data }), false)
+  }
+}
+
+/** The events of a stream after the first entry, which is the one that the client has. */
+function eventsAfter(stream: string, entries: readonly LogEntry[]): StoredEvent[] {
+  return entries
+    .slice(1)
+    .map((entry) => eventOf(stream, entry))
+    .filter((event) => event !== undefined)
+}
+
+function sessionKey(session: string): string {
+  return `session:${session}`
+}
+
+function questionKey(session: string, question: RequestId): string {
+  return `question:${session}:${question}`
+}
+
+function requestsKey(session: string, stream: string): string {
+  return `requests:${session}:${stream}`
+}
+
+/** @throws McpError 'PROTOCOL' for a record of a version that this one cannot read */
+function recordOf(text: string): SessionRecord {
+  const value = parseJson(text)
+  if (!isObject(value) || value['v'] !== 1) throw unreadable()
+  const { principal, version, capabilities, info, level, uris, elicitations, renewed, notified } = value
+  if (principal !== null && typeof principal !== 'string') throw unreadable()
+  if (typeof version !== 'string' || !isCapabilities(capabilities)) throw unreadable()
+  if (info !== undefined && !isImplementation(info)) throw unreadable()
+  if (level !== undefined && !isLoggingLevel(level)) throw unreadable()
+  if (!Array.isArray(uris) || !Array.isArray(elicitations) || typeof renewed !== 'number') throw unreadable()
+  if (!isObject(notified)) throw unreadable()
+  const { at, node } = notified
+  if (typeof at !== 'number' || typeof node !== 'string') throw unreadable()
+  return {
+    v: 1,
+    principal,
+    version,
+    capabilities,
+    info,
+    level,
+    uris: uris.map(String),
+    elicitations: elicitations.map(String),
+    renewed,
+    notified: { at, node },
+  }
+}
+
+function unreadable(): McpError {
+  return new McpError('PROTOCOL', 'The record of a session in the backplane was written by another version')
+}

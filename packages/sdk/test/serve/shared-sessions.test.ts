@@ -1,0 +1,462 @@
+import { defineServer, resource, type Server, tool } from '@jackfield/sdk'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { z } from 'zod'
+import type { JsonObject } from '../../src/jsonrpc/message.ts'
+import { type Backplane, memoryBackplane } from '../../src/request/backplane.ts'
+import { type ServeHttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
+import { type Answer, type Ask, type Mounted, nodeFace, session } from './http-support.ts'
+
+const watchdog = { timeout: 20_000, interval: 5 }
+const revision = '2025-11-25'
+
+/** A handler that waits until the test lets it go on. */
+class Gate {
+  readonly signals: AbortSignal[] = []
+  #open: (() => void)[] = []
+
+  pass(signal: AbortSignal): Promise<void> {
+    this.signals.push(signal)
+    return new Promise((resolve, reject) => {
+      this.#open.push(resolve)
+      signal.addEventListener('abort', () => reject(signal.reason))
+    })
+  }
+
+  async next(): Promise<void> {
+    await vi.waitFor(() => expect(this.#open.length).toBeGreaterThan(0), watchdog)
+    this.#open.shift()?.()
+  }
+}
+
+interface TestNode extends Mounted {
+  readonly server: Server
+  readonly gate: Gate
+}
+
+function shop(gate: Gate): Server {
+  return defineServer({
+    name: 'shop',
+    version: '1.0.0',
+    tools: {
+      look: tool({ run: () => 'seen' }),
+      buy: tool({
+        async run(_args, ctx) {
+          const answer = await ctx.elicit({ message: 'Buy?', schema: z.object({ ok: z.boolean() }) })
+          return answer.action
+        },
+      }),
+      visit: tool({
+        run: async (_args, ctx) =>
+          (await ctx.elicitUrl({ message: 'Pay there', url: 'https://pay.example/7', id: 'visit-7' })).action,
+      }),
+      pack: tool({
+        async run(_args, ctx) {
+          for (let step = 1; step <= 3; step++) {
+            await gate.pass(ctx.signal)
+            ctx.progress(step)
+          }
+          await gate.pass(ctx.signal)
+          return 'packed'
+        },
+      }),
+      speak: tool({
+        run: (_args, ctx) => {
+          ctx.log('info', 'spoken')
+          return 'said'
+        },
+      }),
+    },
+    resources: { stock: resource({ uri: 'shop://stock', read: () => 'full' }) },
+    onError: () => {},
+  })
+}
+
+/** Nodes over one backplane, and a client whose requests they get in turn. */
+async function cluster(options: ServeHttpOptions = {}, count = 3) {
+  const backplane: Backplane = { ...memoryBackplane(), spansProcesses: true }
+  const start = async (): Promise<TestNode> => {
+    const gate = new Gate()
+    const server = shop(gate)
+    const mounted = await nodeFace(server, { backplane, ...options })
+    onTestFinished(() => mounted.close())
+    return { ...mounted, server, gate }
+  }
+  const nodes = await Promise.all(Array.from({ length: count }, start))
+  let turn = 0
+  const balanced = {
+    send: (ask?: Ask) => {
+      const node = nodes[turn++ % nodes.length]
+      if (node === undefined) throw new Error('no node')
+      return node.send(ask)
+    },
+  }
+  const [a, b, c] = nodes
+  if (a === undefined || b === undefined || c === undefined) throw new Error('three nodes')
+  return { a, b, c, balanced, backplane, start }
+}
+
+/** A session, whose requests go to the node that is named. */
+async function client(
+  { a, balanced }: Awaited<ReturnType<typeof cluster>>,
+  headers: Ask['headers'] = {},
+  capabilities: JsonObject = { elicitation: { form: {}, url: {} } },
+  version: string = revision,
+) {
+  const begun = await session(balanced, version, headers, capabilities)
+  const own = { 'mcp-session-id': begun.id, 'mcp-protocol-version': version, ...headers }
+  const on = (node: Pick<Mounted, 'send'> = a) => ({
+    post: (body: unknown) => node.send({ body, headers: own }),
+    call: (id: number, name: string, params: JsonObject = {}) =>
+      node.send({
+        body: { jsonrpc: '2.0', id, method: 'tools/call', params: { name, ...params } },
+        headers: own,
+      }),
+    request: async (id: number, method: string, params: JsonObject = {}) =>
+      (await node.send({ body: { jsonrpc: '2.0', id, method, params }, headers: own })).json(),
+    get: (last?: string) => node.send({ method: 'GET', headers: { ...own, 'last-event-id': last } }),
+    end: () => node.send({ method: 'DELETE', headers: own }),
+  })
+  return { id: begun.id, on }
+}
+
+const messages = (answer: Answer, count: number): Promise<JsonObject[]> =>
+  vi.waitFor(() => {
+    expect(answer.messages().length).toBeGreaterThanOrEqual(count)
+    return answer.messages()
+  }, watchdog)
+const progressed = { _meta: { progressToken: 'p' } }
+const accept = (id: unknown, action = 'accept'): JsonObject => ({
+  jsonrpc: '2.0',
+  id,
+  result: { action, content: { ok: true } },
+})
+const text = (text: string): JsonObject => ({ result: { content: [{ text }] } })
+
+describe('a session on several nodes', () => {
+  it('is served by each of them, and takes an answer on another node than the one that asked', async () => {
+    const nodes = await cluster()
+    const { on } = await client(nodes)
+    for (const node of [nodes.b, nodes.c, nodes.a]) {
+      expect(await (await on(node).call(1, 'look')).json()).toMatchObject(text('seen'))
+    }
+    const call = await on(nodes.a).call(2, 'buy')
+    const [question] = await messages(call, 1)
+    expect(question).toMatchObject({ method: 'elicitation/create' })
+    const answered = await Promise.all(
+      [nodes.b, nodes.c].map((node, at) =>
+        on(node).post(accept(question?.['id'], ['accept', 'decline'][at])),
+      ),
+    )
+    expect(answered.map(({ status }) => status)).toEqual([202, 202])
+    await call.text()
+    expect(call.messages()).toHaveLength(2)
+    expect(['accept', 'decline']).toContain(Object(call.messages()[1]?.['result']).content?.[0]?.text)
+  })
+
+  it('ignores answers to what was not asked, and stores nothing for them', async () => {
+    const nodes = await cluster()
+    const { on } = await client(nodes)
+    const call = await on(nodes.a).call(2, 'buy')
+    const [question] = await messages(call, 1)
+    const add = vi.spyOn(nodes.backplane, 'set')
+    const invented = String(question?.['id']).replace(/-.*/, '-invented')
+    for (const id of [invented, 'x', 7]) expect((await on(nodes.b).post(accept(id))).status).toBe(202)
+    expect(add).not.toHaveBeenCalled()
+    await on(nodes.c).post(accept(question?.['id']))
+    await call.text()
+    expect(call.messages()[1]).toMatchObject(text('accept'))
+  })
+
+  it('takes an answer that no message announced', async () => {
+    const lost: (() => void)[] = []
+    const plane: Backplane = { ...memoryBackplane(), spansProcesses: true }
+    const nodes = await cluster({
+      backplane: {
+        ...plane,
+        publish: async () => {},
+        subscribe: async (_topic, _listener, missed) => {
+          if (missed !== undefined) lost.push(missed)
+          return () => {}
+        },
+      },
+    })
+    const { on } = await client(nodes)
+    const call = await on(nodes.a).call(2, 'buy')
+    const [question] = await messages(call, 1)
+    await on(nodes.b).post(accept(question?.['id']))
+    for (const missed of lost) missed()
+    await call.text()
+    expect(call.messages()[1]).toMatchObject(text('accept'))
+  })
+
+  it('is cancelled on the node that runs the request', async () => {
+    const nodes = await cluster()
+    const { on } = await client(nodes)
+    const call = await on(nodes.a).call(9, 'pack', progressed)
+    await nodes.a.gate.next()
+    await messages(call, 1)
+    const params = { requestId: 9, reason: 'no longer wanted' }
+    await on(nodes.c).post({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
+    await vi.waitFor(() => expect(nodes.a.gate.signals.at(-1)?.aborted).toBe(true), watchdog)
+    await call.text()
+    expect(call.messages()).toHaveLength(1)
+  })
+
+  it('resumes a stream on any node: what was missed, what follows, and the response, each once', async () => {
+    const nodes = await cluster()
+    const { on } = await client(nodes)
+    const call = await on(nodes.a).call(3, 'pack', progressed)
+    await nodes.a.gate.next()
+    await messages(call, 1)
+    const last = call.events.at(-1)?.id
+    call.drop()
+    await nodes.a.gate.next()
+    const onB = await on(nodes.b).get(last)
+    expect(await messages(onB, 1)).toMatchObject([{ params: { progress: 2 } }])
+    await nodes.a.gate.next()
+    expect(await messages(onB, 2)).toMatchObject([{}, { params: { progress: 3 } }])
+    const onC = await on(nodes.c).get(onB.events[0]?.id)
+    expect(await messages(onC, 1)).toMatchObject([{ params: { progress: 3 } }])
+    await onB.text()
+    await nodes.a.gate.next()
+    await onC.text()
+    expect(onC.messages().slice(1)).toMatchObject([{ id: 3, ...text('packed') }])
+    expect(onB.messages()).toHaveLength(2)
+
+    for (const node of [nodes.a, nodes.b, nodes.c]) {
+      const again = await on(node).get(last)
+      await again.text()
+      expect(again.messages().map(({ params, id }) => Object(params).progress ?? id)).toEqual([2, 3, 3])
+    }
+    const mine = await on(nodes.b).call(4, 'look')
+    expect(await mine.json()).toMatchObject(text('seen'))
+    for (const unknown of ['x', `${last}0`, `${'0'.repeat(12)}-aaaaaaaa-1_1`]) {
+      expect((await on(nodes.b).get(unknown)).status).toBe(400)
+    }
+  })
+
+  it('goes back to the node that runs the request', async () => {
+    const nodes = await cluster()
+    const { on } = await client(nodes)
+    const call = await on(nodes.a).call(3, 'pack', progressed)
+    await nodes.a.gate.next()
+    await messages(call, 1)
+    call.drop()
+    const onB = await on(nodes.b).get(call.events.at(-1)?.id)
+    await nodes.a.gate.next()
+    await messages(onB, 1)
+    onB.drop()
+    const onA = await on(nodes.a).get(onB.events.at(-1)?.id)
+    await nodes.a.gate.next()
+    await nodes.a.gate.next()
+    await onA.text()
+    expect(onA.messages()).toMatchObject([{ params: { progress: 3 } }, { id: 3, ...text('packed') }])
+  })
+
+  it('notifies of changes wherever the client listens, also of those from before', async () => {
+    const nodes = await cluster()
+    const { id, on } = await client(nodes)
+    const onA = await on(nodes.a).get()
+    const uri = 'shop://stock'
+    expect(await on(nodes.b).request(1, 'resources/subscribe', { uri })).toHaveProperty('result')
+    await vi.waitFor(() => {
+      nodes.c.server.resourceUpdated(uri)
+      expect(onA.messages()).toContainEqual(
+        expect.objectContaining({ method: 'notifications/resources/updated', params: { uri } }),
+      )
+    }, watchdog)
+    onA.drop()
+    nodes.c.server.resourceUpdated('shop://other')
+    nodes.c.server.add({ tools: { more: tool({ run: () => 'more' }) } })
+    await vi.waitFor(
+      async () => expect((await on(nodes.b).get(onA.events[0]?.id)).status).toBe(200),
+      watchdog,
+    )
+    const onC = await on(nodes.c).get()
+    expect(onC.status).toBe(200)
+    await vi.waitFor(
+      () =>
+        expect(onC.messages().map(({ method }) => method)).toEqual(
+          expect.arrayContaining(['notifications/tools/list_changed', 'notifications/resources/updated']),
+        ),
+      watchdog,
+    )
+    expect(await on(nodes.a).request(2, 'resources/unsubscribe', { uri })).toHaveProperty('result')
+    const before = onC.messages().length
+    await vi.waitFor(
+      async () => expect(await nodes.backplane.get(`session:${id}`)).not.toContain(uri),
+      watchdog,
+    )
+    nodes.a.server.resourceUpdated(uri)
+    nodes.a.server.remove({ tools: ['look'] })
+    await messages(onC, before + 1)
+    expect(
+      onC
+        .messages()
+        .slice(before)
+        .map(({ method }) => method),
+    ).toEqual(['notifications/tools/list_changed'])
+  })
+
+  it('keeps its log level on all nodes', async () => {
+    const nodes = await cluster()
+    const { on } = await client(nodes)
+    const spoken = await (await on(nodes.b).call(1, 'speak')).text()
+    expect(spoken).toContain('spoken')
+    await on(nodes.c).request(2, 'logging/setLevel', { level: 'error' })
+    for (const node of [nodes.a, nodes.b, nodes.c]) {
+      expect(await (await on(node).call(3, 'speak')).text()).not.toContain('spoken')
+    }
+  })
+
+  it('notifies once that a URL elicitation was completed', async () => {
+    const nodes = await cluster()
+    const { on } = await client(nodes)
+    const stream = await on(nodes.b).get()
+    const call = await on(nodes.a).call(1, 'visit')
+    const [question] = await messages(call, 1)
+    await on(nodes.c).post({ jsonrpc: '2.0', id: question?.['id'], result: { action: 'accept' } })
+    await call.text()
+    await vi.waitFor(() => {
+      nodes.c.server.elicitationComplete('visit-7')
+      expect(stream.messages()).toHaveLength(1)
+    }, watchdog)
+    expect(stream.messages()[0]).toMatchObject({ method: 'notifications/elicitation/complete' })
+  })
+
+  it('ends on all nodes at once', async () => {
+    const nodes = await cluster()
+    const { on } = await client(nodes)
+    const call = await on(nodes.a).call(1, 'pack', progressed)
+    await nodes.a.gate.next()
+    await messages(call, 1)
+    expect((await on(nodes.b).end()).status).toBe(204)
+    for (const node of [nodes.c, nodes.a, nodes.b]) expect((await on(node).call(2, 'look')).status).toBe(404)
+    await vi.waitFor(() => expect(nodes.a.gate.signals.at(-1)?.aborted).toBe(true), watchdog)
+    await call.text()
+  })
+
+  it('does not exist for another principal on any node', async () => {
+    const nodes = await cluster({
+      authenticate: async (request) => ({ principal: request.header('authorization') ?? 'none' }),
+    })
+    const { id } = await client(nodes, { authorization: 'alice' })
+    for (const node of [nodes.a, nodes.b, nodes.c]) {
+      for (const [authorization, status] of [
+        ['mallory', 404],
+        ['alice', 200],
+      ] as const) {
+        const headers = { 'mcp-session-id': id, authorization }
+        const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+        expect((await node.send({ body, headers })).status).toBe(status)
+      }
+    }
+  })
+
+  it('answers requests of a node that closes, or closed, as interrupted, and goes on elsewhere', async () => {
+    const nodes = await cluster()
+    const { on } = await client(nodes)
+    const open = await on(nodes.a).call(1, 'pack', progressed)
+    const early = on(nodes.a).call(2, 'pack')
+    const cut = await on(nodes.a).call(3, 'pack', progressed)
+    for (let gates = 0; gates < 3; gates++) await nodes.a.gate.next()
+    await messages(open, 1)
+    await messages(cut, 1)
+    cut.drop()
+    await nodes.a.close()
+    const interrupted = { error: { code: -32603, data: { interrupted: true } } }
+    await open.text()
+    expect(open.messages().at(-1)).toMatchObject({ id: 1, ...interrupted })
+    await (await early).text()
+    const resumed = await on(nodes.b).get(cut.events.at(-1)?.id)
+    await resumed.text()
+    expect(resumed.messages()).toMatchObject([{ id: 3, ...interrupted }])
+    expect(await (await on(nodes.c).call(4, 'look')).json()).toMatchObject(text('seen'))
+  })
+
+  it('takes answers in batches', async () => {
+    const nodes = await cluster()
+    const { on } = await client(nodes, {}, {}, '2025-03-26')
+    const answer = await on(nodes.b).post([
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'look' } },
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } },
+    ])
+    expect(await answer.json()).toMatchObject([{ id: 1, ...text('seen') }])
+  })
+
+  it('stays in its process where the server keeps something for each session', async () => {
+    const nodes = await cluster({ sessions: 'local' })
+    const begun = await session(nodes.a, revision)
+    expect((await nodes.b.send({ method: 'DELETE', headers: { 'mcp-session-id': begun.id } })).status).toBe(
+      404,
+    )
+    expect((await begun.end()).status).toBe(204)
+  })
+
+  it('is refused for a while, and never lost, where the backplane fails', async () => {
+    let fails = false
+    const plane: Backplane = { ...memoryBackplane(), spansProcesses: true }
+    const get: Backplane['get'] = (key) => (fails ? Promise.reject(new Error('away')) : plane.get(key))
+    const nodes = await cluster({ backplane: { ...plane, get } })
+    const { on } = await client(nodes)
+    const here = await on(nodes.a).call(1, 'look')
+    expect(here.status).toBe(200)
+    fails = true
+    expect((await on(nodes.a).call(2, 'look')).status).toBe(200)
+    const fresh = await nodes.start()
+    const refused = await on(fresh).call(3, 'look')
+    expect([refused.status, refused.header('retry-after')]).toEqual([503, '2'])
+    fails = false
+    expect((await on(fresh).call(4, 'look')).status).toBe(200)
+  })
+})
+
+describe('a node that drains', () => {
+  const health = '/healthz'
+
+  it('is not ready, serves what it gets until nothing runs, and closes', async () => {
+    const nodes = await cluster({ health })
+    const { on } = await client(nodes)
+    const check = async (what: string) => {
+      const answer = await nodes.a.send({
+        method: 'GET',
+        path: `${health}/${what}`,
+        headers: { host: 'an-address-that-is-not-allowed' },
+      })
+      return [answer.status, await answer.json()]
+    }
+    expect(await check('ready')).toEqual([200, { status: 'ready' }])
+    const call = await on(nodes.a).call(1, 'buy')
+    const [question] = await messages(call, 1)
+    const drained = nodes.a.handler.drain({ settleMs: 1, graceMs: 20_000 })
+    expect(await check('ready')).toEqual([503, { status: 'draining' }])
+    expect(await check('live')).toEqual([200, { status: 'live' }])
+    const meanwhile = await on(nodes.a).call(2, 'look')
+    expect([meanwhile.status, meanwhile.header('connection')]).toEqual([200, 'close'])
+    await on(nodes.b).post(accept(question?.['id']))
+    await call.text()
+    expect(call.messages()[1]).toMatchObject(text('accept'))
+    await drained
+    expect((await on(nodes.a).call(3, 'look')).status).toBe(503)
+    expect(await (await on(nodes.c).call(4, 'look')).json()).toMatchObject(text('seen'))
+  })
+
+  it('answers requests as interrupted that do not finish in time', async () => {
+    const nodes = await cluster()
+    const { on } = await client(nodes)
+    const call = await on(nodes.a).call(1, 'pack', progressed)
+    await nodes.a.gate.next()
+    await messages(call, 1)
+    await nodes.a.handler.drain({ settleMs: 0, graceMs: 1 })
+    await call.text()
+    expect(call.messages()[1]).toMatchObject({ id: 1, error: { data: { interrupted: true } } })
+  })
+
+  it('refuses a path of health checks that an endpoint has, and options that do not exist', async () => {
+    const server = shop(new Gate())
+    expect(() => serveHttp(server, { health: '/mcp' })).toThrow('health: "/mcp" is the path of an endpoint')
+    expect(() => serveHttp(server, { health: 'healthz' })).toThrow('must begin with "/"')
+    // @ts-expect-error the option does not exist
+    expect(() => serveHttp(server).drain({ waitMs: 1 })).toThrow('waitMs')
+  })
+})
