@@ -3,7 +3,7 @@ import { invalid } from '../../jsonrpc/error.ts'
 import type { Backplane } from '../../request/backplane.ts'
 import { digest, toBase64Url } from '../../request/encoding.ts'
 import type { HttpCaller } from '../../transports/server/http/options.ts'
-import { PrincipalQuota } from '../../transports/server/principal-quota.ts'
+import { PrincipalQuota } from '../../transports/server/memory-budget.ts'
 
 const encoder = new TextEncoder()
 const periodMs = 120_000
