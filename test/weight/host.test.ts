@@ -55,14 +55,14 @@ describe('what importing the built host loads', () => {
     expect(loaded.length, loaded.join('\n')).toBeLessThanOrEqual(2)
   })
 
-  it('is at most 600 kB of its own, minified', async () => {
+  it('is at most 620 kB of its own, minified', async () => {
     const loaded = await filesLoaded(host, 'packages/host/dist/')
     let bytes = 0
     for (const url of loaded) {
       bytes += (await transform(readFileSync(new URL(url)), { minify: true })).code.length
     }
     expect(bytes).toBeGreaterThan(1000)
-    expect(bytes).toBeLessThanOrEqual(600_000)
+    expect(bytes).toBeLessThanOrEqual(620_000)
   })
 
   it('is of other packages only what finds texts', async () => {
