@@ -75,9 +75,11 @@ export function createNews(source: NewsSource, tell: (text: string) => void): Ne
   let settling: NodeJS.Timeout | undefined
 
   async function tellTools(): Promise<void> {
-    const before = await known
-    known = toolsOf(source)
-    const now = await known
+    // Where the host ended meanwhile, nothing is known of its tools, which is no news.
+    const [before, now] = await Promise.all([known, toolsOf(source)])
+    if (now === undefined) return
+    known = Promise.resolve(now)
+    if (before === undefined) return
     const parts = [
       listed(
         'new',
@@ -139,9 +141,9 @@ async function isAttached(
   return copies.some((copy) => copy.server === server && uri.startsWith(copy.uri))
 }
 
-async function toolsOf(source: NewsSource): Promise<Map<string, string>> {
-  const tools = await source.tools().catch(() => [])
-  return new Map(tools.map(({ name, tool }) => [name, JSON.stringify(tool)]))
+async function toolsOf(source: NewsSource): Promise<Map<string, string> | undefined> {
+  const tools = await source.tools().catch(() => undefined)
+  return tools && new Map(tools.map(({ name, tool }) => [name, JSON.stringify(tool)]))
 }
 
 function listed(what: string, names: readonly string[]): string {

@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Activity } from '@jackfield/host'
+import type { Activity, Model } from '@jackfield/host'
 import {
   applyChanges,
   type Change,
@@ -31,6 +31,26 @@ import { scripted, session, until } from '../fixtures/hosts.ts'
 const asking = {
   command: process.execPath,
   args: [fileURLToPath(new URL('../fixtures/asking-server.ts', import.meta.url))],
+}
+const saying = {
+  command: process.execPath,
+  args: [fileURLToPath(new URL('../fixtures/saying-server.ts', import.meta.url))],
+}
+/** A model that makes these calls, and then says that it is done. */
+function calling(id: string, calls: readonly { name: string; arguments: Record<string, unknown> }[]): Model {
+  let isAsked = false
+  return {
+    ...scripted(id, 'Done.'),
+    async generate(request) {
+      request.signal?.throwIfAborted()
+      if (isAsked) return await scripted(id, 'Done.').generate(request)
+      isAsked = true
+      const content = calls.map((call, n) => ({
+        ...{ type: 'tool_use' as const, id: `call-${n}`, name: call.name, input: call.arguments },
+      }))
+      return { content, stopReason: 'toolUse', model: id }
+    },
+  }
 }
 const allow = [{ id: 'all', verdict: 'allow' as const }]
 const everyKind = ['approval', 'result', 'elicitation', 'roots', 'install', 'drift', 'login'] as const
@@ -325,7 +345,135 @@ describe('a conversation', () => {
   })
 })
 
+describe('what a terminal shows of a conversation', () => {
+  test('is in its rows: the number of a call, its progress, its result and who decided', async () => {
+    const calls = [
+      { name: 's__echo', arguments: { text: 'hi' } },
+      { name: 's__slow', arguments: {} },
+    ]
+    const { client } = await rig({ servers: { s: session().config }, models: [calling('m', calls)] })
+    const one = await client('one')
+    const id = await one.call('conversations.open', {})
+    const view = conversationOf(one, id)
+    const call = (name: string) => view.rows().find((row) => row.kind === 'call' && row.name === name)
+    const said = one.call('conversations.say', { id, said: { text: 'Go' }, message: 'mine' })
+    await until(() => call('s__slow')?.kind === 'call', 'the second call')
+    await until(
+      () => view.rows().some((row) => row.kind === 'call' && (row.progress?.progress ?? 0) > 0),
+      'its progress',
+    )
+    const [slow, info] = [call('s__slow'), view.view().get('info')]
+    await one.call('conversations.stop', { id })
+    expect(slow).toMatchObject({ number: 2, sent: true, state: 'running' })
+    expect(info).toMatchObject({ message: 'mine', isLanguageModel: true })
+    expect(call('s__echo')).toMatchObject({
+      number: 1,
+      state: 'done',
+      decision: { verdict: 'allow' },
+      result: { content: [{ type: 'text', text: expect.any(String) }] },
+      durationMs: expect.any(Number),
+    })
+    expect(await said).toMatchObject({ stopReason: 'cancelled' })
+    const known = await one.call('conversations.calls', { id })
+    expect(known.map(({ name }) => name)).toEqual(['s__echo', 's__slow'])
+    expect(await one.call('conversations.inputs', {})).toEqual(['Go'])
+    expect(await one.call('conversations.find', { id: id.slice(0, 8) })).toMatchObject({ id, turns: 1 })
+  })
+
+  test('ends with the whole text of a reply, however fast it was written', async () => {
+    const { client } = await rig({ models: [scripted('m', 'A rather long reply.')] })
+    const one = await client('one')
+    const id = await one.call('conversations.open', {})
+    const seen: string[] = []
+    one.subscribe(`conversation:${id}`, {
+      rows(view) {
+        const hasReply = [...view.values()].some(
+          (row) => row.kind === 'entry' && row.entry.kind === 'message' && row.entry.by === 'model',
+        )
+        seen.push(`${view.has('partial') ? 'partial' : ''}${hasReply ? 'reply' : ''}`)
+      },
+    })
+    await one.call('conversations.say', { id, said: { text: 'Hello' } })
+    await until(() => seen.includes('reply'), 'the reply')
+    // A reply takes the place of its text in one change: a screen never shows both, or neither.
+    expect(seen).not.toContain('partialreply')
+    expect(
+      seen.slice(seen.indexOf('partial'), seen.indexOf('reply')).every((rows) => rows === 'partial'),
+    ).toBe(true)
+  })
+
+  test('has a message taken back by the id that its client gave it', async () => {
+    const { client } = await rig({ models: [scripted('m', 'ok')] })
+    const one = await client('one')
+    const id = await one.call('conversations.open', {})
+    const first = one.call('conversations.say', { id, said: { text: 'first' } })
+    const second = one.call('conversations.say', { id, said: { text: 'second' }, message: 'mine' })
+    expect(await one.call('conversations.unqueue', { id, message: 'mine' })).toBe(true)
+    expect(await second).toBeNull()
+    expect(await first).toMatchObject({ text: 'ok' })
+    expect(await one.call('conversations.unqueue', { id, message: 'mine' })).toBe(false)
+  })
+
+  test('leaves resources of servers with labels to the person', async () => {
+    const note = { uri: 'note:/1', name: 'note', annotations: { audience: ['assistant'], priority: 1 } }
+    const says = JSON.stringify({ resources: [note] })
+    const folder = mkdtempSync(join(tmpdir(), 'jackfield-service-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    writeFileSync(join(folder, 'says.json'), says)
+    const env = { SAYS: join(folder, 'says.json'), LOG: join(folder, 'calls.log') }
+    const { client } = await rig({
+      servers: { s: { ...saying, env, labels: ['private'] } },
+      models: [scripted('m', 'ok')],
+    })
+    const one = await client('one')
+    const id = await one.call('conversations.open', { context: false })
+    const { included, left } = await one.call('library.include', { conversation: id })
+    expect(included).toEqual([])
+    expect(left).toMatchObject([{ uri: 'note:/1', reason: expect.stringContaining('private') }])
+    expect(await one.call('library.withheld', { refs: [{ server: 's', uri: 'note:/1' }] })).toEqual([null])
+  })
+})
+
 describe('a connection', () => {
+  test('to another host that took the place of the first does nothing again', async () => {
+    const other = await rig()
+    let release = (): void => {}
+    const hanging = {
+      ...scripted('m'),
+      generate: () => new Promise<never>((_, reject) => (release = () => reject(new Error('over')))),
+    }
+    const asked = await rig({ models: [hanging] })
+    let current: PeerServer = asked.peers
+    const channels: Channel[] = []
+    const client = createHostClient({
+      name: 'one',
+      connect() {
+        const [here, there] = channelPair()
+        current.serve(there)
+        channels.push(here)
+        return here
+      },
+    })
+    onTestFinished(() => client.close())
+    const known: boolean[] = []
+    client.onState((state) => {
+      if (state.state === 'connected') known.push(state.isKnown)
+    })
+    await client.ready()
+    const id = await client.call('conversations.open', {})
+    const said = client.call('conversations.say', { id, said: { text: 'Hello' } })
+    await until(() => asked.service.conversations.busy, 'the turn')
+    channels[0]?.close('lost')
+    await until(() => known.length === 2, 'the return to the same host')
+    current = other.peers
+    channels[1]?.close('lost')
+    await expect(said).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    expect(known).toEqual([false, true, false])
+    expect(await client.call('conversations.list', {})).toEqual([])
+    expect(other.service.conversations.busy).toBe(false)
+    release()
+  })
+
   test('that is lost comes back without doing anything twice', async () => {
     const { config, ran } = session()
     const { client, peers } = await rig({ servers: { s: config } })
