@@ -333,9 +333,12 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     .option('--script', 'run the scripted planning conversation')
     .option('--model <name>', 'provider/model, or offline; see jackfield chat --help')
     .option('--record <file>', 'write the scripted conversation as an SVG picture')
+    .option('--web', 'hold the planning conversation in the browser')
+    .option('--no-open', 'with --web: print the login link only')
+    .option('--json', 'with --web: print the login link as one line of JSON: {"url":"…"}')
     .action(async (options: StartOptions) => {
       const { start } = await import('../start/command.ts')
-      code = await start(options, io, createOutput(io, false))
+      code = await start(options, io, createOutput(io, options.json === true))
     })
 
   const shared = withSharedOptions(

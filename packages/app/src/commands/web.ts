@@ -60,13 +60,29 @@ async function useShared(options: WebOptions, io: Io, output: Output): Promise<v
   }
 }
 
-/** Serves a host of this process until a signal. */
 async function serveOwn(service: HostService, options: WebOptions, io: Io, output: Output): Promise<void> {
+  using sessions = ownSessions(options, io)
+  await serveHere(service, { ...options, file: sessions.file }, io, output)
+}
+
+/** How a host of this process is served. */
+export interface ServeHereOptions extends Pick<WebOptions, 'open' | 'port'> {
+  /** The file of sessions. */
+  file: string
+  /** The address of the page to begin with, such as `/chat/<id>`. Default `/`. */
+  path?: string
+}
+
+/** Serves the web app of a host of this process until a signal. */
+export async function serveHere(
+  service: HostService,
+  options: ServeHereOptions,
+  io: Io,
+  output: Output,
+): Promise<void> {
   const { createPeerServer } = await import('@jackfield/host/service')
   const { linkToRunning, serveWeb, WebServerRunningError } = await import('@jackfield/web')
-  using sessions = ownSessions(options, io)
-  const { file } = sessions
-  const { port } = options
+  const { file, port, path = '/' } = options
   const peers = await createPeerServer(service)
   const started = serveWeb({
     peers,
@@ -84,7 +100,9 @@ async function serveOwn(service: HostService, options: WebOptions, io: Io, outpu
   })
   // The page shows which server could not be started, and why.
   service.start().catch(() => {})
-  await show({ link: server.link(), isStarted: true }, options, output)
+  const link = new URL(server.link())
+  link.pathname = path
+  await show({ link: link.href, isStarted: true }, options, output)
   await new Promise<void>((resolve) => {
     if (io.signal.aborted) resolve()
     io.signal.addEventListener('abort', () => resolve(), { once: true })
@@ -108,7 +126,7 @@ function ownSessions(options: WebOptions, io: Io): Disposable & { readonly file:
 
 async function show(
   { link, isStarted }: { readonly link: string; readonly isStarted: boolean },
-  { open, port }: WebOptions,
+  { open, port }: Pick<WebOptions, 'open' | 'port'>,
   output: Output,
 ): Promise<void> {
   output.row({ url: link }, link)

@@ -1,19 +1,26 @@
-import { resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { PolicyRule } from '@jackfield/host'
+import type { HostService } from '@jackfield/host/service'
 import { hold } from '../chat/command.ts'
-import type { ExitCode } from '../cli/exit.ts'
+import { ExitCode } from '../cli/exit.ts'
 import { hostHere } from '../cli/host.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
 import { modelsInUse } from '../cli/models.ts'
 import { makeService } from '../daemon/service.ts'
-import { plannedTrip } from './planned-trip.ts'
+import { plannedTrip, planningMessages } from './planned-trip.ts'
 import { bundledServers, leftOut, sampleFolder, startFiles, startFolder } from './servers.ts'
 
 export interface StartOptions {
   script?: boolean
   model?: string
   record?: string
+  /** In the browser. */
+  web?: boolean
+  /** False: the login link is printed only. */
+  open?: boolean
+  /** The login link is one line of JSON. */
+  json?: boolean
 }
 
 /**
@@ -37,9 +44,10 @@ const startRules: PolicyRule[] = [
   },
 ]
 
-/** `jackfield start`: a conversation at the terminal, or one whole planned trip where there is none. */
+/** `jackfield start`: a conversation at the terminal or, with `--web`, in the browser; else one whole planned trip. */
 export async function start(options: StartOptions, io: Io, output: Output): Promise<ExitCode> {
-  if (options.script === true || options.record !== undefined || !isInteractive(io)) {
+  const { web = false } = options
+  if (options.script === true || options.record !== undefined || !(web || isInteractive(io))) {
     return plannedTrip(options, io, output)
   }
   const { store, database, folder } = startFiles(resolve(io.cwd, startFolder))
@@ -49,10 +57,44 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
   if (note !== undefined) output.note(note)
   const models = [...modelsInUse(io.env, options.model, [])]
   const roots = [{ uri: pathToFileURL(folder).href, name: 'sample' }]
-  return await hold(
-    async () =>
-      await hostHere(makeService({ servers, models, store, roots, rules: startRules }), 'jackfield start'),
-    io,
-    { servers, store, open: { context: false } },
-  )
+  const made = { servers, models, store, roots, rules: startRules }
+  if (web) {
+    const service = makeService(made)
+    try {
+      await startInBrowser(service, join(dirname(store), 'web.db'), options, io, output)
+    } finally {
+      await service.close()
+    }
+    return ExitCode.done
+  }
+  return await hold(async () => await hostHere(makeService(made), 'jackfield start'), io, {
+    servers,
+    store,
+    open: { context: false },
+  })
+}
+
+/** The planning conversation, which begins once a browser shows it. */
+async function startInBrowser(
+  service: HostService,
+  file: string,
+  options: StartOptions,
+  io: Io,
+  output: Output,
+): Promise<void> {
+  const { serveHere } = await import('../commands/web.ts')
+  const { host, conversations, surfaces } = service
+  const id = conversations.open({ context: false })
+  const conversation = conversations.get(id)
+  conversation.setTitle('A trip to Barcelona')
+  const off = surfaces.onChange(() => {
+    if (surfaces.attached.length === 0) return
+    off()
+    service
+      .start()
+      .then(async () => conversation.say({ messages: await planningMessages(host) }, 'jackfield start'))
+      .catch((error: unknown) => output.note(`! ${error instanceof Error ? error.message : String(error)}`))
+  })
+  const { open } = options
+  await serveHere(service, { file, path: `/chat/${id}`, ...(open !== undefined && { open }) }, io, output)
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import {
+  type CatalogPrompt,
   createConversation,
   createHost,
   type Host,
@@ -24,6 +25,7 @@ import { bundledServers, leftOut, sampleFolder } from './servers.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
 
 const city = 'Barcelona'
+const planPrompt = 'plan-vacation'
 const logHeading = '5. The activity log'
 const request =
   'I leave from New York. An evening departure would be good, with at most one stop. Please plan and book it.'
@@ -148,16 +150,8 @@ function introduce(host: Host, transcript: Transcript): boolean {
 
 /** The prompt the person picked and the resources they added, as the conversation begins. */
 async function context(host: Host, transcript: Transcript, departure: string): Promise<SamplingMessage[]> {
-  const args = {
-    destination: city,
-    duration: '7',
-    budget: '3000',
-    interests: 'beaches, architecture, food',
-    departure_date: departure,
-  }
-  const entry = host.prompts().find(({ prompt }) => prompt.name === 'plan-vacation')
-  if (entry === undefined)
-    throw new CliError(ExitCode.protocol, 'The travel server offers no prompt plan-vacation.')
+  const args = planArguments(departure)
+  const entry = planPromptOf(host)
   const typed = Object.entries(args).map(
     ([name, value]) => `${name}=${/[\s,]/.test(value) ? JSON.stringify(value) : value}`,
   )
@@ -187,6 +181,28 @@ async function context(host: Host, transcript: Transcript, departure: string): P
     )
   }
   return messages
+}
+
+function planArguments(departure: string): Record<string, string> {
+  return {
+    destination: city,
+    duration: '7',
+    budget: '3000',
+    interests: 'beaches, architecture, food',
+    departure_date: departure,
+  }
+}
+
+function planPromptOf(host: Host): CatalogPrompt {
+  const entry = host.prompts().find(({ prompt }) => prompt.name === planPrompt)
+  if (entry !== undefined) return entry
+  throw new CliError(ExitCode.protocol, `The travel server offers no prompt ${planPrompt}.`)
+}
+
+/** What begins the planning conversation: the prompt of the travel server, and the request. */
+export async function planningMessages(host: Host): Promise<SamplingMessage[]> {
+  const prompt = await host.prompt(planPromptOf(host).name, planArguments(nextSummer(new Date())))
+  return [...promptMessages(prompt), { role: 'user', content: { type: 'text', text: request } }]
 }
 
 function tell(event: ToolCallEvent, transcript: Transcript): void {

@@ -120,11 +120,19 @@ function Conversation({ id }: { id: string }): ReactNode {
   const models = useRead('models.list', {}).data
   const log = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
-  // The view follows only a reader who is at the end.
+  const content = useRef<HTMLDivElement>(null)
+  const isOpen = rows !== undefined
+  // The view follows only a reader who is at the end. Rows also grow after they are shown: a question waits for its parts.
   useLayoutEffect(() => {
-    const element = log.current
-    if (element !== null && rows !== undefined && isAtEnd.current) element.scrollTop = element.scrollHeight
-  }, [rows])
+    const [around, inside] = [log.current, content.current]
+    if (!isOpen || around === null || inside === null) return
+    const observer = new ResizeObserver(() => {
+      if (isAtEnd.current) around.scrollTop = around.scrollHeight
+    })
+    observer.observe(inside)
+    observer.observe(around)
+    return () => observer.disconnect()
+  }, [isOpen])
   if (error !== undefined) return <Note tone="danger">{<Foreign text={foreign(error.message)} />}</Note>
   if (rows === undefined) return <div className={style.conversation} />
   const all = [...rows.entries()]
@@ -183,36 +191,38 @@ function Conversation({ id }: { id: string }): ReactNode {
             currentTarget.scrollHeight - currentTarget.scrollTop - currentTarget.clientHeight < 40
         }}
       >
-        {entries.length === 0 && <Empty title={t('chat.begin')} />}
-        {entries.map(({ key, row }) => (
-          <Entry
-            key={key}
-            row={row}
-            conversation={id}
-            results={row.entry.kind === 'message' && row.entry.by === 'model' ? results : noResults}
-            calls={calls}
-          />
-        ))}
-        {partial !== undefined && plainText(partial.text) !== '' && (
-          <div aria-live="off">
-            <Suspense fallback={<Foreign text={partial.text} />}>
-              <Markdown text={partial.text} />
-            </Suspense>
-          </div>
-        )}
-        {questions.map((row) => (
-          <QuestionCard key={row.id} row={row} />
-        ))}
-        {info?.wait !== undefined && (
-          <Note tone="warn">
-            <Foreign text={info.wait.why} />
-          </Note>
-        )}
-        {info?.fault !== undefined && (
-          <Note tone="danger" live>
-            <Foreign text={info.fault.message} />
-          </Note>
-        )}
+        <div className={style.rows} ref={content}>
+          {entries.length === 0 && <Empty title={t('chat.begin')} />}
+          {entries.map(({ key, row }) => (
+            <Entry
+              key={key}
+              row={row}
+              conversation={id}
+              results={row.entry.kind === 'message' && row.entry.by === 'model' ? results : noResults}
+              calls={calls}
+            />
+          ))}
+          {partial !== undefined && plainText(partial.text) !== '' && (
+            <div aria-live="off">
+              <Suspense fallback={<Foreign text={partial.text} />}>
+                <Markdown text={partial.text} />
+              </Suspense>
+            </div>
+          )}
+          {questions.map((row) => (
+            <QuestionCard key={row.id} row={row} />
+          ))}
+          {info?.wait !== undefined && (
+            <Note tone="warn">
+              <Foreign text={info.wait.why} />
+            </Note>
+          )}
+          {info?.fault !== undefined && (
+            <Note tone="danger" live>
+              <Foreign text={info.fault.message} />
+            </Note>
+          )}
+        </div>
       </div>
       <Composer id={id} isBusy={isBusy} queued={queued} />
     </section>
