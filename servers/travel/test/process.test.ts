@@ -92,7 +92,8 @@ describe('the command line', () => {
   test('explains itself', async () => {
     const { code, stdout, stderr } = await outcome(start(['--help']))
     expect(code).toBe(0)
-    for (const word of ['--db', '--http', 'TRAVEL_DB', 'SMTP_URL']) expect(stdout).toContain(word)
+    for (const word of ['--db', '--http', '--provider', 'TRAVEL_DB', 'TRAVEL_PROVIDER_TOKEN', 'SMTP_URL'])
+      expect(stdout).toContain(word)
     expect(stderr).toBe('')
   })
 
@@ -100,6 +101,8 @@ describe('the command line', () => {
     [['--http', 'soon'], '--http needs a port'],
     [['--http', '70000'], '--http needs a port'],
     [['--colour'], "Unknown option '--colour'"],
+    [['--db', ':memory:', '--provider', 'http://travel.example'], 'The provider must be an https URL'],
+    [['--db', ':memory:', '--provider', 'https://me:pw@travel.example'], 'TRAVEL_PROVIDER_TOKEN'],
     [['--db', '/dev/null/travel.db'], '/dev/null'],
   ])('says in one line what is wrong with %j', async (args, message) => {
     const { code, stdout, stderr } = await outcome(start(args))

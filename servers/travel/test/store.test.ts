@@ -85,6 +85,25 @@ describe('the database', () => {
   })
 })
 
+test('a database of the version before keeps its bookings, and takes new ones with details', () => {
+  const path = file()
+  const before = open(path)
+  const old = before.bookings.book('key-1', { order: order(), details: {} }, trip, now)
+  // As that version wrote it.
+  before.database.exec(`DROP TABLE traveler_details; PRAGMA user_version = 1`)
+  before.database
+    .prepare('UPDATE bookings SET details = ?')
+    .run(JSON.stringify({ ...old, detailsGiven: undefined }))
+  before.database.close()
+  const { bookings } = open(path)
+  expect(bookings.find(old.id)).toEqual(old)
+  expect(bookings.detailsOf(old.id)).toEqual({})
+  const details = { travelerNames: 'Ada Lovelace' }
+  const next = bookings.book('key-2', { order: order(), details }, trip, now)
+  expect(next.detailsGiven).toEqual(['travelerNames'])
+  expect(bookings.detailsOf(next.id)).toEqual(details)
+})
+
 describe('a booking', () => {
   test('is made once for a key, by however many servers', () => {
     const path = file()

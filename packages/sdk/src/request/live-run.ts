@@ -115,9 +115,12 @@ export abstract class BaseHandlerRun {
     return false
   }
 
-  /** Ends the run, or rejects a request for roots: a handler can do without them, so it may catch the error. */
+  /**
+   * Ends the run, or rejects a request for roots: a handler can do without them, so it may catch the error. The handler of a
+   * cancelled request must not continue.
+   */
   protected unanswered(question: Question, error: RpcError, reject: (error: RpcError) => void): void {
-    if (question.method === 'roots/list') reject(error)
+    if (question.method === 'roots/list' && !this.exchange.signal.aborted) reject(error)
     else this.cannotAsk(error)
   }
 

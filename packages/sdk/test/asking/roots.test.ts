@@ -13,6 +13,8 @@ import {
 import { protocolVersions } from '../../src/protocol/methods.ts'
 
 const onError: unknown[] = []
+/** What the tool `effects` did. */
+const effects: unknown[] = []
 
 async function optional(ctx: Context): Promise<string> {
   try {
@@ -29,6 +31,12 @@ const server = defineServer({
   tools: {
     optional: tool({ run: (_args, ctx) => optional(ctx) }),
     needed: tool({ run: async (_args, ctx) => `${(await ctx.roots()).length} roots` }),
+    effects: tool({
+      async run(_args, ctx) {
+        await optional(ctx)
+        effects.push(ctx.meta['example.org/from'])
+      },
+    }),
     explicit: tool({
       run: (_args, ctx) =>
         ctx.answers['where'] === undefined ? inputRequired({ requests: { where: ask.roots() } }) : 'asked',
@@ -113,4 +121,27 @@ describe.each(protocolVersions.filter((revision) => revision < '2026-07-28'))('r
     )
     expect(await reads(client, 'x:optional')).toMatch(/^without roots: The client did not answer/)
   })
+
+  test.each(['cancelled', 'cut off'])(
+    'a call that is %s while its roots are asked for does nothing after that',
+    async (how) => {
+      const cancel = new AbortController()
+      let isAsked = false
+      const client = await open(revision, {
+        onRoots: () => {
+          isAsked = true
+          return new Promise(() => {})
+        },
+      })
+      const call = client.call('effects', {}, { signal: cancel.signal })
+      const ended = expect(call).rejects.toThrow()
+      await expect.poll(() => isAsked).toBe(true)
+      if (how === 'cancelled') cancel.abort()
+      else await client.close()
+      await ended
+      // A later request is served after what the handler could still do.
+      await (await open(revision)).read('x:file/a')
+      expect(effects).toEqual([])
+    },
+  )
 })

@@ -1,5 +1,5 @@
-import { constants } from 'node:fs'
-import { lstat, open, readdir } from 'node:fs/promises'
+import { constants, type Dirent } from 'node:fs'
+import { lstat, open, opendir } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Folder, FolderError, openFolder } from './folder.ts'
@@ -63,7 +63,7 @@ export async function findFiles(roots: readonly OpenRoot[], signal: AbortSignal)
   const look = async (root: OpenRoot, folders: readonly string[]): Promise<void> => {
     signal.throwIfAborted()
     const folder = await openFolder(root.path, folders).catch(() => undefined)
-    const listed = folder && (await readdir(folder.at('.'), { withFileTypes: true }).catch(() => undefined))
+    const listed = folder && (await entriesOf(folder, maxEntries - entries).catch(() => undefined))
     if (folder === undefined || listed === undefined) {
       await folder?.close()
       found.notes.push(`"${[root.name, ...folders].join('/')}" cannot be read`)
@@ -99,6 +99,16 @@ export async function findFiles(roots: readonly OpenRoot[], signal: AbortSignal)
     )
   }
   return found
+}
+
+/** The entries of a folder, one more than `most` if there are more. */
+async function entriesOf(folder: Folder, most: number): Promise<Dirent[]> {
+  const listed: Dirent[] = []
+  for await (const entry of await opendir(folder.at('.'))) {
+    listed.push(entry)
+    if (listed.length > most) break
+  }
+  return listed
 }
 
 async function fileAt(
