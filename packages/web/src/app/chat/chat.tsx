@@ -120,6 +120,7 @@ function Conversation({ id }: { id: string }): ReactNode {
   const models = useRead('models.list', {}).data
   const log = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
+  const scrolled = useRef(0)
   const content = useRef<HTMLDivElement>(null)
   const isOpen = rows !== undefined
   // The view follows only a reader who is at the end. Rows also grow after they are shown: a question waits for its parts.
@@ -186,9 +187,12 @@ function Conversation({ id }: { id: string }): ReactNode {
         aria-busy={isBusy}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         tabIndex={0}
-        onScroll={({ currentTarget }) => {
-          isAtEnd.current =
-            currentTarget.scrollHeight - currentTarget.scrollTop - currentTarget.clientHeight < 40
+        onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+          // Rows that grow move the end away; only a reader who scrolls up leaves it.
+          const isUp = scrollTop < scrolled.current
+          scrolled.current = scrollTop
+          if (scrollHeight - scrollTop - clientHeight < 40) isAtEnd.current = true
+          else if (isUp) isAtEnd.current = false
         }}
       >
         <div className={style.rows} ref={content}>
