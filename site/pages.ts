@@ -61,7 +61,7 @@ export const sections: readonly Section[] = [
       .map(guide)
       .concat('packages/ai-sdk/README.md', 'docs/adapters.md', 'docs/runtimes.md', 'examples/README.md'),
   },
-  { title: 'Host', sources: ['docs/host.md', ...filesIn('docs/host/*.md')] },
+  { title: 'Host', sources: ['docs/host.md', ...filesIn('docs/host/*.md'), 'docs/container.md'] },
   {
     title: 'Packages',
     sources: [

@@ -48,16 +48,27 @@ export function planProject(given: { folder: string; template: string; name?: st
       `There is no template "${template}". Templates: ${Object.keys(templates).join(', ')}.`,
     )
   }
-  const folder = resolve(given.folder)
-  const name = given.name ?? basename(folder)
+  return { ...requireUsable(given.folder, given.name), template }
+}
+
+/**
+ * The absolute path and the package name for a folder.
+ * @throws UsageError if the name is not a package name, or the folder cannot be used
+ */
+export function requireUsable(
+  given: string,
+  givenName: string | undefined,
+): { folder: string; name: string } {
+  const folder = resolve(given)
+  const name = givenName ?? basename(folder)
   const problem = problemWithName(name)
   if (problem !== undefined) {
-    const instead = given.name === undefined ? 'Choose another folder, or add --name' : 'Write --name'
+    const instead = givenName === undefined ? 'Choose another folder, or add --name' : 'Write --name'
     throw new UsageError(`"${name}" cannot be a package name: ${problem}. ${instead} ${suggestedName(name)}.`)
   }
   const used = problemWithFolder(folder)
   if (used !== undefined) throw new UsageError(used)
-  return { folder, name, template }
+  return { folder, name }
 }
 
 /** Why npm would not accept a name for a new package; `undefined` if it would. */
@@ -86,7 +97,7 @@ function suggestedName(name: string): string {
 }
 
 /** Why no project can be written to a folder; `undefined` if it can. */
-export function problemWithFolder(folder: string): string | undefined {
+function problemWithFolder(folder: string): string | undefined {
   let entries: string[]
   try {
     if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return undefined

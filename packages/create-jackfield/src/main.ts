@@ -6,7 +6,7 @@ import {
   ownVersion,
   type Project,
   planProject,
-  problemWithFolder,
+  requireUsable,
   templates,
   UsageError,
   writeProject,
@@ -66,9 +66,10 @@ async function main(args: string[]): Promise<number> {
   if (isAsking && !(process.stdin.isTTY && process.stdout.isTTY)) {
     throw new UsageError(missing(folder, values.template))
   }
+  if (folder !== undefined) requireUsable(folder, values.name)
   if (isAsking) clack.intro('Create a project of Jackfield')
   const project = planProject({
-    folder: folder ?? (await askFolder()),
+    folder: folder ?? (await askFolder(values.name)),
     template: values.template ?? (await askTemplate()),
     name: values.name,
   })
@@ -111,12 +112,18 @@ function missing(folder: string | undefined, template: string | undefined): stri
   return `Missing: ${lacking.join(' and ')}. ${why}. Write: ${line}\nTemplates: ${Object.keys(templates).join(', ')}.`
 }
 
-async function askFolder(): Promise<string> {
+async function askFolder(name: string | undefined): Promise<string> {
   const answer = await clack.text({
     message: 'In which folder?',
     placeholder: 'my-server',
     defaultValue: 'my-server',
-    validate: (folder) => problemWithFolder(folder === undefined || folder === '' ? 'my-server' : folder),
+    validate(folder) {
+      try {
+        requireUsable(folder === undefined || folder === '' ? 'my-server' : folder, name)
+      } catch (error) {
+        return error instanceof UsageError ? error.message : String(error)
+      }
+    },
   })
   return given(answer)
 }

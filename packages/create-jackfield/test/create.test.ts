@@ -187,6 +187,9 @@ describe.skipIf(noTerminal !== undefined)('create-jackfield in a terminal', () =
     const folder = tempFolder()
     const terminal = open(folder)
     await terminal.until('In which folder?')
+    terminal.type('.hidden\r')
+    await terminal.until('cannot be a package name')
+    for (const _ of '.hidden') terminal.press('backspace')
     terminal.type('notes\r')
     await terminal.until('Which template?')
     terminal.press('enter')
@@ -195,6 +198,15 @@ describe.skipIf(noTerminal !== undefined)('create-jackfield in a terminal', () =
     expect(await terminal.exited).toBe(0)
     expect(terminal.history()).toContain('npm run call')
     expect(existsSync(join(folder, 'notes/src/server.ts'))).toBe(true)
+  })
+
+  it('asks nothing where the folder cannot be used', async () => {
+    const folder = tempFolder()
+    writeFileSync(join(folder, 'thesis.txt'), 'mine')
+    const terminal = open(folder, ['.', '--name', 'notes'])
+    expect(await terminal.exited).toBe(2)
+    expect(terminal.history()).toContain('is not empty')
+    expect(terminal.history()).not.toContain('Which template?')
   })
 
   it('writes nothing where the person presses Esc', async () => {
