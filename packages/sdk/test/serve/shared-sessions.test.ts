@@ -397,7 +397,9 @@ describe('a session on several nodes', () => {
     let fails = false
     const plane: Backplane = { ...memoryBackplane(), spansProcesses: true }
     const get: Backplane['get'] = (key) => (fails ? Promise.reject(new Error('away')) : plane.get(key))
-    const nodes = await cluster({ backplane: { ...plane, get } })
+    const set: Backplane['set'] = (...args) =>
+      fails ? Promise.reject(new Error('away')) : plane.set(...args)
+    const nodes = await cluster({ backplane: { ...plane, get, set } })
     const { on } = await client(nodes)
     const here = await on(nodes.a).call(1, 'look')
     expect(here.status).toBe(200)
@@ -406,6 +408,7 @@ describe('a session on several nodes', () => {
     const fresh = await nodes.start()
     const refused = await on(fresh).call(3, 'look')
     expect([refused.status, refused.header('retry-after')]).toEqual([503, '2'])
+    expect((await session(fresh, revision)).first.status).toBe(503)
     fails = false
     expect((await on(fresh).call(4, 'look')).status).toBe(200)
   })

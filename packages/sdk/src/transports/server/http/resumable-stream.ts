@@ -1,11 +1,13 @@
 import { encodeEvent } from '../../../jsonrpc/sse.ts'
 import type { Backplane, LogEntry } from '../../../request/backplane.ts'
 import type { FullBudget, MemoryAccount } from '../memory-budget.ts'
-import type { Bounds } from '../options.ts'
+import { type Bounds, unref } from '../options.ts'
 import type { EventStream } from './event-stream.ts'
 
 /** Milliseconds for a client to wait before it reconnects. */
 const retryMs = 1000
+/** Milliseconds between attempts to store the end of a stream. */
+const endRetriesMs = [1_000, 4_000, 15_000, 60_000]
 
 /** Another node that sends the events of a stream to the client. */
 export interface StreamFollower {
@@ -215,6 +217,7 @@ export class ResumableStream {
       this.#follower?.stored(position)
     } catch (error) {
       this.#report(error)
+      if (isLast && this.#log.spansNodes) this.#storeEndLater(data)
       // Without an id an event without data has no purpose.
       if (data === '') return
       text = encodeEvent({ event: 'message', data })
@@ -222,6 +225,19 @@ export class ResumableStream {
     this.#unstored -= data.length
     if (this.#connection === undefined) this.#unsent += this.#follower === undefined ? data.length : 0
     else this.#connection.send(text, droppable)
+  }
+
+  /** Stores the end of the stream when the store is back: another node may wait for it. */
+  async #storeEndLater(data: string): Promise<void> {
+    for (const ms of endRetriesMs) {
+      await new Promise((resolve) => unref(setTimeout(resolve, ms)))
+      try {
+        this.#follower?.stored(await this.#log.append(this.id, data, true))
+        return
+      } catch {
+        // Reported before.
+      }
+    }
   }
 
   #event(position: string, data: string, retry?: number): string {

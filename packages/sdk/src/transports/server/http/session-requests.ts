@@ -253,7 +253,13 @@ export class SessionRequests {
     }
     try {
       const response = await owner.session.request(message, nowhere)
-      await shared?.begin(owner)
+      try {
+        await shared?.begin(owner)
+      } catch (error) {
+        this.#unavailable(reply, error, message.id)
+        this.#sessions.end(owner, 'The session could not be stored')
+        return
+      }
       reply.send(200, JSON.stringify(response), { 'Mcp-Session-Id': owner.id })
     } catch (error) {
       const refusal = refusalOf(error, message.method, this.#state.server)

@@ -99,33 +99,37 @@ export class SharedSessions {
   sharing(id: string = randomText(24)): SessionSharing {
     const node = this.nodes.id
     const ttlMs = this.#state.bounds.storedEventsMs
-    const asks = new Set<RequestId>()
+    const open = new Set<RequestId>()
     return {
       id,
       node,
       questions: {
-        next: () => `${node}-${randomText(9)}`,
+        next: () => {
+          const question = `${node}-${randomText(9)}`
+          open.add(question)
+          return question
+        },
         over: (question) => {
-          if (!asks.delete(question)) return
-          this.#questions.delete(String(question))
-          this.#backplane.delete(questionKey(id, question)).catch(this.#report)
+          open.delete(question)
+          if (this.#questions.delete(String(question)))
+            this.#backplane.delete(questionKey(id, question)).catch(this.#report)
         },
       },
       begin: (stream, ids) => this.#backplane.set(requestsKey(id, stream), JSON.stringify(ids), ttlMs),
       end: (stream) => this.#backplane.delete(requestsKey(id, stream)),
       ask: async (message) => {
-        asks.add(message.id)
+        // It may have been withdrawn before it was sent.
+        if (!open.has(message.id)) return
         this.#questions.set(String(message.id), id)
         this.#looking ??= unref(setInterval(() => this.#lookForAnswers(), lookMs.questions))
         await this.#backplane.set(questionKey(id, message.id), unanswered, ttlMs)
         const elicitation = message.params?.['elicitationId']
         if (typeof elicitation === 'string') await this.#expectCompletion(id, elicitation)
       },
-      notified: () => {
+      notified: () =>
         this.#edit(id, (record) => ({ ...record, renewed: Date.now(), notified: this.#now() })).catch(
           this.#report,
-        )
-      },
+        ),
     }
   }
 
@@ -246,7 +250,7 @@ export class SharedSessions {
     this.nodes.send({ type: 'ended', session: session.id })
   }
 
-  /** Resolves when nothing is left that other nodes could wait for. */
+  /** Leaves the other nodes. */
   async close(): Promise<void> {
     clearInterval(this.#looking)
     clearInterval(this.#renewing)
