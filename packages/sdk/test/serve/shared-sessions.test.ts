@@ -284,7 +284,7 @@ describe('a session on several nodes', () => {
     expect(await on(nodes.a).request(2, 'resources/unsubscribe', { uri })).toHaveProperty('result')
     const before = onC.messages().length
     await vi.waitFor(
-      async () => expect(await nodes.backplane.get(`session:${id}`)).not.toContain(uri),
+      async () => expect(await nodes.backplane.get(`session:shop:${id}`)).not.toContain(uri),
       watchdog,
     )
     nodes.a.server.resourceUpdated(uri)
@@ -296,6 +296,50 @@ describe('a session on several nodes', () => {
         .slice(before)
         .map(({ method }) => method),
     ).toEqual(['notifications/tools/list_changed'])
+  })
+
+  it('is resumed where it ran, also after that node forgot it', async () => {
+    const nodes = await cluster({ limits: { sessionIdleMs: 3_600_000, sessions: 2 } })
+    const { on } = await client(nodes)
+    const call = await on(nodes.b).call(3, 'pack', progressed)
+    for (let gates = 0; gates < 4; gates++) await nodes.b.gate.next()
+    await call.text()
+    const first = call.events.find(({ data }) => data !== '')?.id
+    const others = await Promise.all([session(nodes.c, revision), session(nodes.c, revision)])
+    for (const { id } of others) {
+      const headers = { 'mcp-session-id': id, 'mcp-protocol-version': revision }
+      const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+      expect((await nodes.b.send({ body, headers })).status).toBe(200)
+    }
+    for (const node of [nodes.b, nodes.a]) {
+      const resumed = await on(node).get(first)
+      await resumed.text()
+      expect(resumed.messages().map(({ params, id }) => Object(params).progress ?? id)).toEqual([2, 3, 3])
+    }
+  })
+
+  it('does not exist on a server of another name', async () => {
+    const nodes = await cluster()
+    const { id, on } = await client(nodes)
+    const other = defineServer({
+      name: 'other',
+      version: '1.0.0',
+      tools: { look: tool({ run: () => 'other' }) },
+    })
+    const mounted = await nodeFace(other, { backplane: nodes.backplane })
+    onTestFinished(() => mounted.close())
+    expect((await on(mounted).call(1, 'look')).status).toBe(404)
+    expect(await (await on(nodes.b).call(1, 'look')).json()).toMatchObject(text('seen'))
+    expect(await nodes.backplane.get(`session:shop:${id}`)).toBeDefined()
+  })
+
+  it('stores no events for a session without streams', async () => {
+    const nodes = await cluster()
+    const append = vi.spyOn(nodes.backplane, 'append')
+    const { on } = await client(nodes)
+    for (const node of [nodes.a, nodes.b, nodes.c]) await (await on(node).call(1, 'look')).text()
+    for (const node of [nodes.a, nodes.b, nodes.c]) await node.close()
+    expect(append).not.toHaveBeenCalled()
   })
 
   it('keeps its log level on all nodes', async () => {

@@ -57,7 +57,7 @@ export class Nodes {
   readonly #listener: NodeListener
   /** The name of the server: several servers may share a backplane. */
   readonly #server: string
-  #unsubscribe: (() => void)[] = []
+  readonly #unsubscribe: (() => void)[] = []
   #opening: Promise<void> | undefined
   #renewal: ReturnType<typeof setTimeout> | undefined
   #closed = false
@@ -79,6 +79,7 @@ export class Nodes {
   open(): Promise<void> {
     this.#opening ??= this.#open().catch((error) => {
       this.#opening = undefined
+      for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe()
       throw error
     })
     return this.#opening

@@ -36,6 +36,7 @@ export class ResumableStream {
   /** Characters that were stored without a connection. */
   #unsent = 0
   #ended: boolean
+  #hasStored = false
   /** The node that sends the events to the client, if it is another one. */
   #follower: StreamFollower | undefined
 
@@ -96,7 +97,8 @@ export class ResumableStream {
     if (!this.#ended) {
       this.#ended = true
       if (data !== undefined) this.#unstored += data.length
-      if (data !== undefined || this.#log.spansNodes)
+      // Where nothing was stored, no client has an event id to resume from.
+      if (data !== undefined || (this.#log.spansNodes && this.#hasStored))
         this.#then(() => this.#deliver(data ?? '', false, undefined, true))
       this.detach()
       for (const resolve of this.#waiting.splice(0)) resolve()
@@ -212,6 +214,7 @@ export class ResumableStream {
   async #deliver(data: string, droppable: boolean, retry?: number, isLast = false): Promise<void> {
     let text: string
     try {
+      this.#hasStored = true
       const position = await this.#log.append(this.id, data, isLast)
       text = this.#event(position, data, retry)
       this.#follower?.stored(position)
@@ -357,7 +360,8 @@ export class EventLog {
 
   /** The events of a stream after one of its own; undefined if that one is not stored, or the store lost events. */
   async after(stream: string, position: string): Promise<StoredEvent[] | undefined> {
-    if (this.#newest === undefined) return undefined
+    // On several nodes the log may be older than this object.
+    if (this.#newest === undefined && !this.spansNodes) return undefined
     const [first, ...later] = (await this.#backplane.read(this.#key, position, this.#newest)) ?? []
     if (first === undefined || eventOf(stream, first) === undefined) return undefined
     return later.map((entry) => eventOf(stream, entry)).filter((event) => event !== undefined)

@@ -64,7 +64,8 @@ export class SessionRequests {
   async join(): Promise<void> {
     if (!this.#state.sharesSessions || this.#state.closing) return
     try {
-      await (await this.#load()).nodes.open()
+      const { nodes } = await this.#load()
+      if (!this.#state.closing) await nodes.open()
     } catch (error) {
       report(this.#state.server, error, 'sessions of several nodes')
       unref(setTimeout(() => this.join(), Math.random() * longestRetryMs))

@@ -151,7 +151,7 @@ export class SharedSessions {
       notified: this.#now(),
     }
     const text = JSON.stringify(record)
-    await this.#backplane.set(sessionKey(session.id), text, this.#state.bounds.sessionIdleMs)
+    await this.#backplane.set(this.#sessionKey(session.id), text, this.#state.bounds.sessionIdleMs)
     this.#known.set(session, { text, record, readAt: performance.now() })
     this.#renewLater()
   }
@@ -161,7 +161,7 @@ export class SharedSessions {
     let text: string | undefined
     try {
       await this.nodes.open()
-      text = await this.#backplane.get(sessionKey(id))
+      text = await this.#backplane.get(this.#sessionKey(id))
     } catch (error) {
       const here = this.#sessions.find(id, caller.principal)
       const readAt = here && this.#known.get(here)?.readAt
@@ -246,7 +246,7 @@ export class SharedSessions {
   /** Ends a session on all nodes. */
   async end(session: HttpSession, reason: string): Promise<void> {
     this.#sessions.end(session, reason)
-    await this.#backplane.delete(sessionKey(session.id))
+    await this.#backplane.delete(this.#sessionKey(session.id))
     this.nodes.send({ type: 'ended', session: session.id })
   }
 
@@ -362,7 +362,7 @@ export class SharedSessions {
 
   /** Reads the record of a session whose changes are sent to the client here. */
   async #reload(session: HttpSession): Promise<void> {
-    const text = await this.#backplane.get(sessionKey(session.id))
+    const text = await this.#backplane.get(this.#sessionKey(session.id))
     if (text === undefined) {
       this.#sessions.end(session, 'The session was ended, or was idle for too long')
       return
@@ -402,7 +402,7 @@ export class SharedSessions {
    * @param change returns the new record, or undefined for no change
    */
   async #edit(id: string, change: (record: SessionRecord) => SessionRecord | undefined): Promise<void> {
-    const key = sessionKey(id)
+    const key = this.#sessionKey(id)
     for (let tries = 0; tries < maxEdits; tries++) {
       const before = await this.#backplane.get(key)
       const record = before === undefined ? undefined : change(recordOf(before))
@@ -417,6 +417,11 @@ export class SharedSessions {
       'LIMIT',
       `The record of a session was changed by other requests ${maxEdits} times in a row`,
     )
+  }
+
+  /** Servers of different names may share a backplane, but not sessions. */
+  #sessionKey(session: string): string {
+    return `session:${this.#state.server.info.name}:${session}`
   }
 
   #now(): SessionRecord['notified'] {
@@ -586,10 +591,6 @@ function eventsAfter(stream: string, entries: readonly LogEntry[]): StoredEvent[
     .slice(1)
     .map((entry) => eventOf(stream, entry))
     .filter((event) => event !== undefined)
-}
-
-function sessionKey(session: string): string {
-  return `session:${session}`
 }
 
 function questionKey(session: string, question: RequestId): string {
