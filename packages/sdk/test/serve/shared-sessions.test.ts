@@ -5,6 +5,7 @@ import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { type Backplane, memoryBackplane } from '../../src/request/backplane.ts'
 import { type ServeHttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
 import { type Answer, type Ask, type Mounted, nodeFace, session } from './http-support.ts'
+import { initialize } from './support.ts'
 
 const watchdog = { timeout: 20_000, interval: 5 }
 const revision = '2025-11-25'
@@ -455,6 +456,70 @@ describe('a session on several nodes', () => {
     expect((await session(fresh, revision)).first.status).toBe(503)
     fails = false
     expect((await on(fresh).call(4, 'look')).status).toBe(200)
+  })
+})
+
+describe('a session of HTTP+SSE on several nodes', () => {
+  const sse = '/sse'
+  const open = async (node: Pick<Mounted, 'send'>, headers: Ask['headers'] = {}) => {
+    const stream = await node.send({ method: 'GET', path: sse, headers })
+    const path = await vi.waitFor(() => stream.events[0]?.data ?? expect.unreachable(), watchdog)
+    const received = (): JsonObject[] => stream.events.slice(1).map(({ data }) => JSON.parse(data))
+    const response = (id: unknown): Promise<JsonObject> =>
+      vi.waitFor(() => received().find((message) => message['id'] === id) ?? expect.unreachable(), watchdog)
+    const post = async (on: Pick<Mounted, 'send'>, body: unknown, more: Ask['headers'] = headers) =>
+      (await on.send({ path, body, headers: more })).status
+    return { stream, path, received, response, post }
+  }
+  const call = (id: number, name: string): JsonObject => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
+    params: { name },
+  })
+
+  it('takes messages on each of them: requests, answers and cancellations', async () => {
+    const nodes = await cluster({ sse })
+    const { received, response, post } = await open(nodes.a)
+    expect(await post(nodes.b, initialize('2024-11-05', 'init', { elicitation: {} }))).toBe(202)
+    await response('init')
+    expect(await post(nodes.c, { jsonrpc: '2.0', method: 'notifications/initialized' })).toBe(202)
+    expect(await post(nodes.b, call(1, 'look'))).toBe(202)
+    expect(await response(1)).toMatchObject(text('seen'))
+    expect(await post(nodes.a, call(2, 'look'))).toBe(202)
+    await response(2)
+    expect(await post(nodes.b, call(3, 'pack'))).toBe(202)
+    await vi.waitFor(() => expect(nodes.a.gate.signals).toHaveLength(1), watchdog)
+    const params = { requestId: 3 }
+    expect(await post(nodes.c, { jsonrpc: '2.0', method: 'notifications/cancelled', params })).toBe(202)
+    await vi.waitFor(() => expect(nodes.a.gate.signals[0]?.aborted).toBe(true), watchdog)
+    expect(await post(nodes.c, { jsonrpc: '2.0', id: {}, method: 7 })).toBe(400)
+    expect(received().map(({ id }) => id)).toEqual(['init', 1, 2])
+  })
+
+  it('does not exist for another principal, nor after its stream has ended', async () => {
+    const nodes = await cluster({
+      sse,
+      authenticate: async (request) => ({ principal: request.header('authorization') ?? 'none' }),
+    })
+    const alice = { authorization: 'alice' }
+    const { stream, response, post } = await open(nodes.a, alice)
+    for (const node of [nodes.a, nodes.b]) {
+      expect(await post(node, call(1, 'look'), { authorization: 'mallory' })).toBe(404)
+    }
+    expect(await post(nodes.b, initialize('2024-11-05'))).toBe(202)
+    await response('init')
+    stream.drop()
+    await vi.waitFor(async () => expect(await post(nodes.b, call(2, 'look'))).toBe(404), watchdog)
+    expect(await post(nodes.c, call(2, 'look'))).toBe(404)
+  })
+
+  it('ends with the node of its stream', async () => {
+    const nodes = await cluster({ sse })
+    const { stream, post } = await open(nodes.a)
+    await nodes.a.close()
+    await stream.text()
+    expect(await post(nodes.b, call(1, 'look'))).toBe(404)
   })
 })
 

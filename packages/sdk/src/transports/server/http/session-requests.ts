@@ -77,6 +77,11 @@ export class SessionRequests {
     return !this.#state.sharesSessions || this.#shared?.nodes.isOpen === true
   }
 
+  /** The sessions of several nodes; undefined where sessions belong to this process. */
+  get shared(): Promise<SharedSessions> | undefined {
+    return this.#state.sharesSessions ? this.#load() : undefined
+  }
+
   #load(): Promise<SharedSessions> {
     this.#loading ??= import('./shared-sessions.ts').then(({ SharedSessions }) => {
       this.#shared = new SharedSessions(this.#state, this.#sessions)
@@ -399,6 +404,7 @@ export class SessionlessRequests {
   async join(): Promise<void> {}
 
   readonly hasJoined = true
+  readonly shared = undefined
 
   /** Nothing to close: every request ends by itself. */
   async close(): Promise<void> {}
