@@ -1,8 +1,11 @@
 import { describe, expect } from 'vitest'
 import { isThere, left } from '../../../packages/redis/test/support/redis-server.ts'
+import { sendingTo, session } from '../../../packages/sdk/test/serve/http-support.ts'
+import { until } from '../../../packages/sdk/test/serve/support.ts'
 import { campaign } from '../campaign.ts'
 import { clients, expected, haproxy, hasHaproxy, roundRobin, type ShopClient, shop } from './shop.ts'
 
+const watchdogMs = 60_000
 const missing = hasHaproxy ? left : ' (needs the program haproxy, which is not installed)'
 
 /** Makes calls, half of which ask, and returns those that failed. */
@@ -69,6 +72,43 @@ describe.skipIf(!isThere)(`official clients on three nodes over Redis${left}`, {
       await loaded
       measured('calls meanwhile', made, 'calls')
       expect(failed).toEqual([])
+    },
+  )
+
+  campaign(
+    {
+      id: 'interrupted-calls',
+      chapter: 'Sessions and streams',
+      claim:
+        'A call whose process was killed is answered as interrupted, once, to the client that resumes its stream on another process, and the session goes on',
+      trial: 'process killed while its call asks',
+      trials: { test: 1, change: 3, long: 60 },
+    },
+    async ({ trials }) => {
+      const nodes = await shop()
+      for (let trial = 0; trial < trials; trial++) {
+        const [first, ...others] = [0, 1, 2].map((at) => nodes[(trial + at) % nodes.length])
+        if (first === undefined) throw new Error('three nodes')
+        const begun = await session({ send: sendingTo(first.port) }, '2025-11-25')
+        const call = await begun.call(1, 'buy', { arguments: { order: 'a' } })
+        await until(() => call.messages().length === 1, watchdogMs)
+        await first.stop('SIGKILL')
+        const headers = { 'mcp-session-id': begun.id, 'mcp-protocol-version': '2025-11-25' }
+        for (const node of others) {
+          const send = sendingTo(node?.port ?? 0)
+          const resumed = await send({
+            method: 'GET',
+            headers: { ...headers, 'last-event-id': call.events.at(-1)?.id },
+          })
+          await until(() => resumed.over(), watchdogMs)
+          expect(resumed.messages()).toMatchObject([
+            { id: 1, error: { code: -32603, data: { interrupted: true } } },
+          ])
+          const body = { jsonrpc: '2.0', id: 2, method: 'tools/list' }
+          expect((await send({ headers, body })).status).toBe(200)
+        }
+        await first.start()
+      }
     },
   )
 

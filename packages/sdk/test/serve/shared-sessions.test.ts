@@ -5,6 +5,7 @@ import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { type Backplane, memoryBackplane } from '../../src/request/backplane.ts'
 import { type ServeHttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
 import { type Answer, type Ask, type Mounted, nodeFace, session } from './http-support.ts'
+import { initialize } from './support.ts'
 
 const watchdog = { timeout: 20_000, interval: 5 }
 const revision = '2025-11-25'
@@ -284,7 +285,7 @@ describe('a session on several nodes', () => {
     expect(await on(nodes.a).request(2, 'resources/unsubscribe', { uri })).toHaveProperty('result')
     const before = onC.messages().length
     await vi.waitFor(
-      async () => expect(await nodes.backplane.get(`session:${id}`)).not.toContain(uri),
+      async () => expect(await nodes.backplane.get(`session:shop:${id}`)).not.toContain(uri),
       watchdog,
     )
     nodes.a.server.resourceUpdated(uri)
@@ -296,6 +297,50 @@ describe('a session on several nodes', () => {
         .slice(before)
         .map(({ method }) => method),
     ).toEqual(['notifications/tools/list_changed'])
+  })
+
+  it('is resumed where it ran, also after that node forgot it', async () => {
+    const nodes = await cluster({ limits: { sessionIdleMs: 3_600_000, sessions: 2 } })
+    const { on } = await client(nodes)
+    const call = await on(nodes.b).call(3, 'pack', progressed)
+    for (let gates = 0; gates < 4; gates++) await nodes.b.gate.next()
+    await call.text()
+    const first = call.events.find(({ data }) => data !== '')?.id
+    const others = await Promise.all([session(nodes.c, revision), session(nodes.c, revision)])
+    for (const { id } of others) {
+      const headers = { 'mcp-session-id': id, 'mcp-protocol-version': revision }
+      const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+      expect((await nodes.b.send({ body, headers })).status).toBe(200)
+    }
+    for (const node of [nodes.b, nodes.a]) {
+      const resumed = await on(node).get(first)
+      await resumed.text()
+      expect(resumed.messages().map(({ params, id }) => Object(params).progress ?? id)).toEqual([2, 3, 3])
+    }
+  })
+
+  it('does not exist on a server of another name', async () => {
+    const nodes = await cluster()
+    const { id, on } = await client(nodes)
+    const other = defineServer({
+      name: 'other',
+      version: '1.0.0',
+      tools: { look: tool({ run: () => 'other' }) },
+    })
+    const mounted = await nodeFace(other, { backplane: nodes.backplane })
+    onTestFinished(() => mounted.close())
+    expect((await on(mounted).call(1, 'look')).status).toBe(404)
+    expect(await (await on(nodes.b).call(1, 'look')).json()).toMatchObject(text('seen'))
+    expect(await nodes.backplane.get(`session:shop:${id}`)).toBeDefined()
+  })
+
+  it('stores no events for a session without streams', async () => {
+    const nodes = await cluster()
+    const append = vi.spyOn(nodes.backplane, 'append')
+    const { on } = await client(nodes)
+    for (const node of [nodes.a, nodes.b, nodes.c]) await (await on(node).call(1, 'look')).text()
+    for (const node of [nodes.a, nodes.b, nodes.c]) await node.close()
+    expect(append).not.toHaveBeenCalled()
   })
 
   it('keeps its log level on all nodes', async () => {
@@ -397,7 +442,9 @@ describe('a session on several nodes', () => {
     let fails = false
     const plane: Backplane = { ...memoryBackplane(), spansProcesses: true }
     const get: Backplane['get'] = (key) => (fails ? Promise.reject(new Error('away')) : plane.get(key))
-    const nodes = await cluster({ backplane: { ...plane, get } })
+    const set: Backplane['set'] = (...args) =>
+      fails ? Promise.reject(new Error('away')) : plane.set(...args)
+    const nodes = await cluster({ backplane: { ...plane, get, set } })
     const { on } = await client(nodes)
     const here = await on(nodes.a).call(1, 'look')
     expect(here.status).toBe(200)
@@ -406,8 +453,73 @@ describe('a session on several nodes', () => {
     const fresh = await nodes.start()
     const refused = await on(fresh).call(3, 'look')
     expect([refused.status, refused.header('retry-after')]).toEqual([503, '2'])
+    expect((await session(fresh, revision)).first.status).toBe(503)
     fails = false
     expect((await on(fresh).call(4, 'look')).status).toBe(200)
+  })
+})
+
+describe('a session of HTTP+SSE on several nodes', () => {
+  const sse = '/sse'
+  const open = async (node: Pick<Mounted, 'send'>, headers: Ask['headers'] = {}) => {
+    const stream = await node.send({ method: 'GET', path: sse, headers })
+    const path = await vi.waitFor(() => stream.events[0]?.data ?? expect.unreachable(), watchdog)
+    const received = (): JsonObject[] => stream.events.slice(1).map(({ data }) => JSON.parse(data))
+    const response = (id: unknown): Promise<JsonObject> =>
+      vi.waitFor(() => received().find((message) => message['id'] === id) ?? expect.unreachable(), watchdog)
+    const post = async (on: Pick<Mounted, 'send'>, body: unknown, more: Ask['headers'] = headers) =>
+      (await on.send({ path, body, headers: more })).status
+    return { stream, path, received, response, post }
+  }
+  const call = (id: number, name: string): JsonObject => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
+    params: { name },
+  })
+
+  it('takes messages on each of them: requests, answers and cancellations', async () => {
+    const nodes = await cluster({ sse })
+    const { received, response, post } = await open(nodes.a)
+    expect(await post(nodes.b, initialize('2024-11-05', 'init', { elicitation: {} }))).toBe(202)
+    await response('init')
+    expect(await post(nodes.c, { jsonrpc: '2.0', method: 'notifications/initialized' })).toBe(202)
+    expect(await post(nodes.b, call(1, 'look'))).toBe(202)
+    expect(await response(1)).toMatchObject(text('seen'))
+    expect(await post(nodes.a, call(2, 'look'))).toBe(202)
+    await response(2)
+    expect(await post(nodes.b, call(3, 'pack'))).toBe(202)
+    await vi.waitFor(() => expect(nodes.a.gate.signals).toHaveLength(1), watchdog)
+    const params = { requestId: 3 }
+    expect(await post(nodes.c, { jsonrpc: '2.0', method: 'notifications/cancelled', params })).toBe(202)
+    await vi.waitFor(() => expect(nodes.a.gate.signals[0]?.aborted).toBe(true), watchdog)
+    expect(await post(nodes.c, { jsonrpc: '2.0', id: {}, method: 7 })).toBe(400)
+    expect(received().map(({ id }) => id)).toEqual(['init', 1, 2])
+  })
+
+  it('does not exist for another principal, nor after its stream has ended', async () => {
+    const nodes = await cluster({
+      sse,
+      authenticate: async (request) => ({ principal: request.header('authorization') ?? 'none' }),
+    })
+    const alice = { authorization: 'alice' }
+    const { stream, response, post } = await open(nodes.a, alice)
+    for (const node of [nodes.a, nodes.b]) {
+      expect(await post(node, call(1, 'look'), { authorization: 'mallory' })).toBe(404)
+    }
+    expect(await post(nodes.b, initialize('2024-11-05'))).toBe(202)
+    await response('init')
+    stream.drop()
+    await vi.waitFor(async () => expect(await post(nodes.b, call(2, 'look'))).toBe(404), watchdog)
+    expect(await post(nodes.c, call(2, 'look'))).toBe(404)
+  })
+
+  it('ends with the node of its stream', async () => {
+    const nodes = await cluster({ sse })
+    const { stream, post } = await open(nodes.a)
+    await nodes.a.close()
+    await stream.text()
+    expect(await post(nodes.b, call(1, 'look'))).toBe(404)
   })
 })
 

@@ -18,6 +18,8 @@ export type NodeMessage = { readonly session: string } & (
   | { readonly type: 'cancelled'; readonly requestId: RequestId }
   /** This node has the client's stream for messages outside of requests. */
   | { readonly type: 'listening'; readonly node: string }
+  /** A message for a session of HTTP+SSE was stored. */
+  | { readonly type: 'posted' }
   /** The record of the session was changed. */
   | { readonly type: 'changed' }
   /** The session was ended. */
@@ -57,7 +59,7 @@ export class Nodes {
   readonly #listener: NodeListener
   /** The name of the server: several servers may share a backplane. */
   readonly #server: string
-  #unsubscribe: (() => void)[] = []
+  readonly #unsubscribe: (() => void)[] = []
   #opening: Promise<void> | undefined
   #renewal: ReturnType<typeof setTimeout> | undefined
   #closed = false
@@ -79,6 +81,7 @@ export class Nodes {
   open(): Promise<void> {
     this.#opening ??= this.#open().catch((error) => {
       this.#opening = undefined
+      for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe()
       throw error
     })
     return this.#opening
@@ -190,6 +193,7 @@ function messageOf(text: string, self: string): NodeMessage | undefined {
       return isRequestId(requestId) ? { type, session, requestId } : undefined
     case 'listening':
       return typeof node === 'string' ? { type, session, node } : undefined
+    case 'posted':
     case 'changed':
     case 'ended':
       return { type, session }

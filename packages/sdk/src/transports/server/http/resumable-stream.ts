@@ -1,11 +1,13 @@
 import { encodeEvent } from '../../../jsonrpc/sse.ts'
 import type { Backplane, LogEntry } from '../../../request/backplane.ts'
 import type { FullBudget, MemoryAccount } from '../memory-budget.ts'
-import type { Bounds } from '../options.ts'
+import { type Bounds, unref } from '../options.ts'
 import type { EventStream } from './event-stream.ts'
 
 /** Milliseconds for a client to wait before it reconnects. */
 const retryMs = 1000
+/** Milliseconds between attempts to store the end of a stream. */
+const endRetriesMs = [1_000, 4_000, 15_000, 60_000]
 
 /** Another node that sends the events of a stream to the client. */
 export interface StreamFollower {
@@ -34,6 +36,7 @@ export class ResumableStream {
   /** Characters that were stored without a connection. */
   #unsent = 0
   #ended: boolean
+  #hasStored = false
   /** The node that sends the events to the client, if it is another one. */
   #follower: StreamFollower | undefined
 
@@ -94,7 +97,8 @@ export class ResumableStream {
     if (!this.#ended) {
       this.#ended = true
       if (data !== undefined) this.#unstored += data.length
-      if (data !== undefined || this.#log.spansNodes)
+      // Where nothing was stored, no client has an event id to resume from.
+      if (data !== undefined || (this.#log.spansNodes && this.#hasStored))
         this.#then(() => this.#deliver(data ?? '', false, undefined, true))
       this.detach()
       for (const resolve of this.#waiting.splice(0)) resolve()
@@ -210,11 +214,13 @@ export class ResumableStream {
   async #deliver(data: string, droppable: boolean, retry?: number, isLast = false): Promise<void> {
     let text: string
     try {
+      this.#hasStored = true
       const position = await this.#log.append(this.id, data, isLast)
       text = this.#event(position, data, retry)
       this.#follower?.stored(position)
     } catch (error) {
       this.#report(error)
+      if (isLast && this.#log.spansNodes) this.#storeEndLater(data)
       // Without an id an event without data has no purpose.
       if (data === '') return
       text = encodeEvent({ event: 'message', data })
@@ -222,6 +228,19 @@ export class ResumableStream {
     this.#unstored -= data.length
     if (this.#connection === undefined) this.#unsent += this.#follower === undefined ? data.length : 0
     else this.#connection.send(text, droppable)
+  }
+
+  /** Stores the end of the stream when the store is back: another node may wait for it. */
+  async #storeEndLater(data: string): Promise<void> {
+    for (const ms of endRetriesMs) {
+      await new Promise((resolve) => unref(setTimeout(resolve, ms)))
+      try {
+        this.#follower?.stored(await this.#log.append(this.id, data, true))
+        return
+      } catch {
+        // Reported before.
+      }
+    }
   }
 
   #event(position: string, data: string, retry?: number): string {
@@ -341,7 +360,8 @@ export class EventLog {
 
   /** The events of a stream after one of its own; undefined if that one is not stored, or the store lost events. */
   async after(stream: string, position: string): Promise<StoredEvent[] | undefined> {
-    if (this.#newest === undefined) return undefined
+    // On several nodes the log may be older than this object.
+    if (this.#newest === undefined && !this.spansNodes) return undefined
     const [first, ...later] = (await this.#backplane.read(this.#key, position, this.#newest)) ?? []
     if (first === undefined || eventOf(stream, first) === undefined) return undefined
     return later.map((entry) => eventOf(stream, entry)).filter((event) => event !== undefined)

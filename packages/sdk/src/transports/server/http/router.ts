@@ -218,7 +218,8 @@ export class Router {
       if (isMessage && isJson(request.header('content-type'))) return true
       if (isMessage) this.#notJson(reply)
       else if (request.method !== 'GET') this.#wrongMethod(reply, 'GET')
-      else if (accepted.events) sse.open(reply, caller, memory)
+      else if (accepted.events)
+        sse.open(reply, caller, memory).catch((error) => this.#broken(error, request, reply))
       else this.#notAcceptable(reply)
     } else if (request.method === 'POST') {
       const isAcceptable = accepted.json && accepted.events
@@ -307,8 +308,7 @@ export class Router {
     const { sse, legacy } = this.#state
     const { request, reply } = exchange
     if (sse !== undefined && this.#isOlder(request)) {
-      this.#older(sse, exchange, value, bytes)
-      return Promise.resolve()
+      return this.#older(sse, exchange, value, bytes)
     }
     if (Array.isArray(value)) {
       if (!namesStateless(request)) return legacy.batch(exchange, value)
@@ -334,13 +334,14 @@ export class Router {
   }
 
   /** Serves a message of HTTP+SSE, whose responses are sent on the stream of its session. */
-  #older(sessions: SseSessions, exchange: HttpExchange, value: unknown, bytes: number): void {
+  async #older(sessions: SseSessions, exchange: HttpExchange, value: unknown, bytes: number): Promise<void> {
     const { request, reply, caller } = exchange
     const session = sessions.find(request, caller)
-    if (session === undefined) {
+    if (session === undefined && !this.#state.sharesSessions) {
       refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
     } else if (!this.#state.refusesScopes(reply, caller, value)) {
-      sessions.accept(session, reply, value, caller, bytes)
+      if (session === undefined) await sessions.forward(exchange, value)
+      else sessions.accept(session, reply, value, caller, bytes)
     }
   }
 

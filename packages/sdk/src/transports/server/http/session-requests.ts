@@ -64,7 +64,8 @@ export class SessionRequests {
   async join(): Promise<void> {
     if (!this.#state.sharesSessions || this.#state.closing) return
     try {
-      await (await this.#load()).nodes.open()
+      const { nodes } = await this.#load()
+      if (!this.#state.closing) await nodes.open()
     } catch (error) {
       report(this.#state.server, error, 'sessions of several nodes')
       unref(setTimeout(() => this.join(), Math.random() * longestRetryMs))
@@ -74,6 +75,11 @@ export class SessionRequests {
   /** Whether this node serves the sessions of others, or has none to share. */
   get hasJoined(): boolean {
     return !this.#state.sharesSessions || this.#shared?.nodes.isOpen === true
+  }
+
+  /** The sessions of several nodes; undefined where sessions belong to this process. */
+  get shared(): Promise<SharedSessions> | undefined {
+    return this.#state.sharesSessions ? this.#load() : undefined
   }
 
   #load(): Promise<SharedSessions> {
@@ -253,7 +259,13 @@ export class SessionRequests {
     }
     try {
       const response = await owner.session.request(message, nowhere)
-      await shared?.begin(owner)
+      try {
+        await shared?.begin(owner)
+      } catch (error) {
+        this.#unavailable(reply, error, message.id)
+        this.#sessions.end(owner, 'The session could not be stored')
+        return
+      }
       reply.send(200, JSON.stringify(response), { 'Mcp-Session-Id': owner.id })
     } catch (error) {
       const refusal = refusalOf(error, message.method, this.#state.server)
@@ -392,6 +404,7 @@ export class SessionlessRequests {
   async join(): Promise<void> {}
 
   readonly hasJoined = true
+  readonly shared = undefined
 
   /** Nothing to close: every request ends by itself. */
   async close(): Promise<void> {}

@@ -26,7 +26,7 @@ export interface SessionSharing {
   /** Stores that a question is open, before it is sent. */
   ask(message: JsonRpcRequest): Promise<void>
   /** The client's stream for messages outside of requests was closed here. */
-  notified(): void
+  notified(): Promise<void>
 }
 
 /** The stream for messages outside of requests has this number on each node. */
@@ -70,6 +70,7 @@ export class HttpSession {
   readonly #tag: string
   readonly #report = (error: unknown): void => report(this.state.server, error, 'event stream')
   #lastStream = 0
+  #hasLeft = false
 
   constructor(state: HttpServerState, caller: Caller, memory: MemoryAccount, sharing?: SessionSharing) {
     const { server, bounds, backplane } = state
@@ -136,7 +137,7 @@ export class HttpSession {
       this.#connections.delete(connection)
       this.lastSeen = performance.now()
       stream.lost(connection)
-      if (stream === this.standalone) this.sharing?.notified()
+      if (stream === this.standalone && !this.#hasLeft) this.sharing?.notified()
     })
     return connection
   }
@@ -170,8 +171,10 @@ export class HttpSession {
 
   /** Leaves the session to the other nodes: responds to its requests here that they were interrupted. Resolves when that is stored. */
   async leave(reason: string): Promise<void> {
+    this.#hasLeft = true
     for (const post of this.posts.values()) post.interrupt()
     const stored = [...this.#streams.values()].map((stream) => stream.end())
+    if (this.standalone.connected && this.sharing !== undefined) stored.push(this.sharing.notified())
     this.session.close(reason)
     await Promise.all(stored)
     for (const connection of this.#connections.values()) connection.end()

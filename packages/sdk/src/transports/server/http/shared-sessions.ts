@@ -12,6 +12,8 @@ import { isCapabilities, isImplementation, isLoggingLevel } from '../../../proto
 import { revisionOf } from '../../../protocol/revisions.ts'
 import type { Backplane, LogEntry } from '../../../request/backplane.ts'
 import { randomText } from '../../../request/encoding.ts'
+import type { Caller } from '../../../request/exchange.ts'
+import { parsedBytes } from '../memory-budget.ts'
 import { report, unref } from '../options.ts'
 import type { EventStream } from './event-stream.ts'
 import { type NodeMessage, Nodes, nodeOf } from './nodes.ts'
@@ -53,6 +55,21 @@ interface KnownRecord {
   readAt: number
 }
 
+/** Messages for a session of HTTP+SSE that arrived on other nodes. */
+interface Inbox {
+  readonly principal: string | null
+  /** The position of the newest message that was received. */
+  position: string
+  /** The messages are read one after the other. */
+  reading: Promise<void>
+  receive(value: unknown, bytes: number, caller: Caller): void
+  /** Messages were lost. */
+  lost(): void
+}
+
+/** Messages of one inbox that are stored and not received yet. */
+const maxPosted = 64
+
 /** Milliseconds between two looks at the store while something is awaited that a lost message would have announced. */
 const lookMs = { stream: 2_000, questions: 10_000 }
 /** Milliseconds a session that was read before is served while the backplane fails. */
@@ -74,6 +91,7 @@ export class SharedSessions {
   readonly #backplane: Backplane
   readonly #known = new WeakMap<HttpSession, KnownRecord>()
   readonly #followed = new Map<string, FollowedStream>()
+  readonly #inboxes = new Map<string, Inbox>()
   /** Sent and unanswered questions of this node, with their sessions. */
   readonly #questions = new Map<string, string>()
   #looking: ReturnType<typeof setInterval> | undefined
@@ -99,33 +117,37 @@ export class SharedSessions {
   sharing(id: string = randomText(24)): SessionSharing {
     const node = this.nodes.id
     const ttlMs = this.#state.bounds.storedEventsMs
-    const asks = new Set<RequestId>()
+    const open = new Set<RequestId>()
     return {
       id,
       node,
       questions: {
-        next: () => `${node}-${randomText(9)}`,
+        next: () => {
+          const question = `${node}-${randomText(9)}`
+          open.add(question)
+          return question
+        },
         over: (question) => {
-          if (!asks.delete(question)) return
-          this.#questions.delete(String(question))
-          this.#backplane.delete(questionKey(id, question)).catch(this.#report)
+          open.delete(question)
+          if (this.#questions.delete(String(question)))
+            this.#backplane.delete(questionKey(id, question)).catch(this.#report)
         },
       },
       begin: (stream, ids) => this.#backplane.set(requestsKey(id, stream), JSON.stringify(ids), ttlMs),
       end: (stream) => this.#backplane.delete(requestsKey(id, stream)),
       ask: async (message) => {
-        asks.add(message.id)
+        // It may have been withdrawn before it was sent.
+        if (!open.has(message.id)) return
         this.#questions.set(String(message.id), id)
         this.#looking ??= unref(setInterval(() => this.#lookForAnswers(), lookMs.questions))
         await this.#backplane.set(questionKey(id, message.id), unanswered, ttlMs)
         const elicitation = message.params?.['elicitationId']
         if (typeof elicitation === 'string') await this.#expectCompletion(id, elicitation)
       },
-      notified: () => {
+      notified: () =>
         this.#edit(id, (record) => ({ ...record, renewed: Date.now(), notified: this.#now() })).catch(
           this.#report,
-        )
-      },
+        ),
     }
   }
 
@@ -147,7 +169,7 @@ export class SharedSessions {
       notified: this.#now(),
     }
     const text = JSON.stringify(record)
-    await this.#backplane.set(sessionKey(session.id), text, this.#state.bounds.sessionIdleMs)
+    await this.#backplane.set(this.#sessionKey(session.id), text, this.#state.bounds.sessionIdleMs)
     this.#known.set(session, { text, record, readAt: performance.now() })
     this.#renewLater()
   }
@@ -157,7 +179,7 @@ export class SharedSessions {
     let text: string | undefined
     try {
       await this.nodes.open()
-      text = await this.#backplane.get(sessionKey(id))
+      text = await this.#backplane.get(this.#sessionKey(id))
     } catch (error) {
       const here = this.#sessions.find(id, caller.principal)
       const readAt = here && this.#known.get(here)?.readAt
@@ -242,11 +264,11 @@ export class SharedSessions {
   /** Ends a session on all nodes. */
   async end(session: HttpSession, reason: string): Promise<void> {
     this.#sessions.end(session, reason)
-    await this.#backplane.delete(sessionKey(session.id))
+    await this.#backplane.delete(this.#sessionKey(session.id))
     this.nodes.send({ type: 'ended', session: session.id })
   }
 
-  /** Resolves when nothing is left that other nodes could wait for. */
+  /** Leaves the other nodes. */
   async close(): Promise<void> {
     clearInterval(this.#looking)
     clearInterval(this.#renewing)
@@ -292,6 +314,76 @@ export class SharedSessions {
     return true
   }
 
+  /** Takes messages for a session of HTTP+SSE, whose stream is here, also from other nodes. Rejects if the backplane fails. */
+  async openInbox(
+    id: string,
+    { principal, receive, lost }: Pick<Inbox, 'principal' | 'receive' | 'lost'>,
+  ): Promise<void> {
+    await this.nodes.open()
+    const position = await this.#renewInbox(id, principal)
+    this.#inboxes.set(id, { principal, position, reading: Promise.resolve(), receive, lost })
+    this.#renewLater()
+  }
+
+  /** Renews the time to live of an inbox, with an entry that is no message, and returns its position. */
+  async #renewInbox(id: string, principal: string | null): Promise<string> {
+    const { sessionIdleMs } = this.#state.bounds
+    await this.#backplane.set(this.#inboxKey(id), JSON.stringify({ principal }), sessionIdleMs)
+    const position = await this.#backplane.append(this.#inboxKey(id), '', maxPosted, sessionIdleMs)
+    this.#readInbox(id)
+    return position
+  }
+
+  closeInbox(id: string): void {
+    this.#inboxes.delete(id)
+    this.#backplane.delete(this.#inboxKey(id)).catch(this.#report)
+  }
+
+  /**
+   * Stores a message for a session of HTTP+SSE whose stream is on another node. Rejects if the backplane fails.
+   * @returns whether the session exists for this caller
+   */
+  async post(id: string, caller: Caller, value: unknown): Promise<boolean> {
+    const node = nodeOf(id)
+    const text = node === undefined ? undefined : await this.#backplane.get(this.#inboxKey(id))
+    const record = text === undefined ? undefined : parseJson(text)
+    if (node === undefined || !isObject(record) || record['principal'] !== caller.principal) return false
+    if (await this.nodes.isGone(node)) return false
+    const { scopes } = caller
+    const entry = JSON.stringify({
+      value,
+      caller: { ...caller, scopes: scopes === 'any' ? scopes : [...scopes] },
+    })
+    await this.#backplane.append(this.#inboxKey(id), entry, maxPosted, this.#state.bounds.sessionIdleMs)
+    this.nodes.send({ type: 'posted', session: id }, node)
+    return true
+  }
+
+  #readInbox(id: string): void {
+    const inbox = this.#inboxes.get(id)
+    if (inbox === undefined) return
+    const read = async (): Promise<void> => {
+      const entries = await this.#backplane.read(this.#inboxKey(id), inbox.position)
+      if (entries === undefined) {
+        inbox.lost()
+        return
+      }
+      for (const { position, entry } of entries.slice(1)) {
+        inbox.position = position
+        if (entry === '') continue
+        const posted = parseJson(entry)
+        const caller = isObject(posted) ? callerOf(posted['caller']) : undefined
+        if (!isObject(posted) || caller?.principal !== inbox.principal) continue
+        inbox.receive(posted['value'], parsedBytes(entry, false), caller)
+      }
+    }
+    inbox.reading = inbox.reading.then(read).catch(this.#report)
+  }
+
+  #inboxKey(session: string): string {
+    return `inbox:${this.#state.server.info.name}:${session}`
+  }
+
   #receive(message: NodeMessage): void {
     const session = this.#sessions.get(message.session)
     switch (message.type) {
@@ -321,6 +413,9 @@ export class SharedSessions {
       case 'listening':
         session?.standalone.detach()
         return
+      case 'posted':
+        this.#readInbox(message.session)
+        return
       case 'changed':
         if (session?.standalone.connected === true) this.#reload(session).catch(this.#report)
         return
@@ -333,6 +428,7 @@ export class SharedSessions {
   #missed(): void {
     this.#lookForAnswers()
     for (const followed of this.#followed.values()) followed.wake()
+    for (const id of this.#inboxes.keys()) this.#readInbox(id)
     for (const session of this.#sessions.values()) {
       if (session.standalone.connected) this.#reload(session).catch(this.#report)
     }
@@ -358,7 +454,7 @@ export class SharedSessions {
 
   /** Reads the record of a session whose changes are sent to the client here. */
   async #reload(session: HttpSession): Promise<void> {
-    const text = await this.#backplane.get(sessionKey(session.id))
+    const text = await this.#backplane.get(this.#sessionKey(session.id))
     if (text === undefined) {
       this.#sessions.end(session, 'The session was ended, or was idle for too long')
       return
@@ -398,7 +494,7 @@ export class SharedSessions {
    * @param change returns the new record, or undefined for no change
    */
   async #edit(id: string, change: (record: SessionRecord) => SessionRecord | undefined): Promise<void> {
-    const key = sessionKey(id)
+    const key = this.#sessionKey(id)
     for (let tries = 0; tries < maxEdits; tries++) {
       const before = await this.#backplane.get(key)
       const record = before === undefined ? undefined : change(recordOf(before))
@@ -415,6 +511,11 @@ export class SharedSessions {
     )
   }
 
+  /** Servers of different names may share a backplane, but not sessions. */
+  #sessionKey(session: string): string {
+    return `session:${this.#state.server.info.name}:${session}`
+  }
+
   #now(): SessionRecord['notified'] {
     return { at: Date.now(), node: this.nodes.id }
   }
@@ -424,6 +525,7 @@ export class SharedSessions {
     const everyMs = Math.min(60_000, this.#state.bounds.sessionIdleMs / 4)
     this.#renewing ??= unref(
       setInterval(() => {
+        for (const [id, { principal }] of this.#inboxes) this.#renewInbox(id, principal).catch(this.#report)
         for (const session of this.#sessions.values()) {
           if (!session.busy) continue
           const isNotified = session.standalone.connected
@@ -584,16 +686,27 @@ function eventsAfter(stream: string, entries: readonly LogEntry[]): StoredEvent[
     .filter((event) => event !== undefined)
 }
 
-function sessionKey(session: string): string {
-  return `session:${session}`
-}
-
 function questionKey(session: string, question: RequestId): string {
   return `question:${session}:${question}`
 }
 
 function requestsKey(session: string, stream: string): string {
   return `requests:${session}:${stream}`
+}
+
+/** A caller that another node authenticated. */
+function callerOf(value: unknown): Caller | undefined {
+  if (!isObject(value)) return undefined
+  const { principal, quotaKey, scopes, clientId, claims } = value
+  if (principal !== null && typeof principal !== 'string') return undefined
+  if (!isObject(claims) || (scopes !== 'any' && !Array.isArray(scopes))) return undefined
+  return {
+    principal,
+    claims,
+    scopes: scopes === 'any' ? scopes : new Set(scopes.map(String)),
+    ...(typeof quotaKey === 'string' ? { quotaKey } : {}),
+    ...(typeof clientId === 'string' ? { clientId } : {}),
+  }
 }
 
 /** @throws McpError 'PROTOCOL' for a record of a version that this one cannot read */

@@ -5,10 +5,11 @@ import { randomText } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
 import { DuplexConnection } from '../connection.ts'
 import { type MemoryAccount, PrincipalQuota } from '../memory-budget.ts'
+import { report } from '../options.ts'
 import { encodeBatch, encodeMessage, isDroppable } from '../served-request.ts'
 import { EventStream } from './event-stream.ts'
 import { type HttpReply, type HttpRequest, sendBusy, sendError, sessionIdIn } from './http-adapter.ts'
-import type { HttpServerState } from './server-state.ts'
+import type { HttpExchange, HttpServerState } from './server-state.ts'
 
 /** One session: a connection whose outgoing half is an event stream. */
 interface SseSession {
@@ -32,13 +33,15 @@ export class SseSessions {
   }
 
   /** Opens a session on the response to a GET, whose first event is the endpoint for messages. */
-  open(reply: HttpReply, caller: Caller, memory: MemoryAccount): void {
+  async open(reply: HttpReply, caller: Caller, memory: MemoryAccount): Promise<void> {
     if (this.#byId.size >= this.#state.bounds.sessions || !this.#quota.take(caller.principal)) {
       const full = new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later')
       sendBusy(reply, 503, full, undefined, 60)
       return
     }
-    const id = randomText(24)
+    const loading = this.#state.legacy.shared
+    const shared = loading === undefined ? undefined : await loading
+    const id = shared === undefined ? randomText(24) : `${shared.nodes.id}-${randomText(24)}`
     const stream = new EventStream(reply, this.#state.bounds, 0)
     const connection = this.#connection(stream, caller, memory)
     this.#byId.set(id, { principal: caller.principal, connection, stream })
@@ -47,7 +50,19 @@ export class SseSessions {
       this.#quota.give(caller.principal)
       stream.closed()
       connection.close('The client closed its event stream')
+      shared?.closeInbox(id)
     })
+    try {
+      await shared?.openInbox(id, {
+        principal: caller.principal,
+        receive: (value, bytes, caller) => connection.receive(value, bytes, caller),
+        lost: () => stream.end(),
+      })
+    } catch (error) {
+      report(this.#state.server, error, 'GET')
+      stream.end()
+      return
+    }
     stream.send(encodeEvent({ event: 'endpoint', data: `${this.path}?sessionId=${id}` }), false)
   }
 
@@ -55,6 +70,26 @@ export class SseSessions {
   find(request: HttpRequest, { principal }: Caller): SseSession | undefined {
     const session = this.#byId.get(sessionIdIn(request) ?? '')
     return session?.principal === principal ? session : undefined
+  }
+
+  /** Accepts one message or batch for a session whose stream is on another node. Resolves when its response was sent. */
+  async forward({ request, reply, caller }: HttpExchange, value: unknown): Promise<void> {
+    const classified = Array.isArray(value) ? undefined : classify(value)
+    if (classified?.kind === 'invalid') {
+      sendError(reply, 400, classified.error, classified.id)
+      return
+    }
+    try {
+      const shared = await this.#state.legacy.shared
+      const exists = await shared?.post(sessionIdIn(request) ?? '', caller, value)
+      const why = 'This session does not exist, or no longer'
+      if (exists === true) reply.send(202, '')
+      else sendError(reply, 404, new RpcError(ErrorCode.InvalidRequest, why))
+    } catch (error) {
+      report(this.#state.server, error, 'POST')
+      const why = new RpcError(ErrorCode.InternalError, 'Sessions cannot be read at present: try again later')
+      sendBusy(reply, 503, why, undefined, 2)
+    }
   }
 
   /** Accepts one message or batch. Its responses are sent on the session's stream. */
