@@ -128,10 +128,12 @@ async function ownSession(
 ): Promise<Session> {
   const revisions = revisionsFor(options)
   const person = personAt(io, options, options.onAsking)
-  const surface =
+  const given =
     options.answers === undefined
-      ? (options.surface ?? person)
+      ? options.surface
       : answersSurface(options.answers, (message) => output.note(message))
+  const asked = given === undefined ? person : undefined
+  const isNobodyThere = given === undefined && asked === undefined
   const timeoutMs = options.timeout === undefined ? undefined : options.timeout * 1000
   const { createService } = await import('../daemon/service.ts')
   const made = await createService(options, io, {
@@ -146,13 +148,13 @@ async function ownSession(
         ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
       },
     },
-    models:
-      surface === undefined && !approves(target) ? [] : [...modelsFor(options.answers, target.config, io)],
+    models: isNobodyThere && !approves(target) ? [] : [...modelsFor(options.answers, target.config, io)],
     ...(target.isTyped === true && { unpinned: [target.name] }),
     connectTimeoutMs: timeoutMs ?? target.config?.limits.connectTimeoutMs ?? connectTimeoutMs,
     ...(timeoutMs !== undefined && { callTimeoutMs: timeoutMs }),
-    surface: surface ?? { name: 'nobody', show: {} },
-    ...(person !== undefined && { askInput: person.askInput }),
+    ...(given !== undefined && { surface: given }),
+    ...(isNobodyThere && { surface: { name: 'nobody', show: {} } }),
+    ...(asked === undefined && person !== undefined && { askInput: person.askInput }),
     connect: {
       lists,
       follow: false,
@@ -164,7 +166,7 @@ async function ownSession(
     },
   })
   const open = await hostHere(made.service, 'jackfield', () => made[Symbol.asyncDispose]())
-  return await connected(target, open, person, lists, options, io, output)
+  return await connected(target, open, asked, lists, options, io, output)
 }
 
 /** Connects the server and reads its lists; the host is closed where that fails. */
@@ -190,13 +192,14 @@ async function connected(
   const stop = (): void => void close()
   io.signal.addEventListener('abort', stop, { once: true })
   try {
-    const isRemote = open.host === undefined && person !== undefined
-    const answering = isRemote
-      ? await answerQuestions(client, person, { isMine: ofServer(client, name), note: output.note })
-      : undefined
+    const isMine = open.host === undefined ? { isMine: ofServer(client, name) } : {}
+    const answering =
+      person === undefined
+        ? undefined
+        : await answerQuestions(client, person, { ...isMine, note: output.note })
     if (answering !== undefined) ends.push(() => answering.stop())
     await client.call('servers.start', { servers: [name] }, { signal: io.signal })
-    await questionsAnswered(client, answering ?? asSettled(person), io.signal)
+    await questionsAnswered(client, answering, io.signal)
     io.signal.throwIfAborted()
     const rows = await client.call('servers.list', {})
     const state = rows.find((row) => row.name === name)?.connection
@@ -208,13 +211,12 @@ async function connected(
       catalogOf(client, name, lists),
       client.call('trust.get', { server: name }),
     ])
-    const asked = options.answers === undefined && options.surface === undefined ? person : undefined
     return {
       client,
       server: name,
       catalog,
       trust,
-      person: asked,
+      person,
       host: open.host,
       [Symbol.asyncDispose]: close,
     }
@@ -373,28 +375,7 @@ export function onlookerAt(io: Io): TerminalSurface | undefined {
   return { ...person, urlElicitation: false, show }
 }
 
-/**
- * Waits for the questions that servers raise when they start, and for the logins that follow from the answers. Returns
- * early once `signal` is aborted.
- */
-export async function startQuestions(
-  host: Host,
-  person: TerminalSurface | undefined,
-  signal: AbortSignal,
-): Promise<void> {
-  const aborted = new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
-  while (!signal.aborted) {
-    await new Promise(setImmediate)
-    await person?.idle()
-    const logins = [...host.connections.keys()].flatMap((server) => host.logins.pending(server) ?? [])
-    if (logins.length === 0) return
-    await Promise.race([Promise.all(logins), aborted])
-  }
-}
-
-/** The same at a client: until no question is at this terminal, and no login is under way that was agreed to. */
+/** Waits until no question is at this terminal, and no login is under way that was agreed to. */
 export async function questionsAnswered(
   client: HostClient,
   asked: { settled(): Promise<boolean> } | undefined,
@@ -406,17 +387,6 @@ export async function questionsAnswered(
     await new Promise(setImmediate)
     const had = (await asked?.settled()) === true
     if (!waited && !had) return
-  }
-}
-
-/** The questions of a host in this process, which puts them to the person itself. */
-export function asSettled(person: TerminalSurface | undefined): { settled(): Promise<boolean> } | undefined {
-  if (person === undefined) return undefined
-  return {
-    async settled() {
-      await person.idle()
-      return false
-    },
   }
 }
 

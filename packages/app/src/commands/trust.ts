@@ -1,5 +1,4 @@
 import {
-  createHost,
   type Host,
   makeVisible,
   type ServerTrust,
@@ -14,6 +13,7 @@ import type { Session } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readLayers } from '../cli/target.ts'
+import { makeHost } from '../daemon/service.ts'
 import { ago } from '../output/ago.ts'
 import { changeLines, findingLines } from '../output/definitions.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -147,7 +147,7 @@ export function refuseEmptyList(
 
 async function opened(options: TrustOptions, io: Io): Promise<Host> {
   const config = await readLayers(options, io)
-  return createHost({
+  return makeHost({
     ...hostSettings(config, options, io),
     servers: config.servers,
     models: [],
