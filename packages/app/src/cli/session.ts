@@ -1,33 +1,29 @@
-import {
-  type CatalogPrompt,
-  type CatalogResource,
-  type CatalogTemplate,
-  type CatalogTool,
-  type ConnectionState,
-  type Failure,
-  type Host,
-  type HostConnectOptions,
-  type Model,
-  machineVariables,
-  type ServerTrust,
-  type Surface,
+import type {
+  CatalogPrompt,
+  CatalogResource,
+  CatalogTemplate,
+  CatalogTool,
+  ConnectionState,
+  Failure,
+  Host,
+  HostConnectOptions,
+  Model,
+  ServerTrust,
+  Surface,
 } from '@jackfield/host'
 import type { HostClient, InboxRow, Notice, RunRequest, RunResults, RunRow } from '@jackfield/host/client'
 import { McpError, RpcError } from '@jackfield/sdk'
-import { defaultEnvironment } from '@jackfield/sdk/client/stdio'
 import { errorOfFault } from '../daemon/faults.ts'
 import { changeLines } from '../output/definitions.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { createWarnings, type Warnings } from '../output/warnings.ts'
-import { type Answers, answersSurface, modelsNamed } from '../surface/answers-file.ts'
+import type { Answers } from '../surface/answers-file.ts'
 import { answerQuestions } from '../surface/remote.ts'
 import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
-import { CliError, ExitCode } from './exit.ts'
-import { inSeconds, isAboutKey } from './failure.ts'
+import { CliError, ExitCode, inSeconds, isAboutKey } from './exit.ts'
 import { hostHere, type OpenHost, onNotice, openHost, usesDaemon } from './host.ts'
 import { type Io, isInteractive, type Output } from './io.ts'
-import { modelsInUse } from './models.ts'
 import { revisionsFor } from './revisions.ts'
 import type { ConfigChoice, Target } from './target.ts'
 
@@ -131,7 +127,9 @@ async function ownSession(
   const given =
     options.answers === undefined
       ? options.surface
-      : answersSurface(options.answers, (message) => output.note(message))
+      : (await import('../surface/answers-file.ts')).answersSurface(options.answers, (message) =>
+          output.note(message),
+        )
   const asked = given === undefined ? person : undefined
   const isNobodyThere = given === undefined && asked === undefined
   const timeoutMs = options.timeout === undefined ? undefined : options.timeout * 1000
@@ -148,7 +146,8 @@ async function ownSession(
         ...(timeoutMs !== undefined && { connectTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs }),
       },
     },
-    models: isNobodyThere && !approves(target) ? [] : [...modelsFor(options.answers, target.config, io)],
+    models:
+      isNobodyThere && !approves(target) ? [] : [...(await modelsFor(options.answers, target.config, io))],
     ...(target.isTyped === true && { unpinned: [target.name] }),
     connectTimeoutMs: timeoutMs ?? target.config?.limits.connectTimeoutMs ?? connectTimeoutMs,
     ...(timeoutMs !== undefined && { callTimeoutMs: timeoutMs }),
@@ -203,7 +202,7 @@ async function connected(
     io.signal.throwIfAborted()
     const rows = await client.call('servers.list', {})
     const state = rows.find((row) => row.name === name)?.connection
-    if (state !== undefined && 'fix' in state) throw cannotConnect(target, state, options, said, io)
+    if (state !== undefined && 'fix' in state) throw await cannotConnect(target, state, options, said, io)
     if (state?.state === 'degraded') {
       throw state.error === undefined ? new McpError('PROTOCOL', state.reason) : errorOf(state.error)
     }
@@ -391,7 +390,15 @@ export async function questionsAnswered(
 }
 
 /** An answers file decides alone which model may answer, so that a run does not depend on the keys at hand. */
-export function modelsFor(answers: Answers | undefined, config: Target['config'], io: Io): readonly Model[] {
+export async function modelsFor(
+  answers: Answers | undefined,
+  config: Target['config'],
+  io: Io,
+): Promise<readonly Model[]> {
+  const [{ modelsInUse }, { modelsNamed }] = await Promise.all([
+    import('./models.ts'),
+    import('../surface/answers-file.ts'),
+  ])
   if (answers === undefined) return modelsInUse(io.env, undefined, config?.models ?? [])
   return modelsInUse(io.env, modelsNamed(answers)[0] ?? 'offline', []).slice(0, 1)
 }
@@ -402,13 +409,13 @@ function approves({ name, config }: Target): boolean {
   return Object.hasOwn(servers, name) && (servers[name]?.approve ?? []).length > 0
 }
 
-function cannotConnect(
+async function cannotConnect(
   target: Target,
   { state, reason, fix, error }: Extract<ConnectionState, { fix: string }>,
   { era, revision, timeout }: SessionOptions,
   said: readonly string[],
   io: Io,
-): CliError {
+): Promise<CliError> {
   const asked = revision === undefined ? era : revision
   const option = revision === undefined ? '--era' : '--revision'
   const why =
@@ -427,7 +434,7 @@ function cannotConnect(
       : `\nIt wrote to stderr:\n  ${last.join('\n  ')}`
   const code = error?.code
   const noKey = isAboutKey(error?.data)
-  const hint = noKey ? '' : wantedVariables(target, `${why}\n${said.join('')}`, io)
+  const hint = noKey ? '' : await wantedVariables(target, `${why}\n${said.join('')}`, io)
   // Nothing was connected to: the way to the secret has to be configured first.
   const exitCode = noKey ? ExitCode.usage : ExitCode.cannotConnect
   return new CliError(exitCode, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {
@@ -439,8 +446,12 @@ function cannotConnect(
  * What to do where a server that did not start named variables that are set here and that it was not given. A name
  * counts where it stands alone among what the server wrote; nothing is guessed from the rest.
  */
-function wantedVariables({ server, config }: Target, text: string, { env }: Io): string {
+async function wantedVariables({ server, config }: Target, text: string, { env }: Io): Promise<string> {
   if ('url' in server) return ''
+  const [{ machineVariables }, { defaultEnvironment }] = await Promise.all([
+    import('@jackfield/host'),
+    import('@jackfield/sdk/client/stdio'),
+  ])
   const passed = machineVariables(env).flatMap(({ name, isCredential }) => (isCredential ? [] : [name]))
   const given = new Set([...Object.keys(defaultEnvironment()), ...passed, ...Object.keys(server.env ?? {})])
   const words = new Set(text.match(/\b[A-Za-z_]\w{2,}\b/g) ?? [])

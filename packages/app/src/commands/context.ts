@@ -20,7 +20,6 @@ import {
   waysToServers,
 } from '../cli/target.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { answersSurface, readAnswers } from '../surface/answers-file.ts'
 import { answerQuestions } from '../surface/remote.ts'
 import type { TerminalSurface } from '../surface/terminal.ts'
 
@@ -52,12 +51,16 @@ export async function connectTo(
 ): Promise<{ session: Session; rest: string[]; target: Target }> {
   const { options, io, output } = context
   const { target, rest } = await takeTarget(context, options, io)
-  const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
+  const answers = await answersIn(options)
   return {
     session: await openSession(target, lists, { ...options, answers, ...more }, io, output),
     rest,
     target,
   }
+}
+
+async function answersIn({ answers }: Pick<ServerOptions, 'answers'>): Promise<SessionOptions['answers']> {
+  return answers === undefined ? undefined : (await import('../surface/answers-file.ts')).readAnswers(answers)
 }
 
 /** Servers that a command looks at side by side. */
@@ -98,7 +101,7 @@ export async function openServers(
   if (Object.keys(config.servers).length === 0)
     throw new CliError(ExitCode.cannotConnect, `${file} names no servers.\n${waysToServers}`)
   const servers = chosen(config.servers, only, file)
-  const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
+  const answers = await answersIn(options)
   const asked = answers === undefined ? person : undefined
   // Without a person, nothing of the command may wait for one at another terminal.
   const isOwn = only !== undefined || answers !== undefined || (person === undefined && who !== onlookerAt)
@@ -107,9 +110,12 @@ export async function openServers(
     isOwn,
     here: async () => ({
       ...{ config, servers, follow: false, connect: { lists, follow: false } },
-      models: person === undefined && answers === undefined ? [] : [...modelsFor(answers, config, io)],
+      models:
+        person === undefined && answers === undefined ? [] : [...(await modelsFor(answers, config, io))],
       ...(answers !== undefined && {
-        surface: answersSurface(answers, (message) => output.note(message)),
+        surface: (await import('../surface/answers-file.ts')).answersSurface(answers, (message) =>
+          output.note(message),
+        ),
       }),
       ...(answers === undefined && person === undefined && { surface: nobody }),
     }),

@@ -121,7 +121,7 @@ async function open({ config, options, io, output, surface, user }: Opening): Pr
   const host = makeHost({
     ...hostSettings(config, options, io),
     servers: config.servers,
-    models: [...modelsFor(undefined, config, io)],
+    models: [...(await modelsFor(undefined, config, io))],
     surface,
     ...storesOf(apart, options, io),
   })
