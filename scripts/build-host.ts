@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { bundle, type Written, waysInto } from './bundle.ts'
+import type { ChunkingContext } from 'rolldown'
+import { bundle, importedBy, type Written, waysInto } from './bundle.ts'
 import { root } from './run.ts'
 
 const folder = join(root, 'packages', 'host')
@@ -12,6 +13,20 @@ const programs = {
 
 /** Writes the host's JavaScript: one file to import, the programs it starts, and what is loaded only when it is needed. */
 export function buildHost(to?: string): Promise<Written[]> {
-  const groups = [{ name: 'shared', test: /\/host\/src\//, minShareCount: 2 }]
+  // A command that uses the host of another process loads the client and the configuration alone.
+  const light = ['src/service/client-entry.ts', 'src/config-entry.ts'].map((source) => join(folder, source))
+  let found: ReadonlySet<string> | undefined
+  const isLight = (source: string, context: ChunkingContext): boolean => {
+    found ??= new Set(light.flatMap((one) => [...importedBy(one, context)]))
+    return found.has(source)
+  }
+  const groups = [
+    {
+      debugName: 'light',
+      name: (source: string, context: ChunkingContext) => (isLight(source, context) ? 'light' : null),
+      minShareCount: 2,
+    },
+    { name: 'shared', test: /\/host\/src\//, minShareCount: 2 },
+  ]
   return bundle({ folder, entries: { ...waysInto(folder), ...programs }, groups, chunks: '' }, to)
 }

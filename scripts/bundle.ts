@@ -9,7 +9,7 @@ import {
   utimesSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type CodeSplittingGroup, type RolldownBuild, rolldown } from 'rolldown'
+import { type ChunkingContext, type CodeSplittingGroup, type RolldownBuild, rolldown } from 'rolldown'
 
 /** What is made of a package's sources. */
 export interface Bundle {
@@ -114,4 +114,11 @@ function retire(file: string): void {
   const { mtimeMs, ctimeMs } = statSync(file)
   if (mtimeMs !== 0) utimesSync(file, 0, 0)
   else if (Date.now() - ctimeMs > 3_600_000) rmSync(file, { force: true })
+}
+
+/** A source with all that it imports at once, and what those import. */
+export function importedBy(source: string, context: ChunkingContext): Set<string> {
+  const found = new Set([source])
+  for (const one of found) for (const next of context.getModuleInfo(one)?.importedIds ?? []) found.add(next)
+  return found
 }

@@ -70,3 +70,13 @@ export function interruptedBy({ aborted, reason }: AbortSignal): ExitCode | unde
 export function usageError(message: string): CliError {
   return new CliError(ExitCode.usage, message)
 }
+
+/** Whether the facts of a failure say that a secret could not be had for want of its key. */
+export function isAboutKey(facts: unknown): boolean {
+  return typeof facts === 'object' && facts !== null && ('keychain' in facts || 'sealed' in facts)
+}
+
+/** A text whose milliseconds, from one second on, are seconds with at most one decimal. */
+export function inSeconds(text: string): string {
+  return text.replace(/\b(\d{4,}) ms\b/g, (_, ms: string) => `${Math.round(Number(ms) / 100) / 10} s`)
+}

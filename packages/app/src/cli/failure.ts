@@ -2,7 +2,7 @@ import { asStoreError, ModelError } from '@jackfield/host'
 import { McpError, RpcError } from '@jackfield/sdk'
 import { storeFailure } from '../daemon/faults.ts'
 import { plain } from '../output/sanitize.ts'
-import { CliError, ExitCode } from './exit.ts'
+import { CliError, ExitCode, inSeconds, isAboutKey } from './exit.ts'
 import { whyUnwritable } from './unreadable.ts'
 
 /** What a failed command tells: the exit code, a message safe to print, and the protocol's own code where there is one. */
@@ -75,19 +75,9 @@ export function failureOf(error: unknown, interrupted?: ExitCode, hasTimeout = f
   return { exitCode: ExitCode.toolError, message: plain(message) }
 }
 
-/** Whether the facts of a failure say that a secret could not be had for want of its key. */
-export function isAboutKey(facts: unknown): boolean {
-  return typeof facts === 'object' && facts !== null && ('keychain' in facts || 'sealed' in facts)
-}
-
 /** What a failure to write a file says; undefined for every other error. */
 function whyNotWritten(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('path' in error)) return undefined
   if (!['EROFS', 'ENOSPC', 'EDQUOT', 'EACCES'].includes(String(error.code))) return undefined
   return `Cannot write ${String(error.path)}: ${whyUnwritable(error)}. XDG_DATA_HOME names another data folder.`
-}
-
-/** A text whose milliseconds, from one second on, are seconds with at most one decimal. */
-export function inSeconds(text: string): string {
-  return text.replace(/\b(\d{4,}) ms\b/g, (_, ms: string) => `${Math.round(Number(ms) / 100) / 10} s`)
 }

@@ -1,33 +1,29 @@
-import {
-  type CatalogPrompt,
-  type CatalogResource,
-  type CatalogTemplate,
-  type CatalogTool,
-  type ConnectionState,
-  type Failure,
-  type Host,
-  type HostConnectOptions,
-  type Model,
-  machineVariables,
-  type ServerTrust,
-  type Surface,
+import type {
+  CatalogPrompt,
+  CatalogResource,
+  CatalogTemplate,
+  CatalogTool,
+  ConnectionState,
+  Failure,
+  Host,
+  HostConnectOptions,
+  Model,
+  ServerTrust,
+  Surface,
 } from '@jackfield/host'
 import type { HostClient, InboxRow, Notice, RunRequest, RunResults, RunRow } from '@jackfield/host/client'
 import { McpError, RpcError } from '@jackfield/sdk'
-import { defaultEnvironment } from '@jackfield/sdk/client/stdio'
 import { errorOfFault } from '../daemon/faults.ts'
 import { changeLines } from '../output/definitions.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { createWarnings, type Warnings } from '../output/warnings.ts'
-import { type Answers, answersSurface, modelsNamed } from '../surface/answers-file.ts'
+import type { Answers } from '../surface/answers-file.ts'
 import { answerQuestions } from '../surface/remote.ts'
 import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
-import { CliError, ExitCode } from './exit.ts'
-import { inSeconds, isAboutKey } from './failure.ts'
+import { CliError, ExitCode, inSeconds, isAboutKey } from './exit.ts'
 import { hostHere, type OpenHost, onNotice, openHost, usesDaemon } from './host.ts'
 import { type Io, isInteractive, type Output } from './io.ts'
-import { modelsInUse } from './models.ts'
 import { revisionsFor } from './revisions.ts'
 import type { ConfigChoice, Target } from './target.ts'
 
@@ -128,10 +124,14 @@ async function ownSession(
 ): Promise<Session> {
   const revisions = revisionsFor(options)
   const person = personAt(io, options, options.onAsking)
-  const surface =
+  const given =
     options.answers === undefined
-      ? (options.surface ?? person)
-      : answersSurface(options.answers, (message) => output.note(message))
+      ? options.surface
+      : (await import('../surface/answers-file.ts')).answersSurface(options.answers, (message) =>
+          output.note(message),
+        )
+  const asked = given === undefined ? person : undefined
+  const isNobodyThere = given === undefined && asked === undefined
   const timeoutMs = options.timeout === undefined ? undefined : options.timeout * 1000
   const { createService } = await import('../daemon/service.ts')
   const made = await createService(options, io, {
@@ -147,12 +147,13 @@ async function ownSession(
       },
     },
     models:
-      surface === undefined && !approves(target) ? [] : [...modelsFor(options.answers, target.config, io)],
+      isNobodyThere && !approves(target) ? [] : [...(await modelsFor(options.answers, target.config, io))],
     ...(target.isTyped === true && { unpinned: [target.name] }),
     connectTimeoutMs: timeoutMs ?? target.config?.limits.connectTimeoutMs ?? connectTimeoutMs,
     ...(timeoutMs !== undefined && { callTimeoutMs: timeoutMs }),
-    surface: surface ?? { name: 'nobody', show: {} },
-    ...(person !== undefined && { askInput: person.askInput }),
+    ...(given !== undefined && { surface: given }),
+    ...(isNobodyThere && { surface: { name: 'nobody', show: {} } }),
+    ...(asked === undefined && person !== undefined && { askInput: person.askInput }),
     connect: {
       lists,
       follow: false,
@@ -164,7 +165,7 @@ async function ownSession(
     },
   })
   const open = await hostHere(made.service, 'jackfield', () => made[Symbol.asyncDispose]())
-  return await connected(target, open, person, lists, options, io, output)
+  return await connected(target, open, asked, lists, options, io, output)
 }
 
 /** Connects the server and reads its lists; the host is closed where that fails. */
@@ -190,17 +191,18 @@ async function connected(
   const stop = (): void => void close()
   io.signal.addEventListener('abort', stop, { once: true })
   try {
-    const isRemote = open.host === undefined && person !== undefined
-    const answering = isRemote
-      ? await answerQuestions(client, person, { isMine: ofServer(client, name), note: output.note })
-      : undefined
+    const isMine = open.host === undefined ? { isMine: ofServer(client, name) } : {}
+    const answering =
+      person === undefined
+        ? undefined
+        : await answerQuestions(client, person, { ...isMine, note: output.note })
     if (answering !== undefined) ends.push(() => answering.stop())
     await client.call('servers.start', { servers: [name] }, { signal: io.signal })
-    await questionsAnswered(client, answering ?? asSettled(person), io.signal)
+    await questionsAnswered(client, answering, io.signal)
     io.signal.throwIfAborted()
     const rows = await client.call('servers.list', {})
     const state = rows.find((row) => row.name === name)?.connection
-    if (state !== undefined && 'fix' in state) throw cannotConnect(target, state, options, said, io)
+    if (state !== undefined && 'fix' in state) throw await cannotConnect(target, state, options, said, io)
     if (state?.state === 'degraded') {
       throw state.error === undefined ? new McpError('PROTOCOL', state.reason) : errorOf(state.error)
     }
@@ -208,13 +210,12 @@ async function connected(
       catalogOf(client, name, lists),
       client.call('trust.get', { server: name }),
     ])
-    const asked = options.answers === undefined && options.surface === undefined ? person : undefined
     return {
       client,
       server: name,
       catalog,
       trust,
-      person: asked,
+      person,
       host: open.host,
       [Symbol.asyncDispose]: close,
     }
@@ -373,28 +374,7 @@ export function onlookerAt(io: Io): TerminalSurface | undefined {
   return { ...person, urlElicitation: false, show }
 }
 
-/**
- * Waits for the questions that servers raise when they start, and for the logins that follow from the answers. Returns
- * early once `signal` is aborted.
- */
-export async function startQuestions(
-  host: Host,
-  person: TerminalSurface | undefined,
-  signal: AbortSignal,
-): Promise<void> {
-  const aborted = new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
-  while (!signal.aborted) {
-    await new Promise(setImmediate)
-    await person?.idle()
-    const logins = [...host.connections.keys()].flatMap((server) => host.logins.pending(server) ?? [])
-    if (logins.length === 0) return
-    await Promise.race([Promise.all(logins), aborted])
-  }
-}
-
-/** The same at a client: until no question is at this terminal, and no login is under way that was agreed to. */
+/** Waits until no question is at this terminal, and no login is under way that was agreed to. */
 export async function questionsAnswered(
   client: HostClient,
   asked: { settled(): Promise<boolean> } | undefined,
@@ -409,19 +389,16 @@ export async function questionsAnswered(
   }
 }
 
-/** The questions of a host in this process, which puts them to the person itself. */
-export function asSettled(person: TerminalSurface | undefined): { settled(): Promise<boolean> } | undefined {
-  if (person === undefined) return undefined
-  return {
-    async settled() {
-      await person.idle()
-      return false
-    },
-  }
-}
-
 /** An answers file decides alone which model may answer, so that a run does not depend on the keys at hand. */
-export function modelsFor(answers: Answers | undefined, config: Target['config'], io: Io): readonly Model[] {
+export async function modelsFor(
+  answers: Answers | undefined,
+  config: Target['config'],
+  io: Io,
+): Promise<readonly Model[]> {
+  const [{ modelsInUse }, { modelsNamed }] = await Promise.all([
+    import('./models.ts'),
+    import('../surface/answers-file.ts'),
+  ])
   if (answers === undefined) return modelsInUse(io.env, undefined, config?.models ?? [])
   return modelsInUse(io.env, modelsNamed(answers)[0] ?? 'offline', []).slice(0, 1)
 }
@@ -432,13 +409,13 @@ function approves({ name, config }: Target): boolean {
   return Object.hasOwn(servers, name) && (servers[name]?.approve ?? []).length > 0
 }
 
-function cannotConnect(
+async function cannotConnect(
   target: Target,
   { state, reason, fix, error }: Extract<ConnectionState, { fix: string }>,
   { era, revision, timeout }: SessionOptions,
   said: readonly string[],
   io: Io,
-): CliError {
+): Promise<CliError> {
   const asked = revision === undefined ? era : revision
   const option = revision === undefined ? '--era' : '--revision'
   const why =
@@ -457,7 +434,7 @@ function cannotConnect(
       : `\nIt wrote to stderr:\n  ${last.join('\n  ')}`
   const code = error?.code
   const noKey = isAboutKey(error?.data)
-  const hint = noKey ? '' : wantedVariables(target, `${why}\n${said.join('')}`, io)
+  const hint = noKey ? '' : await wantedVariables(target, `${why}\n${said.join('')}`, io)
   // Nothing was connected to: the way to the secret has to be configured first.
   const exitCode = noKey ? ExitCode.usage : ExitCode.cannotConnect
   return new CliError(exitCode, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {
@@ -469,8 +446,12 @@ function cannotConnect(
  * What to do where a server that did not start named variables that are set here and that it was not given. A name
  * counts where it stands alone among what the server wrote; nothing is guessed from the rest.
  */
-function wantedVariables({ server, config }: Target, text: string, { env }: Io): string {
+async function wantedVariables({ server, config }: Target, text: string, { env }: Io): Promise<string> {
   if ('url' in server) return ''
+  const [{ machineVariables }, { defaultEnvironment }] = await Promise.all([
+    import('@jackfield/host'),
+    import('@jackfield/sdk/client/stdio'),
+  ])
   const passed = machineVariables(env).flatMap(({ name, isCredential }) => (isCredential ? [] : [name]))
   const given = new Set([...Object.keys(defaultEnvironment()), ...passed, ...Object.keys(server.env ?? {})])
   const words = new Set(text.match(/\b[A-Za-z_]\w{2,}\b/g) ?? [])

@@ -1,11 +1,6 @@
 import { homedir } from 'node:os'
-import {
-  ConfigError,
-  type LayeredConfig,
-  type LayerOptions,
-  loadLayers,
-  type ServerConfig,
-} from '@jackfield/host'
+import type { ServerConfig } from '@jackfield/host'
+import { ConfigError, type LayeredConfig, type LayerOptions, loadLayers } from '@jackfield/host/config'
 import { oneLine } from '../output/sanitize.ts'
 import { usageError } from './exit.ts'
 import { type Io, writeNote } from './io.ts'

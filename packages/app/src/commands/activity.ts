@@ -3,8 +3,8 @@ import type { ActivityVerification } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { storeFile } from '../cli/store.ts'
+import { storeHost } from '../daemon/service.ts'
 import { activityTable } from '../output/activity.ts'
-import { opened } from './policy.ts'
 
 export interface ActivityOptions {
   server?: string
@@ -17,7 +17,7 @@ export interface ActivityOptions {
 export async function activity(options: ActivityOptions, io: Io, output: Output): Promise<ExitCode> {
   const { server, limit } = options
   const store = storeFile(options.store, io)
-  await using host = opened(store)
+  await using host = storeHost(store)
   const rows = host.activity({ limit, ...(server !== undefined && { server }) })
   output.result({ store, activity: rows }, () => {
     const { palette } = output
@@ -43,7 +43,7 @@ export async function verify(options: VerifyOptions, io: Io, output: Output): Pr
     )
   }
   const store = existing(options.store, io)
-  await using host = opened(store)
+  await using host = storeHost(store)
   const told = host.verifyActivity(head === undefined ? {} : { head })
   output.result({ store, ...told }, () => verdict(store, told, output))
   return told.sound ? ExitCode.done : ExitCode.toolError
@@ -89,7 +89,7 @@ export async function prune(options: PruneOptions, io: Io, output: Output): Prom
     throw usageError(`--before must be a time such as 2027-01-31, not "${options.before}".`)
   }
   const store = existing(options.store, io)
-  await using host = opened(store)
+  await using host = storeHost(store)
   const rows = host.pruneActivity(options.before)
   const { head } = host.verifyActivity()
   output.result({ store, rows, head }, () => {

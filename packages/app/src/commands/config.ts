@@ -1,17 +1,11 @@
 import { relative } from 'node:path'
-import {
-  createHost,
-  type FieldOrigin,
-  type Host,
-  type LayeredConfig,
-  type ServerConfig,
-  type ServerOrigin,
-} from '@jackfield/host'
+import type { FieldOrigin, Host, LayeredConfig, ServerConfig, ServerOrigin } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, problemLine, readLayers } from '../cli/target.ts'
+import { makeHost } from '../daemon/service.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 
@@ -225,7 +219,7 @@ function namesOf(words: readonly string[], { all }: AllowOptions, config: Layere
 
 /** A host that knows the servers and starts none. */
 function quietHost(config: LayeredConfig, options: ConfigCommandOptions, io: Io): Host {
-  return createHost({
+  return makeHost({
     ...hostSettings(config, options, io),
     servers: config.servers,
     models: [],

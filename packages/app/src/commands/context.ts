@@ -1,8 +1,27 @@
 import type { HostConnectOptions } from '@jackfield/host'
+import type { HostClient } from '@jackfield/host/client'
+import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import { openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { openSession, type Session, type SessionOptions } from '../cli/session.ts'
-import { type CommandWords, type ConfigChoice, type Target, takeTarget } from '../cli/target.ts'
-import { readAnswers } from '../surface/answers-file.ts'
+import {
+  modelsFor,
+  onlookerAt,
+  openSession,
+  questionsAnswered,
+  type Session,
+  type SessionOptions,
+} from '../cli/session.ts'
+import {
+  type CommandWords,
+  type ConfigChoice,
+  readConfig,
+  type Target,
+  takeTarget,
+  waysToServers,
+} from '../cli/target.ts'
+import { oneLine } from '../output/sanitize.ts'
+import { answerQuestions } from '../surface/remote.ts'
+import type { TerminalSurface } from '../surface/terminal.ts'
 
 /** Options of every command that talks to one server. */
 export interface ServerOptions extends ConfigChoice {
@@ -32,10 +51,118 @@ export async function connectTo(
 ): Promise<{ session: Session; rest: string[]; target: Target }> {
   const { options, io, output } = context
   const { target, rest } = await takeTarget(context, options, io)
-  const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
+  const answers = await answersIn(options)
   return {
     session: await openSession(target, lists, { ...options, answers, ...more }, io, output),
     rest,
     target,
   }
+}
+
+async function answersIn({ answers }: Pick<ServerOptions, 'answers'>): Promise<SessionOptions['answers']> {
+  return answers === undefined ? undefined : (await import('../surface/answers-file.ts')).readAnswers(answers)
+}
+
+/** Servers that a command looks at side by side. */
+export interface OpenServers extends AsyncDisposable {
+  readonly client: HostClient
+  /** Those whose lists are there: connected, or asleep with the lists seen last. */
+  readonly ready: readonly string[]
+  /** The person at the terminal, where one is asked. */
+  readonly person: TerminalSurface | undefined
+}
+
+export interface OpenServersOptions {
+  /** Only these of the configured servers. */
+  only?: readonly string[]
+  /** Who is asked. Default: the person, about the start of servers alone. */
+  who?: typeof onlookerAt
+}
+
+/**
+ * Connects every configured server, or those of `only`, or the one whose command follows `--`. What cannot be reached is
+ * named on stderr. Throws where none can.
+ */
+export async function openServers(
+  context: CommandContext,
+  lists: NonNullable<HostConnectOptions['lists']>,
+  { only, who = onlookerAt }: OpenServersOptions = {},
+): Promise<OpenServers> {
+  const { options, io, output } = context
+  const person = who(io)
+  if (context.command !== undefined) {
+    const { session } = await connectTo({ ...context, words: [] }, lists, {
+      ...(person !== undefined && { surface: person }),
+    })
+    const { client, server } = session
+    return { client, person, ready: [server], [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() }
+  }
+  const { file, config } = await readConfig(options, io, (text) => output.note(text))
+  if (Object.keys(config.servers).length === 0)
+    throw new CliError(ExitCode.cannotConnect, `${file} names no servers.\n${waysToServers}`)
+  const servers = chosen(config.servers, only, file)
+  const answers = await answersIn(options)
+  const asked = answers === undefined ? person : undefined
+  // Without a person, nothing of the command may wait for one at another terminal.
+  const isOwn = only !== undefined || answers !== undefined || (person === undefined && who !== onlookerAt)
+  const nobody = { name: 'nobody', show: {} }
+  const open = await openHost(options, 'jackfield', io, {
+    isOwn,
+    here: async () => ({
+      ...{ config, servers, follow: false, connect: { lists, follow: false } },
+      models:
+        person === undefined && answers === undefined ? [] : [...(await modelsFor(answers, config, io))],
+      ...(answers !== undefined && {
+        surface: (await import('../surface/answers-file.ts')).answersSurface(answers, (message) =>
+          output.note(message),
+        ),
+      }),
+      ...(answers === undefined && person === undefined && { surface: nobody }),
+    }),
+  })
+  const close = open[Symbol.asyncDispose]
+  const stop = (): void => void close()
+  io.signal.addEventListener('abort', stop, { once: true })
+  try {
+    io.signal.throwIfAborted()
+    const { client } = open
+    const answering =
+      asked === undefined
+        ? undefined
+        : await answerQuestions(client, asked, {
+            isMine: ({ question }) => question.cause.conversation === undefined,
+            note: output.note,
+          })
+    await client.call('servers.start', {}, { signal: io.signal })
+    await questionsAnswered(client, answering, io.signal)
+    io.signal.throwIfAborted()
+    const ready: string[] = []
+    for (const { name, connection } of await client.call('servers.list', {})) {
+      if (connection.state === 'ready' || connection.state === 'asleep') ready.push(name)
+      else if ('reason' in connection) output.note(`${oneLine(name)}: ${oneLine(connection.reason)}`)
+    }
+    if (ready.length === 0) throw new CliError(ExitCode.cannotConnect, `No server of ${file} can be reached.`)
+    return { client, person: asked, ready, [Symbol.asyncDispose]: close }
+  } catch (error) {
+    await close()
+    throw error
+  } finally {
+    io.signal.removeEventListener('abort', stop)
+  }
+}
+
+function chosen<T>(
+  servers: Record<string, T>,
+  only: readonly string[] | undefined,
+  file: string,
+): Record<string, T> {
+  if (only === undefined) return servers
+  const unknown = only.find((name) => !Object.hasOwn(servers, name))
+  if (unknown !== undefined) {
+    const names = Object.keys(servers).join(', ')
+    throw usageError(
+      `${file} has no server "${unknown}". ${names === '' ? 'It names none.' : `It names: ${names}.`}`,
+    )
+  }
+  return Object.fromEntries(Object.entries(servers).filter(([name]) => only.includes(name)))
 }

@@ -1,40 +1,48 @@
-import {
-  createHost,
-  type DoctorReport,
-  type DoctorStep,
-  type LayeredConfig,
-  type ServerConfig,
-} from '@jackfield/host'
+import type { DoctorReport, DoctorStep, LayeredConfig, ServerConfig } from '@jackfield/host'
 import { ExitCode } from '../cli/exit.ts'
-import { personAt } from '../cli/session.ts'
-import { hostSettings } from '../cli/settings.ts'
-import { storeFile } from '../cli/store.ts'
+import { openHost } from '../cli/host.ts'
+import { finished, personAt } from '../cli/session.ts'
 import { readConfig, takeTarget } from '../cli/target.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { widthOf } from '../output/width.ts'
+import { answerQuestions } from '../surface/remote.ts'
 import type { CommandContext } from './context.ts'
 
 /** `jackfield doctor [target]`: looks one server over, or every configured one. */
 export async function doctor(context: CommandContext): Promise<ExitCode> {
   const { options, io, output } = context
-  const { servers, config } = await chosen(context)
+  const { servers, config, isDisabled } = await chosen(context)
   const person = personAt(io)
-  await using host = createHost({
-    ...hostSettings(config, options, io, person?.askInput),
-    servers,
-    models: [],
-    store: storeFile(options.store, io),
-    ...(person !== undefined && { surface: person }),
+  await using open = await openHost(options, 'jackfield doctor', io, {
+    // Without a person, nothing may wait for one at another terminal; only a host of its own starts what is disabled.
+    isOwn: person === undefined || config === undefined || isDisabled,
+    here: async () => ({
+      ...{ config: config ?? null, servers, models: [], follow: false },
+      ...(person === undefined && { surface: { name: 'nobody', show: {} } }),
+    }),
   })
+  const { client } = open
+  if (person !== undefined)
+    await answerQuestions(client, person, {
+      isMine: ({ question }) => Object.hasOwn(servers, question.cause.server),
+      note: output.note,
+    })
   const reports: DoctorReport[] = []
   const { palette } = output
   for (const name of Object.keys(servers)) {
     if (!output.json) io.stdout.write(`${reports.length === 0 ? '' : '\n'}${palette.bold(oneLine(name))}\n`)
-    const onStep = (step: DoctorStep): void => {
-      if (!output.json) io.stdout.write(`${stepLines(step, palette)}\n`)
+    let shown = 0
+    const show = (steps: readonly DoctorStep[]): void => {
+      const fresh = steps.slice(shown)
+      shown = steps.length
+      if (!output.json) for (const step of fresh) io.stdout.write(`${stepLines(step, palette)}\n`)
     }
-    reports.push(await host.examine(name, { onStep, signal: io.signal }))
+    const report = await finished({ client, person }, { kind: 'examine', server: name }, io.signal, {
+      onRow: ({ steps = [] }) => show(steps),
+    })
+    show(report.steps)
+    reports.push(report)
   }
   const ill = reports.filter(({ healthy }) => !healthy).length
   const verdict =
@@ -47,17 +55,24 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
   return ill === 0 ? ExitCode.done : ExitCode.cannotConnect
 }
 
-async function chosen(
-  context: CommandContext,
-): Promise<{ servers: Record<string, ServerConfig>; config: LayeredConfig | undefined }> {
+async function chosen(context: CommandContext): Promise<{
+  servers: Record<string, ServerConfig>
+  config: LayeredConfig | undefined
+  isDisabled: boolean
+}> {
   const { words, command, options, io, output } = context
   if (words.length > 0 || command !== undefined) {
     const { target } = await takeTarget(context, options, io)
-    return { servers: { [target.name]: { ...target.server, disabled: false } }, config: target.config }
+    const { name, server, config } = target
+    return {
+      servers: { [name]: { ...server, disabled: false } },
+      config,
+      isDisabled: server.disabled === true,
+    }
   }
   const { config } = await readConfig(options, io, (text) => output.note(text))
   const enabled = Object.entries(config.servers).filter(([, server]) => server.disabled !== true)
-  return { servers: Object.fromEntries(enabled), config }
+  return { servers: Object.fromEntries(enabled), config, isDisabled: false }
 }
 
 const marks: Readonly<Record<DoctorStep['outcome'], string>> = {

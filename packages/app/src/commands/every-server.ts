@@ -3,8 +3,7 @@ import { CliError, ExitCode } from '../cli/exit.ts'
 import { type Catalog, catalogOf } from '../cli/session.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
-import type { CommandContext } from './context.ts'
-import { openServers } from './open-servers.ts'
+import { type CommandContext, openServers } from './context.ts'
 import { refuseEmptyList } from './trust.ts'
 
 /** How a list is shown. */

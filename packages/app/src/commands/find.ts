@@ -1,17 +1,18 @@
 import type { ContentMatch } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
-import { ownHost } from '../cli/session.ts'
 import { ago } from '../output/ago.ts'
 import { entryTexts } from '../output/library.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
-import type { CommandContext, ServerOptions } from './context.ts'
-import { openServers } from './open-servers.ts'
+import { type CommandContext, openServers, type ServerOptions } from './context.ts'
 
 export interface FindOptions extends ServerOptions {
   server?: string[]
   limit: number
 }
+
+/** Matches that a host gives of one search. */
+const mostFound = 200
 
 /** `jackfield find <words>`: resources, also by their texts, templates and prompts of every configured server. */
 export async function find(context: CommandContext<FindOptions>): Promise<ExitCode> {
@@ -19,18 +20,22 @@ export async function find(context: CommandContext<FindOptions>): Promise<ExitCo
   const query = words.join(' ')
   if (query.trim() === '') throw usageError('What for? Usage: jackfield find <words...>')
   await using open = await openServers(context, ['resources', 'prompts'], {
-    own: true,
     ...(options.server !== undefined && { only: options.server }),
   })
-  const { ready } = open
-  const host = ownHost(open)
-  const found = host.library.search(query, { limit: options.limit, content: true })
+  const { client, ready } = open
+  const limit = Math.min(options.limit, mostFound)
+  const found = await client.call('library.search', { query, limit, content: true })
   const { matches, total, contentUnavailable } = found
   if (contentUnavailable !== undefined)
     output.note(`Only names and descriptions were searched: ${contentUnavailable}.`)
+  const lists = await Promise.all([
+    client.call('catalog.resources', {}),
+    client.call('catalog.templates', {}),
+    client.call('catalog.prompts', {}),
+  ])
   output.result(found, () => {
     if (matches.length === 0) {
-      const all = host.resources().length + host.templates().length + host.prompts().length
+      const all = lists.flat().length
       return `Nothing fits among ${all} of ${ready.length === 1 ? '1 server' : `${ready.length} servers`}. jackfield resources and jackfield prompts list them; the text of a resource is found once it was read.`
     }
     const rows = matches.map(({ entry, content }) => {

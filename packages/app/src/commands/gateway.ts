@@ -1,14 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import {
-  createHost,
-  type Host,
-  type LayeredConfig,
-  type Surface,
-  serveGateways,
-  type UserGateway,
-} from '@jackfield/host'
+import { type Host, type LayeredConfig, type Surface, serveGateways, type UserGateway } from '@jackfield/host'
 import { serveStdio } from '@jackfield/sdk/stdio'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
@@ -19,6 +12,7 @@ import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
 import { version } from '../cli/version.ts'
+import { makeHost } from '../daemon/service.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { parkedSurface } from '../surface/parked.ts'
 
@@ -82,7 +76,7 @@ async function overHttp(
       : await tokensIn(options.users)
   // A store that cannot be opened ends the command here, not the first request. Of several users, only that one is refused.
   if (options.users === undefined) {
-    await createHost({ servers: {}, models: [], store: storeFile(options.store, io) }).close()
+    await makeHost({ servers: {}, models: [], store: storeFile(options.store, io) }).close()
   }
   const person = personAt(io)
   const surface = person ?? parkedSurface(output, options)
@@ -124,13 +118,12 @@ interface Opening {
 
 async function open({ config, options, io, output, surface, user }: Opening): Promise<UserGateway> {
   const apart = user === undefined || user === owner ? undefined : user
-  const host = createHost({
+  const host = makeHost({
     ...hostSettings(config, options, io),
     servers: config.servers,
-    models: [...modelsFor(undefined, config, io)],
+    models: [...(await modelsFor(undefined, config, io))],
     surface,
     ...storesOf(apart, options, io),
-    info: { name: 'jackfield', title: 'Jackfield', version },
   })
   try {
     const opened = host.gateway.open({

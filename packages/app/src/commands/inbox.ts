@@ -1,8 +1,9 @@
-import { createHost, type Host, type InboxItem } from '@jackfield/host'
+import type { Host, InboxItem } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { storeFile, storeToRead } from '../cli/store.ts'
+import { storeFile } from '../cli/store.ts'
 import { readLayers } from '../cli/target.ts'
+import { storeHost } from '../daemon/service.ts'
 import { answerWith } from '../forms/later.ts'
 import { age } from '../output/age.ts'
 import { pretty } from '../output/content.ts'
@@ -24,7 +25,7 @@ export async function inbox(
   output: Output,
 ): Promise<ExitCode> {
   const store = storeFile(options.store, io)
-  await using host = inboxOf(store)
+  await using host = storeHost(store)
   if (id !== undefined) {
     const item = itemOf(host.inbox.list({ state: 'all' }), id)
     output.result(jsonOf(item), () => whole(item, options.store))
@@ -54,11 +55,6 @@ async function refuseUnknown(server: string, host: Host, io: Io): Promise<void> 
   throw usageError(
     `There is no server "${oneLine(server)}". ${has}. jackfield inbox lists the questions of all.`,
   )
-}
-
-/** A host on the store alone. Looking makes no store; there is nothing to see in one that is not there. */
-export function inboxOf(store: string): Host {
-  return createHost({ servers: {}, models: [], store: storeToRead(store) })
 }
 
 /** The question whose id begins so. Throws a usage error where there is none, or more than one. */

@@ -7,7 +7,6 @@ import {
   type Bundle,
   bundleIn,
   type ConfigInput,
-  createHost,
   createRegistry,
   fetchBundle,
   type InstallPlan,
@@ -31,7 +30,7 @@ import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
 import { nameOfCommand, variablesOf } from '../cli/target.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
-import { version } from '../cli/version.ts'
+import { makeHost } from '../daemon/service.ts'
 import { installationLines } from '../output/installation.ts'
 import { oneLine } from '../output/sanitize.ts'
 import type { TerminalSurface } from '../surface/terminal.ts'
@@ -241,7 +240,7 @@ async function agreed(
 ): Promise<boolean> {
   const allowed =
     person === undefined || (await person.askInstallation({ lines, starts: options.start }, io.signal))
-  await using host = createHost({ servers: {}, models: [], store: storeFile(options.store, io) })
+  await using host = makeHost({ servers: {}, models: [], store: storeFile(options.store, io) })
   host.record({
     kind: 'install',
     server: plan.name,
@@ -349,7 +348,7 @@ async function startOnce(
   options: InstallOptions,
   io: Io,
 ): Promise<{ state: string; tools: number; reason?: string }> {
-  await using host = createHost({
+  await using host = makeHost({
     ...hostSettings(undefined, {}, io),
     servers: {
       [name]: {
@@ -360,7 +359,6 @@ async function startOnce(
     models: [],
     store: storeFile(options.store, io),
     connectTimeoutMs,
-    info: { name: 'jackfield', title: 'Jackfield', version },
     connect: { follow: false },
   })
   await Promise.race([host.start(), stopped(io.signal)])

@@ -1,4 +1,4 @@
-import { makeVisible } from '@jackfield/host'
+import { makeVisible } from '@jackfield/host/config'
 import type { JsonSchema, Prompt, Resource, ResourceTemplate, Tool } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Output } from '../cli/io.ts'

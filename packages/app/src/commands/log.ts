@@ -18,7 +18,7 @@ import { hostHere } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { writePrivateFile, writePrivatePieces } from '../cli/private-file.ts'
 import { storeFile } from '../cli/store.ts'
-import { storeService } from '../daemon/service.ts'
+import { storeHost, storeService } from '../daemon/service.ts'
 import { changeLines } from '../output/changes.ts'
 import { exactText } from '../output/exact.ts'
 import {
@@ -32,7 +32,6 @@ import {
   wholeEvent,
 } from '../output/log.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { opened } from './policy.ts'
 
 export interface LogOptions {
   tree?: boolean
@@ -61,7 +60,7 @@ export async function log(
     await showLog(open.client, words, options, output)
     return ExitCode.done
   }
-  await using host = opened(store)
+  await using host = storeHost(store)
   return await readable(() => follow(host, queryOf(words, options), io, output))
 }
 
@@ -192,7 +191,7 @@ export async function exportLog(
     throw usageError(`Which format? Usage: jackfield log export <${formats.join('|')}> [filter...]`)
   const wanted = formats.find((known) => known === format)
   if (wanted === undefined) throw usageError(`"${format}" is no format. There are ${formats.join(', ')}.`)
-  await using host = opened(storeFile(options.store, io))
+  await using host = storeHost(storeFile(options.store, io))
   return await readable(async () => {
     const pieces = host.trace.export(wanted, { filter: filterOf(words) })
     if (options.output === undefined)
@@ -222,7 +221,7 @@ export async function record(
   output: Output,
 ): Promise<ExitCode> {
   if (file === undefined) throw usageError('Which file? Usage: jackfield record <file> [filter...]')
-  await using host = opened(storeFile(options.store, io))
+  await using host = storeHost(storeFile(options.store, io))
   return await readable(() => {
     const recording = host.trace.recording({ filter: filterOf(words) })
     const path = resolve(io.cwd, file)

@@ -1,10 +1,11 @@
-import { createHost, type Host, type LoginDesk } from '@jackfield/host'
+import type { Host, LoginDesk } from '@jackfield/host'
 import { type CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { personAt } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, type Target, takeTarget } from '../cli/target.ts'
+import { makeHost } from '../daemon/service.ts'
 import { plain } from '../output/sanitize.ts'
 
 export interface LoginOptions extends ConfigChoice {
@@ -88,7 +89,7 @@ function needed(command: string): CliError {
 /** A host with the one server; who types the command wants it started. */
 async function hostFor(target: Target, options: LoginOptions, io: Io): Promise<Host> {
   const person = personAt(io)
-  const host = createHost({
+  const host = makeHost({
     ...hostSettings(target.config, options, io, person?.askInput),
     servers: { [target.name]: { ...target.server, disabled: false, lazy: false } },
     models: [],

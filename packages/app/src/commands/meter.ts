@@ -1,27 +1,22 @@
 import type { ToolMeter } from '@jackfield/host'
 import { ExitCode } from '../cli/exit.ts'
-import { ownHost } from '../cli/session.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { type TableOptions, table } from '../output/table.ts'
-import { type CommandContext, connectTo } from './context.ts'
+import { type CommandContext, connectTo, openServers } from './context.ts'
 import { namesNoServer } from './every-server.ts'
-import { openServers } from './open-servers.ts'
 
 const dearest = 3
 
 /** `jackfield tools --meter`: what the definitions of the tools cost a model, by server. */
 export async function meter(context: CommandContext): Promise<ExitCode> {
   const { output } = context
-  if (namesNoServer(context)) {
-    await using open = await openServers(context, ['tools'], { own: true })
-    const all = ownHost(open).scale.meter()
-    output.result(all, () => meterText(all, output))
-    return ExitCode.done
-  }
-  const { session } = await connectTo(context, ['tools'], { own: true })
-  await using _ = session
-  const one = ownHost(session).scale.meter()
-  output.result(one, () => meterText(one, output))
+  // The meter of one server counts its tools alone, as a conversation with nothing else would.
+  const open = namesNoServer(context)
+    ? await openServers(context, ['tools'])
+    : (await connectTo(context, ['tools'], { own: true })).session
+  await using _ = open
+  const cost = await open.client.call('catalog.meter', {})
+  output.result(cost, () => meterText(cost, output))
   return ExitCode.done
 }
 

@@ -2,8 +2,6 @@ import { resolve } from 'node:path'
 import {
   type Caller,
   ConfigError,
-  createHost,
-  type Host,
   type PolicyExplanation,
   type PolicyPreview,
   type PolicyRule,
@@ -13,8 +11,9 @@ import { readJson } from '@jackfield/sdk/internal'
 import { argumentsFrom } from '../cli/arguments.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { storeFile, storeToRead } from '../cli/store.ts'
+import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readLayers } from '../cli/target.ts'
+import { storeHost } from '../daemon/service.ts'
 import { ago } from '../output/ago.ts'
 import { aboutGrant, aboutRule, verdictText } from '../output/rules.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -122,7 +121,7 @@ export async function preview(
     )
   const rule = ruleFrom(text, io)
   const store = storeFile(options.store, io)
-  await using host = opened(store)
+  await using host = storeHost(store)
   const told = host.policy.preview(rule, { days: options.days })
   output.result({ store, rule, ...told }, () => previewed(rule, told, options.days, output))
   return ExitCode.done
@@ -179,7 +178,7 @@ function previewed(
 /** `jackfield policy grants`: every answer that is remembered beyond its conversation. */
 export async function grants(options: PolicyOptions, io: Io, output: Output): Promise<ExitCode> {
   const store = storeFile(options.store, io)
-  await using host = opened(store)
+  await using host = storeHost(store)
   const list = host.policy.grants()
   output.result({ store, grants: list }, () => {
     const { palette, columns } = output
@@ -210,7 +209,7 @@ export async function revoke(
   if (id === undefined)
     throw usageError('Which answer? Usage: jackfield policy revoke <id>; jackfield policy grants lists them.')
   const store = storeFile(options.store, io)
-  await using host = opened(store)
+  await using host = storeHost(store)
   const fitting = host.policy.grants().filter((grant) => grant.id.startsWith(id))
   const [grant, ...others] = fitting
   if (grant === undefined)
@@ -223,9 +222,4 @@ export async function revoke(
     () => `Forgotten: ${verdictText(grant.verdict)} ${aboutGrant(grant)}`,
   )
   return ExitCode.done
-}
-
-/** A host that only looks at the store; looking makes none. */
-export function opened(store: string): Host {
-  return createHost({ servers: {}, models: [], store: storeToRead(store) })
 }

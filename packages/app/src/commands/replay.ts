@@ -1,21 +1,21 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Host, Replay, ReplayRequest } from '@jackfield/host'
+import type { Replay, ReplayRequest } from '@jackfield/host'
 import { McpError } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { argumentsFrom, textArguments } from '../cli/arguments.ts'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { type Io, isInteractive } from '../cli/io.ts'
 import { writePrivateFile } from '../cli/private-file.ts'
-import { ownHost } from '../cli/session.ts'
+import { finished, personAt, type Session } from '../cli/session.ts'
 import { storeFile } from '../cli/store.ts'
+import { storeHost } from '../daemon/service.ts'
 import { cancelled } from '../forms/prompter.ts'
 import { changeLines } from '../output/changes.ts'
 import { promptResult, readResult, toolResult } from '../output/content.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { editJson } from '../surface/edit.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
-import { opened } from './policy.ts'
 
 export interface ReplayOptions extends ServerOptions {
   edit?: boolean
@@ -42,13 +42,13 @@ export async function replay(context: CommandContext<ReplayOptions>): Promise<Ex
   const { session } = await connectTo(
     { ...context, words: command === undefined ? [kept.server] : [] },
     [lists[kept.method]],
-    { own: true },
+    // Without a person, nothing of the request may wait for one at another terminal.
+    personAt(io) === undefined ? { own: true } : {},
   )
   await using _ = session
   const { server } = session
-  const host = ownHost(session)
-  const request = await changed({ ...kept, server }, given, host, context)
-  const done = await host.trace.replay(request, { signal: io.signal })
+  const request = await changed({ ...kept, server }, given, session, context)
+  const done = await finished(session, { kind: 'replay', request }, io.signal)
   if (options.save !== undefined && !done.denied) save(options.save, done, io)
   const { changes } = done
   const same = changes === undefined || changes.length === 0
@@ -61,7 +61,7 @@ export async function replay(context: CommandContext<ReplayOptions>): Promise<Ex
 
 async function requestOf(what: string, options: ReplayOptions, io: Io): Promise<ReplayRequest> {
   if (!/^#?\d+$/.test(what)) return readSaved(what, io)
-  await using host = opened(storeFile(options.store, io))
+  await using host = storeHost(storeFile(options.store, io))
   const number = Number(what.replace('#', ''))
   const id = what.startsWith('#') ? host.trace.list({ filter: `row:${number}` })[0]?.id : number
   try {
@@ -76,12 +76,12 @@ async function requestOf(what: string, options: ReplayOptions, io: Io): Promise<
 async function changed(
   request: ReplayRequest,
   words: readonly string[],
-  host: Host,
+  session: Session,
   { options, io }: CommandContext<ReplayOptions>,
 ): Promise<ReplayRequest> {
   if (words.length === 0 && options.edit !== true) return request
   const typed =
-    request.method === 'tools/call' ? argumentsFrom(words, schemaOf(request, host)) : textArguments(words)
+    request.method === 'tools/call' ? argumentsFrom(words, schemaOf(request, session)) : textArguments(words)
   const args = { ...request.arguments, ...typed }
   if (options.edit !== true) return { ...request, arguments: args }
   if (!isInteractive(io)) throw usageError('--edit needs a terminal. Give what is to change as key=value.')
@@ -96,8 +96,8 @@ async function changed(
   return { ...request, arguments: edited }
 }
 
-function schemaOf({ server, target }: ReplayRequest, host: Host): Parameters<typeof argumentsFrom>[1] {
-  const entry = host.tools().find((one) => one.server === server && one.tool.name === target)
+function schemaOf({ target }: ReplayRequest, { catalog }: Session): Parameters<typeof argumentsFrom>[1] {
+  const entry = catalog.tools.find(({ tool }) => tool.name === target)
   return entry?.tool.inputSchema ?? { type: 'object' }
 }
 

@@ -14,6 +14,7 @@ import type { Output } from '../cli/io.ts'
 import { errorOf, openSession, ownHost, personAt } from '../cli/session.ts'
 import { storeFile } from '../cli/store.ts'
 import { type Target, takeTarget } from '../cli/target.ts'
+import { storeHost } from '../daemon/service.ts'
 import { answerWith, shellWord } from '../forms/later.ts'
 import { toolResult } from '../output/content.ts'
 import { shortId, waysToAnswer } from '../output/inbox.ts'
@@ -21,7 +22,7 @@ import { oneLine } from '../output/sanitize.ts'
 import { parkedSurface } from '../surface/parked.ts'
 import { type AnswerWords, answerFrom } from '../surface/written-answer.ts'
 import type { CommandContext, ServerOptions } from './context.ts'
-import { inboxOf, itemOf } from './inbox.ts'
+import { itemOf } from './inbox.ts'
 
 export interface RespondOptions extends ServerOptions, AnswerWords {
   /** Where the server is that asked, where it was called by its address. */
@@ -43,7 +44,7 @@ export async function respond(context: CommandContext<RespondOptions>): Promise<
       `"${oneLine(others.join(' '))}" says nothing. Write the answer after --accept, as key=value.`,
     )
   }
-  await using host = inboxOf(storeFile(options.store, io))
+  await using host = storeHost(storeFile(options.store, io))
   const item = itemOf(host.inbox.list({ state: 'all' }), id)
   const unfinished = item.state === 'answered' && item.resumable
   if (item.state !== 'open' && !unfinished) throw refused(item)

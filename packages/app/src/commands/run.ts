@@ -4,12 +4,11 @@ import { text } from 'node:stream/consumers'
 import type { CodeRun } from '@jackfield/host'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { ownHost, personAt } from '../cli/session.ts'
+import { finished, personAt } from '../cli/session.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
 import { block, pretty } from '../output/content.ts'
 import { plain } from '../output/sanitize.ts'
-import type { CommandContext, ServerOptions } from './context.ts'
-import { openServers } from './open-servers.ts'
+import { type CommandContext, openServers, type ServerOptions } from './context.ts'
 
 export interface RunOptions extends ServerOptions {
   server?: string[]
@@ -30,19 +29,19 @@ export async function run(context: CommandContext<RunOptions>): Promise<ExitCode
   const program = file === undefined ? undefined : await programIn(file, io)
   await using open = await openServers(context, ['tools'], {
     who: personAt,
-    own: true,
     ...(options.server !== undefined && { only: options.server }),
   })
-  const { code } = ownHost(open)
   if (options.types === true || program === undefined) {
-    const types = code.types()
+    const types = await open.client.call('code.types', {})
     output.result({ types }, () => plain(types).trimEnd())
     return ExitCode.done
   }
-  const done = await code.run(program, {
-    signal: io.signal,
-    ...(options.maxCalls !== undefined && { limits: { calls: options.maxCalls } }),
-  })
+  const { maxCalls } = options
+  const done = await finished(
+    open,
+    { kind: 'code', program, ...(maxCalls !== undefined && { maxCalls }) },
+    io.signal,
+  )
   io.signal.throwIfAborted()
   // As JSON, a failure is one object on stderr, with what the program logged in it.
   if (!output.json) for (const line of done.logs) output.note(plain(line))

@@ -1,17 +1,10 @@
-import {
-  createHost,
-  type Host,
-  type LayeredConfig,
-  type Model,
-  type RankedModel,
-  type SamplingGrant,
-  type SamplingUsage,
-} from '@jackfield/host'
+import type { Host, LayeredConfig, Model, RankedModel, SamplingGrant, SamplingUsage } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { modelsInUse } from '../cli/models.ts'
 import { storeFile, storeToRead } from '../cli/store.ts'
 import { type ConfigChoice, problemLine, readLayers } from '../cli/target.ts'
+import { makeHost } from '../daemon/service.ts'
 import { ago } from '../output/ago.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
@@ -145,5 +138,5 @@ async function configOf(options: SamplingOptions, io: Io, output: Output): Promi
 }
 
 function opened({ sampling: settings }: LayeredConfig, store: string, models: readonly Model[]): Host {
-  return createHost({ servers: {}, models: [...models], store: storeToRead(store), sampling: settings })
+  return makeHost({ servers: {}, models: [...models], store: storeToRead(store), sampling: settings })
 }

@@ -1,14 +1,15 @@
 import { ExitCode, usageError } from '../cli/exit.ts'
-import { ownHost } from '../cli/session.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
-import type { CommandContext, ServerOptions } from './context.ts'
-import { openServers } from './open-servers.ts'
+import { type CommandContext, openServers, type ServerOptions } from './context.ts'
 
 export interface SearchOptions extends ServerOptions {
   server?: string[]
   limit: number
 }
+
+/** Tools that a host gives of one search. */
+const mostFound = 1_000
 
 /** `jackfield search <words>`: tools of every configured server that fit, the best first. */
 export async function search(context: CommandContext<SearchOptions>): Promise<ExitCode> {
@@ -16,17 +17,16 @@ export async function search(context: CommandContext<SearchOptions>): Promise<Ex
   const query = words.join(' ')
   if (query.trim() === '') throw usageError('What for? Usage: jackfield search <words...>')
   await using open = await openServers(context, ['tools'], {
-    own: true,
     ...(options.server !== undefined && { only: options.server }),
   })
-  const { ready } = open
-  const host = ownHost(open)
-  const { matches, total } = host.scale.search(query, { limit: options.limit })
+  const { client, ready } = open
+  const limit = Math.min(options.limit, mostFound)
+  const { matches, total } = await client.call('catalog.searchTools', { query, limit })
+  const all = (await client.call('catalog.tools', {})).length
   const found = matches.map(({ tool: { server, tool }, score }) => ({ server, tool, score }))
   output.result({ total, matches: found }, () => {
     const { palette } = output
     if (found.length === 0) {
-      const all = host.tools().length
       return `None of ${count(all, 'tool')} of ${count(ready.length, 'server')} fits. jackfield tools lists them.`
     }
     const rows = found.map(({ server, tool }) => [

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import * as clack from '@clack/prompts'
-import { createHost } from '@jackfield/host'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
 import { secretStore } from '../cli/secrets.ts'
 import { storeFile } from '../cli/store.ts'
+import { makeHost } from '../daemon/service.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 const leastRedacted = 6
@@ -71,7 +71,7 @@ async function forget(name: string, io: Io): Promise<boolean> {
   const secrets = secretStore(io)
   const store = storeFile(undefined, io)
   if (!existsSync(store)) return secrets.remove(name)
-  await using host = createHost({ servers: {}, models: [], store, secrets })
+  await using host = makeHost({ servers: {}, models: [], store, secrets })
   return await host.secrets.remove(name)
 }
 

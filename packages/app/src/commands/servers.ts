@@ -1,20 +1,14 @@
-import type { Host, LayeredConfig } from '@jackfield/host'
-import { HostService } from '@jackfield/host/service'
+import type { HostClient, ServerRow, View } from '@jackfield/host/client'
 import { ExitCode } from '../cli/exit.ts'
-import { followConfig } from '../cli/follow.ts'
-import { hostHere, openHost } from '../cli/host.ts'
+import { onNotice, openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { asSettled, onlookerAt, questionsAnswered } from '../cli/session.ts'
-import { hostSettings } from '../cli/settings.ts'
-import { storeFile } from '../cli/store.ts'
+import { onlookerAt, questionsAnswered } from '../cli/session.ts'
 import { type ConfigChoice, readConfig, waysToServers } from '../cli/target.ts'
-import { version } from '../cli/version.ts'
 import { standing, whyStanding } from '../output/connection.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { wrap } from '../output/width.ts'
 import { answerQuestions } from '../surface/remote.ts'
-import type { TerminalSurface } from '../surface/terminal.ts'
 import { outOfUse, outOfUseLines } from './trust.ts'
 
 /** Columns of a terminal that has room for reasons beside the rest. Below, they stand under the table. */
@@ -29,26 +23,21 @@ export interface ServersOptions extends ConfigChoice {
 
 /** `jackfield servers`: connects every configured server and says how each stands. */
 export async function servers(options: ServersOptions, io: Io, output: Output): Promise<ExitCode> {
-  const { file, config } = await readConfig(options, io, (text) => output.note(text))
+  const { file } = await readConfig(options, io, (text) => output.note(text))
   const person = onlookerAt(io)
-  // While it watches, it follows the files itself.
-  const open =
-    options.watch === true
-      ? await hostHere(watchedService(config, options, io, person), 'jackfield servers')
-      : { ...(await openHost(options, 'jackfield servers', io)), host: undefined }
-  await using _ = open
-  const { client, host } = open
+  await using open = await openHost(options, 'jackfield servers', io)
+  const { client } = open
   const close = (): void => client.close()
   io.signal.addEventListener('abort', close, { once: true })
   const answering =
-    person !== undefined && host === undefined
+    person !== undefined
       ? await answerQuestions(client, person, {
           isMine: ({ question }) => question.cause.conversation === undefined,
           note: output.note,
         })
       : undefined
   await client.call('servers.start', {}, { signal: io.signal })
-  await questionsAnswered(client, answering ?? asSettled(person), io.signal)
+  await questionsAnswered(client, answering, io.signal)
   io.signal.removeEventListener('abort', close)
   io.signal.throwIfAborted()
   const rows = await client.call('servers.list', {})
@@ -64,7 +53,7 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
   })
   const failed = list.some((entry) => 'fix' in entry)
   // Begins before the first word, so that nothing that changes after it is missed.
-  const stop = host === undefined ? undefined : follow(host, options, io, output)
+  const stop = options.watch === true ? follow(client, output) : undefined
   output.result({ config: file, servers: list }, () => {
     const { palette } = output
     const cells = list.map((entry) => [
@@ -97,42 +86,33 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
   return ExitCode.done
 }
 
-function watchedService(
-  config: LayeredConfig,
-  options: ServersOptions,
-  io: Io,
-  person: TerminalSurface | undefined,
-): HostService {
-  return new HostService({
-    ...hostSettings(config, options, io, person?.askInput),
-    servers: config.servers,
-    models: [],
-    store: storeFile(options.store, io),
-    surface: person ?? { name: 'nobody', show: {} },
-    version,
-  })
-}
-
-/** Tells of every change of the files and of the connections until the function it gives is called. */
-function follow(host: Host, options: ServersOptions, io: Io, output: Output): () => void {
-  const stop = followConfig(host, options, io, (event) => {
-    if ('problem' in event) return output.row({ problem: event.problem }, oneLine(event.problem))
-    for (const [what, names] of Object.entries(event.done)) {
-      for (const name of names) output.row({ server: name, config: what }, `${oneLine(name)} ${what}`)
-    }
-    if (event.policy) {
-      const rules = event.config.rules.length
-      output.row({ policy: 'changed', rules }, `the rules changed: there are ${rules} now`)
-    }
-  })
-  const off = host.on((event) => {
-    if (event.type !== 'connection') return
-    const { server, state } = event
-    const reason = 'reason' in state ? `: ${oneLine(state.reason)}` : ''
-    output.row({ server, ...state }, `${oneLine(server)} is ${state.state}${reason}`)
-  })
+/** Shows every change of the files and of the connections until the returned function is called. */
+function follow(client: HostClient, output: Output): () => void {
+  let before: View<ServerRow> | undefined
+  const ends = [
+    onNotice(client, (event) => {
+      if (event.type !== 'configuration') return
+      if ('problem' in event) return output.row({ problem: event.problem }, oneLine(event.problem))
+      for (const [what, names] of Object.entries(event.done)) {
+        for (const name of names) output.row({ server: name, config: what }, `${oneLine(name)} ${what}`)
+      }
+      const { rules } = event
+      if (rules !== undefined)
+        output.row({ policy: 'changed', rules }, `the rules changed: there are ${rules} now`)
+    }),
+    client.subscribe('servers', {
+      rows(view) {
+        for (const [server, { connection }] of view) {
+          const known = before?.get(server)?.connection
+          if (before === undefined || JSON.stringify(known) === JSON.stringify(connection)) continue
+          const reason = 'reason' in connection ? `: ${oneLine(connection.reason)}` : ''
+          output.row({ server, ...connection }, `${oneLine(server)} is ${connection.state}${reason}`)
+        }
+        before = view
+      },
+    }),
+  ]
   return () => {
-    off()
-    stop()
+    for (const end of ends) end()
   }
 }

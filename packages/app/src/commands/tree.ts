@@ -1,8 +1,7 @@
 import { ExitCode } from '../cli/exit.ts'
 import { libraryTree } from '../output/library.ts'
-import { type CommandContext, connectTo } from './context.ts'
+import { type CommandContext, connectTo, openServers } from './context.ts'
 import { namesNoServer } from './every-server.ts'
-import { openServers } from './open-servers.ts'
 
 /** `jackfield resources --tree [target]` */
 export async function tree(context: CommandContext): Promise<ExitCode> {

@@ -1,17 +1,9 @@
-import {
-  createHost,
-  type Host,
-  makeVisible,
-  type ServerTrust,
-  type TrustDesk,
-  type TrustedItem,
-  type TrustItem,
-} from '@jackfield/host'
+import type { Host, ServerTrust, TrustDesk, TrustedItem, TrustItem } from '@jackfield/host'
+import { makeVisible } from '@jackfield/host/config'
 import { McpError } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import type { Session } from '../cli/session.ts'
-import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readLayers } from '../cli/target.ts'
 import { ago } from '../output/ago.ts'
@@ -147,7 +139,12 @@ export function refuseEmptyList(
 
 async function opened(options: TrustOptions, io: Io): Promise<Host> {
   const config = await readLayers(options, io)
-  return createHost({
+  // Other commands use what is here of trust without a host of their own.
+  const [{ makeHost }, { hostSettings }] = await Promise.all([
+    import('../daemon/service.ts'),
+    import('../cli/settings.ts'),
+  ])
+  return makeHost({
     ...hostSettings(config, options, io),
     servers: config.servers,
     models: [],

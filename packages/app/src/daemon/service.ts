@@ -1,4 +1,12 @@
-import { type Host, type LayeredConfig, type Model, machineVariables, offlineModel } from '@jackfield/host'
+import {
+  createHost,
+  type Host,
+  type HostOptions,
+  type LayeredConfig,
+  type Model,
+  machineVariables,
+  offlineModel,
+} from '@jackfield/host'
 import { HostService, type HostServiceOptions } from '@jackfield/host/service'
 import { followConfig } from '../cli/follow.ts'
 import type { Io } from '../cli/io.ts'
@@ -28,9 +36,16 @@ const variableNames = /\$\{(?:env:)?([A-Za-z_]\w*)[}:]/g
 /** Variables that say which models there are and how secrets are sealed. */
 const ownVariables = /^(?:JACKFIELD_|ANTHROPIC_|OPENAI_|GOOGLE_|GEMINI_|OLLAMA_)/
 
-/** Makes a host of this process. Every host of this program is made here. */
+const info = { name: 'jackfield', title: 'Jackfield', version }
+
+/** Makes a host of this process that clients use. */
 export function makeService(options: Omit<HostServiceOptions, 'version' | 'info'>): HostService {
-  return new HostService({ ...options, info: { name: 'jackfield', title: 'Jackfield', version }, version })
+  return new HostService({ ...options, info, version })
+}
+
+/** Makes a host of this process that one command alone uses, without clients. */
+export function makeHost(options: Omit<HostOptions, 'info'>): Host {
+  return createHost({ ...options, info })
 }
 
 /**
@@ -43,7 +58,7 @@ export function storeService(store: string): HostService {
 
 /** The same, for commands that need no client. */
 export function storeHost(store: string): Host {
-  return storeService(store).host
+  return makeHost({ servers: {}, models: [], store: storeToRead(store) })
 }
 
 /** Makes the host of a choice. Nothing is started before a client wants it. It follows the files of the configuration. */

@@ -1,10 +1,5 @@
-import {
-  type DefinitionChange,
-  type DiffPiece,
-  makeVisible,
-  type TrustFinding,
-  wordDiff,
-} from '@jackfield/host'
+import type { DefinitionChange, TrustFinding } from '@jackfield/host'
+import { type DiffPiece, makeVisible, wordDiff } from '@jackfield/host/config'
 import type { Palette } from './palette.ts'
 
 const marks: Readonly<Record<DefinitionChange['kind'], string>> = {

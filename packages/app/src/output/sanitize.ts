@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { makeVisible } from '@jackfield/host'
+import { makeVisible } from '@jackfield/host/config'
 
 // Everything that moves the cursor, changes colours or rings; line feed and tab stay.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for

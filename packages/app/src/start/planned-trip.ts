@@ -5,7 +5,6 @@ import { pathToFileURL } from 'node:url'
 import {
   type CatalogPrompt,
   createConversation,
-  createHost,
   type Host,
   promptMessages,
   type ToolCallEvent,
@@ -14,7 +13,7 @@ import type { SamplingMessage } from '@jackfield/sdk'
 import { CliError, ExitCode } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { modelsInUse } from '../cli/models.ts'
-import { version } from '../cli/version.ts'
+import { makeHost } from '../daemon/service.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { activityLines } from './activity-lines.ts'
 import { checkTrip, parsed, records, text } from './checks.ts'
@@ -72,7 +71,7 @@ async function hold(
   // Without anybody there, the outcome must not depend on whose key happens to be set.
   const models = modelsInUse(io.env, options.model ?? 'offline', [])
   const planner = models[0].isLanguageModel ? 'Model' : 'Planner'
-  await using host = createHost({
+  await using host = makeHost({
     servers,
     models: [...models],
     surface: scriptedPerson(transcript, planner),
@@ -83,7 +82,6 @@ async function hold(
       { id: 'looking is fine', verdict: 'allow', server: 'travel', tool: '*Flight*' },
       { id: 'reading files is fine', verdict: 'allow', server: 'files', tool: 'read_*' },
     ],
-    info: { name: 'jackfield', title: 'Jackfield', version },
   })
 
   transcript.heading('1. The host connects its servers')

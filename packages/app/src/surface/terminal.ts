@@ -1,20 +1,13 @@
 import type { Readable, Writable } from 'node:stream'
 import type { AskInput, HostQuestion, Surface } from '@jackfield/host'
 import { type JsonObject, McpError, type Tool } from '@jackfield/sdk'
-import { askElicitation } from '../forms/ask-elicitation.ts'
 import { answerWith } from '../forms/later.ts'
 import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
 import type { ScreenView } from '../forms/screen.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { askApproval } from './approval.ts'
-import { askInstallation, type Installation } from './installation.ts'
+import type { Installation } from './installation.ts'
 import type { KeyGate, MessageTyping } from './key-gate.ts'
-import { askLogin } from './login.ts'
-import { askResult } from './result.ts'
-import { askRoots } from './roots.ts'
-import { reviewRequest, reviewResult } from './sampling.ts'
-import { askDrift, askInstall } from './trust.ts'
 
 export interface TerminalOptions {
   input: Readable
@@ -143,7 +136,10 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
         return askForInput(server, input, { ...keys, output, ...(onInterrupt && { onInterrupt }) })
       }),
     askInstallation: (installation, signal) =>
-      inTurn(signal, (prompter) => askInstallation(installation, prompter)),
+      inTurn(signal, async (prompter) => {
+        const { askInstallation } = await import('./installation.ts')
+        return await askInstallation(installation, prompter)
+      }),
     askArguments: (tool, given, signal) =>
       inTurn(signal, async (prompter) => {
         const { askArguments } = await import('../forms/ask-arguments.ts')
@@ -158,20 +154,41 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
     urlElicitation: true,
     show: {
       approval: (question, signal) =>
-        put(question, signal, (prompter) => askApproval(question, prompter, palette, options.env)),
+        put(question, signal, async (prompter) =>
+          (await import('./approval.ts')).askApproval(question, prompter, palette, options.env),
+        ),
       result: (question, signal) =>
-        put(question, signal, (prompter) => askResult(question, prompter, palette, options.env)),
+        put(question, signal, async (prompter) =>
+          (await import('./result.ts')).askResult(question, prompter, palette, options.env),
+        ),
       elicitation: (question, signal) =>
-        put(question, signal, (prompter) => askElicitation(question, prompter, palette)),
+        put(question, signal, async (prompter) =>
+          (await import('../forms/ask-elicitation.ts')).askElicitation(question, prompter, palette),
+        ),
       'sampling-request': (question, signal) =>
-        put(question, signal, (prompter) => reviewRequest(question, prompter, palette, options.env)),
+        put(question, signal, async (prompter) =>
+          (await import('./sampling.ts')).reviewRequest(question, prompter, palette, options.env),
+        ),
       'sampling-result': (question, signal) =>
-        put(question, signal, (prompter) => reviewResult(question, prompter, palette, options.env)),
-      roots: (question, signal) => put(question, signal, (prompter) => askRoots(question, prompter, palette)),
-      login: (question, signal) => put(question, signal, (prompter) => askLogin(question, prompter, palette)),
+        put(question, signal, async (prompter) =>
+          (await import('./sampling.ts')).reviewResult(question, prompter, palette, options.env),
+        ),
+      roots: (question, signal) =>
+        put(question, signal, async (prompter) =>
+          (await import('./roots.ts')).askRoots(question, prompter, palette),
+        ),
+      login: (question, signal) =>
+        put(question, signal, async (prompter) =>
+          (await import('./login.ts')).askLogin(question, prompter, palette),
+        ),
       install: (question, signal) =>
-        put(question, signal, (prompter) => askInstall(question, prompter, palette)),
-      drift: (question, signal) => put(question, signal, (prompter) => askDrift(question, prompter, palette)),
+        put(question, signal, async (prompter) =>
+          (await import('./trust.ts')).askInstall(question, prompter, palette),
+        ),
+      drift: (question, signal) =>
+        put(question, signal, async (prompter) =>
+          (await import('./trust.ts')).askDrift(question, prompter, palette),
+        ),
     },
   }
 }

@@ -294,6 +294,9 @@ export interface Methods {
   /** The request of an event, for a run of the kind `replay`. */
   'trace.request': Call<{ id: number }, ReplayRequest>
 
+  /** The types of the tools, as programs use them. */
+  'code.types': Call<None, string>
+
   /** A part of a result that was too large for a model. */
   'results.read': Call<{ id: string } & ResultPart, ResultText>
 }
@@ -419,7 +422,7 @@ export type RunRequest =
   | { kind: 'signIn'; server: string }
   | { kind: 'replay'; request: ReplayRequest }
   /** Runs a program over the tools. */
-  | { kind: 'code'; program: string; servers?: string[] }
+  | { kind: 'code'; program: string; servers?: string[]; maxCalls?: number }
 
 /** What a run of each kind gives. */
 export interface RunResults {

@@ -213,6 +213,7 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'trace.statistics': (given, { host }) => host.trace.statistics(given),
   'trace.counters': (_, { host }) => host.trace.counters(),
   'trace.request': ({ id }, { host }) => host.trace.request(id),
+  'code.types': (_, { host }) => host.code.types(),
   'results.read': ({ id, ...part }, { host }) => host.results.read(id, part),
 }
 

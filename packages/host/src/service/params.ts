@@ -68,7 +68,12 @@ const runRequest = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('reconnect'), server: name }),
   z.strictObject({ kind: z.literal('signIn'), server: name }),
   z.strictObject({ kind: z.literal('replay'), request: object<ReplayRequest>() }),
-  z.strictObject({ kind: z.literal('code'), program: text, servers: z.array(name).exactOptional() }),
+  z.strictObject({
+    kind: z.literal('code'),
+    program: text,
+    servers: z.array(name).exactOptional(),
+    maxCalls: count.exactOptional(),
+  }),
 ])
 const trustItems = z
   .array(
@@ -250,6 +255,7 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'trace.statistics': query,
   'trace.counters': none,
   'trace.request': z.strictObject({ id: count }),
+  'code.types': none,
   'results.read': z.strictObject({
     id: name,
     path: text.exactOptional(),

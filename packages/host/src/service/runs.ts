@@ -168,6 +168,7 @@ export class Runs {
         const code = await host.code.run(request.program, {
           signal,
           ...(request.servers !== undefined && { servers: request.servers }),
+          ...(request.maxCalls !== undefined && { limits: { calls: request.maxCalls } }),
         })
         return { code }
       }
