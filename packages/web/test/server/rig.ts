@@ -23,6 +23,8 @@ export interface Rig {
   readonly port: number
   readonly warnings: string[]
   readonly file: string
+  /** Ends the host. */
+  end(): Promise<void>
   /** Sends a request as the page does: with its `Host`, and its `Origin` where a browser sends one. */
   ask(method: string, path: string, options?: Asked): Promise<Answer>
   /** Logs a browser in. */
@@ -79,10 +81,16 @@ export async function rig(
   const warnings: string[] = []
   const { page = builtPage(), port: wanted = 0 } = given
   const onWarning = (message: string): void => void warnings.push(message)
-  onTestFinished(async () => {
-    peers.close('the test is over')
+  let ended: Promise<void> | undefined
+  const end = async (): Promise<void> => {
+    peers.close('the host ends')
     await service.close()
-  })
+  }
+  const endOnce = (): Promise<void> => {
+    ended ??= end()
+    return ended
+  }
+  onTestFinished(endOnce)
   const options = { peers, onWarning, file, page }
   const web = await serveWeb(wanted === 'usual' ? options : { ...options, port: wanted })
   onTestFinished(() => web.close())
@@ -95,6 +103,7 @@ export async function rig(
     port,
     warnings,
     file,
+    end: endOnce,
     ask,
     async login(headers = {}) {
       const key = keyOf(web.link())

@@ -99,7 +99,7 @@ function Detail({ id }: { id: number }): ReactNode {
           </>
         )}
       </dl>
-      <JsonTree value={row.detail} label={t('activity.detail')} />
+      <JsonTree value={row.detail} label={t('activity.recorded')} />
     </div>
   )
 }

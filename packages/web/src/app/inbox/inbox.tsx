@@ -1,5 +1,5 @@
 import { Check, CircleDot } from 'lucide-react'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { memo, type ReactNode, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useNow, useRead, useTopic } from '../data/host.tsx'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
@@ -24,8 +24,9 @@ export default function InboxScreen({ question }: { question?: string }): ReactN
   useEffect(() => {
     const before = last.current
     last.current = known && { id: known.id, state: known.state }
-    if (known === undefined || before?.id !== known.id || before.state !== 'open' || known.state === 'open')
-      return
+    if (known === undefined || before?.id !== known.id || before.state !== 'open') return
+    // One that is lost or withdrawn stays, so that the person reads why.
+    if (known.state !== 'answered') return
     const [next] = open
     if (question !== undefined && next !== undefined) navigate(routes.question.to(next.id), { replace: true })
   })
@@ -76,10 +77,10 @@ function Older({ id }: { id: string }): ReactNode {
   return <QuestionCard row={{ ...data, rows: [], digest: '' }} />
 }
 
-function QuestionRow({ row, isHere }: { row: Row; isHere: boolean }): ReactNode {
+/** Memoized, since hundreds may wait and every key moves between them. */
+const QuestionRow = memo(function QuestionRow({ row, isHere }: { row: Row; isHere: boolean }): ReactNode {
   const t = useText()
-  const { age, time } = useFormat()
-  const now = useNow(5_000)
+  const { time } = useFormat()
   const { server, tool } = row.question.cause
   return (
     <Link href={routes.question.to(row.id)} className={style.row ?? ''} aria-current={isHere || undefined}>
@@ -92,7 +93,7 @@ function QuestionRow({ row, isHere }: { row: Row; isHere: boolean }): ReactNode 
       </span>
       <span className={style.age}>
         {row.state === 'open' ? (
-          age(now - Date.parse(row.at))
+          <Age at={row.at} />
         ) : row.state === 'answered' ? (
           <Check size={16} aria-label={t('inbox.state.answered')} />
         ) : (
@@ -112,4 +113,9 @@ function QuestionRow({ row, isHere }: { row: Row; isHere: boolean }): ReactNode 
       </span>
     </Link>
   )
+})
+
+function Age({ at }: { at: string }): ReactNode {
+  const { age } = useFormat()
+  return age(useNow(5_000) - Date.parse(at))
 }
