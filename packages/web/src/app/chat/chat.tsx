@@ -123,8 +123,9 @@ function Conversation({ id }: { id: string }): ReactNode {
   // The view follows only a reader who is at the end.
   useLayoutEffect(() => {
     const element = log.current
-    if (element !== null && rows !== undefined && isAtEnd.current) element.scrollTop = element.scrollHeight
-  }, [rows])
+    if (element !== null && rows !== undefined && inbox !== undefined && isAtEnd.current)
+      element.scrollTop = element.scrollHeight
+  }, [rows, inbox])
   if (error !== undefined) return <Note tone="danger">{<Foreign text={foreign(error.message)} />}</Note>
   if (rows === undefined) return <div className={style.conversation} />
   const all = [...rows.entries()]
