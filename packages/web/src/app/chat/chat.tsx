@@ -120,12 +120,20 @@ function Conversation({ id }: { id: string }): ReactNode {
   const models = useRead('models.list', {}).data
   const log = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
-  // The view follows only a reader who is at the end.
+  const scrolled = useRef(0)
+  const content = useRef<HTMLDivElement>(null)
+  const isOpen = rows !== undefined
+  // The view follows only a reader who is at the end. Rows also grow after they are shown: a question waits for its parts.
   useLayoutEffect(() => {
-    const element = log.current
-    if (element !== null && rows !== undefined && inbox !== undefined && isAtEnd.current)
-      element.scrollTop = element.scrollHeight
-  }, [rows, inbox])
+    const [around, inside] = [log.current, content.current]
+    if (!isOpen || around === null || inside === null) return
+    const observer = new ResizeObserver(() => {
+      if (isAtEnd.current) around.scrollTop = around.scrollHeight
+    })
+    observer.observe(inside)
+    observer.observe(around)
+    return () => observer.disconnect()
+  }, [isOpen])
   if (error !== undefined) return <Note tone="danger">{<Foreign text={foreign(error.message)} />}</Note>
   if (rows === undefined) return <div className={style.conversation} />
   const all = [...rows.entries()]
@@ -179,41 +187,46 @@ function Conversation({ id }: { id: string }): ReactNode {
         aria-busy={isBusy}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         tabIndex={0}
-        onScroll={({ currentTarget }) => {
-          isAtEnd.current =
-            currentTarget.scrollHeight - currentTarget.scrollTop - currentTarget.clientHeight < 40
+        onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+          // Rows that grow move the end away; only a reader who scrolls up leaves it.
+          const isUp = scrollTop < scrolled.current
+          scrolled.current = scrollTop
+          if (scrollHeight - scrollTop - clientHeight < 40) isAtEnd.current = true
+          else if (isUp) isAtEnd.current = false
         }}
       >
-        {entries.length === 0 && <Empty title={t('chat.begin')} />}
-        {entries.map(({ key, row }) => (
-          <Entry
-            key={key}
-            row={row}
-            conversation={id}
-            results={row.entry.kind === 'message' && row.entry.by === 'model' ? results : noResults}
-            calls={calls}
-          />
-        ))}
-        {partial !== undefined && plainText(partial.text) !== '' && (
-          <div aria-live="off">
-            <Suspense fallback={<Foreign text={partial.text} />}>
-              <Markdown text={partial.text} />
-            </Suspense>
-          </div>
-        )}
-        {questions.map((row) => (
-          <QuestionCard key={row.id} row={row} />
-        ))}
-        {info?.wait !== undefined && (
-          <Note tone="warn">
-            <Foreign text={info.wait.why} />
-          </Note>
-        )}
-        {info?.fault !== undefined && (
-          <Note tone="danger" live>
-            <Foreign text={info.fault.message} />
-          </Note>
-        )}
+        <div className={style.rows} ref={content}>
+          {entries.length === 0 && <Empty title={t('chat.begin')} />}
+          {entries.map(({ key, row }) => (
+            <Entry
+              key={key}
+              row={row}
+              conversation={id}
+              results={row.entry.kind === 'message' && row.entry.by === 'model' ? results : noResults}
+              calls={calls}
+            />
+          ))}
+          {partial !== undefined && plainText(partial.text) !== '' && (
+            <div aria-live="off">
+              <Suspense fallback={<Foreign text={partial.text} />}>
+                <Markdown text={partial.text} />
+              </Suspense>
+            </div>
+          )}
+          {questions.map((row) => (
+            <QuestionCard key={row.id} row={row} />
+          ))}
+          {info?.wait !== undefined && (
+            <Note tone="warn">
+              <Foreign text={info.wait.why} />
+            </Note>
+          )}
+          {info?.fault !== undefined && (
+            <Note tone="danger" live>
+              <Foreign text={info.fault.message} />
+            </Note>
+          )}
+        </div>
       </div>
       <Composer id={id} isBusy={isBusy} queued={queued} />
     </section>
