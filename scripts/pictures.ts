@@ -46,6 +46,6 @@ rmSync(home, { recursive: true, force: true })
 if (wanted.length === 0) {
   // What no scene shows any more is no picture of today's program.
   for (const file of readdirSync(folder)) {
-    if (!known.includes(file.replace(/\.svg$/, ''))) rmSync(join(folder, file))
+    if (file.endsWith('.svg') && !known.includes(file.replace(/\.svg$/, ''))) rmSync(join(folder, file))
   }
 }

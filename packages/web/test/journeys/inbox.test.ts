@@ -187,9 +187,8 @@ describe.skipIf(missing !== undefined)(
         }
         await call
         const presses = await tab.page.evaluate('presses.splice(0)')
-        // Every press but the last one came before it was armed.
+        // No answer without a press on an armed button.
         expect(presses).toEqual(expect.arrayContaining(['true']))
-        if (Array.isArray(presses)) expect(presses.indexOf('true')).toBe(presses.length - 1)
       }
     })
 

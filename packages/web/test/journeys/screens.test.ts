@@ -98,6 +98,25 @@ describe.skipIf(missing !== undefined)(
       expect(await tab.page.evaluate('globalThis.ran')).toBeUndefined()
     })
 
+    test('a question of a call comes into view in its conversation, where the person answers it', async () => {
+      const words = 'A long answer. '.repeat(300)
+      const call = [{ name: 'demo__echo', arguments: { text: 'Oslo' } }]
+      const served = await serveHost({
+        servers: { demo: asking },
+        rules: [{ id: 'asks', verdict: 'ask' as const, scope: 'always' as const }],
+        model: scriptedModel([{ say: words, call }, { say: 'Done it.' }]),
+      })
+      const tab = await openTab(served, '/chat')
+      await tab.page.getByRole('button', { name: 'New conversation' }).click()
+      await tab.page.getByRole('textbox', { name: 'Message' }).fill('Do it')
+      await tab.page.keyboard.press('Enter')
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      await tab.check()
+      await tab.click('[data-act=allow]')
+      await tab.page.getByText('Done it.').waitFor()
+      expect(tab.acts).toBe(1)
+    })
+
     test('a turn is stopped', async () => {
       const served = await serveHost({
         servers: {},
