@@ -114,6 +114,47 @@ describe.skipIf(!isThere)(`official clients on three nodes over Redis${left}`, {
 
   campaign(
     {
+      id: 'paused-node',
+      chapter: 'Sessions and streams',
+      claim:
+        'A process that was paused for longer than its lease serves every session when it runs again, also one whose call was answered as interrupted meanwhile',
+      trial: 'process paused while its call asks',
+      trials: { test: 1, change: 2, long: 40 },
+    },
+    async ({ trials }) => {
+      const nodes = await shop()
+      for (let trial = 0; trial < trials; trial++) {
+        const [paused, other] = [0, 1].map((at) => nodes[(trial + at) % nodes.length])
+        if (paused === undefined || other === undefined) throw new Error('three nodes')
+        const begun = await session({ send: sendingTo(paused.port) }, '2025-11-25')
+        const call = await begun.call(1, 'buy', { arguments: { order: 'a' } })
+        await until(() => call.messages().length === 1, watchdogMs)
+        paused.signal('SIGSTOP')
+        const headers = { 'mcp-session-id': begun.id, 'mcp-protocol-version': '2025-11-25' }
+        const resumed = await sendingTo(other.port)({
+          method: 'GET',
+          headers: { ...headers, 'last-event-id': call.events.at(-1)?.id },
+        })
+        await until(() => resumed.over(), watchdogMs)
+        expect(resumed.messages()).toMatchObject([{ id: 1, error: { data: { interrupted: true } } }])
+        paused.signal('SIGCONT')
+        const [question] = call.messages()
+        const result = { action: 'accept', content: { ok: true } }
+        const body = { jsonrpc: '2.0', id: question?.['id'], result }
+        expect((await sendingTo(other.port)({ headers, body })).status).toBe(202)
+        expect((await begun.call(2, 'look', { arguments: { order: 'b' } })).status).toBe(200)
+        const again = await begun.call(3, 'buy', { arguments: { order: 'c' } })
+        await until(() => again.messages().length === 1, watchdogMs)
+        const id = again.messages()[0]?.['id']
+        await sendingTo(other.port)({ headers, body: { jsonrpc: '2.0', id, result } })
+        await until(() => again.over(), watchdogMs)
+        expect(again.messages()[1]).toMatchObject({ id: 3, result: { content: [{ text: 'accept c' }] } })
+      }
+    },
+  )
+
+  campaign(
+    {
       id: 'killed-node',
       chapter: 'Sessions and streams',
       claim:

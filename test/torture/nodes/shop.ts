@@ -44,6 +44,10 @@ export class ShopNode {
     this.isReady = true
   }
 
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child?.kill(signal)
+  }
+
   /** Ends the process; resolves when it is gone. */
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const child = this.#child
