@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { parseArgs } from 'node:util'
+import { parseArgs, stripVTControlCharacters } from 'node:util'
 import { dependenciesOf } from './dependencies.ts'
 import { type Manifest, packAll, publishedFolders, readManifest, type Tarball } from './fresh-project.ts'
 import { root, run } from './run.ts'
@@ -115,7 +115,9 @@ async function step(
   const { code, output, timedOut } = await run(command, { limitMs: seconds * 1000 })
   if (code === 0 && !timedOut) {
     // A test that names a missing program is skipped: that is a rehearsal with less, but no release.
-    const skipped = [...output.matchAll(/^\s*↓ (.*)$/gm)].map(([, test = '']) => `not run: ${test}`)
+    const skipped = [...stripVTControlCharacters(output).matchAll(/^\s*↓ (.*)$/gm)].map(
+      ([, test = '']) => `not run: ${test}`,
+    )
     report(title, isDryRun ? [] : skipped)
     if (isDryRun && skipped.length > 0) console.log(skipped.map((one) => `  ${one}`).join('\n'))
     return
@@ -150,7 +152,7 @@ async function findObstacles(): Promise<string[]> {
   )
   if (pending.length > 0) {
     found.push(
-      `${pending.length} changesets are pending: run "npx changeset version", review the versions and commit`,
+      `${pending.length} changesets are pending: run "npx changeset version" and "npm install --package-lock-only", review and commit`,
     )
   }
   if (
