@@ -186,8 +186,8 @@ function id(input: Buffer): void {
   const text = input.toString('utf8')
   const parsed = parseEventId(text)
   mustHold(
-    parsed === undefined || Number.isSafeInteger(parsed.position),
-    'the position of an event is no number',
+    parsed === undefined || /^\d[\d-]{0,39}$/.test(parsed.position),
+    'the position of an event has other characters than digits and hyphens',
   )
   const bytes = fromBase64Url(text)
   if (bytes !== undefined)

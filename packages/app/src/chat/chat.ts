@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Turn } from '@jackfield/host'
-import type { HostClient, Saying } from '@jackfield/host/client'
+import type { HostClient, Saying, ServerRow } from '@jackfield/host/client'
 import { McpError, RpcError, type SamplingMessage } from '@jackfield/sdk'
 import { CliError, ExitCode } from '../cli/exit.ts'
 import { flowed } from '../output/flow.ts'
@@ -196,6 +196,12 @@ export function newsOf(state: ChatState, notes: ChatFace): News {
     notes.write(`${notes.palette.dim(flowed(text, notes.columns(), 0, 2))}\n`)
   const source = {
     tools: () => state.client.call('catalog.tools', {}),
+    connecting: async () => {
+      const rows = await state.client.call('servers.list', {})
+      const isComing = ({ connection: { state: now } }: ServerRow): boolean =>
+        now === 'connecting' || now === 'reconnecting'
+      return new Set(rows.filter(isComing).map(({ name }) => name))
+    },
     attached: () => copiesOf(state),
   }
   return createNews(source, tell)

@@ -18,6 +18,8 @@ export interface News {
 /** The tools of a host, and what is attached to the conversation that is shown. */
 export interface NewsSource {
   tools(): Promise<readonly CatalogTool[]>
+  /** Servers that are being connected: what they listed before counts until then. */
+  connecting(): Promise<ReadonlySet<string>>
   attached(): Promise<readonly AttachedCopy[]>
 }
 
@@ -77,7 +79,10 @@ export function createNews(source: NewsSource, tell: (text: string) => void): Ne
   async function tellTools(): Promise<void> {
     // Where the host ended meanwhile, nothing is known of its tools, which is no news.
     const [before, now] = await Promise.all([known, toolsOf(source)])
-    if (now === undefined) return
+    const connecting = await source.connecting().catch(() => undefined)
+    if (now === undefined || connecting === undefined) return
+    for (const [name, tool] of before ?? [])
+      if (connecting.has(tool.server) && !now.has(name)) now.set(name, tool)
     known = Promise.resolve(now)
     if (before === undefined) return
     const parts = [
@@ -92,7 +97,7 @@ export function createNews(source: NewsSource, tell: (text: string) => void): Ne
       listed(
         'changed',
         [...now]
-          .filter(([name, text]) => before.has(name) && before.get(name) !== text)
+          .filter(([name, { text }]) => before.has(name) && before.get(name)?.text !== text)
           .map(([name]) => name),
       ),
     ].filter((part) => part !== '')
@@ -141,9 +146,16 @@ async function isAttached(
   return copies.some((copy) => copy.server === server && uri.startsWith(copy.uri))
 }
 
-async function toolsOf(source: NewsSource): Promise<Map<string, string> | undefined> {
+interface KnownTool {
+  readonly server: string
+  readonly text: string
+}
+
+async function toolsOf(source: NewsSource): Promise<Map<string, KnownTool> | undefined> {
   const tools = await source.tools().catch(() => undefined)
-  return tools && new Map(tools.map(({ name, tool }) => [name, JSON.stringify(tool)]))
+  return (
+    tools && new Map(tools.map(({ name, server, tool }) => [name, { server, text: JSON.stringify(tool) }]))
+  )
 }
 
 function listed(what: string, names: readonly string[]): string {

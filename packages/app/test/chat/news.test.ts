@@ -23,9 +23,17 @@ const copy = (more: Partial<AttachedCopy> = {}): AttachedCopy => ({
 
 /** What is told while tools and attached resources change. */
 function listening() {
-  const now: { tools: CatalogTool[]; attached: AttachedCopy[] } = { tools: [tool('buy')], attached: [] }
+  const now: { tools: CatalogTool[]; attached: AttachedCopy[]; connecting: string[] } = {
+    tools: [tool('buy')],
+    attached: [],
+    connecting: [],
+  }
   const told: string[] = []
-  const source = { tools: async () => now.tools, attached: async () => now.attached }
+  const source = {
+    tools: async () => now.tools,
+    connecting: async () => new Set(now.connecting),
+    attached: async () => now.attached,
+  }
   const news = createNews(source, (text) => told.push(text))
   const catalog = async (): Promise<void> => {
     news.catalogChanged()
@@ -46,6 +54,16 @@ describe('what happens beside a conversation', () => {
       'Tools: new: sell, look; gone: buy. /tools lists them.',
       'Tools: changed: sell. /tools lists them.',
     ])
+  })
+
+  test('says nothing of the tools of a server that is being connected again', async () => {
+    const { now, told, catalog } = listening()
+    await catalog()
+    Object.assign(now, { tools: [], connecting: ['shop'] })
+    await catalog()
+    Object.assign(now, { tools: [tool('buy'), tool('sell')], connecting: [] })
+    await catalog()
+    expect(told).toEqual(['Tools: new: sell. /tools lists them.'])
   })
 
   test('shows a warning of the host about a server, once', async () => {

@@ -4,7 +4,7 @@ import { jsonFile, onEverything, run, travel } from './jackfield.ts'
 describe.concurrent('questions of a server', () => {
   test('are not even possible where nobody can answer: no capability is advertised', async () => {
     const { stderr } = await run(onEverything('tools', '-v', '--era', 'legacy'))
-    expect(stderr).toContain('"capabilities":{}')
+    expect(stderr).toContain('"capabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}')
   })
 
   test('are answered from a file, which is all that is advertised', async () => {
@@ -14,7 +14,7 @@ describe.concurrent('questions of a server', () => {
     const { stdout, stderr, code } = await run(
       onEverything('call', 'trigger-elicitation-request', '--answers', answers, '-v', '--era', 'legacy'),
     )
-    expect(stderr).toContain('"capabilities":{"elicitation":{"form":{},"url":{}}}')
+    expect(stderr).toContain('"capabilities":{"elicitation":{"form":{},"url":{}},"extensions":')
     expect(code).toBe(0)
     expect(stdout).toContain('- Name: Ada')
   })

@@ -291,6 +291,7 @@ describe('a call', () => {
     expect(textOf(await call)).toContain('cancelled')
     expect(host.events).toContainEqual({
       type: 'progress',
+      activity: expect.any(Number),
       server: 's',
       tool: 'slow',
       progress: 1,

@@ -4,6 +4,7 @@ import type { JsonObject } from '../jsonrpc/message.ts'
 import type { LoggingLevel } from '../protocol/definitions.ts'
 import { isAtLeast, loggingLevels, MetaKey, metaOf, type ProgressToken } from '../protocol/meta.ts'
 import type { ServerNotifications } from '../protocol/methods.ts'
+import type { Root } from '../protocol/server-requests.ts'
 import type { Change } from '../request/changes.ts'
 import {
   type Carried,
@@ -115,16 +116,23 @@ export class HandlerContext implements Context {
   }
 
   get roots(): Context['roots'] {
-    return async (options) => {
-      try {
-        const { roots } = await this.#handlerRun.get().ask({ method: 'roots/list', params: {} }, options?.key)
-        return roots
-      } catch (error) {
-        // As with other questions on a session: a tool that does not catch the error has its message as its result.
-        const { method, inputStrategy } = this.#exchange
-        const isResult = method === 'tools/call' && inputStrategy.relay !== undefined
-        throw isResult && error instanceof RpcError ? new ToolError(error.message, { cause: error }) : error
-      }
+    return (options) => {
+      const roots = this.#requestRoots(options?.key)
+      // A handler that ended without waiting for them has no use for their failure.
+      roots.catch(() => {})
+      return roots
+    }
+  }
+
+  async #requestRoots(key: string | undefined): Promise<Root[]> {
+    try {
+      const { roots } = await this.#handlerRun.get().ask({ method: 'roots/list', params: {} }, key)
+      return roots
+    } catch (error) {
+      // As with other questions on a session: a tool that does not catch the error has its message as its result.
+      const { method, inputStrategy } = this.#exchange
+      const isResult = method === 'tools/call' && inputStrategy.relay !== undefined
+      throw isResult && error instanceof RpcError ? new ToolError(error.message, { cause: error }) : error
     }
   }
 
