@@ -179,10 +179,12 @@ describe.skipIf(missing !== undefined)(
       })
       for (let n = 0; n < 6; n++) {
         const call = ask(served, { text: String(n) })
-        const box = await tab.page.locator('[data-act=allow]').boundingBox()
-        const [x, y] = [(box?.x ?? 0) + 8, (box?.y ?? 0) + 8]
+        const button = tab.page.locator('[data-act=allow]')
+        await button.waitFor()
         while (open(served).length > 0) {
-          await tab.page.mouse.click(x, y)
+          // It moves until everything above it is drawn.
+          const box = await button.boundingBox({ timeout: 500 }).catch(() => null)
+          if (box !== null) await tab.page.mouse.click(box.x + 8, box.y + 8)
           await tab.page.waitForTimeout((n * 37) % 90)
         }
         await call

@@ -10,6 +10,9 @@ import { Foreign } from '../text/foreign.tsx'
 import { Badge, Empty } from '../ui/ui.tsx'
 import style from './inbox.module.css'
 
+/** Milliseconds after an answer within which a new question takes the place of the answered one. */
+const followUpMs = 3_000
+
 /** Every open question, and the one that is looked at. */
 export default function InboxScreen({ question }: { question?: string }): ReactNode {
   const t = useText()
@@ -21,14 +24,19 @@ export default function InboxScreen({ question }: { question?: string }): ReactN
   const known = question === undefined ? open[0] : rows?.get(question)
   // An answered question hands over to the next one, but only where its card had the focus or nothing has it.
   const last = useRef<{ id: string; state: string }>(undefined)
+  const answered = useRef<{ id: string; atMs: number }>(undefined)
   useEffect(() => {
     const before = last.current
     last.current = known && { id: known.id, state: known.state }
-    if (known === undefined || before?.id !== known.id || before.state !== 'open') return
     // One that is lost or withdrawn stays, so that the person reads why.
-    if (known.state !== 'answered') return
+    if (known?.state === 'answered' && before?.id === known.id && before.state === 'open')
+      answered.current = { id: known.id, atMs: performance.now() }
     const [next] = open
-    if (question !== undefined && next !== undefined) navigate(routes.question.to(next.id), { replace: true })
+    if (question === undefined || next === undefined || answered.current?.id !== question) return
+    const { atMs } = answered.current
+    answered.current = undefined
+    // The call that asked may ask again at once, as after the consent to a page.
+    if (performance.now() - atMs < followUpMs) navigate(routes.question.to(next.id), { replace: true })
   })
   const counts = Map.groupBy(open, (row) => row.question.kind)
   return (
