@@ -97,6 +97,29 @@ describe.concurrent('the host process of a folder', () => {
     await until(() => children.every((child) => !isRunning(child)), 'the end of its servers')
   })
 
+  test('is used by commands about all servers, which start none of their own', {
+    timeout: 60_000,
+  }, async () => {
+    const { run, hosts } = project()
+    expect(await run(...tools)).toMatchObject({ code: 0 })
+    const before = await hosts()
+    for (const words of [
+      ['search', 'flight'],
+      ['find', 'calendar'],
+      ['resources', '--tree'],
+      ['tools', '--meter'],
+      ['servers'],
+      ['roots', 'allow', 'travel'],
+    ])
+      expect([words, await run(...words, mine)]).toMatchObject([words, { code: 0 }])
+    const { activity }: { activity: { kind: string; outcome: string }[] } = JSON.parse(
+      (await run('activity', '--json')).stdout,
+    )
+    const connected = activity.filter(({ kind, outcome }) => kind === 'connection' && outcome === 'ready')
+    expect(connected).toHaveLength(1)
+    expect(await hosts()).toEqual(before)
+  })
+
   test('is one, however many commands begin at once', async () => {
     const { run, hosts } = project()
     const ended = await Promise.all(Array.from({ length: 6 }, () => run(...tools)))
