@@ -49,6 +49,7 @@ async function cpuOf(ways: readonly string[], runs = 7): Promise<number[]> {
 }
 
 describe('what importing the built host loads', () => {
+  // The index, what clients of a host need alone, and the rest.
   it('is at most three files of its own', async () => {
     const loaded = await filesLoaded(host, 'packages/host/dist/')
     expect(loaded.length).toBeGreaterThan(0)
@@ -68,6 +69,13 @@ describe('what importing the built host loads', () => {
   it('is of other packages only what finds texts', async () => {
     const loaded = await filesLoaded(host, 'node_modules/')
     expect(packagesOf(loaded)).toEqual(['minisearch'])
+  })
+
+  it('is only what clients need, for a command that uses the host process', async () => {
+    const clients = ['@jackfield/host/client', '@jackfield/host/config']
+    const loaded = await filesLoaded(clients, 'packages/host/dist/')
+    expect(loaded.length).toBeGreaterThan(0)
+    expect(loaded.filter((file) => /\/(?:index|shared-[^/]+)\.js$/.test(file))).toEqual([])
   })
 
   it.each([
@@ -149,6 +157,7 @@ describe('the built command', () => {
     const ended = await commandRun(words)
     expect(ended.stdout).toContain('way')
     const own = ended.own.filter((file) => file.startsWith('app/'))
+    // What starts it, what commands share, the command, what clients of a host need, the host, and what is made for it.
     expect(own.length, own.join('\n')).toBeLessThanOrEqual(6)
     const needless = [
       '@clack/core',

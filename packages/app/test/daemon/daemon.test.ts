@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, type TestContext, test } from 'vitest'
 import { begin, type Ended, tempFolder, travel } from '../cli/jackfield.ts'
 
 interface Project {
@@ -14,8 +14,11 @@ interface Project {
   hosts(): Promise<number[]>
 }
 
-/** A folder with one configured server, whose host process ends with the test. */
-function project(): Project {
+/**
+ * A folder with one configured server, whose host process ends with the test. Tests of this file run side by side, so each
+ * gives its own context.
+ */
+function project({ onTestFinished }: TestContext): Project {
   const folder = tempFolder()
   const data = tempFolder()
   const [command, ...args] = travel()
@@ -80,8 +83,8 @@ function childrenOf(pid: number): number[] {
 const onLinux = process.platform === 'linux'
 
 describe.concurrent('the host process of a folder', () => {
-  test('is started by the first command that needs a server, and used by the next', async () => {
-    const { run, hosts } = project()
+  test('is started by the first command that needs a server, and used by the next', async (context) => {
+    const { run, hosts } = project(context)
     expect((await run('daemon')).stdout).toContain('No host process runs for this folder')
     const first = await run(...tools)
     expect(first).toMatchObject({ code: 0, stderr: '' })
@@ -97,15 +100,38 @@ describe.concurrent('the host process of a folder', () => {
     await until(() => children.every((child) => !isRunning(child)), 'the end of its servers')
   })
 
-  test('is one, however many commands begin at once', async () => {
-    const { run, hosts } = project()
+  test('is used by commands about all servers, which start none of their own', {
+    timeout: 60_000,
+  }, async (context) => {
+    const { run, hosts } = project(context)
+    expect(await run(...tools)).toMatchObject({ code: 0 })
+    const before = await hosts()
+    for (const words of [
+      ['search', 'flight'],
+      ['find', 'calendar'],
+      ['resources', '--tree'],
+      ['tools', '--meter'],
+      ['servers'],
+      ['roots', 'allow', 'travel'],
+    ])
+      expect([words, await run(...words, mine)]).toMatchObject([words, { code: 0 }])
+    const { activity }: { activity: { kind: string; outcome: string }[] } = JSON.parse(
+      (await run('activity', '--json')).stdout,
+    )
+    const connected = activity.filter(({ kind, outcome }) => kind === 'connection' && outcome === 'ready')
+    expect(connected).toHaveLength(1)
+    expect(await hosts()).toEqual(before)
+  })
+
+  test('is one, however many commands begin at once', async (context) => {
+    const { run, hosts } = project(context)
     const ended = await Promise.all(Array.from({ length: 6 }, () => run(...tools)))
     for (const { code, stderr } of ended) expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(await hosts()).toHaveLength(1)
   })
 
-  test('that was killed is replaced, and leaves no server behind', async () => {
-    const { run, hosts } = project()
+  test('that was killed is replaced, and leaves no server behind', async (context) => {
+    const { run, hosts } = project(context)
     expect(await run(...tools)).toMatchObject({ code: 0 })
     const [pid = 0] = await hosts()
     const children = onLinux ? childrenOf(pid) : []
@@ -116,8 +142,8 @@ describe.concurrent('the host process of a folder', () => {
     expect(await hosts()).not.toContain(pid)
   })
 
-  test('follows the configuration before each command', async () => {
-    const { run, folder } = project()
+  test('follows the configuration before each command', async (context) => {
+    const { run, folder } = project(context)
     expect(await run(...tools)).toMatchObject({ code: 0 })
     const [command, ...args] = travel()
     const config = { mcpServers: { travel: { command, args }, again: { command, args } } }
@@ -133,8 +159,8 @@ describe.concurrent('the host process of a folder', () => {
     })
   })
 
-  test('is not used where variables differ, and the command says so', async () => {
-    const { run, runWith, hosts } = project()
+  test('is not used where variables differ, and the command says so', async (context) => {
+    const { run, runWith, hosts } = project(context)
     expect(await run(...tools)).toMatchObject({ code: 0 })
     const other = await runWith({ HTTPS_PROXY: 'http://127.0.0.1:9', PATH: '/usr/bin:/bin' }, ...tools)
     expect(other.code).toBe(0)
@@ -142,8 +168,8 @@ describe.concurrent('the host process of a folder', () => {
     expect(await hosts()).toHaveLength(1)
   })
 
-  test('is done without where its files cannot be', async () => {
-    const { folder, runWith } = project()
+  test('is done without where its files cannot be', async (context) => {
+    const { folder, runWith } = project(context)
     const file = join(folder, 'a-file')
     writeFileSync(file, '')
     const store = join(folder, 'store.db')
@@ -151,36 +177,39 @@ describe.concurrent('the host process of a folder', () => {
     expect(ended).toMatchObject({ code: 0, stderr: '' })
   })
 
-  test('is not used with --no-daemon', async () => {
-    const { run, hosts } = project()
+  test('is not used with --no-daemon', async (context) => {
+    const { run, hosts } = project(context)
     expect(await run(...tools, '--no-daemon')).toMatchObject({ code: 0, stderr: '' })
     expect(await hosts()).toEqual([])
   })
 
-  test('ends when it was idle for a while, or its files are gone', async () => {
-    const { folder, data } = project()
+  test('ends when it was idle for a while, or its files are gone', async (context) => {
+    const { folder, data } = project(context)
     const env = { HOME: folder, XDG_DATA_HOME: data }
     const idle = begin(['daemon', 'serve', '--idle', '0.3'], { cwd: folder, env })
     expect(await idle.ended).toMatchObject({ code: 0, stderr: '' })
     expect(readdirSync(join(data, 'jackfield', 'hosts')).filter((name) => name.endsWith('.json'))).toEqual([])
   })
 
-  test.runIf(process.platform !== 'win32')('can be reached by its user alone, with its token', async () => {
-    const { run, data } = project()
-    expect(await run(...tools)).toMatchObject({ code: 0 })
-    const folder = join(data, 'jackfield', 'hosts')
-    expect(statSync(folder).mode & 0o777).toBe(0o700)
-    const names = readdirSync(folder)
-    for (const name of names) expect([name, statSync(join(folder, name)).mode & 0o077]).toEqual([name, 0])
-    const [socket = ''] = names.filter((name) => name.endsWith('.sock'))
-    expect(existsSync(join(folder, socket))).toBe(true)
-    const stranger = connect(join(folder, socket))
-    let said = ''
-    stranger.on('data', (chunk) => (said += chunk))
-    stranger.write(
-      `${JSON.stringify({ hello: { client: 'a-stranger-without-token', name: 'x', build: '' } })}\n`,
-    )
-    await new Promise((resolve) => stranger.once('close', resolve))
-    expect(said).toBe('')
-  })
+  test.runIf(process.platform !== 'win32')(
+    'can be reached by its user alone, with its token',
+    async (context) => {
+      const { run, data } = project(context)
+      expect(await run(...tools)).toMatchObject({ code: 0 })
+      const folder = join(data, 'jackfield', 'hosts')
+      expect(statSync(folder).mode & 0o777).toBe(0o700)
+      const names = readdirSync(folder)
+      for (const name of names) expect([name, statSync(join(folder, name)).mode & 0o077]).toEqual([name, 0])
+      const [socket = ''] = names.filter((name) => name.endsWith('.sock'))
+      expect(existsSync(join(folder, socket))).toBe(true)
+      const stranger = connect(join(folder, socket))
+      let said = ''
+      stranger.on('data', (chunk) => (said += chunk))
+      stranger.write(
+        `${JSON.stringify({ hello: { client: 'a-stranger-without-token', name: 'x', build: '' } })}\n`,
+      )
+      await new Promise((resolve) => stranger.once('close', resolve))
+      expect(said).toBe('')
+    },
+  )
 })

@@ -34,6 +34,29 @@ describe.skipIf(missing !== undefined)(
       expect(next.history()).not.toContain('Start it')
     })
 
+    test('are not needed for doctor, replay and watch, which use its server', async () => {
+      const ann = shared('.config/jackfield/config.json')
+      ann.write(
+        'saved.json',
+        JSON.stringify({
+          ...{ format: 'jackfield-replay', version: 1, method: 'tools/call', server: 'travel' },
+          ...{ target: 'searchFlights' },
+          arguments: { origin: 'Oslo', destination: 'Barcelona', date: '2099-06-15' },
+        }),
+      )
+      const doctor = ann.terminal(['doctor', 'travel'], on)
+      expect(await doctor.exited).toBe(0)
+      const replay = ann.terminal(['replay', 'saved.json'], on)
+      expect(await replay.exited).toBe(0)
+      const watch = ann.terminal(['watch', 'travel', 'calendar://events/2099'], on)
+      await watch.until('Ctrl+C ends it')
+      const { stdout } = await ann.quietly('daemon', 'status', '--all', '--json')
+      const { hosts }: { hosts: { clients: string[]; servers: number }[] } = JSON.parse(stdout)
+      expect(hosts).toMatchObject([{ servers: 1, clients: expect.arrayContaining(['jackfield']) }])
+      watch.press('ctrl+c')
+      expect(await watch.exited).toBe(130)
+    })
+
     test('that a call raises go from one terminal when they are answered in another', async () => {
       const ann = shared('.config/jackfield/config.json')
       const call = ann.terminal(['call', 'travel.bookVacation', ...trip], on)

@@ -9,6 +9,7 @@ import type {
   Root,
   SamplingMessage,
 } from '@jackfield/sdk'
+import type { ServerChange, Watch } from '@jackfield/sdk/client'
 import type { Turn } from '../models/agent/index.ts'
 import type {
   Activity,
@@ -416,6 +417,8 @@ export type RunRequest =
     }
   | { kind: 'read'; server: string; uri: string }
   | { kind: 'prompt'; prompt: string; arguments: Record<string, string> }
+  /** Follows changes of these resources and of every list that the server reports, until it is stopped. */
+  | { kind: 'watch'; server: string; uris: string[] }
   /** Examines a server step by step. */
   | { kind: 'examine'; server: string }
   | { kind: 'reconnect'; server: string }
@@ -429,6 +432,7 @@ export interface RunResults {
   call: BrokeredCall
   read: Awaited<ReturnType<Host['read']>>
   prompt: Awaited<ReturnType<Host['prompt']>>
+  watch: null
   examine: DoctorReport
   reconnect: null
   signIn: null
@@ -450,6 +454,15 @@ export interface RunRow {
   /** The activity row of what it does. */
   readonly activity?: number
   readonly progress?: { readonly progress: number; readonly total?: number; readonly message?: string }
+  /** What a run of the kind `watch` follows, and the last changes, numbered from 1 on. */
+  readonly watched?: {
+    readonly acknowledged: Watch['acknowledged']
+    readonly changes: readonly {
+      readonly number: number
+      readonly at: string
+      readonly change: ServerChange
+    }[]
+  }
   /** Steps of an examination so far. */
   readonly steps?: readonly DoctorStep[]
   readonly fault?: Fault

@@ -64,6 +64,7 @@ const runRequest = z.discriminatedUnion('kind', [
   }),
   z.strictObject({ kind: z.literal('read'), server: name, uri: name }),
   z.strictObject({ kind: z.literal('prompt'), prompt: name, arguments: strings }),
+  z.strictObject({ kind: z.literal('watch'), server: name, uris: z.array(name).max(1_000) }),
   z.strictObject({ kind: z.literal('examine'), server: name }),
   z.strictObject({ kind: z.literal('reconnect'), server: name }),
   z.strictObject({ kind: z.literal('signIn'), server: name }),

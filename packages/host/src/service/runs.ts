@@ -12,6 +12,8 @@ const keptRuns = 200
 const keptCharacters = 33_554_432
 /** Doctor steps and the like that a row shows. */
 const longestLabel = 200
+/** Changes of a watch that its row has. */
+const keptWatched = 100
 
 export interface RunOptions {
   /** The client that starts it, for the person. */
@@ -148,6 +150,9 @@ export class Runs {
         return { read: await host.read(request.server, request.uri, { signal, onRow }) }
       case 'prompt':
         return { prompt: await host.prompt(request.prompt, request.arguments, { signal, onRow }) }
+      case 'watch':
+        await this.#watch(request, signal, change)
+        return { watch: null }
       case 'examine': {
         const steps: DoctorStep[] = []
         const onStep = (step: DoctorStep): void => {
@@ -173,6 +178,32 @@ export class Runs {
         return { code }
       }
     }
+  }
+
+  async #watch(
+    { server, uris }: Extract<RunRequest, { kind: 'watch' }>,
+    signal: AbortSignal,
+    change: (part: Partial<Run>) => void,
+  ): Promise<void> {
+    let count = 0
+    let acknowledged: NonNullable<Run['watched']>['acknowledged'] | undefined
+    let changes: NonNullable<Run['watched']>['changes'] = []
+    const show = (): void => {
+      if (acknowledged !== undefined) change({ watched: { acknowledged, changes } })
+    }
+    const watch = await this.#host.watch(server, uris, (one) => {
+      count += 1
+      const next = { number: count, at: new Date().toISOString(), change: one }
+      changes = [...changes, next].slice(-keptWatched)
+      show()
+    })
+    acknowledged = watch.acknowledged
+    show()
+    const close = (): void => void watch.close()
+    signal.addEventListener('abort', close, { once: true })
+    if (signal.aborted) close()
+    await watch.closed
+    signal.removeEventListener('abort', close)
   }
 
   #change(id: string, part: Partial<Run>): void {
@@ -219,6 +250,7 @@ function labelOf(request: RunRequest): string {
       return request.request.target
     case 'code':
       return request.program
+    case 'watch':
     case 'examine':
     case 'reconnect':
     case 'signIn':

@@ -136,6 +136,19 @@ describe('a run', () => {
     await until(() => ran().some(([tool]) => tool === 'slow cancelled'), 'the cancellation')
   })
 
+  test('that watches a server numbers its changes, and ends when it is stopped', async () => {
+    const { client } = await rig({ servers: { s: session().config } })
+    const [one, other] = [await client('one'), await client('other')]
+    const seen = runsOf(other)
+    const id = await one.call('runs.start', { request: { kind: 'watch', server: 's', uris: [] } })
+    await until(() => seen.view().get(id)?.watched?.acknowledged.toolsListChanged === true, 'the watch')
+    await one.call('runs.start', { request: { kind: 'call', tool: 's__grow', arguments: {} } })
+    await until(() => (seen.view().get(id)?.watched?.changes.length ?? 0) > 0, 'the change')
+    expect(seen.view().get(id)?.watched?.changes[0]).toMatchObject({ number: 1, change: { type: 'tools' } })
+    await other.call('runs.stop', { id })
+    expect(await one.call('runs.wait', { id })).toMatchObject({ state: 'stopped' })
+  })
+
   test('ends with its client only where it was started so', async () => {
     const { client } = await rig({ servers: { s: session().config } })
     const [one, other] = [await client('one'), await client('other')]
