@@ -138,23 +138,33 @@ const inspector = findInspector()
 
 function findInspector(): string | undefined {
   try {
-    const manifest = createRequire(import.meta.url).resolve('@modelcontextprotocol/inspector/package.json')
-    const program = join(dirname(manifest), 'cli', 'build', 'cli.js')
+    const installed = createRequire(new URL('../runtimes/package.json', import.meta.url))
+    const manifest = installed.resolve('@modelcontextprotocol/inspector/package.json')
+    const program = join(dirname(manifest), 'clients', 'launcher', 'build', 'index.js')
     return existsSync(program) ? program : undefined
   } catch {
     return undefined
   }
 }
 
-const name = `the command line of the official Inspector${inspector === undefined ? ' [left out: @modelcontextprotocol/inspector is not installed]' : ''}`
+const name = `the command line of the official Inspector${inspector === undefined ? ' [left out: run npm ci --prefix test/runtimes]' : ''}`
 
 describe.skipIf(inspector === undefined)(name, () => {
   it.each(references)('lists and calls tools of the $server server', async ({ server, start, call }) => {
-    const words = [inspector ?? '', '--cli', process.execPath, programOf(server), ...start().args, '--method']
-    const listed = await run(process.execPath, [...words, 'tools/list'])
+    // Its options come before the program of the server, whose arguments would take them for their own.
+    const target = ['--', process.execPath, programOf(server), ...start().args]
+    const options = { env: { ...process.env, HOME: made('inspector') } }
+    const inspect = (...words: string[]): Promise<{ stdout: string; code?: number }> =>
+      run(process.execPath, [inspector ?? '', '--cli', ...words, ...target], options).catch(
+        (error: Error & { stdout: string; code: number }) => error,
+      )
+    const listed = await inspect('--method', 'tools/list', '--strict')
+    expect(listed.code, listed.stdout).toBeUndefined()
     expect(listed.stdout).toContain(`"${call.tool}"`)
-    const given = Object.entries(call.args).flatMap(([key, value]) => ['--tool-arg', `${key}=${value}`])
-    const called = await run(process.execPath, [...words, 'tools/call', '--tool-name', call.tool, ...given])
+    const given = Object.entries(call.args).map(([key, value]) => `${key}=${value}`)
+    const toolArgs = given.flatMap((pair) => ['--tool-arg', pair])
+    // A result with isError is printed, and gives the command an exit code of its own.
+    const called = await inspect('--method', 'tools/call', '--tool-name', call.tool, ...toolArgs)
     expect(called.stdout).toContain(call.text)
   })
 })
