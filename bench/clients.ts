@@ -2,14 +2,20 @@ import type { Plan } from './http.ts'
 import { type PairRow, pairRows } from './pair.ts'
 import { start } from './process.ts'
 
-const kinds = [
+export interface ClientTarget {
+  name: string
+  /** A file of `clients`. */
+  kind: string
+}
+
+const peers: ClientTarget[] = [
   { name: 'plain fetch', kind: 'fetch' },
   { name: 'jackfield 2026-07-28', kind: 'jackfield' },
   { name: 'official v2, 2026-07-28', kind: 'official' },
 ]
 
-/** Eight calls on their way at once, from each client to the same server. */
-export async function measureClients(plan: Plan): Promise<PairRow[]> {
+/** Eight concurrent calls, from each client to the same server. The first client is the limit for the others. */
+export async function measureClients(plan: Plan, kinds: readonly ClientTarget[] = peers): Promise<PairRow[]> {
   const server = await start('servers/jackfield.ts', ['--tools', '1'])
   const started = [server]
   const cpu = new Map<string, number[]>()

@@ -9,7 +9,14 @@ export interface StdioPlan {
   window: number
 }
 
-const targets: { name: string; file: string; session?: true }[] = [
+export interface StdioTarget {
+  name: string
+  /** A file of `servers`. */
+  file: string
+  session?: true
+}
+
+const servers: StdioTarget[] = [
   { name: 'plain JSON lines', file: 'plain-stdio' },
   { name: 'jackfield 2026-07-28', file: 'jackfield-stdio' },
   { name: 'official v2, 2026-07-28', file: 'official-v2-stdio' },
@@ -23,7 +30,11 @@ const meta = {
   'io.modelcontextprotocol/clientCapabilities': {},
 }
 
-export async function measureStdio(plan: StdioPlan): Promise<PairRow[]> {
+/** The first target is the limit for the others. */
+export async function measureStdio(
+  plan: StdioPlan,
+  targets: readonly StdioTarget[] = servers,
+): Promise<PairRow[]> {
   const pipes = new Map<string, Pipe>()
   const cpu = new Map<string, number[]>()
   const rates = new Map<string, number[]>()

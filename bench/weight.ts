@@ -20,7 +20,7 @@ export interface WeightRow {
 }
 
 /** What one import took and left. */
-interface Import {
+export interface Import {
   ms: number
   cpu: number
   mb: number
@@ -153,12 +153,13 @@ function firstAnswer(file: string): Promise<number> {
   })
 }
 
-function importOnce(source: string): Import {
+/** @param cwd the folder from which the names of packages are resolved */
+export function importOnce(source: string, cwd = here): Import {
   const tell =
     'const { user, system } = process.cpuUsage(); process.stdout.write(JSON.stringify({ cpu: (user + system) / 1000, mb: process.memoryUsage.rss() / 1e6 }), () => process.exit())'
   const started = performance.now()
   const child = spawnSync(process.execPath, ['--input-type=module', '--eval', `${source}; ${tell}`], {
-    cwd: here,
+    cwd,
     encoding: 'utf8',
     timeout: 30_000,
   })

@@ -1,16 +1,38 @@
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { Session } from 'node:inspector/promises'
 import type { AddressInfo } from 'node:net'
-import { fileURLToPath } from 'node:url'
+import { join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { connect } from '../packages/sdk/src/client/index.ts'
-import { defineServer, tool } from '../packages/sdk/src/index.ts'
-import { serveHttp } from '../packages/sdk/src/transports/server/http/index.ts'
 
 // Counts the SDK's own files and functions that one call runs, by the coverage of V8, from the sources.
-const { values } = parseArgs({ options: { list: { type: 'boolean', default: false } } })
+const { values } = parseArgs({
+  options: {
+    list: { type: 'boolean', default: false },
+    // Another checkout of this repository, whose SDK is counted.
+    checkout: { type: 'string', default: fileURLToPath(new URL('..', import.meta.url)) },
+  },
+})
 
-const sources = fileURLToPath(new URL('../packages/sdk/src/', import.meta.url))
+const sdk = resolve(values.checkout, 'packages/sdk')
+const sources = join(sdk, 'src/')
+const manifest: { exports: Record<string, { default: string }> } = JSON.parse(
+  readFileSync(join(sdk, 'package.json'), 'utf8'),
+)
+
+/** The URL of the source file of an entry of the SDK. */
+function sourceOf(entry: string): string {
+  const built = manifest.exports[entry]?.default ?? ''
+  return pathToFileURL(join(sdk, built.replace('./dist/', './src/').replace(/\.js$/, '.ts'))).href
+}
+
+const { connect }: typeof import('../packages/sdk/src/client/index.ts') = await import(sourceOf('./client'))
+const { defineServer, tool }: typeof import('../packages/sdk/src/index.ts') = await import(sourceOf('.'))
+const { serveHttp }: typeof import('../packages/sdk/src/transports/server/http/index.ts') = await import(
+  sourceOf('./http')
+)
+
 const schema = { type: 'object', properties: { text: { type: 'string' } } } as const
 
 const server = defineServer({
