@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { invalid } from '../../../jsonrpc/error.ts'
 import { requireKnown } from '../../../request/known-members.ts'
 import type { Server } from '../../../server/server.ts'
 import { requirePort, requireServer, stateOptionNames } from '../options.ts'
@@ -15,6 +16,28 @@ import type { ServeHttpOptions } from './options.ts'
 import { Router } from './router.ts'
 import { HttpServerState, warnOnce } from './server-state.ts'
 import { WebReply, WebRequest } from './web.ts'
+import {
+  type DrainTimes,
+  listenWithWorkers,
+  type WorkersListener,
+  withWorkers,
+  workerCount,
+} from './workers.ts'
+
+/** Where and how to listen. */
+export interface ListenOptions {
+  /** Default 0: any free port. */
+  port?: number
+  /** Default 127.0.0.1: this machine only. */
+  host?: string
+  /**
+   * Processes that serve the port, with `node:cluster`: `'auto'` starts one for each core. The program runs once more in each of
+   * them, while the process that was started serves nothing, restarts those that end, and holds what they share in memory:
+   * keys, used answers, sessions and their events. Put what must run once behind `cluster.isPrimary`. A `backplane` of
+   * `serveHttp` takes the place of the shared memory. Default 1: this process serves.
+   */
+  workers?: 'auto' | number
+}
 
 /** A server on HTTP, for all revisions. Its functions can be destructured. */
 export interface HttpHandler {
@@ -24,17 +47,18 @@ export interface HttpHandler {
   node(request: IncomingMessage, response: ServerResponse): void
   /**
    * Listens on a port (Node).
-   * @param options the port, or an object. `port`: default 0, any free port; `host`: default 127.0.0.1, for this machine only
-   * @throws McpError 'INVALID' for a port that is not a whole number from 0 to 65535
+   * @param options the port, or `ListenOptions`
+   * @throws McpError 'INVALID' for a port that is not a whole number from 0 to 65535, or `workers` that cannot be; CONNECT_FAILED if
+   *   it cannot listen
    */
-  listen(options?: number | { port?: number; host?: string }): Promise<HttpListener>
+  listen(options?: number | ListenOptions): Promise<HttpListener>
   /**
    * Prepares for the end of this node, as on SIGTERM: the readiness check fails at once and connections are closed after their
    * responses, while requests are still served; then it waits until no request runs, and closes the handler.
    * @param options `settleMs`: milliseconds for balancers to notice, default 5000; `graceMs`: milliseconds for requests to finish
    *   afterwards, default 25 000. Requests that still run then are answered as `close` does
    */
-  drain(options?: { settleMs?: number; graceMs?: number }): Promise<void>
+  drain(options?: DrainTimes): Promise<void>
   /** Closes the handler: ends subscriptions, sends responses within 1 s, and answers further requests with 503. */
   close(): Promise<void>
 }
@@ -66,11 +90,12 @@ const optionNames = Object.keys({
  * Mounts a server on HTTP.
  * @throws McpError 'INVALID' for an option that does not exist, TypeError for one that cannot be used
  */
-export function serveHttp(server: Server, options: ServeHttpOptions = {}): HttpHandler {
+export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHandler {
   requireServer(server, 'serveHttp')
-  requireKnown('The options object of serveHttp', options, optionNames, (name) =>
+  requireKnown('The options object of serveHttp', given, optionNames, (name) =>
     name === 'acceptUnaskedAnswers' ? 'it is now "dangerouslyAcceptUnsentQuestions"' : undefined,
   )
+  const options = withWorkers(given)
   const warn = options.onWarning ?? ((message: string): void => console.warn(message))
   const path = options.path ?? '/mcp'
   checkPath('path', path)
@@ -97,11 +122,18 @@ export function serveHttp(server: Server, options: ServeHttpOptions = {}): HttpH
     }
   }
 
+  let workers: WorkersListener | undefined
   const unsent = new UnsentResponses(state.bounds.streamStallMs)
   const node = (request: IncomingMessage, response: ServerResponse): void => {
     if (!('writeHead' in response)) throw new TypeError(notOfNode)
     if (response.socket === null) servePipelined(request, response, node)
     else router.handle(new NodeRequest(request), new NodeReply(response, unsent))
+  }
+
+  const drain = (times: DrainTimes): Promise<void> => {
+    requireKnown('The options object of drain', times, ['settleMs', 'graceMs'])
+    const { settleMs = 5_000, graceMs = 25_000 } = times
+    return state.drain(settleMs, graceMs)
   }
 
   return {
@@ -111,26 +143,35 @@ export function serveHttp(server: Server, options: ServeHttpOptions = {}): HttpH
       router.handle(new WebRequest(request), reply)
       return reply.response
     },
-    listen: async (options = {}) => {
-      const given = typeof options === 'number' ? { port: options } : options
-      requireKnown('The options object of listen', given, ['port', 'host'])
-      const { port = 0, host = '127.0.0.1' } = given
+    listen: async (place = {}) => {
+      const where = typeof place === 'number' ? { port: place } : place
+      requireKnown('The options object of listen', where, ['port', 'host', 'workers'])
+      const { port = 0, host = '127.0.0.1' } = where
       requirePort('listen', port)
+      const count = workerCount(where.workers)
       if (everywhere.has(host)) {
         warn(`Listening on every network interface: name the hosts clients use in allowedHosts.`)
       } else {
         guard.allowHost(host.includes(':') ? `[${host}]` : host)
       }
-      router.ownsPort = true
-      await state.join()
-      return listenOn(node, { port, host, path, bounds: state.bounds, onClose: () => state.close() })
+      const listen = async (port: number): Promise<HttpListener> => {
+        router.ownsPort = true
+        await state.join()
+        return listenOn(node, { port, host, path, bounds: state.bounds, onClose: () => state.close() })
+      }
+      if (count === 1) return listen(port)
+      if (options.sessions === 'local') {
+        throw invalid(
+          "listen: workers share sessions, which sessions: 'local' rules out. Leave out one of them",
+        )
+      }
+      const endable = { drain, closeHandler: () => state.close() }
+      const listener = await listenWithWorkers(count, { port, host }, endable, listen, warn)
+      if ('drain' in listener) workers = listener
+      return listener
     },
-    drain: (options = {}) => {
-      requireKnown('The options object of drain', options, ['settleMs', 'graceMs'])
-      const { settleMs = 5_000, graceMs = 25_000 } = options
-      return state.drain(settleMs, graceMs)
-    },
-    close: () => state.close(),
+    drain: (times = {}) => (workers === undefined ? drain(times) : workers.drain(times)),
+    close: () => (workers === undefined ? state.close() : workers.closeHandler()),
   }
 }
 

@@ -1,0 +1,544 @@
+import type { Cluster, Worker } from 'node:cluster'
+import { deferred } from '../../../jsonrpc/deferred.ts'
+import { invalid, McpError, type McpErrorCode, messageOf } from '../../../jsonrpc/error.ts'
+import { type Backplane, type LogEntry, memoryBackplane } from '../../../request/backplane.ts'
+import type { HttpListener } from './node.ts'
+import type { ServeHttpOptions } from './options.ts'
+
+/*
+ * Several processes that serve one server on one port, with node:cluster. The primary process runs the program once more in
+ * each worker, and serves nothing itself: it holds the backplane that the workers share, and restarts workers that end.
+ */
+
+type Method = 'get' | 'set' | 'add' | 'swap' | 'delete' | 'append' | 'read' | 'publish'
+
+/** The parameters of `set`, `append` and the others, as JSON has them: null for undefined. */
+type Arguments = readonly (string | number | null)[]
+
+/** What ends a listener, or prepares for that. */
+type Ending = 'drain' | 'close handler' | 'close listener'
+
+type FromWorker =
+  | { readonly type: 'call'; readonly id: number; readonly method: Method; readonly args: Arguments }
+  | { readonly type: 'subscribe' | 'unsubscribe'; readonly id: number; readonly topic: string }
+  | { readonly type: 'port'; readonly id: number; readonly index: number; readonly host: string }
+  | { readonly type: 'listening'; readonly index: number; readonly url: string; readonly port: number }
+  | { readonly type: 'failed'; readonly index: number; readonly message: string }
+  | { readonly type: 'ended'; readonly id: number }
+
+type FromPrimary =
+  | { readonly type: 'result'; readonly id: number; readonly result?: Result }
+  | { readonly type: 'error'; readonly id: number; readonly code: McpErrorCode; readonly message: string }
+  | { readonly type: 'message'; readonly topic: string; readonly message: string }
+  | {
+      readonly type: 'end'
+      readonly id: number
+      readonly index: number
+      readonly ending: Ending
+      readonly times: DrainTimes
+    }
+
+type Result = string | number | boolean | readonly LogEntry[]
+
+export interface DrainTimes {
+  readonly settleMs?: number
+  readonly graceMs?: number
+}
+
+/** What can be ended of a mounted server that listens. */
+export interface Endable {
+  drain(times: DrainTimes): Promise<void>
+  closeHandler(): Promise<void>
+}
+
+/** Messages of other code on the same channel do not have this member. */
+const mark = '@jackfield/sdk/http'
+
+function isFrom<Message>(envelope: unknown): envelope is { readonly [mark]: Message } {
+  return typeof envelope === 'object' && envelope !== null && mark in envelope
+}
+
+const variable = 'JACKFIELD_HTTP_WORKER'
+const callTimeoutMs = 5_000
+const listenTimeoutMs = 60_000
+/** Milliseconds in which a worker ends after its last listener was closed, before it is killed. */
+const exitMs = 5_000
+const restartMs = { first: 100, longest: 10_000 }
+/** A worker that ran so long did not fail at its start. */
+const healthyMs = 10_000
+const maxWorkers = 1_024
+
+/**
+ * The number of processes for the option `workers`: at most one is this process alone.
+ * @throws McpError 'INVALID' for another value, or on a runtime without node:cluster
+ */
+export function workerCount(workers: 'auto' | number | undefined): number {
+  if (workers === undefined) return 1
+  const isCount =
+    typeof workers === 'number' && Number.isInteger(workers) && workers >= 1 && workers <= maxWorkers
+  if (workers !== 'auto' && !isCount) {
+    throw invalid(
+      `listen: "workers" must be 'auto' or a whole number from 1 to ${maxWorkers}, not ${String(workers)}`,
+    )
+  }
+  const isNode =
+    typeof process === 'object' && process.versions['bun'] === undefined && !('Deno' in globalThis)
+  if (!isNode || process.getBuiltinModule?.('node:cluster') === undefined) {
+    throw invalid(
+      'listen: "workers" needs node:cluster of Node 20.16, 22.3 or later. Leave it out on other runtimes',
+    )
+  }
+  return workers === 'auto' ? process.getBuiltinModule('node:os').availableParallelism() : workers
+}
+
+interface Subscription {
+  readonly listeners: Set<(message: string) => void>
+  /** Settles when the primary forwards the topic. */
+  readonly ready: Promise<unknown>
+}
+
+/** The channel of a worker to the primary process. */
+class PrimaryChannel {
+  /** The key that the workers share where `serveHttp` got none. */
+  readonly key: string
+  readonly backplane: Backplane
+  readonly #calls = new Map<number, (reply: FromPrimary) => void>()
+  readonly #subscriptions = new Map<string, Subscription>()
+  readonly #ends: ((ending: Ending, times: DrainTimes) => Promise<void>)[] = []
+  #nextId = 1
+  #open = 0
+
+  constructor(key: string, instance: string) {
+    this.key = key
+    this.backplane = this.#makeBackplane(instance)
+    process.on('message', (envelope) => {
+      if (isFrom<FromPrimary>(envelope)) this.#receive(envelope[mark])
+    })
+  }
+
+  /** Tells the primary that this worker listens, and ends the listener when the primary asks for it. */
+  join(listener: HttpListener, endable: Endable): HttpListener {
+    const index = this.#ends.length
+    this.#open++
+    let closing: Promise<void> | undefined
+    const close = async (): Promise<void> => {
+      await listener.close()
+      this.#open--
+      // Without a listener the worker has nothing to do: it ends as soon as its program has nothing either.
+      if (this.#open === 0) (await import('node:cluster')).default.worker?.disconnect()
+    }
+    const closeOnce = (): Promise<void> => {
+      closing ??= close()
+      return closing
+    }
+    this.#ends.push((ending, times) => {
+      if (ending === 'drain') return endable.drain(times)
+      return ending === 'close handler' ? endable.closeHandler() : closeOnce()
+    })
+    this.#send({ type: 'listening', index, url: listener.url, port: listener.port })
+    return { url: listener.url, port: listener.port, close: closeOnce }
+  }
+
+  /** A free port for the next listener, the same one in every worker, also after all of them were replaced. */
+  async freePort(host: string): Promise<number> {
+    return Number(await this.#ask((id) => ({ type: 'port', id, index: this.#ends.length, host })))
+  }
+
+  /** Tells the primary that a listener of this worker could not be made. */
+  fail(error: unknown): void {
+    this.#send({ type: 'failed', index: this.#ends.length, message: messageOf(error) })
+  }
+
+  #receive(message: FromPrimary): void {
+    switch (message.type) {
+      case 'message':
+        for (const listener of this.#subscriptions.get(message.topic)?.listeners ?? [])
+          listener(message.message)
+        return
+      case 'end': {
+        const { id, index, ending, times } = message
+        const done = (): void => this.#send({ type: 'ended', id })
+        const ended = this.#ends[index]?.(ending, times) ?? Promise.resolve()
+        ended.then(done, done)
+        return
+      }
+      default:
+        this.#calls.get(message.id)?.(message)
+    }
+  }
+
+  #send(message: FromWorker, onFailed?: (error: Error) => void): void {
+    if (!process.connected) onFailed?.(new Error('the channel is closed'))
+    else process.send?.({ [mark]: message }, undefined, {}, (error) => error && onFailed?.(error))
+  }
+
+  #ask(make: (id: number) => FromWorker): Promise<Result | undefined> {
+    const id = this.#nextId++
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        clearTimeout(timer)
+        this.#calls.delete(id)
+      }
+      const fail = (code: McpErrorCode, message: string): void => {
+        settle()
+        reject(new McpError(code, message))
+      }
+      const timer = setTimeout(
+        () => fail('TIMEOUT', `The primary process did not answer within ${callTimeoutMs} ms`),
+        callTimeoutMs,
+      )
+      this.#calls.set(id, (reply) => {
+        if (reply.type === 'error') fail(reply.code, reply.message)
+        if (reply.type !== 'result') return
+        settle()
+        resolve(reply.result)
+      })
+      this.#send(make(id), ({ message }) =>
+        fail('CONNECTION_CLOSED', `The primary process cannot be reached: ${message}`),
+      )
+    })
+  }
+
+  #makeBackplane(instance: string): Backplane {
+    const call = (method: Method, ...args: Arguments) =>
+      this.#ask((id) => ({ type: 'call', id, method, args }))
+    return {
+      instance,
+      spansProcesses: true,
+      get: async (key) => {
+        const value = await call('get', key)
+        return typeof value === 'string' ? value : undefined
+      },
+      set: async (key, value, ttlMs, owner) => void (await call('set', key, value, ttlMs, owner ?? null)),
+      add: async (key, value, ttlMs, owner) => (await call('add', key, value, ttlMs, owner ?? null)) === true,
+      swap: async (key, expected, value, ttlMs) => (await call('swap', key, expected, value, ttlMs)) === true,
+      delete: async (key) => void (await call('delete', key)),
+      append: async (log, entry, keep, ttlMs, previous) =>
+        String(await call('append', log, entry, keep, ttlMs, previous ?? null)),
+      read: async (log, position, newest) => {
+        const entries = await call('read', log, position, newest ?? null)
+        return typeof entries === 'object' ? [...entries] : undefined
+      },
+      publish: async (topic, message) => void (await call('publish', topic, message)),
+      subscribe: async (topic, listener) => {
+        const subscription = this.#subscriptions.get(topic) ?? {
+          listeners: new Set(),
+          ready: this.#ask((id) => ({ type: 'subscribe', id, topic })),
+        }
+        this.#subscriptions.set(topic, subscription)
+        subscription.listeners.add(listener)
+        const unsubscribe = (): void => {
+          if (!subscription.listeners.delete(listener) || subscription.listeners.size > 0) return
+          this.#subscriptions.delete(topic)
+          this.#ask((id) => ({ type: 'unsubscribe', id, topic })).catch(() => {})
+        }
+        try {
+          await subscription.ready
+        } catch (error) {
+          unsubscribe()
+          throw error
+        }
+        return unsubscribe
+      },
+    }
+  }
+}
+
+/** The channel of this process, if it is a worker; looked up once. */
+let channelOfThisProcess: PrimaryChannel | null | undefined
+
+function channel(): PrimaryChannel | undefined {
+  if (channelOfThisProcess === undefined) {
+    const text = typeof process === 'object' ? process.env?.[variable] : undefined
+    channelOfThisProcess = null
+    const [parent, instance = '', key = ''] = text?.split(' ') ?? []
+    // A program that a worker started inherits its variables, and is no worker.
+    if (Number(parent) === process.ppid) {
+      delete process.env[variable]
+      channelOfThisProcess = new PrimaryChannel(key, instance)
+    }
+  }
+  return channelOfThisProcess ?? undefined
+}
+
+/** The options of `serveHttp`, in a worker with what the workers share. */
+export function withWorkers(options: ServeHttpOptions): ServeHttpOptions {
+  const primary = channel()
+  if (primary === undefined) return options
+  const { keys = [], backplane = primary.backplane } = options
+  return { ...options, keys: keys.length > 0 ? keys : [primary.key], backplane }
+}
+
+/** A listener in every worker, seen from the primary process. */
+export interface WorkersListener extends HttpListener {
+  drain(times: DrainTimes): Promise<void>
+  closeHandler(): Promise<void>
+}
+
+/**
+ * Listens with `count` workers: in a worker, with `listen`; in the primary process, by starting the workers.
+ * @throws McpError 'CONNECT_FAILED' if a worker cannot listen, or ends before it does
+ */
+export async function listenWithWorkers(
+  count: number,
+  place: { port: number; host: string },
+  endable: Endable,
+  listen: (port: number) => Promise<HttpListener>,
+  warn: (message: string) => void,
+): Promise<HttpListener | WorkersListener> {
+  const primary = channel()
+  if (primary === undefined) {
+    const { default: cluster } = await import('node:cluster')
+    workersOfThisProcess ??= new Workers(cluster, count, warn)
+    return workersOfThisProcess.listen(count)
+  }
+  try {
+    const port = place.port === 0 ? await primary.freePort(place.host) : place.port
+    return primary.join(await listen(port), endable)
+  } catch (error) {
+    primary.fail(error)
+    throw error
+  }
+}
+
+/** The workers of this process. A program that listens twice has both listeners in each worker. */
+let workersOfThisProcess: Workers | undefined
+
+/** A listener that all workers are to have. */
+interface Awaited {
+  readonly listening: Set<Worker>
+  readonly settle: (result: { url: string; port: number } | McpError) => void
+}
+
+class Workers {
+  readonly #cluster: Cluster
+  readonly #instance = crypto.randomUUID()
+  readonly #key = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')
+  readonly #backplane = memoryBackplane()
+  readonly #count: number
+  readonly #warn: (message: string) => void
+  readonly #workers = new Set<Worker>()
+  readonly #awaited: Awaited[] = []
+  readonly #ports: Promise<number>[] = []
+  readonly #restarts = new Set<ReturnType<typeof setTimeout>>()
+  readonly #endings = new Map<number, { readonly worker: Worker; readonly resolve: () => void }>()
+  #nextId = 1
+  /** Listeners that are not closed. */
+  #open = 0
+  /** Workers that ended soon after their start, in a row. */
+  #failures = 0
+
+  constructor(cluster: Cluster, count: number, warn: (message: string) => void) {
+    this.#cluster = cluster
+    this.#count = count
+    this.#warn = warn
+    for (let worker = 0; worker < count; worker++) this.#start()
+  }
+
+  /** The next listener of the program, when all workers have it. */
+  async listen(count: number): Promise<WorkersListener> {
+    if (count !== this.#count) {
+      throw invalid(
+        `listen: "workers" is ${count}, and ${this.#count} for another listener of this process. Use one number`,
+      )
+    }
+    const index = this.#awaited.length
+    const { promise, resolve } = deferred<{ url: string; port: number } | McpError>()
+    this.#awaited.push({ listening: new Set(), settle: resolve })
+    this.#open++
+    const late = setTimeout(
+      () => resolve(failed(`A worker process did not listen within ${listenTimeoutMs / 1000} s`)),
+      listenTimeoutMs,
+    )
+    const result = await promise
+    clearTimeout(late)
+    if (result instanceof McpError) {
+      await this.#close(index)
+      throw result
+    }
+    let closing: Promise<void> | undefined
+    return {
+      ...result,
+      drain: (times) => this.#end(index, 'drain', times),
+      closeHandler: () => this.#end(index, 'close handler', {}),
+      close: () => {
+        closing ??= this.#close(index)
+        return closing
+      },
+    }
+  }
+
+  #start(): void {
+    const worker = this.#cluster.fork({ [variable]: `${process.pid} ${this.#instance} ${this.#key}` })
+    const started = performance.now()
+    const subscriptions = new Map<string, Promise<() => void>>()
+    this.#workers.add(worker)
+    worker.on('message', (envelope: unknown) => {
+      if (isFrom<FromWorker>(envelope)) this.#receive(worker, subscriptions, envelope[mark])
+    })
+    worker.on('error', (error) => this.#warn(`Worker process ${worker.process.pid}: ${error.message}`))
+    worker.once('exit', (code, signal) => {
+      this.#workers.delete(worker)
+      for (const subscription of subscriptions.values()) subscription.then((unsubscribe) => unsubscribe())
+      for (const ending of this.#endings.values()) if (ending.worker === worker) ending.resolve()
+      this.#failures = performance.now() - started < healthyMs ? this.#failures + 1 : 0
+      if (this.#open > 0) this.#exited(worker, signal ?? `exit code ${code}`)
+    })
+  }
+
+  #exited({ process: { pid } }: Worker, how: string): void {
+    const waiting = this.#awaited.find(({ listening }) => listening.size < this.#count)
+    if (waiting !== undefined && this.#failures > 0) {
+      waiting.settle(failed(`Worker process ${pid} ended with ${how} before it listened`))
+      return
+    }
+    const ms = Math.min(restartMs.longest, restartMs.first * 2 ** this.#failures)
+    this.#warn(`Worker process ${pid} ended with ${how}. Another one starts in ${ms / 1000} s.`)
+    const restart = setTimeout(() => {
+      this.#restarts.delete(restart)
+      this.#start()
+    }, ms)
+    this.#restarts.add(restart)
+  }
+
+  #receive(worker: Worker, subscriptions: Map<string, Promise<() => void>>, message: FromWorker): void {
+    const send = (reply: FromPrimary): void => {
+      if (worker.isConnected()) worker.send({ [mark]: reply }, () => {})
+    }
+    switch (message.type) {
+      case 'listening': {
+        const { index, url, port } = message
+        const awaited = this.#awaited[index]
+        awaited?.listening.add(worker)
+        if (awaited?.listening.size === this.#count) awaited.settle({ url, port })
+        return
+      }
+      case 'port': {
+        const { id, index, host } = message
+        this.#ports[index] ??= freePort(host)
+        this.#ports[index].then(
+          (port) => send({ type: 'result', id, result: port }),
+          (error) => send({ type: 'error', id, code: 'CONNECT_FAILED', message: messageOf(error) }),
+        )
+        return
+      }
+      case 'failed':
+        this.#awaited[message.index]?.settle(failed(message.message))
+        return
+      case 'ended':
+        this.#endings.get(message.id)?.resolve()
+        return
+      case 'subscribe': {
+        const { id, topic } = message
+        const forward = (text: string): void => send({ type: 'message', topic, message: text })
+        subscriptions.set(topic, this.#backplane.subscribe(topic, forward))
+        send({ type: 'result', id })
+        return
+      }
+      case 'unsubscribe': {
+        const { id, topic } = message
+        subscriptions.get(topic)?.then((unsubscribe) => unsubscribe())
+        subscriptions.delete(topic)
+        send({ type: 'result', id })
+        return
+      }
+      case 'call': {
+        const { id } = message
+        perform(this.#backplane, message).then(
+          (result) => send(result === undefined ? { type: 'result', id } : { type: 'result', id, result }),
+          (error) => {
+            const code = error instanceof McpError ? error.code : 'PROTOCOL'
+            send({ type: 'error', id, code, message: messageOf(error) })
+          },
+        )
+      }
+    }
+  }
+
+  /** Ends a listener in every worker; waits until each has, or has exited. */
+  async #end(index: number, ending: Ending, times: DrainTimes): Promise<void> {
+    await Promise.all(
+      [...this.#workers].map(async (worker) => {
+        const id = this.#nextId++
+        const { promise, resolve } = deferred()
+        this.#endings.set(id, { worker, resolve })
+        const message: FromPrimary = { type: 'end', id, index, ending, times }
+        if (worker.isConnected()) worker.send({ [mark]: message }, () => {})
+        else resolve()
+        await promise
+        this.#endings.delete(id)
+      }),
+    )
+  }
+
+  /** Closes a listener in every worker, and ends the workers after the last one. */
+  async #close(index: number): Promise<void> {
+    this.#open--
+    if (this.#open === 0) {
+      workersOfThisProcess = undefined
+      for (const restart of this.#restarts) clearTimeout(restart)
+    }
+    await this.#end(index, 'close listener', {})
+    if (this.#open > 0) return
+    // A worker whose last listener was closed ends by itself; one that never listened, or does not end, is killed.
+    const joined = this.#awaited[index]?.listening
+    await Promise.all(
+      [...this.#workers].map((worker) => {
+        const { promise, resolve } = deferred()
+        const kill = (): unknown => worker.process.kill('SIGKILL')
+        const late = setTimeout(kill, joined?.has(worker) === true ? exitMs : 0)
+        worker.once('exit', () => {
+          clearTimeout(late)
+          resolve()
+        })
+        return promise
+      }),
+    )
+  }
+}
+
+async function perform(
+  backplane: Backplane,
+  { method, args: [first, second, third, fourth, fifth] }: Extract<FromWorker, { type: 'call' }>,
+): Promise<Result | undefined> {
+  const name = String(first)
+  const optional = (value: string | number | null | undefined): string | undefined =>
+    value === null || value === undefined ? undefined : String(value)
+  switch (method) {
+    case 'get':
+      return backplane.get(name)
+    case 'set':
+      await backplane.set(name, String(second), Number(third), optional(fourth))
+      return undefined
+    case 'add':
+      return backplane.add(name, String(second), Number(third), optional(fourth))
+    case 'swap':
+      return backplane.swap(name, String(second), String(third), Number(fourth))
+    case 'delete':
+      await backplane.delete(name)
+      return undefined
+    case 'append':
+      return backplane.append(name, String(second), Number(third), Number(fourth), optional(fifth))
+    case 'read':
+      return backplane.read(name, String(second), optional(third))
+    case 'publish':
+      await backplane.publish(name, String(second))
+      return undefined
+  }
+}
+
+async function freePort(host: string): Promise<number> {
+  const { createServer } = await import('node:net')
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, host, resolve)
+  })
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+function failed(why: string): McpError {
+  return new McpError('CONNECT_FAILED', why)
+}
