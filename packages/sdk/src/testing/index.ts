@@ -1,2 +1,154 @@
+import { connect } from '../client/connect.ts'
+import type { AnswerHandlers, ConnectOptions } from '../client/types.ts'
+import type { JsonObject, JsonRpcResponse } from '../jsonrpc/message.ts'
+import { isObject } from '../jsonrpc/parse.ts'
+import type { CallToolResult } from '../protocol/definitions.ts'
+import type { ProtocolVersion } from '../protocol/methods.ts'
+import { latest, latestLegacy } from '../protocol/revision.ts'
+import { canonical } from '../request/encoding.ts'
+import type { Server } from '../server/server.ts'
+import { memory } from '../transports/client/memory.ts'
+import type { ClientTransport, ClientTransportFactory } from '../transports/client/transport.ts'
+
 export { memory } from '../transports/client/memory.ts'
-export { type Run, runTwice, type Twice, type TwiceOptions } from './run-twice.ts'
+
+/** The difference between two snapshots of effects: the new items of a list, the increase of a number, each member of an object. */
+function effectsBetween(before: unknown, after: unknown): unknown {
+  if (typeof before === 'number' && typeof after === 'number') return after - before
+  if (Array.isArray(before) && Array.isArray(after)) return after.slice(before.length)
+  if (isObject(before) && isObject(after)) {
+    return Object.fromEntries(
+      Object.entries(after).map(([name, value]) => [name, effectsBetween(before[name], value)]),
+    )
+  }
+  return after
+}
+
+/** How the effects of two runs differ. */
+export function differences(legacy: unknown, modern: unknown, path = 'effects'): string[] {
+  if (canonical(legacy) === canonical(modern)) return []
+  if (Array.isArray(legacy) && Array.isArray(modern)) {
+    const more = surplus(modern, legacy).map((item) => `${path}: happened again on re-entry: ${item}`)
+    const fewer = surplus(legacy, modern).map((item) => `${path}: happened only without re-entry: ${item}`)
+    return more.length + fewer.length > 0 ? [...more, ...fewer] : [`${path}: happened in another order`]
+  }
+  if (isObject(legacy) && isObject(modern)) {
+    const names = [...new Set([...Object.keys(legacy), ...Object.keys(modern)])]
+    return names.flatMap((name) => differences(legacy[name], modern[name], `${path}.${name}`))
+  }
+  return [`${path}: ${canonical(legacy)} in one run, ${canonical(modern)} with re-entry`]
+}
+
+/** The items that `all` has more often than `others`, as text. */
+function surplus(all: readonly unknown[], others: readonly unknown[]): string[] {
+  const left = others.map(canonical)
+  return all.map(canonical).filter((item) => {
+    const at = left.indexOf(item)
+    if (at === -1) return true
+    left.splice(at, 1)
+    return false
+  })
+}
+
+/** Wraps a transport so that every round of input requests is retried once without responses first. */
+export function withExtraRounds(transports: ClientTransportFactory): ClientTransportFactory {
+  return () => {
+    const link = transports()
+    let extra = 0
+    const request: ClientTransport['request'] = async (message, options) => {
+      const answer = await link.request(message, options)
+      const state = stateOf(answer)
+      if (state === undefined) return answer
+      const params = { ...message.params, ...state, inputResponses: {} }
+      const again = await link.request({ ...message, id: `again-${++extra}`, params }, options)
+      return { ...again, id: message.id }
+    }
+    return {
+      kind: link.kind,
+      hasHeaders: link.hasHeaders,
+      closed: link.closed,
+      request,
+      start: (events) => link.start(events),
+      notify: (message) => link.notify(message),
+      respond: (message) => link.respond(message),
+      adopt: (version) => link.adopt(version),
+      listen: () => link.listen(),
+      close: () => link.close(),
+    }
+  }
+}
+
+/** The state of an `input_required` result; undefined for any other. */
+function stateOf(answer: JsonRpcResponse): JsonObject | undefined {
+  if (!('result' in answer) || answer.result['resultType'] !== 'input_required') return undefined
+  const { requestState } = answer.result
+  return requestState === undefined ? {} : { requestState }
+}
+
+/** The tool, the answers to its questions, and a function that reads its effects. */
+export interface TwiceOptions extends AnswerHandlers {
+  tool: string
+  args?: JsonObject
+  /** The effects so far: a count, a list, or an object of these. Read before and after each run, so no reset is needed. */
+  effects: () => unknown
+  /** More options of `connect`, such as input capabilities. */
+  connect?: ConnectOptions
+}
+
+/** One run of a call. */
+export interface Run {
+  readonly revision: ProtocolVersion
+  readonly result: CallToolResult | { readonly error: unknown }
+  /** The effects of this run. */
+  readonly effects: unknown
+}
+
+/** The runs of both eras. */
+export interface Twice {
+  /** A run in which the handler waits for answers. */
+  readonly once: Run
+  /** A run in which the handler restarts for every answer, and once more per round. */
+  readonly again: Run
+  /** The differences; empty for a tool whose effects are in steps, or after its questions. */
+  readonly differences: readonly string[]
+}
+
+/**
+ * Runs a tool that requests input in both eras, with extra handler runs in the second, and reports which effects happened
+ * twice. Such an effect belongs in `ctx.step`, or after the last question.
+ */
+export async function runTwice(server: Server, options: TwiceOptions): Promise<Twice> {
+  const once = await run(memory(server), latestLegacy, options)
+  const again = await run(withExtraRounds(memory(server)), latest, options)
+  return {
+    once,
+    again,
+    differences: [
+      ...differences(once.effects, again.effects),
+      ...differences(withoutMeta(once.result), withoutMeta(again.result), 'result'),
+    ],
+  }
+}
+
+async function run(
+  transports: ClientTransportFactory,
+  revision: ProtocolVersion,
+  options: TwiceOptions,
+): Promise<Run> {
+  const { tool, args = {}, effects, connect: more = {}, ...answers } = options
+  const before = structuredClone(effects())
+  const client = await connect(transports, { ...more, ...answers, revisions: [revision] })
+  try {
+    const result = await client.call(tool, args).catch((error: unknown) => ({ error }))
+    return { revision, result, effects: structuredClone(effectsBetween(before, effects())) }
+  } finally {
+    await client.close()
+  }
+}
+
+/** A result as callers see it: without `_meta`, which has the server's info in one era only. */
+function withoutMeta(result: Run['result']): unknown {
+  if ('error' in result) return { error: String(result.error) }
+  const { _meta: _, ...shown } = result
+  return shown
+}

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalid } from '../../../jsonrpc/error.ts'
+import type { Backplane } from '../../../request/backplane.ts'
 import { requireKnown } from '../../../request/known-members.ts'
 import type { Server } from '../../../server/server.ts'
 import { requirePort, requireServer, stateOptionNames } from '../options.ts'
@@ -12,17 +13,11 @@ import {
   servePipelined,
   UnsentResponses,
 } from './node.ts'
-import type { ServeHttpOptions } from './options.ts'
+import { type ServeHttpOptions, workerVariable } from './options.ts'
 import { Router } from './router.ts'
 import { HttpServerState, warnOnce } from './server-state.ts'
 import { WebReply, WebRequest } from './web.ts'
-import {
-  type DrainTimes,
-  listenWithWorkers,
-  type WorkersListener,
-  withWorkers,
-  workerCount,
-} from './workers.ts'
+import type { DrainTimes, WorkersListener } from './workers.ts'
 
 /** Where and how to listen. */
 export interface ListenOptions {
@@ -95,7 +90,7 @@ export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHan
   requireKnown('The options object of serveHttp', given, optionNames, (name) =>
     name === 'acceptUnaskedAnswers' ? 'it is now "dangerouslyAcceptUnsentQuestions"' : undefined,
   )
-  const options = withWorkers(given)
+  const options = withSharedOfWorkers(given)
   const warn = options.onWarning ?? ((message: string): void => console.warn(message))
   const path = options.path ?? '/mcp'
   checkPath('path', path)
@@ -148,7 +143,8 @@ export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHan
       requireKnown('The options object of listen', where, ['port', 'host', 'workers'])
       const { port = 0, host = '127.0.0.1' } = where
       requirePort('listen', port)
-      const count = workerCount(where.workers)
+      const workersModule = where.workers === undefined ? undefined : await import('./workers.ts')
+      const count = workersModule?.workerCount(where.workers) ?? 1
       if (everywhere.has(host)) {
         warn(`Listening on every network interface: name the hosts clients use in allowedHosts.`)
       } else {
@@ -159,19 +155,64 @@ export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHan
         await state.join()
         return listenOn(node, { port, host, path, bounds: state.bounds, onClose: () => state.close() })
       }
-      if (count === 1) return listen(port)
+      if (workersModule === undefined || count === 1) return listen(port)
       if (options.sessions === 'local') {
         throw invalid(
           "listen: workers share sessions, which sessions: 'local' rules out. Leave out one of them",
         )
       }
       const endable = { drain, closeHandler: () => state.close() }
-      const listener = await listenWithWorkers(count, { port, host }, endable, listen, warn)
+      const { listenWithWorkers } = workersModule
+      const isWorker = sharedOfWorkers() !== undefined
+      const listener = await listenWithWorkers(count, isWorker, { port, host }, endable, listen, warn)
       if ('drain' in listener) workers = listener
       return listener
     },
     drain: (times = {}) => (workers === undefined ? drain(times) : workers.drain(times)),
     close: () => (workers === undefined ? state.close() : workers.closeHandler()),
+  }
+}
+
+/** What the primary process gave this one, if it is a worker of `listen`. */
+let ofPrimary: { readonly instance: string; readonly key: string } | null | undefined
+
+function sharedOfWorkers(): { readonly instance: string; readonly key: string } | undefined {
+  if (ofPrimary === undefined) {
+    ofPrimary = null
+    const text = typeof process === 'object' ? process.env?.[workerVariable] : undefined
+    const [parent, instance = '', key = ''] = text?.split(' ') ?? []
+    // A program that a worker started inherits its variables, and is no worker.
+    if (parent !== undefined && Number(parent) === process.ppid) {
+      delete process.env[workerVariable]
+      ofPrimary = { instance, key }
+    }
+  }
+  return ofPrimary ?? undefined
+}
+
+/** The options of `serveHttp`, in a worker with the key and the memory that all workers share. */
+function withSharedOfWorkers(options: ServeHttpOptions): ServeHttpOptions {
+  const shared = sharedOfWorkers()
+  if (shared === undefined) return options
+  const { keys = [], backplane = backplaneOfPrimary(shared.instance) } = options
+  return { ...options, keys: keys.length > 0 ? keys : [shared.key], backplane }
+}
+
+/** The memory of the primary process. Its code is loaded at the first use, because few programs have workers. */
+function backplaneOfPrimary(instance: string): Backplane {
+  const remote = async (): Promise<Backplane> => (await import('./workers.ts')).primaryChannel().backplane
+  return {
+    instance,
+    spansProcesses: true,
+    get: async (...args) => (await remote()).get(...args),
+    set: async (...args) => (await remote()).set(...args),
+    add: async (...args) => (await remote()).add(...args),
+    swap: async (...args) => (await remote()).swap(...args),
+    delete: async (...args) => (await remote()).delete(...args),
+    append: async (...args) => (await remote()).append(...args),
+    read: async (...args) => (await remote()).read(...args),
+    publish: async (...args) => (await remote()).publish(...args),
+    subscribe: async (...args) => (await remote()).subscribe(...args),
   }
 }
 

@@ -120,3 +120,6 @@ export interface ServeHttpOptions extends StateOptions {
   /** Allows any Origin: every web page can use this server from its reader's network. Default false. */
   dangerouslyAllowAnyOrigin?: boolean
 }
+
+/** The environment variable of a worker of `listen`: the pid of the primary process, its id as a backplane, and a key. */
+export const workerVariable = 'JACKFIELD_HTTP_WORKER'

@@ -3,7 +3,7 @@ import { deferred } from '../../../jsonrpc/deferred.ts'
 import { invalid, McpError, type McpErrorCode, messageOf } from '../../../jsonrpc/error.ts'
 import { type Backplane, type LogEntry, memoryBackplane } from '../../../request/backplane.ts'
 import type { HttpListener } from './node.ts'
-import type { ServeHttpOptions } from './options.ts'
+import { workerVariable } from './options.ts'
 
 /*
  * Several processes that serve one server on one port, with node:cluster. The primary process runs the program once more in
@@ -58,7 +58,6 @@ function isFrom<Message>(envelope: unknown): envelope is { readonly [mark]: Mess
   return typeof envelope === 'object' && envelope !== null && mark in envelope
 }
 
-const variable = 'JACKFIELD_HTTP_WORKER'
 const callTimeoutMs = 5_000
 const listenTimeoutMs = 60_000
 /** Milliseconds in which a worker ends after its last listener was closed, before it is killed. */
@@ -97,10 +96,8 @@ interface Subscription {
   readonly ready: Promise<unknown>
 }
 
-/** The channel of a worker to the primary process. */
+/** The side of a worker. */
 class PrimaryChannel {
-  /** The key that the workers share where `serveHttp` got none. */
-  readonly key: string
   readonly backplane: Backplane
   readonly #calls = new Map<number, (reply: FromPrimary) => void>()
   readonly #subscriptions = new Map<string, Subscription>()
@@ -108,9 +105,8 @@ class PrimaryChannel {
   #nextId = 1
   #open = 0
 
-  constructor(key: string, instance: string) {
-    this.key = key
-    this.backplane = this.#makeBackplane(instance)
+  constructor() {
+    this.backplane = this.#makeBackplane()
     process.on('message', (envelope) => {
       if (isFrom<FromPrimary>(envelope)) this.#receive(envelope[mark])
     })
@@ -199,12 +195,10 @@ class PrimaryChannel {
     })
   }
 
-  #makeBackplane(instance: string): Backplane {
+  #makeBackplane(): Backplane {
     const call = (method: Method, ...args: Arguments) =>
       this.#ask((id) => ({ type: 'call', id, method, args }))
     return {
-      instance,
-      spansProcesses: true,
       get: async (key) => {
         const value = await call('get', key)
         return typeof value === 'string' ? value : undefined
@@ -244,29 +238,12 @@ class PrimaryChannel {
   }
 }
 
-/** The channel of this process, if it is a worker; looked up once. */
-let channelOfThisProcess: PrimaryChannel | null | undefined
+let channelOfThisProcess: PrimaryChannel | undefined
 
-function channel(): PrimaryChannel | undefined {
-  if (channelOfThisProcess === undefined) {
-    const text = typeof process === 'object' ? process.env?.[variable] : undefined
-    channelOfThisProcess = null
-    const [parent, instance = '', key = ''] = text?.split(' ') ?? []
-    // A program that a worker started inherits its variables, and is no worker.
-    if (Number(parent) === process.ppid) {
-      delete process.env[variable]
-      channelOfThisProcess = new PrimaryChannel(key, instance)
-    }
-  }
-  return channelOfThisProcess ?? undefined
-}
-
-/** The options of `serveHttp`, in a worker with what the workers share. */
-export function withWorkers(options: ServeHttpOptions): ServeHttpOptions {
-  const primary = channel()
-  if (primary === undefined) return options
-  const { keys = [], backplane = primary.backplane } = options
-  return { ...options, keys: keys.length > 0 ? keys : [primary.key], backplane }
+/** The channel of a worker to the primary process. */
+export function primaryChannel(): PrimaryChannel {
+  channelOfThisProcess ??= new PrimaryChannel()
+  return channelOfThisProcess
 }
 
 /** A listener in every worker, seen from the primary process. */
@@ -281,17 +258,18 @@ export interface WorkersListener extends HttpListener {
  */
 export async function listenWithWorkers(
   count: number,
+  isWorker: boolean,
   place: { port: number; host: string },
   endable: Endable,
   listen: (port: number) => Promise<HttpListener>,
   warn: (message: string) => void,
 ): Promise<HttpListener | WorkersListener> {
-  const primary = channel()
-  if (primary === undefined) {
+  if (!isWorker) {
     const { default: cluster } = await import('node:cluster')
     workersOfThisProcess ??= new Workers(cluster, count, warn)
     return workersOfThisProcess.listen(count)
   }
+  const primary = primaryChannel()
   try {
     const port = place.port === 0 ? await primary.freePort(place.host) : place.port
     return primary.join(await listen(port), endable)
@@ -369,7 +347,7 @@ class Workers {
   }
 
   #start(): void {
-    const worker = this.#cluster.fork({ [variable]: `${process.pid} ${this.#instance} ${this.#key}` })
+    const worker = this.#cluster.fork({ [workerVariable]: `${process.pid} ${this.#instance} ${this.#key}` })
     const started = performance.now()
     const subscriptions = new Map<string, Promise<() => void>>()
     this.#workers.add(worker)
