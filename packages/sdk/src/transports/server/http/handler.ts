@@ -179,7 +179,9 @@ let ofPrimary: { readonly instance: string; readonly key: string } | null | unde
 function sharedOfWorkers(): { readonly instance: string; readonly key: string } | undefined {
   if (ofPrimary === undefined) {
     ofPrimary = null
-    const text = typeof process === 'object' ? process.env?.[workerVariable] : undefined
+    // A worker has a channel. Deno refuses to read variables without a permission.
+    const hasChannel = typeof process === 'object' && process.connected === true
+    const text = hasChannel ? process.env[workerVariable] : undefined
     const [parent, instance = '', key = ''] = text?.split(' ') ?? []
     // A program that a worker started inherits its variables, and is no worker.
     if (parent !== undefined && Number(parent) === process.ppid) {
