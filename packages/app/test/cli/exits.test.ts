@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import {
   begin,
   closedShop,
@@ -191,7 +192,7 @@ test.runIf(existsSync('/dev/full'))(
 )
 
 describe.each(['modern', 'legacy'])('a question that cannot be asked (%s)', (era) => {
-  const server = fileURLToPath(new URL('sdk-asking-server.ts', import.meta.url))
+  const server = programFile(new URL('sdk-asking-server.ts', import.meta.url))
   const call = ['call', 'refund', '--no-store', '--era', era]
   const shop = ['--', process.execPath, server]
 
