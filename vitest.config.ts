@@ -42,8 +42,8 @@ export default defineConfig({
     setupFiles: ['wire', 'endings', 'properties'].map((name) => source(`test/setup/${name}.ts`)),
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    // Most files wait for processes and sockets, so two cores have work for four workers.
-    maxWorkers: 4,
+    // Most files wait for processes and sockets, so two cores have work for six workers.
+    maxWorkers: 6,
     projects: [
       {
         extends: true,

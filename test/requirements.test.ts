@@ -1,10 +1,23 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { Requirement } from './requirements/requirement.ts'
+import { type Requirement, readRequirements } from './requirements/requirement.ts'
 import { countRuns, runFaults, sharedTitles, unnamedRules } from './requirements/runs.ts'
 import { titlesIn } from './requirements/titles.ts'
-import { counts, groups, idOf, idsOf, requirements } from './requirements.ts'
 
+/** How many numbered sentences each document of the specification has. */
+const counts: Readonly<Record<string, number>> = {
+  '2411': 111,
+  '2503': 181,
+  '2506': 220,
+  '2511': 398,
+  '2607': 472,
+  'sep-2243-http': 66,
+  'sep-2663-tasks': 49,
+  'sbp-2026-07-28': 32,
+  'sbp-2025-11-25': 31,
+}
+
+const requirements = readRequirements()
 const root = new URL('../', import.meta.url)
 const titles = new Map<string, readonly string[]>()
 
@@ -26,22 +39,18 @@ function faultOf(reference: string): string | undefined {
   return found.some((title) => title.includes(wanted)) ? undefined : 'names no test of that file'
 }
 
-function faultsOf(row: Requirement): string[] {
-  const [id = 'a row without places'] = Object.keys(row.places)
-  const faults = Object.entries(row.places)
-    .filter(([, place]) => !/^[a-z0-9/_.-]+(?:#[^\s#]+)?$/.test(place))
-    .map(([own, place]) => `${own}: "${place}" is not of the form page#anchor`)
-  if (row.says.trim() === '') faults.push(`${id}: says nothing`)
-  if ('proof' in row) {
-    if (row.proof.length === 0) faults.push(`${id}: has an empty proof`)
-    for (const reference of row.proof) {
-      const fault = faultOf(reference)
-      if (fault !== undefined) faults.push(`${id}: ${reference}\n    ${fault}`)
-    }
-  } else if ('none' in row) {
-    if (row.none.trim() === '') faults.push(`${id}: says not why it needs no proof`)
-  } else if (row.otherwise.trim() === '') {
-    faults.push(`${id}: says not why it is done otherwise`)
+function faultsOf({ line, places, level, requirement, runs, tests, reason }: Requirement): string[] {
+  const faults = places
+    .filter(([, page]) => !/^[a-z0-9/_.-]+(?:#[^\s#]+)?$/.test(page))
+    .map(([id, page]) => `${line}: "${page}" of ${id} is not of the form page#anchor`)
+  if (requirement.trim() === '') faults.push(`${line}: has no text`)
+  const proved = runs !== 'none' && runs !== 'otherwise'
+  if (proved && tests.length === 0) faults.push(`${line}: has no test`)
+  if (!proved && reason.trim() === '') faults.push(`${line}: has no reason`)
+  if (runs === 'otherwise' && level.startsWith('MUST')) faults.push(`${line}: a ${level} has no alternative`)
+  for (const reference of tests) {
+    const fault = faultOf(reference)
+    if (fault !== undefined) faults.push(`${line}: ${reference}\n    ${fault}`)
   }
   return faults
 }
@@ -52,31 +61,14 @@ const list = (faults: readonly string[]): string =>
     : `\n${faults.length} problems:\n${faults.map((fault) => `  ${fault}`).join('\n')}\n`
 
 describe('the requirements of the specification', () => {
-  const ids = requirements.flatMap(({ places }) => Object.keys(places))
-  const known = new Set(Object.entries(counts).flatMap(([name, count]) => numbered(name, count)))
-
-  it('belong to one group each', () => {
-    const grouped = Object.values(groups).flatMap(idsOf)
-    const twice = grouped.filter((id, at) => grouped.indexOf(id) !== at)
-    const missing = [...known].filter((id) => !grouped.includes(id))
-    expect({ twice, missing, unknown: grouped.filter((id) => !known.has(id)) }).toEqual({
-      twice: [],
-      missing: [],
-      unknown: [],
-    })
-  })
-
   it('are all there, once, each with a proof or a reason', () => {
+    const ids = requirements.flatMap(({ places }) => places.map(([id]) => id))
+    const known = new Set(Object.entries(counts).flatMap(([name, count]) => numbered(name, count)))
     const present = new Set(ids)
-    const complete = Object.entries(groups).filter(([, group]) => group.complete)
     const faults = [
       ...ids.filter((id) => !known.has(id)).map((id) => `${id}: is no sentence of the specification`),
-      ...ids.filter((id, at) => ids.indexOf(id) !== at).map((id) => `${id}: stands in more than one row`),
-      ...complete.flatMap(([name, group]) =>
-        idsOf(group)
-          .filter((id) => !present.has(id))
-          .map((id) => `${id}: has no row, and the group "${name}" is said to be complete`),
-      ),
+      ...ids.filter((id, at) => ids.indexOf(id) !== at).map((id) => `${id}: is in more than one line`),
+      ...[...known].filter((id) => !present.has(id)).map((id) => `${id}: is in no line`),
       ...requirements.flatMap(faultsOf),
     ]
     expect(list(faults)).toBe('')
@@ -96,13 +88,6 @@ describe('the requirements of the specification', () => {
     const counts = countRuns(requirements)
     expect(counts.filter((line) => !design.includes(line))).toEqual([])
   })
-
-  it('are collected from every file of rows', () => {
-    const index = readFileSync(new URL('./requirements/rows/index.ts', import.meta.url), 'utf8')
-    const files = readdirSync(new URL('./requirements/rows/', import.meta.url))
-    const left = files.filter((name) => name !== 'index.ts' && !index.includes(`'./${name}'`))
-    expect(left).toEqual([])
-  })
 })
 
 describe('titles of tests', () => {
@@ -121,5 +106,5 @@ describe('titles of tests', () => {
 })
 
 function numbered(name: string, count: number): string[] {
-  return Array.from({ length: count }, (_, at) => idOf(name, at + 1))
+  return Array.from({ length: count }, (_, at) => `${name}-${String(at + 1).padStart(3, '0')}`)
 }

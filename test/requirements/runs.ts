@@ -32,27 +32,24 @@ function everywhere(stand: (version: ProtocolVersion) => boolean): Set<string> {
   return new Set(all)
 }
 
-/** What is wrong with where a row says its proof runs. */
-export function runFaults(row: Requirement): string[] {
-  if (!('proof' in row) || 'only' in row.runs) return []
-  const [id = 'a row without places'] = Object.keys(row.places)
-  const titles = row.runs.everywhere
-  if (titles.length === 0) return [`${id}: runs everywhere, and names no rule that does`]
+/** What is wrong with where the tests of a requirement run. */
+export function runFaults({ line, places: found, runs, rules: titles }: Requirement): string[] {
+  if (runs !== 'everywhere')
+    return titles.length === 0 ? [] : [`${line}: names rules, and does not run everywhere`]
+  if (titles.length === 0) return [`${line}: runs everywhere, and names no rule that does`]
   const unknown = titles.filter((title) => !places.has(title))
   const ran = new Set(titles.flatMap((title) => [...(places.get(title) ?? [])]))
-  const versions = new Set(Object.keys(row.places).map(versionOf))
+  const versions = new Set(found.map(([id]) => versionOf(id)))
   const missing = [...everywhere((version) => versions.has(version))].filter((place) => !ran.has(place))
   return [
-    ...unknown.map((title) => `${id}: "${title}" is neither a rule nor a feature of the matrix`),
-    ...missing.map((place) => `${id}: nothing it names runs over ${place}`),
+    ...unknown.map((title) => `${line}: "${title}" is neither a rule nor a feature of the matrix`),
+    ...missing.map((place) => `${line}: nothing it names runs over ${place}`),
   ]
 }
 
-/** The rules that no row names. */
+/** The rules that no requirement names. */
 export function unnamedRules(rows: readonly Requirement[]): string[] {
-  const named = new Set(
-    rows.flatMap((row) => ('proof' in row && 'everywhere' in row.runs ? row.runs.everywhere : [])),
-  )
+  const named = new Set(rows.flatMap((row) => row.rules))
   return rules.flatMap(({ title }) => (named.has(title) ? [] : [title]))
 }
 
@@ -64,14 +61,10 @@ export function sharedTitles(): string[] {
 
 /** How many rows are proved everywhere, and how many are bound by what, as rows of a table in Markdown. */
 export function countRuns(rows: readonly Requirement[]): string[] {
-  const proved = rows.flatMap((row) => ('proof' in row ? [row.runs] : []))
-  const bound = Object.entries(bonds).map(([bond, what]) => {
-    const count = proved.filter((runs) => 'only' in runs && runs.only === bond).length
-    return `| ${count} | ${what} |`
-  })
-  const free = proved.filter((runs) => 'everywhere' in runs).length
+  const count = (where: string): number => rows.filter(({ runs }) => runs === where).length
+  const bound = Object.entries(bonds).map(([bond, what]) => `| ${count(bond)} | ${what} |`)
   return [
-    `| ${free} | rules of the wire, proved over every transport on every revision they stand in |`,
+    `| ${count('everywhere')} | rules of the wire, proved over every transport on every revision they stand in |`,
     ...bound,
   ]
 }

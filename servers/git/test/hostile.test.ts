@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '@jackfield/sdk'
-import { beforeEach, describe, expect, test } from 'vitest'
-import { account, clientOf, folder, Marker, repository, type TestRepository, textOf } from './fixture.ts'
+import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { account, clientOf, folder, Marker, repository, TestRepository, textOf } from './fixture.ts'
 
 /** A repository whose configuration runs a program, and a use of git itself that runs it. */
 interface Trap {
@@ -232,9 +233,15 @@ const traps: Readonly<Record<string, Trap>> = {
   },
 }
 
-/** A repository with something for every tool to do, before the trap is set. */
-function prepared(): TestRepository {
-  const repo = repository()
+/** What every test copies: a repository with something for every tool to do. */
+let original: string
+
+beforeAll(() => {
+  const home = mkdtempSync(join(tmpdir(), 'server-git-original-'))
+  original = join(home, 'project')
+  vi.stubEnv('HOME', home)
+  writeFileSync(join(home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.com\n')
+  const repo = repository(original)
   repo.commit('one', { 'a.txt': 'a\n', 'b.txt': 'b\n', 'missing.txt': 'missing\n' })
   repo.git('tag', '--annotate', '--message', 'first', 'v1')
   repo.git('checkout', '--quiet', '-b', 'other')
@@ -244,6 +251,14 @@ function prepared(): TestRepository {
   repo.git('checkout', '--quiet', 'main')
   repo.write('a.txt', 'changed\n')
   repo.write('new.txt', 'new\n')
+  vi.unstubAllEnvs()
+  return () => rmSync(home, { recursive: true, force: true })
+})
+
+/** A repository with something for every tool to do, before the trap is set. */
+function prepared(): TestRepository {
+  const repo = new TestRepository(join(folder(), 'project'))
+  cpSync(original, repo.path, { recursive: true, preserveTimestamps: true })
   return repo
 }
 

@@ -23,7 +23,7 @@ campaign(
     chapter: 'Memory',
     claim: 'A host that calls a tool again and again keeps rows of it in its store, and nothing in memory',
     trial: 'call through a host',
-    trials: { change: 300, long: 10_000 },
+    trials: { test: 100, change: 300, long: 10_000 },
   },
   async (course) => {
     const found = await host(course, { what: 'calls', count: course.trials, chars: 100 })

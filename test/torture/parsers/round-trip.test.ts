@@ -12,7 +12,7 @@ campaign(
     claim:
       'A message is read as it was written, as a line, an event and a body, and no line holds what ends one',
     trial: 'random message',
-    trials: { change: 10_000, long: 1_000_000 },
+    trials: { test: 3_000, change: 10_000, long: 1_000_000 },
   },
   async (course) => {
     const args = ['--no-warnings', program, String(course.seed), String(course.trials)]

@@ -117,7 +117,7 @@ campaign(
     chapter: 'Processes',
     claim: 'Whatever was asked of a server is answered or refused with how it ended, whenever it is killed',
     trial: 'server killed at a random moment with thirteen requests under way',
-    trials: { change: 200, long: 10_000, test: 80 },
+    trials: { change: 200, long: 10_000, test: 40 },
   },
   async ({ trials, seed, measured }) => {
     const unhandled: unknown[] = []

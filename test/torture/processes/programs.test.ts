@@ -51,7 +51,7 @@ if (!existsSync('/proc/self/stat')) {
       chapter: 'Processes',
       claim: killedClaim,
       trial: `killed program, of ${atOnce} that run at once and loop, log or fill their memory`,
-      trials: { change: 40, long: 4_000 },
+      trials: { test: 10, change: 40, long: 4_000 },
       longMinutes: 60,
     },
     async ({ seed, trials, made, measured }) => {
@@ -90,7 +90,7 @@ if (!existsSync('/proc/self/stat')) {
       chapter: 'Processes',
       claim: orphanClaim,
       trial: 'program that waits, logs or computes when its host is killed',
-      trials: { change: 8, long: 400 },
+      trials: { test: 2, change: 8, long: 400 },
       longMinutes: 60,
     },
     async ({ seed, trials, made, measured }) => {

@@ -47,7 +47,7 @@ campaign(
     claim:
       'Clients whose server was killed all come back to the one started after it, and neither side holds more than before',
     trial: 'client of a server that is gone for a second, or a minute with --long',
-    trials: { change: 100, long: 2_000 },
+    trials: { test: 40, change: 100, long: 2_000 },
   },
   async ({ trials, long, measured }) => {
     const outageMs = long ? 60_000 : 1_000

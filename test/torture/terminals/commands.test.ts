@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
-import { jsonFile, runProcess, tempFolder } from '../../../packages/app/test/cli/jackfield.ts'
+import { jsonFile, run, tempFolder } from '../../../packages/app/test/cli/jackfield.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 
@@ -53,7 +53,7 @@ campaign(
     claim:
       'No command prints a control character, a hidden one or one that turns text around, whatever a server says',
     trial: 'hostile text, in every member of every answer of a server',
-    trials: { change: atOnce, long: 20 * atOnce },
+    trials: { test: Math.ceil(atOnce / 4), change: atOnce, long: 20 * atOnce },
     longMinutes: 60,
   },
   async ({ trials, long, seed, measured }) => {
@@ -61,11 +61,11 @@ campaign(
     let printed = 0
     for (let done = 0; done < trials; done += atOnce) {
       const own = random.between(0, 2 ** 31)
-      const args = ['--no-warnings', server, String(own), String(atOnce)]
+      const args = ['--no-warnings', server, String(own), String(Math.min(atOnce, trials))]
       const config = jsonFile({ mcpServers: { hostile: { command: process.execPath, args } } })
       const env = { XDG_DATA_HOME: tempFolder() }
       for (const { words, code, isStored } of long ? [...commands, ...moreCommands] : commands) {
-        const ended = await runProcess([...words, ...(isStored === true ? [] : ['--config', config])], {
+        const ended = await run([...words, ...(isStored === true ? [] : ['--config', config])], {
           env,
         })
         expect({ words, own, code: ended.code }).toEqual({ words, own, code })

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import {
   begin,
   closedShop,
@@ -12,6 +13,7 @@ import {
   jsonFile,
   onEverything,
   recorded,
+  run,
   runProcess,
   tempFolder,
 } from './jackfield.ts'
@@ -42,7 +44,7 @@ describe.concurrent('exit codes', () => {
     ['a bad answers file', onEverything('tools', '--answers', '/nowhere'), 'answers file'],
     ['a bad header', ['tools', 'http://127.0.0.1:9/mcp', '--header', 'x'], 'is no header'],
   ])('%s is 2', async (_, args, words) => {
-    const { code, stdout, stderr } = await runProcess(args)
+    const { code, stdout, stderr } = await run(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(words)
   })
@@ -51,11 +53,11 @@ describe.concurrent('exit codes', () => {
     const empty = tempFolder()
     writeFileSync(join(empty, '.mcp.json'), '{"mcpServers":{}}')
     const seen = await Promise.all([
-      runProcess(['tools']),
-      runProcess(['servers']),
-      runProcess(['tools', 'shop']),
-      runProcess(['tools'], { cwd: empty }),
-      runProcess(['servers'], { cwd: empty }),
+      run(['tools']),
+      run(['servers']),
+      run(['tools', 'shop']),
+      run(['tools'], { cwd: empty }),
+      run(['servers'], { cwd: empty }),
     ])
     expect(seen.map(({ code }) => code)).toEqual([2, 2, 2, 3, 0])
     for (const { stdout, stderr } of seen) {
@@ -94,7 +96,7 @@ describe.concurrent('exit codes', () => {
   })
 
   test('a call that the server answers with a protocol error is 4 too, not a tool that failed', async () => {
-    const { code, stdout, stderr } = await runProcess(['call', 'sell', '--json', '--', ...closedShop])
+    const { code, stdout, stderr } = await run(['call', 'sell', '--json', '--', ...closedShop])
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
     expect(JSON.parse(stderr)).toEqual({
       error: { code: -32050, message: expect.stringContaining('the shop is closed'), data: { opens: 9 } },
@@ -102,7 +104,7 @@ describe.concurrent('exit codes', () => {
   })
 
   test('a tool that the server does not have is 4, with those it has', async () => {
-    expect(await runProcess(onEverything('call', 'nope'))).toMatchObject({
+    expect(await run(onEverything('call', 'nope'))).toMatchObject({
       code: 4,
       stdout: '',
       stderr: expect.stringContaining('has no tool "nope". It has: echo'),
@@ -110,7 +112,7 @@ describe.concurrent('exit codes', () => {
   })
 
   test('a list that the server cannot give is 4', async () => {
-    expect(await runProcess(['prompts', '--', ...closedShop])).toMatchObject({
+    expect(await run(['prompts', '--', ...closedShop])).toMatchObject({
       code: 4,
       stdout: '',
       stderr: expect.stringContaining('error -32601'),
@@ -191,12 +193,12 @@ test.runIf(existsSync('/dev/full'))(
 )
 
 describe.each(['modern', 'legacy'])('a question that cannot be asked (%s)', (era) => {
-  const server = fileURLToPath(new URL('sdk-asking-server.ts', import.meta.url))
+  const server = programFile(new URL('sdk-asking-server.ts', import.meta.url))
   const call = ['call', 'refund', '--no-store', '--era', era]
   const shop = ['--', process.execPath, server]
 
   test('ends the call with 1, and names --park, --answers and a terminal', async () => {
-    const { code, stderr } = await runProcess([...call, ...shop])
+    const { code, stderr } = await run([...call, ...shop])
     expect(code).toBe(1)
     expect(stderr).toContain(
       'refund needs a question answered (elicitation), and nobody can be asked here. Give --park to leave it in the inbox, --answers FILE to answer from a file (jackfield help call), or run this in a terminal',
@@ -204,14 +206,14 @@ describe.each(['modern', 'legacy'])('a question that cannot be asked (%s)', (era
   })
 
   test('is answered by the file that the help shows', async () => {
-    const { stdout: help } = await runProcess(['help', 'options'])
+    const { stdout: help } = await run(['help', 'options'])
     const [, shown = ''] = /where no person is there[^\n]*\n( {2}\{[\s\S]*?\n {2}\})/.exec(help) ?? []
     const answers = JSON.parse(shown)
     answers.elicitation.unshift({ match: 'Refund', action: 'accept', content: { ok: true } })
-    const { code, stdout } = await runProcess([...call, '--answers', jsonFile(answers), ...shop])
+    const { code, stdout } = await run([...call, '--answers', jsonFile(answers), ...shop])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'refunded: true\n' })
-    expect((await runProcess(['help', 'call'])).stdout).toContain(shown)
-    const none = await runProcess([...call, '--answers', jsonFile({ roots: 'deny' }), ...shop])
+    expect((await run(['help', 'call'])).stdout).toContain(shown)
+    const none = await run([...call, '--answers', jsonFile({ roots: 'deny' }), ...shop])
     expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('has no "elicitation"') })
   })
 })
@@ -219,18 +221,18 @@ describe.each(['modern', 'legacy'])('a question that cannot be asked (%s)', (era
 test('a server that a name with a tool begins with is named alone, and a base64 value is a value', async () => {
   const [command, ...args] = everything
   const config = ['--no-store', '--config', jsonFile({ mcpServers: { everything: { command, args } } })]
-  const none = await runProcess(['call', 'nosuch.echo', 'hi', ...config])
+  const none = await run(['call', 'nosuch.echo', 'hi', ...config])
   expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('has no server "nosuch".') })
-  const encoded = await runProcess(['call', 'everything.echo', 'aGVsbG8=', ...config])
+  const encoded = await run(['call', 'everything.echo', 'aGVsbG8=', ...config])
   expect(encoded).toMatchObject({ code: 0, stdout: 'Echo: aGVsbG8=\n' })
-  expect((await runProcess(['call', 'everything.echo', 'message=', ...config])).stdout).toBe('Echo: \n')
+  expect((await run(['call', 'everything.echo', 'message=', ...config])).stdout).toBe('Echo: \n')
 })
 
 test('a name of a server that stands twice in one file is refused, with both lines', async () => {
   const file = join(tempFolder(), 'config.json')
   const entry = '{ "url": "http://127.0.0.1:9/mcp" }'
   writeFileSync(file, `{ "mcpServers": {\n  "a": ${entry},\n  "b": ${entry},\n  "a": ${entry}\n} }`)
-  const { code, stderr } = await runProcess(['tools', 'a', '--no-store', '--config', file])
+  const { code, stderr } = await run(['tools', 'a', '--no-store', '--config', file])
   expect(code).toBe(2)
   expect(stderr).toContain('names the server "a" twice, on lines 2 and 4. Rename or remove one of them')
 })
@@ -238,7 +240,7 @@ test('a name of a server that stands twice in one file is refused, with both lin
 test('trust --check fails with 3 where a server could not be reached, and names it', async () => {
   const file = jsonFile({ mcpServers: { gone: { url: 'http://127.0.0.1:9/mcp' } } })
   const store = join(tempFolder(), 'st.db')
-  const { code, stderr } = await runProcess(['trust', '--check', '--store', store, '--config', file])
+  const { code, stderr } = await run(['trust', '--check', '--store', store, '--config', file])
   expect(code).toBe(3)
   expect(stderr).toContain('gone was not checked: ')
 })

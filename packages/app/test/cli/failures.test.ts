@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { json, listen } from '../../../sdk/test/client-auth/support/server.ts'
 import { everything, onEverything, run, runProcess, tempFolder } from './jackfield.ts'
 
-const saying = fileURLToPath(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
-const asking = fileURLToPath(new URL('./asking-server.ts', import.meta.url))
+const saying = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
+const asking = programFile(new URL('./asking-server.ts', import.meta.url))
 
 /** The URL of a server that lists a tool, and answers neither its calls nor requests for prompts. */
 async function silent(): Promise<string> {

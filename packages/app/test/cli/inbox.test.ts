@@ -1,12 +1,12 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { InboxItem } from '@jackfield/host'
 import { describe, expect, it } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { begin, jsonFile, recorded, run, tempFolder, travel } from './jackfield.ts'
 
-const server = fileURLToPath(new URL('asking-server.ts', import.meta.url))
-const shop = fileURLToPath(new URL('sdk-asking-server.ts', import.meta.url))
+const server = programFile(new URL('asking-server.ts', import.meta.url))
+const shop = programFile(new URL('sdk-asking-server.ts', import.meta.url))
 const eras = { session: [process.execPath, server, 'session'], stateless: [process.execPath, server] }
 
 /** A folder with a config that names the server, and a store in it. */

@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { type Ended, jsonFile, recorded, run, runProcess, tempFolder } from './jackfield.ts'
 
-const saying = fileURLToPath(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
+const saying = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
 const buy = { name: 'buy', description: 'Buys one item of the shop.', inputSchema: { type: 'object' } }
 const changed = { ...buy, description: 'Buys everything in the shop.' }
 

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { run, tempFolder } from './jackfield.ts'
 
-const saying = fileURLToPath(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
+const saying = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
 const buy = { name: 'buy', description: 'Buys one item of the shop.', inputSchema: { type: 'object' } }
 const look = { name: 'look', description: 'Shows all items.', inputSchema: { type: 'object' } }
 

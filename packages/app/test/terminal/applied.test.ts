@@ -1,15 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createHost } from '@jackfield/host'
 import { describe, expect, test } from 'vitest'
 import { choose } from '../../../../scripts/terminal/choose.ts'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { world } from '../../../sdk/test/client-auth/support/world.ts'
 import { run, tempFolder } from '../cli/jackfield.ts'
 import { type InProcess, inProcess } from './in-process.ts'
 import { missing, person, prompt } from './person.ts'
 
-const saying = fileURLToPath(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
+const saying = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
 
 const definition = (description: string) => ({
   instructions: description,

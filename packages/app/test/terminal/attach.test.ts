@@ -1,11 +1,11 @@
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Terminal } from '../../../../scripts/terminal/terminal.ts'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { filesystem } from '../cli/jackfield.ts'
 import { model } from './model.ts'
 import { missing, person, prompt, say } from './person.ts'
 
-const shelf = fileURLToPath(new URL('shelf-server.ts', import.meta.url))
+const shelf = programFile(new URL('shelf-server.ts', import.meta.url))
 
 async function chatting(cols = 100) {
   const ann = person()

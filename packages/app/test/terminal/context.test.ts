@@ -1,9 +1,9 @@
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { model } from './model.ts'
 import { missing, person, say } from './person.ts'
 
-const shelf = fileURLToPath(new URL('shelf-server.ts', import.meta.url))
+const shelf = programFile(new URL('shelf-server.ts', import.meta.url))
 const reason = 'since its server means it for a model, priority 1'
 
 function reader() {

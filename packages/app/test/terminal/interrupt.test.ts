@@ -1,10 +1,10 @@
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { everything } from '../cli/jackfield.ts'
 import { model } from './model.ts'
 import { missing, person } from './person.ts'
 
-const asking = fileURLToPath(new URL('../cli/asking-server.ts', import.meta.url))
+const asking = programFile(new URL('../cli/asking-server.ts', import.meta.url))
 
 async function chatting(defaultVerdict: 'ask' | 'allow', command: readonly string[]) {
   const ann = person()

@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openTerminal, type Terminal, terminalMissing } from '../../../../scripts/terminal/terminal.ts'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { begin } from '../cli/jackfield.ts'
 
 const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
-const booking = fileURLToPath(new URL('../cli/asking-server.ts', import.meta.url))
+const booking = programFile(new URL('../cli/asking-server.ts', import.meta.url))
 const missing = terminalMissing()
 if (missing !== undefined) process.stderr.write(`Later is not tested in a terminal: ${missing}\n`)
 
@@ -150,7 +151,7 @@ describe.skipIf(missing !== undefined)('a question that is left for later', () =
   })
 
   test('says before the form that its server was started anew, and makes the call again once the person agrees', async () => {
-    const server = fileURLToPath(new URL('../cli/sdk-asking-server.ts', import.meta.url))
+    const server = programFile(new URL('../cli/sdk-asking-server.ts', import.meta.url))
     const { open, folder, write } = home('stateless')
     const mcpServers = { shop: { command: process.execPath, args: [server] } }
     const shop = ['--config', write('shop.json', { mcpServers })]

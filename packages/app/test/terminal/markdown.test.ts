@@ -1,5 +1,5 @@
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { model } from './model.ts'
 import { missing, person, prompt } from './person.ts'
 
@@ -64,7 +64,7 @@ describe.skipIf(missing !== undefined)('what a model writes', { timeout: 60_000 
     const ann = person()
     const notes = {
       command: process.execPath,
-      args: [fileURLToPath(new URL('notes-server.ts', import.meta.url))],
+      args: [programFile(new URL('notes-server.ts', import.meta.url))],
     }
     ann.write('config.json', { mcpServers: {} })
     const provider = await model()

@@ -1,9 +1,9 @@
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Terminal } from '../../../../scripts/terminal/terminal.ts'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { missing, type Person, person, say } from './person.ts'
 
-const notes = fileURLToPath(new URL('notes-server.ts', import.meta.url))
+const notes = programFile(new URL('notes-server.ts', import.meta.url))
 const columns = 40
 /** Two rows of a terminal of 40 columns. */
 const words = 'one two three four five six seven eight nine ten omega'

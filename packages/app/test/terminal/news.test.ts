@@ -9,10 +9,11 @@ import {
   type Terminal,
   terminalMissing,
 } from '../../../../scripts/terminal/terminal.ts'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { prompt, say } from './person.ts'
 
 const bin = fileURLToPath(new URL('../../bin/jackfield.js', import.meta.url))
-const notes = fileURLToPath(new URL('notes-server.ts', import.meta.url))
+const notes = programFile(new URL('notes-server.ts', import.meta.url))
 const missing = terminalMissing()
 if (missing !== undefined) process.stderr.write(`The chat is not tested in a terminal: ${missing}\n`)
 

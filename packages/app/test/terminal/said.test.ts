@@ -1,11 +1,11 @@
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { choose } from '../../../../scripts/terminal/choose.ts'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { everything, filesystem } from '../cli/jackfield.ts'
 import { model } from './model.ts'
 import { missing, type Person, person, prompt } from './person.ts'
 
-const asking = fileURLToPath(new URL('../cli/asking-server.ts', import.meta.url))
+const asking = programFile(new URL('../cli/asking-server.ts', import.meta.url))
 
 function configured(ann: Person, [command, ...args]: readonly string[], more: object = {}): void {
   ann.write('.config/jackfield/config.json', {

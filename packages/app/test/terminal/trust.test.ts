@@ -1,9 +1,9 @@
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { choose } from '../../../../scripts/terminal/choose.ts'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { missing, person } from './person.ts'
 
-const saying = fileURLToPath(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
+const saying = programFile(new URL('../../../host/test/fixtures/saying-server.ts', import.meta.url))
 const tool = (name: string, description: string) => ({ name, description, inputSchema: { type: 'object' } })
 
 /** A person who agreed to what a shop said, after which it says something else. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { Quiet } from '../../src/servers/connections/opener.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
 import { eraHttp } from '../fixtures/era-http.ts'
@@ -11,6 +12,7 @@ import { gate } from '../fixtures/gate.ts'
 import { folder, session, started, states, textOf, until, type Watched } from '../fixtures/hosts.ts'
 
 const at = (name: string): string => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url))
+const eraServer = programFile(new URL('../fixtures/era-server.ts', import.meta.url))
 const rules = [{ id: 'all', verdict: 'allow' as const }]
 const stateOf = (host: Watched) => host.connections.get('s')?.state
 
@@ -22,7 +24,7 @@ function child(
   return {
     config: {
       command: process.execPath,
-      args: [at('era-server.ts')],
+      args: [eraServer],
       env: { MODE: mode, LOG: log },
       ...more,
     },
@@ -235,7 +237,7 @@ describe('a program', () => {
     'that floods its host takes no memory to speak of: %s',
     { timeout: 90_000 },
     async ([mode, expected]) => {
-      const run = promisify(execFile)(process.execPath, [at('flood-host.ts'), mode, at('era-server.ts')], {
+      const run = promisify(execFile)(process.execPath, [at('flood-host.ts'), mode, eraServer], {
         timeout: 80_000,
       })
       const found = JSON.parse((await run).stdout)
@@ -290,7 +292,7 @@ describe('a host that connects, loses and connects again', () => {
 
   it('keeps nothing of the connections that were', { timeout: 600_000 }, async () => {
     const log = join(folder(), 'heard.log')
-    const args = ['--expose-gc', at('cycle-host.ts'), String(cycles), at('era-server.ts'), log]
+    const args = ['--expose-gc', at('cycle-host.ts'), String(cycles), eraServer, log]
     const { stdout } = await promisify(execFile)(process.execPath, args)
     const { settled }: { settled: number[] } = JSON.parse(stdout)
     expect(settled).toHaveLength(cycles)

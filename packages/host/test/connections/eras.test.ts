@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import type { ConnectionState, ServerConfig } from '../../src/types/index.ts'
 import { eraHttp } from '../fixtures/era-http.ts'
 import { folder, hostOf, started } from '../fixtures/hosts.ts'
 
-const program = fileURLToPath(new URL('../fixtures/era-server.ts', import.meta.url))
+const program = programFile(new URL('../fixtures/era-server.ts', import.meta.url))
 
 function overStdio(mode: string): { config: ServerConfig; heard: () => string[] } {
   const log = join(folder(), 'heard.log')

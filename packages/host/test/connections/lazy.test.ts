@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { Sleep, Traffic } from '../../src/servers/connections/liveness.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
 import { eraHttp } from '../fixtures/era-http.ts'
 import { folder, hostOf, started, states, textOf, until } from '../fixtures/hosts.ts'
 
-const program = fileURLToPath(new URL('../fixtures/era-server.ts', import.meta.url))
+const program = programFile(new URL('../fixtures/era-server.ts', import.meta.url))
 const rules = [{ id: 'all', verdict: 'allow' as const }]
 
 function lazy(more: Partial<ServerConfig> = {}): { config: ServerConfig; pids: () => Set<string> } {

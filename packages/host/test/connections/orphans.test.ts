@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
 import { folder, hostOf, until } from '../fixtures/hosts.ts'
 
-const program = fileURLToPath(new URL('../fixtures/era-server.ts', import.meta.url))
+const program = programFile(new URL('../fixtures/era-server.ts', import.meta.url))
 const cycles = process.env['JACKFIELD_LONG'] === '1' ? 200 : 20
 const side = 5
 

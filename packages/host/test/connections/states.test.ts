@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import type { ConnectionState, HostQuestion, ServerConfig } from '../../src/types/index.ts'
 import { folder, hostOf, rough, states, until } from '../fixtures/hosts.ts'
 
-const program = fileURLToPath(new URL('../fixtures/era-server.ts', import.meta.url))
+const program = programFile(new URL('../fixtures/era-server.ts', import.meta.url))
 
 /** A server that a file of the working folder names. */
 function ofFolder(): { config: ServerConfig; started: () => boolean } {

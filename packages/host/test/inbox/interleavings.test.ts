@@ -1,12 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createHost } from '../../src/host.ts'
 import type { BrokeredCall, Host, HostAnswers, Surface } from '../../src/types/index.ts'
-import { until } from '../fixtures/hosts.ts'
+import { sessionProgram, until } from '../fixtures/hosts.ts'
 import { type StatelessServer, statelessServer } from '../fixtures/stateless-server.ts'
 import { form, type Program, program, seat } from './programs.ts'
 
@@ -51,10 +50,9 @@ beforeAll(async () => {
   over.push(() => rmSync(at, { recursive: true, force: true }))
   const store = join(at, 'activity.db')
   const stateless: StatelessServer[] = await Promise.all([1, 2, 3].map(() => statelessServer()))
-  const fixture = fileURLToPath(new URL('../fixtures/session-server.ts', import.meta.url))
   const configs = [
     ...stateless.map(({ url }) => ({ url })),
-    ...[1, 2].map(() => ({ command: process.execPath, args: [fixture] })),
+    ...[1, 2].map(() => ({ command: process.execPath, args: [sessionProgram()] })),
   ]
   asking = createHost({
     servers: Object.fromEntries(configs.map((config, n) => [names[n] ?? '', config])),

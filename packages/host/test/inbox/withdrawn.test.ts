@@ -1,7 +1,7 @@
-import { fileURLToPath } from 'node:url'
 import type { Client } from '@jackfield/sdk/client'
 import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import type { HostOptions, InboxItem, ServerConfig } from '../../src/types/index.ts'
 import { askingServer, schema } from '../fixtures/asking-server.ts'
 import { hostOf, session, started, textOf, until, type Watched } from '../fixtures/hosts.ts'
@@ -33,7 +33,7 @@ async function overHttp(options: Partial<ServeHttpOptions> = {}): Promise<Far> {
 
 const own: ServerConfig = {
   command: process.execPath,
-  args: [fileURLToPath(new URL('../fixtures/asking-server.ts', import.meta.url))],
+  args: [programFile(new URL('../fixtures/asking-server.ts', import.meta.url))],
 }
 const onStdio = (era: 'modern' | 'legacy') => async (): Promise<Far> => ({
   config: { ...own, era },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test, vi } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { createConversation } from '../../src/models/agent/index.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
 import { says, scriptedModel, uses } from '../agent/host.ts'
@@ -9,7 +9,7 @@ import { folder, started } from '../fixtures/hosts.ts'
 import { corpus } from './corpus.ts'
 import { queries } from './queries.ts'
 
-const program = fileURLToPath(new URL('../fixtures/corpus-server.ts', import.meta.url))
+const program = programFile(new URL('../fixtures/corpus-server.ts', import.meta.url))
 
 function crowd(names: Iterable<string>, settings: Partial<ServerConfig> = {}) {
   const starts = join(folder(), 'starts')

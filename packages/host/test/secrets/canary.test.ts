@@ -11,6 +11,7 @@ import {
   folder,
   hostOf,
   returned,
+  sessionProgram,
   started,
   textOf,
   until,
@@ -351,7 +352,7 @@ describe('a secret', () => {
 
   it('given to a program stands in no command line of the system', async () => {
     const one = folder()
-    const script = new URL('../fixtures/session-server.ts', import.meta.url).pathname
+    const script = sessionProgram()
     const host = hostOf({
       servers: {
         s: {
@@ -377,7 +378,7 @@ describe('a secret', () => {
             }
           })
       : []
-    expect(lines.filter((line) => line.includes('session-server.ts')).length).toBeGreaterThan(0)
+    expect(lines.filter((line) => line.includes(script)).length).toBeGreaterThan(0)
     expect(lines.filter((line) => line.includes(canary.env))).toEqual([])
     expect(secretsIn(await told(host))).toEqual([])
   })

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Activity, Model } from '@jackfield/host'
 import {
   applyChanges,
@@ -26,15 +25,16 @@ import {
 } from '@jackfield/host/service'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import { scripted, session, until } from '../fixtures/hosts.ts'
 
 const asking = {
   command: process.execPath,
-  args: [fileURLToPath(new URL('../fixtures/asking-server.ts', import.meta.url))],
+  args: [programFile(new URL('../fixtures/asking-server.ts', import.meta.url))],
 }
 const saying = {
   command: process.execPath,
-  args: [fileURLToPath(new URL('../fixtures/saying-server.ts', import.meta.url))],
+  args: [programFile(new URL('../fixtures/saying-server.ts', import.meta.url))],
 }
 /** A model that makes these calls, and then says that it is done. */
 function calling(id: string, calls: readonly { name: string; arguments: Record<string, unknown> }[]): Model {

@@ -8,17 +8,14 @@ import { playBack } from '../../src/log/trace/playback.ts'
 import { parseRecording } from '../../src/log/trace/recording.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
 import { says, scriptedModel, uses } from '../agent/host.ts'
-import { folder, session, started, textOf } from '../fixtures/hosts.ts'
+import { folder, session, sessionProgram, started, textOf } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
 const shop: ServerConfig = {
   command: process.execPath,
   args: [fileURLToPath(new URL('shop.ts', import.meta.url))],
 }
-const sessions: ServerConfig = {
-  command: process.execPath,
-  args: [fileURLToPath(new URL('../fixtures/session-server.ts', import.meta.url))],
-}
+const sessions: ServerConfig = { command: process.execPath, args: [sessionProgram()] }
 const player = fileURLToPath(new URL('player.ts', import.meta.url))
 
 /** A program that plays a recording back. */

@@ -3,11 +3,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import type { TraceNode } from '../../src/types/index.ts'
-import { exportOf, folder, hostOf, session, started, textOf } from '../fixtures/hosts.ts'
+import { exportOf, folder, hostOf, session, sessionProgram, started, textOf } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 
 const proxy = fileURLToPath(new URL('proxy.ts', import.meta.url))
-const sessions = fileURLToPath(new URL('../fixtures/session-server.ts', import.meta.url))
 const stateless = fileURLToPath(new URL('shop.ts', import.meta.url))
 
 /** A server with a program between that writes down every line, in the order in which it passes. */
@@ -22,7 +21,7 @@ function proxied(server: string) {
 }
 
 test.each([
-  ['session', sessions],
+  ['session', sessionProgram()],
   ['stateless', stateless],
 ])('every message of 200 calls is in the log, in order and with its call (%s)', async (_era, server) => {
   const { config, lines } = proxied(server)

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { programFile } from '../../../../test/setup/program-file.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
 import { folder } from '../fixtures/hosts.ts'
 
@@ -28,7 +28,7 @@ export function saying(what: Says): Saying {
   writeFileSync(log, '')
   const says = (next: Says): void => writeFileSync(file, JSON.stringify(next))
   says(what)
-  const server = fileURLToPath(new URL('../fixtures/saying-server.ts', import.meta.url))
+  const server = programFile(new URL('../fixtures/saying-server.ts', import.meta.url))
   return {
     config: { command: process.execPath, args: [server], env: { SAYS: file, LOG: log } },
     says,

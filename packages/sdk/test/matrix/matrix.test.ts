@@ -1,27 +1,11 @@
-import { afterEach, describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { transports } from '../transports/everywhere.ts'
-import { features } from './features.ts'
+import { kinds } from '../transports/kinds.ts'
+import { tryFeatures } from './suites.ts'
 
-const open: (() => Promise<void>)[] = []
-
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close()
+it('every transport is there', () => {
+  expect(transports.map(({ name }) => name)).toEqual(Object.keys(kinds))
 })
 
-describe.each(transports)('over $name', (transport) => {
-  describe.each(transport.revisions)('at %s', (version) => {
-    it.each(features)('$title', async ({ run }) => {
-      const served = await transport.open('matrix')
-      open.push(() => served.close())
-      await run({
-        version,
-        transport: transport.name,
-        async open(options = {}) {
-          const client = await served.connect({ ...options, revisions: [version] })
-          open.push(() => client.close())
-          return client
-        },
-      })
-    })
-  })
-})
+// stdio starts a process for each client: matrix-stdio.test.ts tries it at the same time.
+describe.each(transports.filter(({ name }) => name !== 'stdio'))('over $name', tryFeatures)

@@ -1,18 +1,6 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe } from 'vitest'
 import { transports } from '../transports/everywhere.ts'
-import { kinds } from '../transports/kinds.ts'
-import { SharedGround } from './grounds.ts'
-import { stands } from './rule.ts'
-import { rules } from './rules.ts'
+import { tryRules } from './suites.ts'
 
-it('every transport is there', () => {
-  expect(transports.map(({ name }) => name)).toEqual(Object.keys(kinds))
-})
-
-describe.each(transports)('over $name', (transport) => {
-  describe.each(transport.revisions)('at %s', (version) => {
-    const ground = new SharedGround(transport, version)
-    afterAll(() => ground.close())
-    it.each(rules.filter((rule) => stands(rule, version)))('$title', ({ holds }) => holds(ground))
-  })
-})
+// stdio starts a process for each client: rules-stdio.test.ts tries it at the same time.
+describe.each(transports.filter(({ name }) => name !== 'stdio'))('over $name', tryRules)

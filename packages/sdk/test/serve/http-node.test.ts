@@ -1,7 +1,7 @@
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import fc from 'fast-check'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { heldBytes } from '../../../../test/setup/memory.ts'
 import { type ServeHttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
@@ -106,6 +106,22 @@ const rawModern = (name: string): string =>
     }),
     { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'tools/call', 'Mcp-Name': name },
   )
+
+describe('a listener that closes', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('waits for no connection that never sent anything', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { port, close } = await serveHttp(testServer({ echo }), { keys }).listen()
+    const socket = connect(port, '127.0.0.1')
+    await new Promise((resolve) => socket.once('connect', resolve))
+    const ended = new Promise((resolve) => socket.resume().once('close', resolve))
+    await close()
+    await ended
+  })
+})
 
 describe('a client that does not read', () => {
   const big = 'x'.repeat(50_000)

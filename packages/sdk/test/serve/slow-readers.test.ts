@@ -11,7 +11,7 @@ import { meta, settle, type Tool, testServer, until } from './support.ts'
 
 const MiB = 1024 * 1024
 /** More than sockets hold for a client that reads nothing. */
-const size = 24 * MiB
+const size = 12 * MiB
 /** One progress notice, which makes a stream of an HTTP answer, and a large answer. */
 const large: Tool = (_args, { notify }) => {
   notify({ method: 'notifications/progress', params: { progressToken: 'p', progress: 1 } })

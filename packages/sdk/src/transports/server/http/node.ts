@@ -394,6 +394,11 @@ export async function listenOn(
   }
   const server = createServer(timeouts, handle)
   server.maxConnections = bounds.httpConnections
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
       reject(
@@ -412,6 +417,8 @@ export async function listenOn(
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     await onClose()
     server.closeIdleConnections()
+    // Node counts a connection as busy that a client opened in advance and has not used.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
     setTimeout(() => server.closeAllConnections(), 100).unref()
     await closed
   }
