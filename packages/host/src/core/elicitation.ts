@@ -79,7 +79,7 @@ export function elicitation(
       row.close(gone ? 'withdrawn' : 'error', { reason: reasonOf(error) })
       throw new RpcError(
         ErrorCode.InternalError,
-        gone ? 'The question was withdrawn' : 'The question could not be shown to anybody',
+        gone ? 'The question was withdrawn' : 'The question could not be shown',
       )
     }
   }

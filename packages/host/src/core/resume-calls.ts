@@ -75,7 +75,7 @@ async function run(kept: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall> {
   const { call, request } = kept
   owners.hold()
   if (!parked.claim(call, owners.me)) {
-    throw new McpError('INVALID', `Another program has taken up the call of ${oneLine(request.tool)} already`)
+    throw new McpError('INVALID', `Another program has resumed the call of ${oneLine(request.tool)} already`)
   }
   if (request.holes === undefined) return goOn(kept, deps)
   const whole = await deps.safe.whole(kept).catch((error: unknown) => {
@@ -97,7 +97,7 @@ async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall>
     kind: 'call',
     server,
     cause,
-    summary: `${tool} of ${server}, taken up again`,
+    summary: `${tool} of ${server}, resumed`,
     detail: { tool, arguments: args, caller, decision, takesUp: call, round, ...within },
   })
   const kept = deps.parking.begin({ call, identity: parked.identity, request }, true)
@@ -216,7 +216,7 @@ function ending(
   const reason = reasonOf(error)
   const failure = failureFrom(error) ?? { code: 'PROTOCOL' as const, message: reason }
   if (now !== undefined && !now.sent) {
-    const text = `${tool} of ${server} could not be taken up: ${reason}. The answer is kept; try again.`
+    const text = `${tool} of ${server} could not be resumed: ${reason}. The answer is kept; try again.`
     return { outcome: 'error', text, error: failure, again: true }
   }
   if (error instanceof RpcError) {
@@ -235,7 +235,7 @@ function ending(
       lost: `the server refused it: ${reason}`,
     }
   }
-  const text = `The call of ${tool} of ${server} was taken up, but its end is unknown: ${reason}`
+  const text = `The call of ${tool} of ${server} was resumed, but its outcome is unknown: ${reason}`
   return { outcome: 'unknown', text, error: failure, again: false }
 }
 

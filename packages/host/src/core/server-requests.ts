@@ -163,7 +163,7 @@ export class Advertised {
     if (added.length === 0) return
     const missing = added.map((kind) => words[kind]).join(', ')
     this.#warn(
-      `The server was told at its start that nobody answers ${missing}. Somebody does now; reconnect it to tell it so.`,
+      `The server was started without support for ${missing}, which is available now; reconnect it to use it.`,
     )
   }
 }
@@ -259,5 +259,5 @@ export function relayed(
 }
 
 function nobody(): never {
-  throw new RpcError(ErrorCode.InternalError, 'The question could not be shown to anybody')
+  throw new RpcError(ErrorCode.InternalError, 'The question could not be shown')
 }

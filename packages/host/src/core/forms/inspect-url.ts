@@ -67,7 +67,7 @@ function findingsAbout(url: URL, text: string, reads: string, known: readonly st
   }
   const { hostname, protocol, username, password, port } = url
   if (username !== '' || password !== '') {
-    add('danger', 'user-information', `What stands before the @ is not the site. The site is ${hostname}.`)
+    add('danger', 'user-information', `The part before the @ is not the site. The site is ${hostname}.`)
   }
   lookOfName(hostname, reads, add)
   const local = isLoopback(hostname)

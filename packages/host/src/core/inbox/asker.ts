@@ -37,6 +37,6 @@ export class Nobody extends Error {
 
   /** `names`: the faces that are there all the same. */
   constructor(names: string) {
-    super(`no-surface: nobody can be asked here (${names})`)
+    super(`no-surface: no person can be asked here (${names})`)
   }
 }

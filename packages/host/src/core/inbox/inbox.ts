@@ -109,7 +109,7 @@ export class LiveInbox implements Inbox, Asker {
     return () => {
       if (!this.#attached.delete(attachment)) return
       for (const open of this.#open.values()) open.hide(attachment)
-      gone.abort(new McpError('CANCELLED', 'The face was taken away'))
+      gone.abort(new McpError('CANCELLED', 'The surface was detached'))
       this.#deps.facesChanged()
     }
   }
@@ -183,7 +183,7 @@ export class LiveInbox implements Inbox, Asker {
       signal.addEventListener('abort', withdraw, { once: true })
       this.#look()
       const shown = [...this.#attached].filter((attachment) => open.show(attachment))
-      if (shown.length === 0) fail('no-surface: no face could show it', new Nobody(this.names))
+      if (shown.length === 0) fail('no-surface: no surface could show it', new Nobody(this.names))
     })
   }
 

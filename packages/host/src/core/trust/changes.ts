@@ -156,7 +156,7 @@ export class Questioner {
     if (waiting.length === 0) return
     if (this.#deps.asker.can('drift')) this.#ask(review, about)
     else if (isNew) {
-      this.#row(review, review.tell()).close('quarantined', { reason: 'nobody can be asked here' })
+      this.#row(review, review.tell()).close('quarantined', { reason: 'no person can be asked here' })
       this.#deps.emit({
         type: 'warning',
         server,

@@ -101,7 +101,7 @@ function shapeFindings(at: string, text: string): TrustFinding[] {
     add('warning', 'hidden-comment', 'It holds a comment, which many programs do not show but a model reads.')
   }
   if (/[^\S\n]{80}\S|\n{20}/.test(text.replaceAll('\r\n', '\n'))) {
-    add('warning', 'out-of-sight', 'A long gap pushes text to where nobody looks.')
+    add('warning', 'out-of-sight', 'A long gap pushes text out of sight.')
   }
   const encoded = encodedText(text)
   if (encoded !== undefined)
@@ -215,7 +215,7 @@ function nameFindings(
     add(
       'notice',
       'same-name',
-      `${same} has a tool of the same name; calls are told apart by the server's name.`,
+      `${same} has a tool of the same name; calls use the server's name to distinguish them.`,
     )
     return found
   }

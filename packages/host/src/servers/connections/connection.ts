@@ -142,7 +142,7 @@ export class ServerConnection {
   /** Lets the person sign in, who agreed to that. Resolves when the server is ready. */
   async signIn(): Promise<void> {
     if (!('url' in this.config))
-      throw new McpError('INVALID', `${this.name} is a program; nobody signs in there`)
+      throw new McpError('INVALID', `${this.name} is a program, which needs no sign-in`)
     await this.#anew(
       {
         state: 'needs-sign-in',
@@ -159,7 +159,7 @@ export class ServerConnection {
   /** Forgets who is signed in, and what they were shown. */
   async signOut(): Promise<Revocation> {
     if (!('url' in this.config))
-      throw new McpError('INVALID', `${this.name} is a program; nobody signs in there`)
+      throw new McpError('INVALID', `${this.name} is a program, which needs no sign-in`)
     const revocation = await this.#opener.forget()
     this.#options.manifests.forget(this.identity)
     this.#options.texts.forget(this.identity)
@@ -318,7 +318,7 @@ export class ServerConnection {
       return
     }
     this.#drop(client)
-    this.#become({ state: 'asleep', reason: 'nobody needs it now', listedMs: Date.now() })
+    this.#become({ state: 'asleep', reason: 'not in use', listedMs: Date.now() })
   }
 
   #fetched(client: Client): void {

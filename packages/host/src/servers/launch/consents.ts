@@ -310,7 +310,7 @@ function handedOver(config: ServerConfig): TrustFinding[] {
             severity: 'warning',
             code: 'gives-a-file',
             at,
-            message: `It is given what stands in ${part.name}.`,
+            message: `It gets the value of ${part.name}.`,
           },
         ]
       if (part.kind !== 'env' || !soundsSecret(part.name)) return []

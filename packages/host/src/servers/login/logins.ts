@@ -217,9 +217,9 @@ export class LoginRoom implements LoginDesk {
       row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
       const why =
         error instanceof Nobody
-          ? 'nobody can be asked here'
+          ? 'no person can be asked here'
           : signal.aborted
-            ? 'nobody answered in time'
+            ? 'the question was not answered in time'
             : reasonOf(error)
       throw new McpError('UNAUTHORIZED', `It wants you to sign in at ${issuer}, and ${why}`, { cause: error })
     }

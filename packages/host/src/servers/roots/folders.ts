@@ -59,7 +59,7 @@ function refusalOf(
     (other) => other.real !== undefined && isBelow(path, other.path) && !isIn(real, other.real),
   )
   if (left !== undefined)
-    return refused('escape', `it stands in ${left.path}, but leads out of it to ${real}`)
+    return refused('escape', `it is in ${left.path}, but is a link out of it to ${real}`)
   const same = earlier.find((other) => other.real === real)
   return same === undefined ? undefined : refused('duplicate', `it is the same folder as ${same.root.uri}`)
 }

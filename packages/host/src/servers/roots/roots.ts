@@ -304,7 +304,7 @@ export class Roots {
       this.#seen.set(server, now)
       this.#mindSandbox(server, standing)
       await found.client?.rootsChanged().catch((error: unknown) => {
-        const message = `The server could not be told that roots changed: ${reasonOf(error)}`
+        const message = `The server could not be notified that roots changed: ${reasonOf(error)}`
         this.#deps.emit({ type: 'warning', server, message })
       })
     }
@@ -317,7 +317,7 @@ export class Roots {
     this.#deps.emit({
       type: 'warning',
       server,
-      message: 'Its sandbox was made before it was told of these folders; reconnect it to let it read them.',
+      message: 'Its sandbox was started before these folders were allowed; reconnect it to let it read them.',
     })
   }
 }
