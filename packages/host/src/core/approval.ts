@@ -121,7 +121,7 @@ async function put(
       arguments: shown,
       decision: ruling.decision,
       remember: ruling.remember,
-      // What is remembered is kept in the store, where no secret goes.
+      // Remembered answers go into the store, which must not contain secrets.
       likeness:
         ruling.remember.length === 0
           ? []
@@ -166,7 +166,7 @@ function checkRemember(remember: Remember, by: string): void {
   throw new Error(`${by} asked to remember the answer for arguments that cannot be distinguished`)
 }
 
-/** What there is to look at before trusting a tool and its server. */
+/** Findings about a tool and its server. */
 function findingsOf(
   { tool }: CatalogTool,
   { findings, items }: Pick<ServerTrust, 'findings' | 'items'>,

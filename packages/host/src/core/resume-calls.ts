@@ -31,7 +31,7 @@ export interface TakeUpDeps {
   refusalToRepeat(call: ParkedCall['request'], row: number, signal: AbortSignal): Promise<string | undefined>
   /** The answers of a round of a call are used once more, for equal questions. */
   reuseAnswers(call: number, round: number): void
-  /** What the caller gets of the result, as policy says; `row` tells of the call. */
+  /** Applies policy to the result; `row` is that of the call. */
   passOn(
     call: ParkedCall['request'],
     result: CallToolResult,
@@ -42,11 +42,11 @@ export interface TakeUpDeps {
   signal: AbortSignal
 }
 
-/** Goes on with calls whose program ended. */
+/** Resumes calls whose program ended. */
 interface TakeUp {
-  /** Why this host cannot go on with a call; undefined where it can. */
+  /** Why this host cannot resume a call; undefined if it can. */
   refusal(call: ParkedCall): string | undefined
-  /** Connects, answers and finishes. The call was agreed to when it was made, so nobody is asked about that again. */
+  /** Connects, sends the answers and finishes. The call was approved when it was made and needs no new approval. */
   run(call: ParkedCall): Promise<BrokeredCall>
 }
 
@@ -85,7 +85,7 @@ async function run(kept: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall> {
   return goOn(whole, deps)
 }
 
-/** Goes on with a call that is this program's now. */
+/** Continues a call that this program has claimed. */
 async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall> {
   const { store, recorder, origins, emit, signal } = deps
   const { call, request, round, asked } = parked
@@ -175,7 +175,7 @@ interface Ending {
   outcome: string
   text: string
   error: Failure
-  /** Whether the call can be taken up once more. */
+  /** Whether the call can be resumed again. */
   again: boolean
   /** Why the answers of the round are lost. */
   lost?: string
@@ -191,7 +191,7 @@ function isRefusal(error: unknown, now: ParkedCall | undefined, before: ParkedCa
   )
 }
 
-/** Keeps what the person entered, to be filled in when the call is made again. */
+/** Stores the person's input as initial values for a repeated call. */
 function keepAnswers(rows: readonly InboxRow[], remembered: ReturnType<typeof rememberedAnswers>): void {
   for (const { question, answer } of rows) {
     const value = answer?.value
