@@ -120,7 +120,9 @@ export class Screen {
         tellLate(event.call, notes)
         return
       case 'summary':
-        this.#face.write('The model goes on with the summary. What was said stays kept: /save writes it.\n')
+        this.#face.write(
+          'The model continues with the summary. The full conversation stays stored: /save writes it.\n',
+        )
         return
       case 'attached':
         this.#news.attachedChanged().catch(() => {})

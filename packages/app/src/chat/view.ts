@@ -181,5 +181,5 @@ export function tellLate(event: CallEnd, face: ChatFace): void {
   const start: Start = { type: 'start', id, name, arguments: {}, number }
   const columns = face.columns()
   const line = callDone(start, event, undefined, palette, columns === undefined ? undefined : columns - 1)
-  face.write(`${line}\n${palette.dim('  The model is told with what you say next.')}\n`)
+  face.write(`${line}\n${palette.dim('  The model gets it with your next message.')}\n`)
 }

@@ -142,7 +142,7 @@ function waysToBeAsked(tool: string, kind: string, { answers, park }: CallOption
     return `${head} the answers file has no "${kind}". Add it: jackfield help options`
   if (park === true)
     return `${head} the inbox does not take that. Run this in a terminal, or give --answers FILE`
-  return `${head} nobody can be asked here. Give --park to leave it in the inbox, --answers FILE to answer from a file (jackfield help call), or run this in a terminal`
+  return `${head} no person can be asked here. Give --park to leave it in the inbox, --answers FILE to answer from a file (jackfield help call), or run this in a terminal`
 }
 
 function because({ rule, author }: Decision): string {

@@ -78,7 +78,7 @@ describe('a conversation from a pipe', () => {
       ['chat', '--config', config({}, 'travel')],
       say('Plan a trip from New York to Barcelona on 2027-06-15 for 7 days'),
     )
-    expect(stderr).toContain('✗ denied searchFlights of travel was not called: nobody can be asked here')
+    expect(stderr).toContain('✗ denied searchFlights of travel was not called: no person can be asked here')
     expect(stdout).toContain('The flight search gave nothing')
   })
 

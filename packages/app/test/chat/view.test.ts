@@ -44,7 +44,7 @@ test('a call whose question is left for later is one line that fits and says how
   expect(lines[0]?.length).toBeLessThanOrEqual(60)
   expect(lines.slice(1, 3)).toEqual([
     '✓ [1] shop__buy  Bought.',
-    '  The model is told with what you say next.',
+    '  The model gets it with your next message.',
   ])
 })
 

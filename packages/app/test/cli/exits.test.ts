@@ -201,7 +201,7 @@ describe.each(['modern', 'legacy'])('a question that cannot be asked (%s)', (era
     const { code, stderr } = await run([...call, ...shop])
     expect(code).toBe(1)
     expect(stderr).toContain(
-      'refund needs a question answered (elicitation), and nobody can be asked here. Give --park to leave it in the inbox, --answers FILE to answer from a file (jackfield help call), or run this in a terminal',
+      'refund needs a question answered (elicitation), and no person can be asked here. Give --park to leave it in the inbox, --answers FILE to answer from a file (jackfield help call), or run this in a terminal',
     )
   })
 

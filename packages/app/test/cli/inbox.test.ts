@@ -147,7 +147,7 @@ describe('a call of a server that was started anew and refuses the state it gave
     const { stderr } = refused
     expect(refused).toMatchObject({ code: 4, stdout: '' })
     expect(stderr).toContain('shop no longer takes the answer: ')
-    expect(stderr).toContain('The call was not made again by itself: nobody can be asked here')
+    expect(stderr).toContain('The call was not made again by itself: no person can be asked here')
     expect(stderr).toContain('Call refund again; what you entered is filled in then.')
     const command = `jackfield call shop refund ${options.join(' ')}`
     expect(stderr).toContain(`\n  ${command}\n`)

@@ -33,7 +33,7 @@ test('a folder that cannot be opened is a mistake that says why', async () => {
   symlinkSync(tempFolder(), join(cwd, 'out'))
   expect(await jackfield('roots', 'add', 'out')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('leads out of it'),
+    stderr: expect.stringContaining('is a link out of it'),
   })
   expect(await jackfield('roots', 'add', 'https://example.org/')).toMatchObject({ code: 2 })
   expect(await jackfield('roots', 'add')).toMatchObject({ code: 2, stderr: expect.stringContaining('Usage') })

@@ -72,9 +72,7 @@ test('a tool that is out of use from the start is listed with the reason and the
   const listed = await jackfield('servers')
   expect(listed.stdout).toMatch(/shop +● ready +\S+ +1 /)
   for (const words of [listed.stderr, (await jackfield('tools', 'shop')).stderr]) {
-    expect(words).toContain(
-      'tool buy of shop is out of use. It tells the model to set aside what it was told',
-    )
+    expect(words).toContain('tool buy of shop is out of use. It tells the model to ignore its instructions')
     expect(words).toContain('See "jackfield trust shop", then use it with "jackfield trust accept shop buy".')
   }
   const { servers } = JSON.parse((await jackfield('servers', '--json')).stdout)
@@ -109,7 +107,7 @@ test('resources, templates and prompts that are out of use are listed with the r
     const every = await jackfield(command)
     for (const words of [one.stderr, every.stdout]) {
       for (const name of all) {
-        const line = `${name} of shop is out of use. It tells the model to set aside what it was told`
+        const line = `${name} of shop is out of use. It tells the model to ignore its instructions`
         expect({ command, line, isThere: words.includes(line) }).toEqual({
           command,
           line,

@@ -227,7 +227,7 @@ describe.skipIf(missing !== undefined)('a conversation in a terminal', () => {
     await terminal.until('they want to sail. To Oslo.')
     await terminal.until(/\[Y\/n\/e\(dit\)\] › *$/m)
     terminal.type('y\r')
-    await terminal.until('goes on with the summary')
+    await terminal.until('continues with the summary')
     await say(terminal, 'Go on')
     await terminal.until('context 6 % of 1k')
   })

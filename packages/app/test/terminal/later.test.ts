@@ -103,7 +103,7 @@ describe.skipIf(missing !== undefined)('a question that is left for later', () =
     await terminal.until('Send it?')
     terminal.press('enter')
     await terminal.until(/✓ \[\d+\] booking__book +·? ?.*"seat":"12A"/)
-    await terminal.until('The model is told with what you say next.')
+    await terminal.until('The model gets it with your next message.')
     await terminal.until(/you › *$/m)
     terminal.type('And?\r')
     await terminal.until('Seat 12A it is.')

@@ -36,7 +36,7 @@ describe.skipIf(missing !== undefined)('a small question of a command', { timeou
     await terminal.until(/Answer this question before a command: y or Enter[\s\S]*e\(dit\)\] › *$/m)
     terminal.type('No\r')
     await terminal.until(/Nothing was changed\.[\s\S]*you › *$/m)
-    expect(terminal.history()).not.toContain('The model goes on with the summary')
+    expect(terminal.history()).not.toContain('The model continues with the summary')
   })
 
   test.each(['ctrl+c', 'escape'] as const)('is left at once with %s, and so is its editor', async (key) => {

@@ -186,7 +186,7 @@ function extended(drafts: Draft[], { file, problems }: ServerReading): Draft[] {
         const message =
           next === undefined
             ? 'must be the name of another server in this file'
-            : 'leads back to itself, so nothing stands at its end'
+            : 'refers to itself, so there is no server to extend'
         problems.push({ file, path: last.at('extends'), severity: 'error', message })
         return []
       }
@@ -281,7 +281,7 @@ function warnUnset(
           : part.kind === 'input' && !inputs.some(({ id }) => id === part.name)
             ? `${part.written} is not among the "inputs" of this file, so you are asked for it without a description`
             : part.kind === 'secret' && field[0] === 'args'
-              ? `${part.written} stands in the arguments, which every program can read. Put it into "env" where the server takes it from there`
+              ? `${part.written} is in the arguments, which every program can read. Put it into "env" if the server reads it from there`
               : undefined
       if (message !== undefined)
         problems.push({ file, path: draft.at(...field), severity: 'warning', message })

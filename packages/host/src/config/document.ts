@@ -146,7 +146,7 @@ function readYaml(text: string, file: string): Read {
   try {
     value = document.toJS({ maxAliasCount: 100 })
   } catch {
-    throw new ConfigError(file, 'is not valid YAML: an alias stands for nothing, or there are too many')
+    throw new ConfigError(file, 'is not valid YAML: an alias is undefined, or there are too many')
   }
   return {
     value,

@@ -3,10 +3,10 @@ import type { AskContext } from '@jackfield/sdk/client'
 import { canonical, type JsonRecord } from '../shared/json.ts'
 import type { Caller, Cause } from '../types/index.ts'
 
-/** Something the host is doing at a server, from which a question may come. */
+/** A request in progress that may cause a server request. */
 export interface Origin {
   server: string
-  /** The row that tells of it. */
+  /** Its activity row. */
   row: number
   method: 'tools/call' | 'resources/read' | 'prompts/get'
   /** The tool or prompt by its own name, or the resource's URI. */
@@ -14,13 +14,13 @@ export interface Origin {
   arguments?: JsonRecord
   caller?: Caller
   conversation?: string
-  /** The task that the server made of it. */
+  /** The task that the server created for it. */
   taskId?: string
 }
 
 export interface Found {
   cause: Cause
-  /** The row that caused the question; null where nobody can tell. */
+  /** The row that caused the question; null if unknown. */
   row: number | null
 }
 
@@ -28,13 +28,13 @@ export interface Found {
 const abandonedMs = 600_000
 const maxAbandoned = 32
 
-/** What is under way at which server, to tell a person why they are asked. */
+/** Requests in progress by server, to find the cause of a server request. */
 export class Origins {
   readonly #open = new Map<string, Set<Origin>>()
   /** Requests that were cancelled or timed out here, by when: a question may still come from one. Oldest first. */
   readonly #abandoned = new Map<string, Map<Origin, number>>()
 
-  /** Notes what begins; call the returned function when it is over, with the error where it failed. */
+  /** Registers a request; call the returned function when it ends, with the error if it failed. */
   begin(origin: Origin): (error?: unknown) => void {
     const { server } = origin
     const open = this.#open.get(server) ?? new Set()
@@ -50,7 +50,7 @@ export class Origins {
     }
   }
 
-  /** The server made a task of what this row is about. */
+  /** The server created a task for the request of this row. */
   becameTask(server: string, row: number, taskId: string): void {
     for (const origin of this.#open.get(server) ?? []) if (origin.row === row) origin.taskId = taskId
   }
@@ -61,9 +61,9 @@ export class Origins {
   }
 
   /**
-   * Where a question comes from: what the transport says. Where it says nothing, a question that only comes during a
-   * call (`within`) belongs to the one call under way, unless another one was abandoned lately, which may still run at
-   * the server. Anything else is left open, since a wrong reason is worse than none.
+   * Finds the request that caused a server request, as reported by the transport. If the transport does not report it, a
+   * server request that is sent only during a call (`within`) belongs to the only call in progress, unless a recently
+   * abandoned call may still run at the server. Otherwise the cause stays unknown.
    */
   find(server: string, asked: AskContext['cause'], within = true): Found {
     const open = [...(this.#open.get(server) ?? [])]
@@ -95,7 +95,7 @@ export class Origins {
   }
 }
 
-/** Whether a request that failed so may still run at its server: it was cancelled, or its answer did not come. */
+/** Whether a request that failed with this error may still run at its server: it was cancelled, or got no response. */
 function mayStillRun(error: unknown): boolean {
   if (error === undefined || error instanceof RpcError) return false
   return !(error instanceof McpError) || !['CONNECTION_CLOSED', 'CONNECT_FAILED'].includes(error.code)
@@ -112,14 +112,14 @@ function fits(origin: Origin, asked: NonNullable<AskContext['cause']>): boolean 
   )
 }
 
-/** Whose several are, where that is the same for all of them. */
+/** The caller and conversation, if they are the same for all requests. */
 function inCommon([first, ...rest]: readonly Origin[]): Pick<Cause, 'caller' | 'conversation'> {
   const { caller, conversation } = first ?? {}
   if (conversation === undefined || rest.some((other) => other.conversation !== conversation)) return {}
   return { conversation, ...(caller !== undefined && { caller }) }
 }
 
-/** One of several that a person could not tell apart. */
+/** One of several identical requests. */
 function allAlike(origins: readonly Origin[]): Origin | undefined {
   const [first, ...rest] = origins
   const text = (origin: Origin): string => canonical({ ...origin, row: 0, taskId: null })

@@ -57,7 +57,7 @@ export async function approval(
   const { asker, recorder } = deps
   const { decision } = ruling
   if (!asker.can('approval')) {
-    const reason = `nobody can be asked here (${asker.names}), and rule "${decision.rule}" says to ask`
+    const reason = `no person can be asked here (${asker.names}), and rule "${decision.rule}" says to ask`
     return { allowed: false, outcome: 'denied', reason }
   }
   const row = recorder.open({
@@ -81,11 +81,12 @@ export async function approval(
   } catch (error) {
     if (signal.aborted) {
       row.close('withdrawn')
-      const reason = 'the call was cancelled before anybody answered'
+      const reason = 'the call was cancelled before it was answered'
       return { allowed: false, outcome: 'cancelled', reason }
     }
     row.close('error', { reason: reasonOf(error) })
-    const reason = error instanceof StoreError ? error.message : `nobody could be asked: ${reasonOf(error)}`
+    const reason =
+      error instanceof StoreError ? error.message : `the question could not be asked: ${reasonOf(error)}`
     return { allowed: false, outcome: 'error', reason }
   }
 }
@@ -120,7 +121,7 @@ async function put(
       arguments: shown,
       decision: ruling.decision,
       remember: ruling.remember,
-      // What is remembered is kept in the store, where no secret goes.
+      // Remembered answers go into the store, which must not contain secrets.
       likeness:
         ruling.remember.length === 0
           ? []
@@ -162,10 +163,10 @@ async function put(
 
 function checkRemember(remember: Remember, by: string): void {
   if (remember.arguments === undefined || areTests(remember.arguments)) return
-  throw new Error(`${by} asked to remember the answer for arguments that cannot be told apart`)
+  throw new Error(`${by} asked to remember the answer for arguments that cannot be distinguished`)
 }
 
-/** What there is to look at before trusting a tool and its server. */
+/** Findings about a tool and its server. */
 function findingsOf(
   { tool }: CatalogTool,
   { findings, items }: Pick<ServerTrust, 'findings' | 'items'>,
@@ -215,7 +216,7 @@ export async function release(
   }
   if (!asker.can('result')) {
     row.close('denied', { reason: 'no-surface' })
-    return keep(`nobody can be asked here (${asker.names}), and rule "${decision.rule}" says to ask`)
+    return keep(`no person can be asked here (${asker.names}), and rule "${decision.rule}" says to ask`)
   }
   try {
     const { conversation, caller } = subject
@@ -246,7 +247,9 @@ export async function release(
   } catch (error) {
     row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
     return keep(
-      signal.aborted ? 'the call was cancelled meanwhile' : `nobody could be asked: ${reasonOf(error)}`,
+      signal.aborted
+        ? 'the call was cancelled meanwhile'
+        : `the question could not be asked: ${reasonOf(error)}`,
     )
   }
 }

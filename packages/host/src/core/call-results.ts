@@ -3,7 +3,7 @@ import { frozenCopy, isRecord } from '../shared/json.ts'
 import { failureFrom, reasonOf } from '../shared/text.ts'
 import type { CatalogTool, Failure } from '../types/index.ts'
 
-/** A result that tells the model why there is none. */
+/** A result for the model that states a failure. */
 export function failure(text: string): CallToolResult {
   return { content: [{ type: 'text', text }], isError: true }
 }
@@ -15,21 +15,21 @@ export function denial({ tool, server }: CatalogTool, reason: string): CallToolR
   )
 }
 
-/** A call that was not made since its arguments do not fit the tool; other arguments may. */
+/** A call that was not made because its arguments do not match the input schema. */
 export function misfit({ tool, server }: CatalogTool, problem: string): CallToolResult {
   return failure(
     `${tool.name} of ${server} was not called: its arguments do not match its input schema: ${problem}. Call it again with arguments that match.`,
   )
 }
 
-/** A call that was made, and whose result its caller may not have. */
+/** A call that was made and whose result is withheld from its caller. */
 export function withheld({ tool, server }: CatalogTool, reason: string): CallToolResult {
   return failure(
     `${tool.name} of ${server} was called, and its result is held back: ${reason}. Do not call it again for that.`,
   )
 }
 
-/** A result that a person wrote, as nobody can change it any more. Throws where it is no tool result. */
+/** A frozen copy of a result that a person wrote. Throws if it is not a tool result. */
 export function asResult(given: CallToolResult, by: string): CallToolResult {
   const result = frozenCopy(given)
   const blocks = isRecord(result) ? result.content : undefined
@@ -39,34 +39,34 @@ export function asResult(given: CallToolResult, by: string): CallToolResult {
   throw new Error(`${by} gave a result that is no tool result: it needs "content", a list of blocks`)
 }
 
-/** What became of a call that gave no result. */
+/** The outcome of a call without a result. */
 export interface Lost {
   outcome: 'error' | 'cancelled' | 'unknown' | 'changed' | 'parked'
   result: CallToolResult
   error?: Failure
 }
 
-/** Failures after which nobody can say whether the tool did its work. */
+/** Failures after which it is unknown whether the tool ran. */
 const unknowable = new Set(['CONNECTION_CLOSED', 'OUTCOME_UNKNOWN', 'TIMEOUT', 'HTTP', 'PROTOCOL', 'LIMIT'])
 
-/** Says what a failed call means, without hiding that it may have had an effect. */
+/** The outcome of a failed call, which may have had an effect. */
 export function lostCall(server: string, tool: string, error: unknown): Lost {
   return { ...meaning(server, tool, error), error: failureOf(error) }
 }
 
-/** A call whose question stays in the inbox, where answering it goes on with the call. */
+/** A suspended call: its question stays in the inbox, and answering it resumes the call. */
 export function leftCall(server: string, tool: string): Lost {
   const message = `The call of ${tool} of ${server} waits in the inbox for an answer`
   return { outcome: 'parked', result: failure(message), error: { code: 'CANCELLED', message } }
 }
 
-/** A call whose server works on as a task, which the next program on the store continues. */
+/** A call that continues as a task of its server, which the next program on the store follows. */
 export function leftTask(server: string, tool: string): Lost {
   const message = `${tool} of ${server} continues as a task of its server; it is followed again once the host runs`
   return { outcome: 'parked', result: failure(message), error: { code: 'CANCELLED', message } }
 }
 
-/** The failure as data; one that nobody named is taken for a breach of the protocol. */
+/** The failure as data; an unknown error counts as a protocol error. */
 export function failureOf(error: unknown): Failure {
   return failureFrom(error) ?? { code: 'PROTOCOL', message: reasonOf(error) }
 }

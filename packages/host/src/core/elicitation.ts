@@ -79,7 +79,7 @@ export function elicitation(
       row.close(gone ? 'withdrawn' : 'error', { reason: reasonOf(error) })
       throw new RpcError(
         ErrorCode.InternalError,
-        gone ? 'The question was withdrawn' : 'The question could not be shown to anybody',
+        gone ? 'The question was withdrawn' : 'The question could not be shown',
       )
     }
   }
@@ -95,7 +95,7 @@ interface Answer {
 }
 
 interface VisitingDeps {
-  /** Puts the question; `visit` once the person agreed to go there. */
+  /** Asks the question; `visit` is set after the URL was accepted. */
   put(visit: Visit | undefined, signal: AbortSignal): Promise<Answer>
   visits: Visits
   /** Opens a page for the person. Default: their browser. */
@@ -150,7 +150,7 @@ async function openInBrowser(url: URL): Promise<void> {
   await openBrowser(url)
 }
 
-/** What a person should look at before they answer. `address`: where the server is, for one over the network. */
+/** Findings for the person. `address`: the URL of the server, for one over the network. */
 function elicitationFindings(params: ElicitParams, address?: string): TrustFinding[] {
   if (params.mode === 'url') {
     return [...inspectUrl(params.url, address === undefined ? {} : { known: [address] }).findings]
@@ -171,11 +171,11 @@ function elicitationFindings(params: ElicitParams, address?: string): TrustFindi
   )
 }
 
-/** Visits under way that one server may say are over, by the id that it gave them (2025-11-25). */
+/** Accepted URL elicitations, which a server can complete by their id (2025-11-25). */
 export class Visits {
   readonly #open = new Map<string, AbortController>()
 
-  /** Follows a visit; the signal is aborted once the server says that it is over. Call `end` when nobody waits. */
+  /** Tracks one; the signal is aborted when the server completes it. Call `end` when it is no longer awaited. */
   begin(id: string | undefined): { over: AbortSignal; end(): void } {
     const control = new AbortController()
     if (id !== undefined) this.#open.set(id, control)

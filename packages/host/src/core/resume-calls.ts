@@ -31,7 +31,7 @@ export interface TakeUpDeps {
   refusalToRepeat(call: ParkedCall['request'], row: number, signal: AbortSignal): Promise<string | undefined>
   /** The answers of a round of a call are used once more, for equal questions. */
   reuseAnswers(call: number, round: number): void
-  /** What the caller gets of the result, as policy says; `row` tells of the call. */
+  /** Applies policy to the result; `row` is that of the call. */
   passOn(
     call: ParkedCall['request'],
     result: CallToolResult,
@@ -42,11 +42,11 @@ export interface TakeUpDeps {
   signal: AbortSignal
 }
 
-/** Goes on with calls whose program ended. */
+/** Resumes calls whose program ended. */
 interface TakeUp {
-  /** Why this host cannot go on with a call; undefined where it can. */
+  /** Why this host cannot resume a call; undefined if it can. */
   refusal(call: ParkedCall): string | undefined
-  /** Connects, answers and finishes. The call was agreed to when it was made, so nobody is asked about that again. */
+  /** Connects, sends the answers and finishes. The call was approved when it was made and needs no new approval. */
   run(call: ParkedCall): Promise<BrokeredCall>
 }
 
@@ -75,7 +75,7 @@ async function run(kept: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall> {
   const { call, request } = kept
   owners.hold()
   if (!parked.claim(call, owners.me)) {
-    throw new McpError('INVALID', `Another program has taken up the call of ${oneLine(request.tool)} already`)
+    throw new McpError('INVALID', `Another program has resumed the call of ${oneLine(request.tool)} already`)
   }
   if (request.holes === undefined) return goOn(kept, deps)
   const whole = await deps.safe.whole(kept).catch((error: unknown) => {
@@ -85,7 +85,7 @@ async function run(kept: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall> {
   return goOn(whole, deps)
 }
 
-/** Goes on with a call that is this program's now. */
+/** Continues a call that this program has claimed. */
 async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall> {
   const { store, recorder, origins, emit, signal } = deps
   const { call, request, round, asked } = parked
@@ -97,7 +97,7 @@ async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall>
     kind: 'call',
     server,
     cause,
-    summary: `${tool} of ${server}, taken up again`,
+    summary: `${tool} of ${server}, resumed`,
     detail: { tool, arguments: args, caller, decision, takesUp: call, round, ...within },
   })
   const kept = deps.parking.begin({ call, identity: parked.identity, request }, true)
@@ -175,7 +175,7 @@ interface Ending {
   outcome: string
   text: string
   error: Failure
-  /** Whether the call can be taken up once more. */
+  /** Whether the call can be resumed again. */
   again: boolean
   /** Why the answers of the round are lost. */
   lost?: string
@@ -191,7 +191,7 @@ function isRefusal(error: unknown, now: ParkedCall | undefined, before: ParkedCa
   )
 }
 
-/** Keeps what the person entered, to be filled in when the call is made again. */
+/** Stores the person's input as initial values for a repeated call. */
 function keepAnswers(rows: readonly InboxRow[], remembered: ReturnType<typeof rememberedAnswers>): void {
   for (const { question, answer } of rows) {
     const value = answer?.value
@@ -216,7 +216,7 @@ function ending(
   const reason = reasonOf(error)
   const failure = failureFrom(error) ?? { code: 'PROTOCOL' as const, message: reason }
   if (now !== undefined && !now.sent) {
-    const text = `${tool} of ${server} could not be taken up: ${reason}. The answer is kept; try again.`
+    const text = `${tool} of ${server} could not be resumed: ${reason}. The answer is kept; try again.`
     return { outcome: 'error', text, error: failure, again: true }
   }
   if (error instanceof RpcError) {
@@ -235,7 +235,7 @@ function ending(
       lost: `the server refused it: ${reason}`,
     }
   }
-  const text = `The call of ${tool} of ${server} was taken up, but its end is unknown: ${reason}`
+  const text = `The call of ${tool} of ${server} was resumed, but its outcome is unknown: ${reason}`
   return { outcome: 'unknown', text, error: failure, again: false }
 }
 

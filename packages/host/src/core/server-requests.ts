@@ -23,17 +23,17 @@ import { elicitation, Visits } from './elicitation.ts'
 import { secretFields } from './forms/form.ts'
 import type { Asker } from './inbox/asker.ts'
 
-/** What one server's questions are answered with. */
+/** Handlers for the requests of one server. */
 export interface ServerAnswers {
-  /** As the faces of the moment can show them: only what a face can show is there, so only that is advertised. */
+  /** The handlers that attached surfaces support, which are the advertised capabilities. */
   now(): AnswerOptions
-  /** Whatever the faces are: for questions of parked calls, which may have been answered elsewhere. */
+  /** All handlers, for resumed calls, whose questions may have been answered elsewhere. */
   parked(): AnswerOptions
-  /** The server says that a visit is over. */
+  /** The server completed a URL elicitation. */
   visited(id: string): void
   /**
-   * Puts the visits that a failed request wants first; true where the person made them all, so that it can be tried
-   * again.
+   * Asks for the URLs that a failed request requires; true if the person accepted them all, so that the request can be
+   * retried.
    */
   visitFirst(error: unknown, context: AskContext): Promise<boolean>
 }
@@ -68,14 +68,14 @@ export function answersFor(server: string, deps: AskingDeps): ServerAnswers {
     visited: (id) => visits.finished(id),
     visitFirst: async (error, context) => {
       const wanted = asker.urls ? wantedVisits(error) : []
-      // Where they cannot be put, the request has failed for the reason that the server gave.
+      // If they cannot be asked, the request fails with the server's error.
       const answers = await Promise.all(wanted.map((params) => onElicit(params, context))).catch(() => [])
       return answers.length > 0 && answers.every(({ action }) => action === 'accept')
     },
   }
 }
 
-/** What answering questions needs. */
+/** Dependencies of the handlers. */
 export interface AskingDeps {
   asker: Asker
   sampling: Sampling
@@ -99,10 +99,10 @@ export interface AskingDeps {
   signal: AbortSignal
 }
 
-/** How many visits one error may ask for. */
+/** Maximum URLs that one error may require. */
 const maxVisits = 8
 
-/** The visits a server wants before it does what it was asked (2025-11-25); none where the error is another. */
+/** The required URLs of an error `UrlElicitationRequired` (2025-11-25); none for any other error. */
 function wantedVisits(error: unknown): ElicitUrlParams[] {
   if (!(error instanceof RpcError) || error.code !== ErrorCode.UrlElicitationRequired) return []
   const asked = isRecord(error.data) ? error.data['elicitations'] : undefined
@@ -125,8 +125,8 @@ const words = {
 const kinds = ['onElicit', 'onSample', 'onRoots'] as const
 
 /**
- * What one server is told that can be answered. A server of 2026-07-28 hears it with every request; a session is told
- * once, so a face that comes later is told of to the person instead.
+ * The capabilities that one server knows. On 2026-07-28 every request carries them; a session gets them once in
+ * `initialize`, so the person is warned if a surface attached later adds some.
  */
 export class Advertised {
   readonly #answers: ServerAnswers
@@ -138,7 +138,7 @@ export class Advertised {
     this.#warn = warn
   }
 
-  /** What to tell in a connection that is made now. */
+  /** The capabilities for a new connection. */
   tell(): AnswerOptions {
     this.#told = this.#answers.now()
     return this.#told
@@ -149,21 +149,21 @@ export class Advertised {
     return this.#answers.parked()
   }
 
-  /** Puts the visits that a failed request wants first. */
+  /** Asks for the URLs that a failed request requires. */
   visitFirst: ServerAnswers['visitFirst'] = (...failed) => this.#answers.visitFirst(...failed)
 
-  /** The faces are others now. */
+  /** Surfaces were attached or detached. */
   changed(client: Client | undefined): void {
     if (client === undefined) return
     const now = this.#answers.now()
-    // A session keeps what it was told; its handlers look for the faces of the moment by themselves.
+    // The capabilities of a session are fixed; its handlers find the current surfaces themselves.
     client.setAnswers(now)
     if (client.server.era === 'stateless') return
     const added = kinds.filter((kind) => now[kind] !== undefined && this.#told[kind] === undefined)
     if (added.length === 0) return
     const missing = added.map((kind) => words[kind]).join(', ')
     this.#warn(
-      `The server was told at its start that nobody answers ${missing}. Somebody does now; reconnect it to tell it so.`,
+      `The server was started without support for ${missing}, which is available now; reconnect it to use it.`,
     )
   }
 }
@@ -214,7 +214,7 @@ function learn({ content = {} }: ElicitResult, params: ElicitParams, redactor: R
  * whose request a question belongs to, or that client cannot answer, each gives undefined, and the question is the person's.
  */
 export interface Relays {
-  /** Whether there may be such clients, so that servers are told that somebody answers. */
+  /** Whether such clients are possible, so that the capabilities are advertised. */
   readonly open: boolean
   elicit(params: ElicitParams, found: Found, signal: AbortSignal): Promise<ElicitResult> | undefined
   sample(
@@ -259,5 +259,5 @@ export function relayed(
 }
 
 function nobody(): never {
-  throw new RpcError(ErrorCode.InternalError, 'The question could not be shown to anybody')
+  throw new RpcError(ErrorCode.InternalError, 'The question could not be shown')
 }

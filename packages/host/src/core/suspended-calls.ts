@@ -5,7 +5,7 @@ import { isRecord } from '../shared/json.ts'
 import { oneLine, reasonOf } from '../shared/text.ts'
 import type { ParkedSecrets } from './suspended-secrets.ts'
 
-/** Calls that are kept at once. */
+/** Maximum stored calls. */
 const maxCalls = 200
 /** Characters of one call with its round, as JSON. */
 const maxChars = 1_048_576
@@ -13,12 +13,12 @@ const maxChars = 1_048_576
 /** What is known of a call before it goes out. */
 type ParkedStart = Pick<ParkedCall, 'call' | 'identity' | 'request'>
 
-/** One call on its way: each round its server asks back is kept, so that any program can go on with it. */
+/** One running call: each `input_required` round is stored, so that any program can resume it. */
 interface Parked {
   keep(round: Round): void
-  /** The answers of the round go out: nobody else may send them. */
+  /** The answers of the round are being sent: no other program may send them. */
   sending(): void
-  /** The call ended here. True where it was left for another program to go on with. */
+  /** The call ended in this program. Returns true if another program can resume it. */
   end(): boolean
 }
 
@@ -27,7 +27,7 @@ interface ParkingDeps {
   safe: ParkedSecrets
 }
 
-/** Keeps calls whose servers asked back. */
+/** Stores calls that wait for input. */
 export class Parking {
   readonly #store: ParkingDeps['store']
   readonly #safe: ParkedSecrets

@@ -10,7 +10,7 @@ type Kept = Pick<ParkedCall, 'call' | 'identity' | 'request' | 'asked'>
 
 interface ParkedSecretsDeps {
   redactor: Redactor
-  /** What is kept under a name in the store of secrets. */
+  /** A stored secret. */
   secret: (name: string) => Promise<string | undefined>
   /** Where values are sealed that have no name there; undefined where nothing outlives this program. */
   sealed: CredentialStore | undefined
@@ -20,7 +20,7 @@ interface ParkedSecretsDeps {
   follow: (going: Promise<unknown>) => void
 }
 
-/** Keeps the secrets of parked calls out of the store, and has them back when a call is taken up. */
+/** Removes the secrets of suspended calls before they are stored, and restores them when a call is resumed. */
 export class ParkedSecrets {
   readonly #deps: ParkedSecretsDeps
   /** Writes one after another, so that the last one counts. */
@@ -31,7 +31,7 @@ export class ParkedSecrets {
     this.#deps = deps
   }
 
-  /** The call as the store may have it; undefined where it cannot be kept so that it could be taken up. */
+  /** The call without secrets, for the store; undefined if it could not be restored from that. */
   without(kept: Kept): Kept | undefined {
     const { redactor, sealed } = this.#deps
     const { request, asked } = kept
@@ -101,7 +101,7 @@ export class ParkedSecrets {
 interface Withheld<T> {
   value: T
   holes: readonly Hole[]
-  /** What cannot be had by a name, in the order of the holes that have no parts. Not to be kept as it is. */
+  /** Secrets without a name, in the order of the holes that have no parts. Must be sealed before storing. */
   bare: readonly unknown[]
 }
 
@@ -140,7 +140,7 @@ export function withhold<T>(value: T, redactor: Redactor): Withheld<T> | undefin
   return { value: shown, holes, bare }
 }
 
-/** The value with everything back in its place. `secret` gives what is kept under a name. */
+/** The value with all secrets restored. `secret` reads a stored secret by name. */
 export async function fill<T>(
   { value, holes, bare }: Withheld<T>,
   secret: (name: string) => Promise<string>,

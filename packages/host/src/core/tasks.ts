@@ -28,7 +28,7 @@ export interface TaskDeps {
   origins: Origins
   recorder: Recorder
   callTimeoutMs: number
-  /** Takes secrets out of what is kept. */
+  /** Redacts what is stored. */
   redact<T>(value: T): T
   emit(event: HostEvent): void
   /** The server of this name, where the host has it. */

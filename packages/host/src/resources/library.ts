@@ -191,7 +191,7 @@ function commandOf({ name, server, prompt }: CatalogPrompt): string {
   return readable ? command : name
 }
 
-const reason = 'its server means it for the person alone'
+const reason = 'its server marks it for the user only'
 
 /** Knows what no model is given: resources for the person alone, listed ones and those of a template. */
 class Withholding {

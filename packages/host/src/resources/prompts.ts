@@ -41,7 +41,7 @@ function promptNamed(prompts: readonly LibraryPrompt[], name: string): LibraryPr
 
 function weighed(message: PromptMessage): PromptPreview['messages'][number] {
   return isForPersonOnly(message.content.annotations)
-    ? { ...message, tokens: 0, withheld: 'its server means it for the person alone' }
+    ? { ...message, tokens: 0, withheld: 'its server marks it for the user only' }
     : { ...message, tokens: tokensOf(promptMessages({ messages: [message] })) }
 }
 

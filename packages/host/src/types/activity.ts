@@ -41,7 +41,7 @@ export interface Activity {
 
 /** What is wrong with the activity log at one place. */
 export interface ActivityFault {
-  /** The link of the chain; null where something stands beside it. */
+  /** The link of the chain; null if the fault is outside the chain. */
   readonly position: number | null
   /** The row that the link is about, where known. */
   readonly activity: number | null
@@ -55,15 +55,15 @@ export interface ActivityVerification {
   sound: boolean
   /** Links that were checked. */
   checked: number
-  /** The last link: whoever keeps its hash elsewhere can later tell that nothing up to it was changed. */
+  /** The last link: a copy of its hash kept elsewhere proves later that nothing up to it was changed. */
   head: { position: number; hash: string }
-  /** What was taken away from the beginning by `pruneActivity`: the last link of it and the hash the chain goes on from. */
+  /** The links removed by `pruneActivity`: the last removed link, and the hash from which the chain continues. */
   pruned?: { position: number; hash: string; at: string; before: string; rows: number }
-  /** In the order of the chain, the first 20. */
+  /** The first 20, in the order of the chain. */
   faults: readonly ActivityFault[]
 }
 
-/** A call on its way to its server, or back. */
+/** A call that was sent to its server or has ended. */
 export interface CallNotice {
   /** The activity row of the call. */
   readonly activity: number
@@ -75,11 +75,11 @@ export interface CallNotice {
   readonly cause: number | null
 }
 
-/** What happens in the host, for faces to show. */
+/** Events of a host, for surfaces. */
 export type HostEvent =
   | { type: 'connection'; server: string; state: ConnectionState }
   | { type: 'catalog' }
-  /** The open folders changed, or what servers may know of them: see `host.roots`. */
+  /** The open folders changed, or the decisions about servers: see `host.roots`. */
   | { type: 'roots' }
   /** The rules changed: see `host.policy`. */
   | { type: 'policy' }
@@ -88,11 +88,11 @@ export type HostEvent =
    * are not pinned.
    */
   | { type: 'trust'; server: string; accepted?: readonly DefinitionChange[] }
-  /** Something began; `host.activity({ id })` gives its row. What is over as it begins has the event `activity` alone. */
+  /** A row was opened; `host.activity({ id })` returns it. A row that is complete from the start has only the event `activity`. */
   | { type: 'activity-started'; id: number }
-  /** Something is over. */
+  /** A row is complete. */
   | { type: 'activity'; row: Activity }
-  /** A call goes out to its server now (`begins`), or is over. */
+  /** A call is sent to its server (`begins`), or has ended. */
   | { type: 'call'; state: 'begins'; call: CallNotice }
   | { type: 'call'; state: 'ends'; call: CallNotice; outcome: string }
   /** A call became a task, or its task changed. */
@@ -108,18 +108,18 @@ export type HostEvent =
       message?: string
     }
   | { type: 'log'; server: string; level: string; logger?: string; data: unknown }
-  /** What a child process wrote beside the protocol. */
+  /** Text that a child process wrote to stderr, or to stdout outside the protocol. */
   | { type: 'stderr'; server: string; text: string }
-  /** A page was opened where the person signs in; its address works in any browser of this machine. */
+  /** A sign-in page was opened; its URL works in any browser on this machine. */
   | { type: 'login'; server: string; url: string; issuer: string }
-  /** A question was put, answered, withdrawn or lost. `rows`: its activity row and those that led to it. */
+  /** A question was asked, answered, withdrawn or lost. `rows`: its activity row and the rows that caused it. */
   | { type: 'question'; item: InboxItem; rows: readonly number[] }
-  /** The person left a question for later: no face shows it any more. `rows`: its activity row and those that led to it. */
+  /** A question was deferred: no surface shows it. `rows`: its activity row and the rows that caused it. */
   | { type: 'later'; item: InboxItem; rows: readonly number[] }
   /** The built-in offline planner answered a server's sampling request without a review; `model` is its id. */
   | { type: 'sampling'; server: string; model: string }
   | { type: 'resource-updated'; server: string; uri: string }
-  /** What is attached to a conversation changed, or one of the copies went out of date: see `host.library`. */
+  /** The attachments of a conversation changed, or an attached copy is out of date: see `host.library`. */
   | { type: 'attached'; conversation: string }
   /** Entries were added to a conversation by this host; `from` is the place of the first. */
   | { type: 'conversation'; id: string; from: number; entries: readonly ConversationEntry[] }

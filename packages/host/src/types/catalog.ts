@@ -8,7 +8,7 @@ export interface CatalogTool {
   readonly server: string
   /** As the server declared it, with its own name. */
   readonly tool: Tool
-  /** The person wants models to be given it in full, however many tools there are. */
+  /** Models always get the full definition, however many tools there are. */
   readonly always?: true
 }
 

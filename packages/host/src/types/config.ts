@@ -2,23 +2,23 @@
 export type ConfigLayer =
   /** A file that the person named for this run. */
   | 'named'
-  /** A file in the folder that is worked in. It may come from anybody, so what it starts is agreed to first. */
+  /** A file in the working folder. Its author is not trusted, so its servers start only after consent. */
   | 'project'
   /** The person's own file. */
   | 'user'
   /** A file of another application of the person, read because they asked for it. */
   | 'discovered'
 
-/** A value that a file wants the person to type once: `${input:id}`. */
+/** A value that the person enters once: `${input:id}`. */
 export interface ConfigInput {
   id: string
-  /** What to type, in the file's words. */
+  /** The prompt, as the file words it. */
   description?: string
-  /** It is shown to nobody while it is typed, and blanked wherever it turns up later. Default false. */
+  /** Hidden during input, and redacted everywhere afterwards. Default false. */
   password?: boolean
-  /** What stands there where nothing is typed. */
+  /** The value if nothing is entered. */
   default?: string
-  /** The only values there are. Default any. */
+  /** The allowed values. Default any. */
   options?: string[]
 }
 
@@ -27,20 +27,20 @@ export interface ServerSource {
   /** The file, absolute. */
   file: string
   layer: ConfigLayer
-  /** What `${workspaceFolder}` stands for. Default: the folder of the file. */
+  /** The value of `${workspaceFolder}`. Default: the folder of the file. */
   workspace?: string
-  /** Those of the file's inputs that the server uses. */
+  /** The inputs of the file that the server uses. */
   inputs?: ConfigInput[]
-  /** A file of the person's own with another server of this name, whose place this one of the working folder takes. */
+  /** The person's own file whose server of the same name this server of the working folder replaces. */
   replaces?: string
 }
 
-/** One value of a server's configuration, and where it stands. */
+/** One value of a server's configuration, and where it is defined. */
 export interface FieldOrigin {
   /** `command`, `args[0]`, `env.TOKEN`. */
   field: string
   file: string
-  /** Where in the file, by its own names: `mcp_servers.github.env_vars[0]`. */
+  /** The path in the file, in its own format: `mcp_servers.github.env_vars[0]`. */
   path: string
   /** Counted from 1. */
   line?: number
@@ -49,7 +49,7 @@ export interface FieldOrigin {
 /** Where one server's configuration comes from. */
 export interface ServerOrigin {
   file: string
-  /** The form of the file: `mcpServers`, `VS Code`, `Codex` and so on. */
+  /** The format of the file: `mcpServers`, `VS Code`, `Codex` and so on. */
   format: string
   layer: ConfigLayer
   path: string
@@ -59,7 +59,7 @@ export interface ServerOrigin {
   overridden: { file: string; format: string; layer: ConfigLayer; line?: number }[]
 }
 
-/** Something in a config file that a person should put right. */
+/** A problem in a configuration file. */
 export interface ConfigProblem {
   /** The file, or `config` where the text came from elsewhere. */
   file: string

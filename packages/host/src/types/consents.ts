@@ -1,29 +1,29 @@
 import type { TrustFinding } from './trust.ts'
 
-/** A variable or a header that a server is given. */
+/** A variable or header that is passed to a server. */
 export interface GivenValue {
   name: string
   /** As the configuration writes it: `${secret:name}` for a secret. A secret that is written out is shown as `[name]`. */
   value: string
 }
 
-/** A server that is not started before the person agrees. */
+/** A server that starts only after the person consents. */
 export interface ConsentNeeded {
   server: string
   /** The file that names it. */
   file: string
-  /** The exact command line, or the address. Secrets stand there by their names. */
+  /** The exact command line, or the URL. Secrets are replaced with their names. */
   command: string
-  /** The file that the command names on this machine, and after an arrow what it leads to where it is a link. */
+  /** The file that the command resolves to on this machine; for a link, followed by an arrow and its target. */
   program?: string
-  /** The variables, or headers, that it is given. */
+  /** The variables or headers that it gets. */
   given: GivenValue[]
   findings: TrustFinding[]
-  /** What it was when it was agreed to, where it was. */
+  /** The command line at the last consent, if there was one. */
   before?: string
 }
 
-/** An agreement that a server of a file is started. */
+/** A consent to start a server of a file. */
 export interface GivenConsent {
   server: string
   file: string
@@ -32,14 +32,14 @@ export interface GivenConsent {
   at: string
 }
 
-/** What of the servers that others may have written down the person agreed to start. */
+/** Consents to start servers that files of the working folder name. */
 export interface ConsentDesk {
-  /** Every agreement, oldest first. */
+  /** Every consent, oldest first. */
   list(): GivenConsent[]
-  /** What starting a server waits for; undefined where it waits for nothing. */
+  /** The consent that a server needs before it starts; undefined if it needs none. */
   needed(server: string): Promise<ConsentNeeded | undefined>
-  /** Agrees to a server as it is configured now. False where there is nothing to agree to. */
+  /** Consents to a server as it is configured now. Returns false if no consent is needed. */
   allow(server: string, by: string): Promise<boolean>
-  /** Takes agreements about a server back; how many there were. It runs on until it is closed. */
+  /** Revokes the consents to a server and returns their number. A running server continues until it is closed. */
   forget(server: string): number
 }

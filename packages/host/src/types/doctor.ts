@@ -1,4 +1,4 @@
-/** What was looked at, in this order. A server that is started has the first group, one at an address the second. */
+/** The steps in their order. A program has those of the first group, a server at a URL those of the second. */
 export type DoctorStepName =
   | 'variables'
   | 'environment'
@@ -16,20 +16,20 @@ export type DoctorStepName =
   | 'handshake'
   | 'lists'
 
-/** One thing that was looked at, and how it stands. */
+/** The result of one step. */
 export interface DoctorStep {
   step: DoctorStepName
-  /** `note`: it works, with something worth knowing. `skipped`: something before it failed, or it does not apply. */
+  /** `note`: it works, with a remark. `skipped`: an earlier step failed, or it does not apply. */
   outcome: 'ok' | 'note' | 'failed' | 'skipped'
   /** Milliseconds it took. */
   durationMs: number
-  /** What was found, in one line for a person. */
+  /** The finding, in one line for a person. */
   message: string
-  /** What to do about it. */
+  /** How to fix it. */
   fix?: string
 }
 
-/** How one server stands. */
+/** The diagnosis of one server. */
 export interface DoctorReport {
   server: string
   /** Whether no step failed. */

@@ -32,39 +32,39 @@ export interface FormField {
   readonly kind: FieldKind
   /** Whether the server wants a value. */
   readonly required: boolean
-  /** Whether nothing is sent where nothing is given. Otherwise the default is, or a value is needed. */
+  /** Whether the value is left out if none is given. Otherwise the default is sent, or a value is required. */
   readonly omissible: boolean
-  /** What a value must be, as one sentence; absent where anything goes. */
+  /** The constraint on the value, as one sentence; absent if there is none. */
   readonly constraint?: string
-  /** What may be chosen, for a choice or choices. */
+  /** The options of a choice or choices. */
   readonly choices?: readonly FormChoice[]
-  /** The server's default, where it fits the field. */
+  /** The server's default, if it is valid. */
   readonly default?: ElicitValue
   /** The secret it seems to ask for, such as `a password`, which servers must not ask for in a form. */
   readonly secret?: string
   readonly schema: ElicitField
 }
 
-/** What a form asks, field by field, or why it cannot be filled in. */
+/** The fields of a form, or why it cannot be filled in. */
 export type FormPlan = { readonly fields: readonly FormField[] } | { readonly fault: string }
 
-/** A page a person is asked to visit, taken apart. Nothing of it was fetched. */
+/** The parsed URL of a page that a server asks to open. Nothing was fetched. */
 export interface UrlInspection {
-  /** The whole URL as it would be opened, only ASCII; the text itself where it is no URL. */
+  /** The whole URL in ASCII, as it would be opened; the original text if it is not a URL. */
   readonly href: string
-  /** `href` cut around the host name, so that it can be set off. */
+  /** `href` split around the host name, for highlighting. */
   readonly parts: { readonly before: string; readonly host: string; readonly after: string }
-  /** The host name as it reads, where it has letters outside ASCII. Such letters may look like others. */
+  /** The host name in Unicode, if it has letters outside ASCII. Such letters may look like others. */
   readonly reads?: string
-  /** What a person should know about it, the gravest first. */
+  /** Findings about it, the most severe first. */
   readonly findings: readonly TrustFinding[]
   /** Whether this host opens it in a browser: https, or http on this machine. */
   readonly opens: boolean
-  /** Why nobody should go there at all: it is no web page. */
+  /** Why it must not be opened: it is not a web page. */
   readonly blocked?: string
 }
 
-/** A visit that the person agreed to, while they are asked whether they finished. */
+/** A URL elicitation that was accepted, while the person is asked whether they finished. */
 export interface Visit {
   /** Whether this host opened the page; otherwise the person opens it themselves. */
   readonly opened: boolean
@@ -73,13 +73,13 @@ export interface Visit {
 }
 
 /**
- * Arguments that prompts were used with in the folder the person works in (`workspace`), to begin with the next time.
- * They belong to what the server is, not to its name. Values of arguments that seem to be secrets are never kept, nor
- * are values with a known secret in them, or of more than 2 000 characters. Without a folder nothing is kept.
+ * The last arguments of prompts in the working folder (`workspace`), as initial values for the next time. They belong
+ * to the identity of the server, not to its name. Not stored: values of arguments that look like secrets, values that
+ * contain a known secret, and values of more than 2 000 characters. Without a folder nothing is stored.
  */
 export interface PromptValues {
-  /** What its arguments were the last time, by name. As the person typed them: make them safe before showing them. */
+  /** The last arguments by name, exactly as typed: make them safe before showing them. */
   of(prompt: CatalogPrompt): Record<string, string>
-  /** Keeps these, and forgets those of the prompt's others. */
+  /** Stores these and removes all other arguments of the prompt. */
   keep(prompt: CatalogPrompt, args: Readonly<Record<string, string>>): void
 }

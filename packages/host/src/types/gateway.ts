@@ -1,20 +1,20 @@
 import type { Server } from '@jackfield/sdk'
 
-/** What a gateway shows, and as what. All of it has defaults. */
+/** Options of a gateway. All have defaults. */
 export interface GatewayOptions {
-  /** What it is called. Default `jackfield`. */
+  /** The name of the server. Default `jackfield`. */
   name?: string
   title?: string
   /** Default the host's own. */
   version?: string
   /**
-   * Globs over the names that tools and prompts have in the host (`server__tool`); resources and templates go by
-   * `server__` and their URI. Default everything.
+   * Globs over the host names of tools and prompts (`server__tool`); resources and templates match as `server__`
+   * followed by their URI. Default everything.
    */
   only?: readonly string[]
-  /** Milliseconds a request waits for its client to come back with answers. Default 600 000. */
+  /** Milliseconds that a request waits for the responses of its client. Default 600 000. */
   heldMs?: number
-  /** Hears of what cannot be offered, and of failures that clients are not told. */
+  /** Called for definitions that cannot be offered, and for failures that clients do not see. */
   onWarning?: (message: string) => void
 }
 
@@ -22,19 +22,19 @@ export interface GatewayOptions {
 export interface OpenGateway {
   /** To be served over stdio, HTTP or in memory, to clients of every revision. */
   readonly server: Server
-  /** Ends every request that waits. */
+  /** Ends every waiting request. */
   close(): void
 }
 
 /**
- * Shows what the host's servers offer to other clients. Each of their requests goes the way of all requests of this
- * host, as caller `gateway`: policy, questions to the person, activity log. What a server asks on account of a request
- * is put to the client that sent it where it can answer, else to the person.
+ * Offers the host's servers to other clients. Their requests are handled like all requests of this host, with the
+ * caller `gateway`: policy, questions to the person, activity log. A server's request for input is forwarded to the
+ * client whose request caused it if that client supports it, otherwise it is asked of the person.
  */
 export interface GatewayDesk {
   /**
-   * Opens a gateway. Before the host is started, so that servers with sessions are told at their start what clients
-   * may answer.
+   * Opens a gateway. Call it before the host is started, so that servers with sessions see the capabilities of clients
+   * in `initialize`.
    */
   open(options?: GatewayOptions): OpenGateway
 }
@@ -42,7 +42,7 @@ export interface GatewayDesk {
 /** The gateway of one user. */
 export interface UserGateway {
   readonly server: Server
-  /** Ends the gateway, and the host behind it where it is this user's own. */
+  /** Ends the gateway, and the host behind it if it belongs to this user. */
   close(): Promise<void>
 }
 
@@ -58,7 +58,7 @@ export interface GatewayFrontOptions {
   port?: number
   /** Default `/mcp`. */
   path?: string
-  /** Names it answers to besides `host` and the loopback names. */
+  /** Accepted host names besides `host` and the loopback names. */
   allowedHosts?: readonly string[]
   onWarning?: (message: string) => void
 }

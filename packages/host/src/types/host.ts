@@ -33,44 +33,44 @@ import type { TaskService } from './task.ts'
 import type { TraceDesk } from './trace.ts'
 import type { TrustDesk } from './trust.ts'
 
-/** What calling a tool through the broker gave. */
+/** The result of a tool call through the broker. */
 export interface BrokeredCall {
   result: CallToolResult
-  /** Set when policy or the person refused; the result then says so to the model. */
+  /** Set if policy or the person refused; `result` then states it for the model. */
   denied: boolean
   /**
-   * Set when there is no result of the tool: the server answered with a JSON-RPC error, or the call failed on this
-   * side. `result` then says so to the model. A tool's own failure is only a result with `isError`.
+   * Set if the tool gave no result: the server responded with a JSON-RPC error, or the call failed in this program.
+   * `result` then states it for the model. A tool's own failure is a result with `isError` only.
    */
   error?: Failure
   decision: Decision
-  /** The arguments that were sent, where the person changed them. */
+  /** The arguments that were sent, if the person changed them. */
   edited?: Record<string, unknown>
-  /** The face whose person answered in place of the tool, which was not called. */
+  /** The surface on which the person wrote the result; the tool was not called. */
   answeredBy?: string
-  /** Where a rule about results matched: whether the caller got the tool's own result. */
+  /** Whether the caller got the tool's own result, if a rule about results matched. */
   release?: { decision: Decision; outcome: 'passed' | 'edited' | 'withheld' }
   /**
-   * Set when the host was closed while the call waited for an answer: its questions stay in the inbox, and answering
-   * them goes on with the call.
+   * Set if the host was closed while the call waited for an answer: its questions stay in the inbox, and answering
+   * them resumes the call.
    */
   parked?: boolean
   /** The activity row of this call. */
   activity: number
 }
 
-/** Who wants a call, and how it ends early. */
+/** Options of a call. */
 export interface HostCallOptions {
   caller: Caller
-  /** The person wrote this very call: that answers what policy would ask, and overrides no `deny`. */
+  /** The person typed this call, which answers the approval that policy would ask for. It does not override `deny`. */
   typed?: boolean
-  /** The conversation it belongs to: answers remembered there count, and labels of data seen there. */
+  /** The conversation of the call: its remembered answers and its data labels apply. */
   conversation?: string
   signal?: AbortSignal
-  /** The activity row that caused it. */
+  /** The activity row that caused the call. */
   cause?: number
   onProgress?: (report: ProgressReport) => void
-  /** Hears the activity row of the call as soon as it is written. */
+  /** Called with the activity row of the call as soon as it is written. */
   onRow?: (activity: number) => void
 }
 
@@ -91,81 +91,80 @@ export interface HostConnectOptions {
   revisions?: NonNullable<ConnectOptions['revisions']>
   /** Lists to fetch. Default all. */
   lists?: readonly ('tools' | 'prompts' | 'resources')[]
-  /** Whether lists are kept up to date while the connection stands. Default true. */
+  /** Whether lists are kept up to date while connected. Default true. */
   follow?: boolean
   /**
-   * Milliseconds of silence after which a server over the network is asked whether it is there. Default 60 000; 0 for
-   * never.
+   * Milliseconds without a message after which a server over the network is pinged. Default 60 000; 0 for never.
    */
   idlePingMs?: number
-  /** Headers whose values the log does not keep, beside those that always hold credentials. */
+  /** Headers whose values are masked in the log, besides those that always hold credentials. */
   maskedHeaders?: readonly string[]
-  /** Whether calls tell servers in `_meta` which trace they are a part of (`traceparent`). Default false. */
+  /** Whether calls carry a `traceparent` in `_meta`. Default false. */
   traceparent?: boolean
-  /** Sees every message as it crosses the wire, for logs and inspectors. */
+  /** Called with every message sent or received, for logs and inspectors. */
   onMessage?: (server: string, direction: 'sent' | 'received', message: JsonRpcMessage) => void
 }
 
-/** What is kept of the messages beside the activity log. */
+/** Settings of the message log, which is separate from the activity log. */
 export interface LogSettings {
-  /** Whether anything is. Default true. What was kept before goes with its time. */
+  /** Whether messages are logged. Default true. Messages logged earlier expire as before. */
   keep?: boolean
-  /** Millions of bytes of all messages together; the oldest go first. Default 200, and 8 where the store is in memory. */
+  /** Megabytes of all messages together; the oldest are removed first. Default 200, or 8 for a store in memory. */
   megabytes?: number
-  /** Days that a message is kept at most. Default 30. */
+  /** Days after which a message is removed. Default 30. */
   days?: number
-  /** Headers whose values are not kept, beside those of `connect`. */
+  /** Headers whose values are masked, besides those of `connect`. */
   maskedHeaders?: string[]
-  /** As in `connect`, which wins. */
+  /** As in `connect`, which takes precedence. */
   traceparent?: boolean
 }
 
-/** What a host is made of: servers, the person and the models. Only `servers` and `models` are needed. */
+/** Options of a host. Only `servers` and `models` are required. */
 export interface HostOptions {
   /** Servers by name, as in `mcpServers`. */
   servers: Record<string, ServerConfig>
-  /** The face that is there from the start; `attach` adds others. */
+  /** The first surface; `attach` adds others. */
   surface?: Surface
   models: Model[]
-  /** What was decided about servers that ask for a model's answer. Default: every look is taken, and default limits hold. */
+  /** Settings for sampling requests of servers. Default: every request and result is reviewed, with the default limits. */
   sampling?: SamplingSettings
   /**
    * The SQLite file of policy grants and activity. Default ':memory:', for the life of the host. A file that cannot be
    * opened is an error, never replaced.
    */
   store?: string
-  /** Where secrets are kept that configurations refer to. Default: in memory. */
+  /** Store of the secrets that configurations refer to. Default: in memory. */
   secrets?: SecretStore
-  /** Where tokens of servers are kept that the person signed in at. Default: in memory. */
+  /** Store of OAuth tokens. Default: in memory. */
   credentials?: CredentialStore
-  /** Opens a page that the person agreed to: to sign in, or for a visit. Default: their browser. */
+  /** Opens a page that the person accepted: for signing in, or a URL elicitation. Default: the system's browser. */
   openPage?: (url: URL) => Promise<void>
-  /** Asks for values that configurations want the person to type. Default: nobody is asked, and such a server fails. */
+  /** Asks for values of `${input:…}`. Default: not asked, and a server that needs one fails. */
   askInput?: AskInput
   /**
-   * Where variables of configurations are looked up when a server is started, and which proxy its connections go through
+   * The environment: for variables in configurations when a server is started, and for the proxy of its connections
    * (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Default `process.env`.
    */
   env?: Readonly<Record<string, string | undefined>>
-  /** What `${userHome}` stands for. Default: the home folder of the account. */
+  /** The value of `${userHome}`. Default: the home folder of the account. */
   home?: string
-  /** Starts what files of the working folder name without asking the person first. Default false. */
+  /** Starts servers of files in the working folder without consent. Default false. */
   startProjectServers?: boolean
   /**
-   * Servers whose changed definitions are accepted and reported by the event `trust` instead of put out of use: those
-   * that a person starts by a command they typed. What is known of them is kept apart from configured servers.
+   * Servers whose changed definitions are accepted and reported by the event `trust` instead of quarantined: those that
+   * the person starts by typing their command. Their pinned definitions are separate from those of configured servers.
    */
   unpinned?: readonly string[]
-  /** Folders servers may be told of, besides `workspace` and its repository; the person is asked per server. */
+  /** Folders that may be offered to servers as roots, besides `workspace` and its repository; the person decides per server. */
   roots?: Root[]
-  /** The folder the person works in, which answers can be remembered for. Default: none. */
+  /** The working folder, for which answers can be remembered. Default: none. */
   workspace?: string
   rules?: PolicyRule[]
   /** Verdict where no rule matches. Default 'ask'. */
   defaultVerdict?: Verdict
-  /** Milliseconds to ready or a typed failure. Default 8 000. */
+  /** Milliseconds in which a server must be connected. Default 8 000. */
   connectTimeoutMs?: number
-  /** Milliseconds a call, read or other request may go without an answer or progress. Default 60 000. */
+  /** Milliseconds that a request may take without a response or progress. Default 60 000. */
   callTimeoutMs?: number
   connect?: HostConnectOptions
   /**
@@ -173,88 +172,88 @@ export interface HostOptions {
    * before the first server is started.
    */
   redactFor?: () => Promise<Iterable<ServerConfig>>
-  /** What is kept of the messages. The activity log is not meant: it is kept until it is pruned. */
+  /** Settings of the message log. The activity log is kept until it is pruned. */
   log?: LogSettings
-  /** Who the host says it is to servers. */
+  /** The `clientInfo` sent to servers. */
   info?: Implementation
 }
 
-/** What `reconfigure` did, by the names of servers. */
+/** The servers that `reconfigure` changed, by name. */
 export interface Reconfigured {
   added: string[]
   removed: string[]
-  /** Started anew, since their configuration changed. */
+  /** Restarted because their configuration changed. */
   changed: string[]
 }
 
-/** Many servers under one person's control. Every effect goes through `call`. */
+/** A host: connections to many servers, under the control of one person. Every tool call goes through `call`. */
 export interface Host extends AsyncDisposable {
   /**
-   * Connects every enabled server side by side, or those named; resolves when each is ready or failed.
+   * Connects all enabled servers, or those named, in parallel; resolves when each is ready or failed.
    * @throws McpError 'INVALID' for an unknown name
    */
   start(servers?: readonly string[]): Promise<void>
   /**
-   * Connects one server anew at once, whether it stands, waits for its next attempt or was given up; resolves when it
-   * is ready or failed. Throws an McpError 'INVALID' for a server that is unknown or disabled.
+   * Reconnects one server immediately, whatever its state; resolves when it is ready or failed.
+   * @throws McpError 'INVALID' for a server that is unknown or disabled
    */
   reconnect(server: string): Promise<void>
   /**
-   * Takes these servers in place of those there are: connects new ones, closes those left out, restarts those that
-   * changed and leaves all others alone. Resolves when each new one is ready or failed. With `policy`, calls are
-   * decided by that from now on, also those that wait for an answer, and the event `policy` tells where it is another one;
-   * without, the policy stays. Remembered answers stay.
-   * Throws an McpError 'INVALID' for a rule that cannot be followed, and nothing is changed then.
+   * Replaces the servers: connects new ones, closes missing ones, restarts changed ones and leaves all others running.
+   * Resolves when each new server is ready or failed. With `policy`, it decides all calls from now on, including those
+   * that wait for an answer, and the event `policy` is emitted if it changed; without it, the policy stays. Remembered
+   * answers stay.
+   * @throws McpError 'INVALID' for an invalid rule; nothing is changed then
    */
   reconfigure(
     servers: Record<string, ServerConfig>,
     policy?: Pick<HostOptions, 'rules' | 'defaultVerdict'>,
   ): Promise<Reconfigured>
   /**
-   * Looks a server over from outside, step by step, on connections of its own. Throws an McpError 'INVALID' for an
-   * unknown server.
+   * Diagnoses a server step by step, on connections of its own.
+   * @throws McpError 'INVALID' for an unknown server
    */
   examine(
     server: string,
     options?: { onStep?: (step: DoctorStep) => void; signal?: AbortSignal },
   ): Promise<DoctorReport>
   /**
-   * Adds a face: what it can show is advertised from the next request on (2026-07-28), or from the next connection on.
-   * Open questions of its kinds are shown to it. The returned function takes it away again.
+   * Attaches a surface. Its capabilities are advertised from the next request (2026-07-28) or the next connection on,
+   * and it is shown the open questions of its kinds. The returned function detaches it.
    */
   attach(surface: Surface): () => void
   /** Asks again what could not be asked when no surface was attached, such as about changed definitions. */
   askAgain(): void
-  /** Every question to the person. */
+  /** Questions to the person. */
   readonly inbox: Inbox
-  /** What the servers offer, shown to other clients as one server. */
+  /** The servers, offered to other clients as one server. */
   readonly gateway: GatewayDesk
-  /** Values that servers need and nobody else may see. */
+  /** Secrets that configurations refer to. */
   readonly secrets: Secrets
-  /** What of the servers that files of the working folder name may be started. */
+  /** Consents to start servers of files in the working folder. */
   readonly consents: ConsentDesk
-  /** Signing in at servers that want it. */
+  /** Signing in to servers. */
   readonly logins: LoginDesk
-  /** Conversations that are kept. */
+  /** Stored conversations. */
   readonly conversations: ConversationDesk
   /** Results that were too large for a model. */
   readonly results: Results
-  /** The folders that servers may be told of. */
+  /** Roots: the folders that servers may see. */
   readonly roots: RootsDesk
-  /** Search among the tools, and what they cost. */
+  /** Tool search, and the tokens that definitions take. */
   readonly scale: Scale
-  /** Resources and prompts of all servers, and what of them goes along with conversations. */
+  /** Resources and prompts of all servers, and attachments of conversations. */
   readonly library: Library
-  /** Arguments that prompts were used with before. */
+  /** The last arguments of prompts. */
   readonly promptValues: PromptValues
-  /** Programs over the tools. */
+  /** Programs that call tools. */
   readonly code: Code
-  /** What servers use of the models, what passes without asking, and which model would be chosen. */
+  /** Sampling: usage by servers, grants, and model preferences. */
   readonly sampling: SamplingDesk
   readonly connections: ReadonlyMap<string, ConnectionState>
-  /** The command line or the address of a server. @throws McpError 'INVALID' for an unknown server */
+  /** The command line or URL of a server. @throws McpError 'INVALID' for an unknown server */
   origin(server: string): string
-  /** Labels that data of a server has, as configured. @throws McpError 'INVALID' for an unknown server */
+  /** The configured data labels of a server. @throws McpError 'INVALID' for an unknown server */
   labels(server: string): readonly string[]
   tools(): CatalogTool[]
   prompts(): CatalogPrompt[]
@@ -276,40 +275,39 @@ export interface Host extends AsyncDisposable {
     options?: { signal?: AbortSignal },
   ): Promise<{ values: string[]; total?: number; hasMore?: boolean }>
   /**
-   * Tells of changes to these resources and to every list the server can tell of, until the watch is closed or ends
-   * with the connection.
+   * Subscribes to updates of these resources and to all list changes that the server supports, until the watch is
+   * closed or the connection ends.
    */
   watch(server: string, uris: readonly string[], onChange: (change: ServerChange) => void): Promise<Watch>
-  /** A conversation is over: lazy servers that only it used may be ended. */
+  /** Ends a conversation: lazy servers that only it used may be stopped. */
   leave(conversation: string): void
   /** Calls `listener` for every event until the returned function is called. */
   on(listener: (event: HostEvent) => void): () => void
   /**
-   * Calls `listener` soon after another program wrote to the store, until the returned function is called. It does not
-   * say what was written.
+   * Calls `listener` soon after another program wrote to the store, until the returned function is called.
    */
   onStored(listener: () => void): () => void
-  /** Rows of the activity log, oldest first. `id`: only this row. `limit`: the newest so many, default 1 000. */
+  /** Rows of the activity log, oldest first. `id`: only this row. `limit`: only the newest, default 1 000. */
   activity(filter?: { id?: number; server?: string; kind?: Activity['kind']; limit?: number }): Activity[]
-  /** What servers say about themselves, as it was agreed to. */
+  /** Pinned definitions of servers, and changes to them. */
   readonly trust: TrustDesk
-  /** Everything that happened, message by message, and doing it again. */
+  /** The message log, recordings and replay. */
   readonly trace: TraceDesk
-  /** What policy says and why, and what is remembered. */
+  /** Policy rules, decisions and grants. */
   readonly policy: PolicyDesk
   /**
-   * Whether the activity log is as it was written. `head`: a hash of the chain that was noted before and must still be
-   * in it, unless what it ended was pruned.
+   * Verifies that the activity log is unchanged. `head`: a hash of the chain noted earlier, which must still be in it
+   * unless it was pruned.
    */
   verifyActivity(options?: { head?: string }): ActivityVerification
   /**
-   * Takes the oldest rows away, up to the first one of `before` (ISO 8601) or later. The log stays verifiable: a row
-   * of the chain keeps the hash that it continues from. Texts that were read before are removed from `Library.search`, too.
-   * Gives the count of rows.
-   * @throws McpError 'INVALID' where `before` is no time
+   * Removes the rows before the first one at or after `before` (ISO 8601) and returns their number. The log stays
+   * verifiable: the chain keeps the hash from which it continues. Texts that were read before are removed from
+   * `Library.search` as well.
+   * @throws McpError 'INVALID' if `before` is not a time
    */
   pruneActivity(before: string): number
-  /** Writes a row about something a face did, such as a model turn; returns its id. */
+  /** Writes a row for an action of a surface, such as a model turn; returns its id. */
   record(row: Omit<Activity, 'id' | 'at'>): number
   close(): Promise<void>
 }

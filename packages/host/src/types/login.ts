@@ -1,21 +1,20 @@
 import type { Revocation } from '@jackfield/sdk/client/auth'
 
-/** Signing in at servers that want it. What is asked before a page is opened is a question of the kind `login`. */
+/** Signing in to servers. Before a page is opened, a question of the kind `login` is asked. */
 export interface LoginDesk {
   /**
-   * Opens the page where the person signs in, since they ask for it; resolves when they did and the server is ready.
-   * The event `login` tells of the page, for a browser elsewhere.
-   * @throws McpError 'INVALID' for a server that is unknown, disabled or a program; 'UNAUTHORIZED' where they did not
+   * Opens the sign-in page without a question; resolves when the server is connected. The event `login` has the URL of
+   * the page, for another browser.
+   * @throws McpError 'INVALID' for a server that is unknown, disabled or a program; 'UNAUTHORIZED' if signing in failed
    */
   signIn(server: string): Promise<void>
   /**
-   * A question about signing in at a server, and the login that follows where the person agrees, while that is under
-   * way. Never rejects.
+   * The pending question about signing in to a server, and the login that follows if the person agrees. Never rejects.
    */
   pending(server: string): Promise<void> | undefined
   /**
-   * Forgets the tokens for a server and what it listed, and tells the authorization server to revoke them where it
-   * takes that. Where it cannot be told, the result says why; the person is signed out here all the same.
+   * Removes the tokens of a server and its cached lists, and revokes the tokens if the authorization server supports
+   * that. If revocation fails, the result has the reason; the tokens are removed anyway.
    * @throws McpError 'INVALID' for a server that is unknown or a program, or whose credentials its configuration holds
    */
   signOut(server: string): Promise<Revocation>

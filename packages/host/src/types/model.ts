@@ -1,17 +1,17 @@
 import type { CreateMessageParams, CreateMessageResult, Tool } from '@jackfield/sdk'
 
-/** A language model behind one small interface; the offline planner stands behind it too. */
+/** A language model, or the offline planner. */
 export interface Model {
-  /** As the person names it: `anthropic/claude-…`, `offline`. */
+  /** The id in options and configurations: `anthropic/claude-…`, `offline`. */
   readonly id: string
-  /** False for the offline planner, which says so wherever it speaks. */
+  /** False for the offline planner. */
   readonly isLanguageModel: boolean
   /** Tokens that fit into one request and its reply, where known. */
   readonly contextTokens?: number
   generate(request: ModelRequest): Promise<ModelReply>
 }
 
-/** What a model is asked, in the terms of sampling. */
+/** A request to a model, in the terms of sampling. */
 export interface ModelRequest {
   system?: string
   messages: CreateMessageParams['messages']
@@ -22,24 +22,24 @@ export interface ModelRequest {
   temperature?: number
   stopSequences?: string[]
   signal?: AbortSignal
-  /** Hears the text as it is made. */
+  /** Called with each piece of text as it is generated. */
   onText?: (delta: string) => void
-  /** Told before a pause after which the provider is asked again. */
+  /** Called before a pause after which the request is retried. */
   onWait?: (wait: ModelWait) => void
 }
 
-/** Why a model is asked again, and when. */
+/** A pending retry of a model request. */
 export interface ModelWait {
-  /** Milliseconds until then. */
+  /** Milliseconds until the retry. */
   readonly forMs: number
   /** In words for a person. */
   readonly why: string
-  /** How often it was asked so far, and how often it will be at most. */
+  /** The attempts so far, and the maximum. */
   readonly attempt: number
   readonly attempts: number
 }
 
-/** One answer of a model. */
+/** A reply of a model. */
 export interface ModelReply {
   /** Text and tool_use blocks in order. */
   content: CreateMessageResult['content']
@@ -48,8 +48,8 @@ export interface ModelReply {
   model: string
   usage?: { inputTokens: number; outputTokens: number }
   /**
-   * Calls whose arguments are no JSON object: what the model wrote, by the id of the `tool_use` block, whose `input` is empty
-   * then. Such a call must not be run. Absent where there is none.
+   * Arguments that are not a JSON object, as the model wrote them, by the id of the `tool_use` block, whose `input` is
+   * then empty. Such a call must not be run. Absent if there is none.
    */
   unreadable?: Readonly<Record<string, string>>
 }

@@ -1,22 +1,22 @@
 /**
- * Who wants an effect to happen: a model in a conversation, a program the model wrote, an app, a sampling request's
- * tool, a client of the gateway, the person, or a command line.
+ * What makes a call: a model in a conversation, a program that a model wrote, an app, the tool of a sampling request,
+ * a client of the gateway, the person, or a command line.
  */
 export type Caller = 'chat' | 'code' | 'app' | 'sampling' | 'gateway' | 'person' | 'cli'
 
-/** What policy says about a call: let it happen, ask the person first, or refuse it. */
+/** The decision of policy about a call: allow it, ask the person first, or deny it. */
 export type Verdict = 'allow' | 'ask' | 'deny'
 
-/** How long an answer is remembered: while the conversation lasts, in this workspace folder, or everywhere. */
+/** The scope of a remembered answer: the conversation, this working folder, or everywhere. */
 export type GrantScope = 'conversation' | 'workspace' | 'always'
 
 /** A condition on arguments. All that are given must hold. */
 export interface ArgumentTest {
-  /** JSON Pointer (RFC 6901) into the arguments. A segment `*` stands for every item or member. */
+  /** JSON Pointer (RFC 6901) into the arguments. A segment `*` selects every item or member. */
   at: string
   /** The value is exactly this JSON. */
   equals?: unknown
-  /** The value is a text that fits this glob. */
+  /** The value is a string that matches this glob. */
   glob?: string
   /** The value is a number of at least this. */
   min?: number
@@ -27,46 +27,46 @@ export interface ArgumentTest {
 }
 
 /**
- * One rule of the policy. The strictest matching verdict wins: deny, then ask, then allow. Globs know `*` (any
- * characters) and `?` (one).
+ * One rule of the policy. The strictest matching verdict wins: deny, then ask, then allow. Globs support `*` (any
+ * characters) and `?` (one character).
  */
 export interface PolicyRule {
-  /** Shown with every decision the rule made. */
+  /** Shown with every decision of the rule. */
   id: string
   verdict: Verdict
   /** Server name, or a glob. Default any. */
   server?: string
   /** The server's own tool name, or a glob. Default any. */
   tool?: string
-  /** Matches only tools that say so about themselves; a hint, never a proof. */
+  /** Matches only tools that declare this hint, which the server may set wrongly. */
   hint?: 'readOnly' | 'destructive' | 'idempotent' | 'openWorld'
-  /** Matches only calls that one of these wants. Default any. */
+  /** Matches only calls of these callers. Default any. */
   caller?: readonly Caller[]
   /**
-   * Conditions on the arguments, all of which must hold. Where a pointer selects several values, an `allow` rule wants
-   * every one of them to fit and an `ask` or `deny` rule any; a value that is not there fits nothing.
+   * Conditions on the arguments, all of which must hold. If a pointer selects several values, all of them must match
+   * for an `allow` rule, and any of them for an `ask` or `deny` rule; a missing value never matches.
    */
   arguments?: readonly ArgumentTest[]
-  /** Matches only where data with a label that fits this glob may flow into the call. */
+  /** Matches only if data with a label that matches this glob may flow into the call. */
   label?: string
-  /** What the rule is about: the call (default), or letting its result through. */
+  /** Whether the rule is about the call (default), or about passing its result on. */
   gate?: 'call' | 'result'
-  /** On an `ask` rule: how long the person's answer may be remembered at most. Left out, every call asks. */
+  /** For an `ask` rule: the widest scope in which the answer may be remembered. If left out, every call asks. */
   scope?: GrantScope
-  /** Where the rule stands: a file with its place. Default `this program`. */
+  /** Where the rule is defined: a file with its place. Default `this program`. */
   author?: string
 }
 
-/** What policy said about one call, and by which rule. */
+/** The decision about one call, and its rule. */
 export interface Decision {
   verdict: Verdict
   /**
    * The rule that decided; `default` when none matched, `remembered:<scope>` for an earlier answer, `typed` for a call
-   * that the person wrote themselves, `label` where private data would flow out, `quarantine` for a tool that is out
-   * of use, `repeat` for a call that would be made again because its server no longer continues it.
+   * that the person typed, `label` if private data would flow out, `quarantine` for a tool that is out of use, `repeat`
+   * for a call that would be made again because its server cannot resume it.
    */
   rule: string
-  /** Where the rule stands or who gave the answer: a file with its place, `the person`, `Jackfield`. */
+  /** Where the rule is defined, or who gave the answer: a file with its place, `the person`, `Jackfield`. */
   author?: string
   /** When the remembered answer that decided was given, ISO 8601. */
   at?: string
@@ -75,11 +75,11 @@ export interface Decision {
 /** How an answer is remembered. */
 export interface Remember {
   scope: GrantScope
-  /** Only calls whose arguments fit; left out, any. */
+  /** Only calls whose arguments match. Default any. */
   arguments?: readonly ArgumentTest[]
   /**
-   * Allows every tool that `readOnlyTools` of the question names. Only with the scope `conversation`. The answer ends
-   * with the conversation, and when any definition of the server changes.
+   * Allows every tool in `readOnlyTools` of the question. Only with the scope `conversation`. The answer expires with
+   * the conversation, and when any definition of the server changes.
    */
   readOnlyTools?: true
 }
@@ -88,33 +88,33 @@ export interface Remember {
 export interface Grant {
   /** For `revoke`. */
   readonly id: string
-  /** The server as it was called when the answer was given. */
+  /** The name of the server when the answer was given. */
   readonly server: string
   /** `*` for an answer about the read-only tools of the server. */
   readonly tool: string
   readonly verdict: 'allow' | 'deny'
   readonly scope: GrantScope
-  /** It covers every tool that says it is read-only, while no definition of the server changes. */
+  /** It covers every tool with `readOnlyHint`, until a definition of the server changes. */
   readonly readOnlyTools?: true
-  /** The conversation or the workspace folder that it holds in. */
+  /** The conversation or working folder in which it is valid. */
   readonly within?: string
   readonly arguments?: readonly ArgumentTest[]
   /** ISO 8601. */
   readonly at: string
 }
 
-/** What policy would say about one call, and everything that it follows from. Nothing is called or asked. */
+/** The decision about a call, with everything it follows from. Nothing is called or asked. */
 export interface PolicyExplanation {
   decision: Decision
-  /** For how long an answer could be remembered, where the decision is to ask. */
+  /** The scopes for which an answer could be remembered, if the decision is to ask. */
   remember: readonly GrantScope[]
   /** Every rule about calls that matches, in the order of the rules. */
   matched: readonly PolicyRule[]
-  /** Every remembered answer that fits the call. */
+  /** Every remembered answer that matches the call. */
   grants: readonly Grant[]
   /** Labels of data from other servers that may flow into the call. */
   labels: readonly string[]
-  /** What would become of the result; absent where no rule about results matches. */
+  /** The decision about the result; absent if no rule about results matches. */
   result?: Decision
 }
 
@@ -127,37 +127,37 @@ export interface PreviewedCall {
   readonly server: string
   readonly tool: string
   readonly caller: Caller
-  /** What policy said then. */
+  /** The decision at that time. */
   readonly decision: Decision
   /** How the call ended, as in the activity log. */
   readonly outcome: string
-  /** What policy would have said with the rule: the stricter of the rule's verdict and that of the rules of then. */
+  /** The verdict with the rule: the stricter of the rule's verdict and the verdict at that time. */
   readonly verdict: Verdict
 }
 
-/** What a rule would have matched. */
+/** The calls that a rule would have matched. */
 export interface PolicyPreview {
   /** ISO 8601. */
   since: string
-  /** Calls of the log in that time. */
+  /** The number of calls in that time. */
   considered: number
   /** Oldest first. */
   matched: readonly PreviewedCall[]
-  /** Calls that cannot be told about, since their arguments were too long to keep. */
+  /** The number of calls that cannot be evaluated because their arguments were too long for the log. */
   uncertain: number
 }
 
-/** For which circumstances a decision is explained. */
+/** The circumstances of the call to explain. */
 export interface ExplainOptions {
   /** Default `chat`. */
   caller?: Caller
-  /** Whether the person wrote the call themselves. Default false. */
+  /** Whether the person typed the call. Default false. */
   typed?: boolean
-  /** Default: the circumstances outside any conversation. */
+  /** Default: outside any conversation. */
   conversation?: string
 }
 
-/** The policy of a host: what it says, why, and what is remembered. */
+/** Policy of a host: rules, decisions, and remembered answers. */
 export interface PolicyDesk {
   /** Every rule with its author, in the order given. */
   rules(): readonly PolicyRule[]
@@ -165,16 +165,16 @@ export interface PolicyDesk {
   readonly defaultVerdict: Verdict
   /** Every remembered answer about a tool, oldest first. */
   grants(): Grant[]
-  /** Forgets a remembered answer, so that policy decides again; false where there is none of that id. */
+  /** Revokes a remembered answer; returns false if there is none of that id. */
   revoke(id: string): boolean
   /**
-   * What policy says about a call of this tool, and why.
-   * @throws McpError 'INVALID' for an unknown tool or arguments that are no JSON object
+   * Explains the decision about a call of this tool.
+   * @throws McpError 'INVALID' for an unknown tool or arguments that are not a JSON object
    */
   explain(tool: string, args: Record<string, unknown>, options?: ExplainOptions): PolicyExplanation
   /**
-   * Which calls of the activity log a rule would have matched. `days`: how far back, default 30.
-   * @throws McpError 'INVALID' for a rule that cannot be followed
+   * The calls of the activity log that a rule would have matched. `days`: how far back, default 30.
+   * @throws McpError 'INVALID' for an invalid rule
    */
   preview(rule: PolicyRule, options?: { days?: number }): PolicyPreview
 }

@@ -16,10 +16,10 @@ import type { ModelChoice, Redaction, SamplingContext, SamplingEstimate } from '
 import type { ServerConfig } from './server.ts'
 import type { DefinitionChange, TrustFinding } from './trust.ts'
 
-/** What a question is about and where it comes from. */
+/** The subject and origin of a question. */
 export interface Cause {
   server: string
-  /** The tool call that led to it, where known. */
+  /** The tool call that caused it, if known. */
   tool?: string
   arguments?: Record<string, unknown>
   caller?: Caller
@@ -27,65 +27,65 @@ export interface Cause {
   conversation?: string
 }
 
-/** What is asked, by kind of question. */
+/** Questions by kind. */
 export interface Questions {
-  /** May this call happen, and with these arguments? */
+  /** Approval of a call and its arguments. */
   approval: {
     tool: CatalogTool
     arguments: Record<string, unknown>
     decision: Decision
-    /** For how long an answer may be remembered; offer nothing else. */
+    /** The scopes for which the answer may be remembered. Do not offer others. */
     remember: readonly GrantScope[]
     /**
-     * The tools that one answer may allow for the conversation (`Remember.readOnlyTools`): this one and the others of the
-     * server that say they are read-only. Absent where this tool does not say so, the server has changed definitions
-     * that are not accepted, or there is no conversation.
+     * The tools that one answer may allow for the conversation (`Remember.readOnlyTools`): all tools of the server with
+     * `readOnlyHint`. Absent if this tool has no such hint, the server has changed definitions that are not accepted, or
+     * there is no conversation.
      */
     readOnlyTools?: readonly string[]
-    /** Kinds of calls like this one that a remembered answer may cover, the narrowest first. */
+    /** Argument patterns that match this call, for a remembered answer; the narrowest first. */
     likeness: readonly { label: string; arguments?: readonly ArgumentTest[] }[]
     /** Data of these labels may flow into the call. */
     labels: readonly string[]
     /** What the server is, whatever it is called: its command line, or its address. */
     origin?: string
-    /** What to look at before trusting the tool. */
+    /** Findings about the tool. */
     findings?: readonly TrustFinding[]
-    /** Why the answer before could not be used; absent at first. `arguments` are then those of that answer. */
+    /** Why the previous answer was rejected; absent at first. `arguments` are then those of that answer. */
     problem?: string
   }
-  /** May the caller see this result, and as it is? */
+  /** Approval of passing a result to its caller. */
   result: {
     tool: CatalogTool
     arguments: Record<string, unknown>
     result: CallToolResult
     decision: Decision
   }
-  /** A form or a URL of a server. */
+  /** A form or URL elicitation. */
   elicitation: {
     params: ElicitParams
     /** What the server is, whatever it is called: its command line, or its address. */
     origin?: string
-    /** What to look at before answering: fields that seem to ask for secrets, what is odd about a URL. */
+    /** Findings: fields that seem to ask for secrets, suspicious parts of a URL. */
     findings?: readonly TrustFinding[]
-    /** Earlier answers that the person let be remembered, by field: to begin with, never sent unseen. */
+    /** Remembered values by field: initial values, never sent without review. */
     remembered?: Readonly<Record<string, ElicitValue>>
-    /** The person agreed to the visit: accept now means that they finished, cancel that they gave it up. */
+    /** Set after the URL was accepted: accept now means finished, cancel means given up. */
     visit?: Visit
   }
-  /** A server wants a model's answer: what would be asked, and which model it would be. */
+  /** A sampling request, with the model that would answer it. */
   'sampling-request': {
     params: CreateMessageParams
     choice: ModelChoice
-    /** What leaves this host if the request goes out as it stands: tokens and money, both estimates. */
+    /** Estimated tokens and cost of the request as it is. */
     estimate: SamplingEstimate
-    /** What would be blanked before sending, and where. */
+    /** Redactions before sending, and where. */
     redactions: readonly Redaction[]
-    /** The server also wants parts of the conversation. */
+    /** Conversation context that the server asks for. */
     context?: SamplingContext
     /** Why the answer before could not be used; absent at first. */
     problem?: string
   }
-  /** What the server would be told. */
+  /** The sampling result that the server would get. */
   'sampling-result': {
     params: CreateMessageParams
     result: CreateMessageResult
@@ -94,30 +94,30 @@ export interface Questions {
     /** Why the answer before could not be used; absent at first. */
     problem?: string
   }
-  /** May this server know these folders? */
+  /** Whether this server may see these folders as roots. */
   roots: {
     roots: Root[]
-    /** What the server would see there; absent where it was not looked at. */
+    /** Its contents; absent if it was not read. */
     folders?: readonly FolderPreview[]
   }
-  /** May this server be started, or this address be spoken to, for the first time or after its configuration changed? */
+  /** Consent to start or connect to a server for the first time, or after its configuration changed. */
   install: {
     config: ServerConfig
-    /** The file that names it, where one does. */
+    /** The file that names it, if any. */
     file?: string
-    /** The exact command line, nothing left out; or the address. */
+    /** The exact, complete command line, or the URL. */
     command: string
-    /** The file that the command names on this machine, and after an arrow what it leads to where it is a link. */
+    /** The file that the command resolves to on this machine; for a link, followed by an arrow and its target. */
     program?: string
-    /** The variables, or headers, that it is given. */
+    /** The variables or headers that it gets. */
     given?: readonly GivenValue[]
     findings: readonly TrustFinding[]
-    /** What it was when it was agreed to, where it was. */
+    /** The command line at the last consent, if there was one. */
     before?: string
   }
-  /** A server now says something else about itself than what was agreed to. What changed is out of use until answered. */
+  /** Definitions of a server changed. The changed definitions are quarantined until answered. */
   drift: { changes: readonly DefinitionChange[]; findings: readonly TrustFinding[] }
-  /** A server wants the person signed in: may the browser be opened there? */
+  /** A server requires signing in: whether to open the browser. */
   login: { url: string; issuer: string; scopes: readonly string[] }
 }
 
@@ -127,37 +127,37 @@ export type QuestionKind = keyof Questions
 /** One question of one kind, with the id that the inbox gave it. */
 export type Question<K extends QuestionKind> = { kind: K; id: string; cause: Cause } & Questions[K]
 
-/** A question to the person. Nothing is ever answered on their behalf unless they said so before. */
+/** A question to the person. Only answers that the person chose to be remembered are given without asking. */
 export type HostQuestion = { [K in QuestionKind]: Question<K> }[QuestionKind]
 
-/** What a person may answer, by kind of question. */
+/** Answers by kind of question. */
 export interface HostAnswers {
   approval:
     | { verdict: 'allow'; arguments?: Record<string, unknown>; remember?: Remember }
     | { verdict: 'deny'; reason?: string; remember?: Remember }
-    /** The person answers in place of the tool, which is not called. */
+    /** The person writes the result; the tool is not called. */
     | { verdict: 'respond'; result: CallToolResult }
   result: { verdict: 'allow'; result?: CallToolResult } | { verdict: 'deny'; reason?: string }
-  /** All but the protocol's own members stay in this host. */
+  /** Only the protocol's own members are sent to the server. */
   elicitation: ElicitResult & {
     reason?: string
     /**
-     * Beside accept of a URL: the host opens the page, or the person does by themselves, and the person is asked
-     * whether they finished before the server hears of it. Left out, the server hears at once.
+     * With `accept` of a URL: the host opens the page, or the person opens it, and the response is sent to the server
+     * after the person was asked whether they finished. If left out, the response is sent immediately.
      */
     visit?: 'open' | 'self'
-    /** Fields whose values are remembered for the next time; those of the form's others are forgotten. Never secrets. */
+    /** Fields whose values are remembered, except secrets; stored values of the form's other fields are removed. */
     remember?: readonly string[]
   }
   'sampling-request':
     | {
         verdict: 'allow'
         params?: CreateMessageParams
-        /** Another model than the chosen one, by its id. */
+        /** The id of another model than the chosen one. */
         model?: string
-        /** Adds the texts of `context`, exactly those that were shown. Default false. */
+        /** Adds the texts of `context` exactly as shown. Default false. */
         context?: boolean
-        /** Lets this server's requests through without this question, as long as its budget lasts. */
+        /** Further requests of this server pass without this question, within its budget. */
         remember?: 'conversation' | 'always'
       }
     | { verdict: 'deny'; reason?: string }
@@ -165,23 +165,23 @@ export interface HostAnswers {
     | {
         verdict: 'allow'
         result?: CreateMessageResult
-        /** Lets this server have answers without this question, as long as its budget lasts. */
+        /** Further results for this server pass without this question, within its budget. */
         remember?: 'conversation' | 'always'
       }
-    /** Asks a model again, another one if named. */
+    /** Generates again, with another model if named. */
     | { verdict: 'regenerate'; model?: string }
     | { verdict: 'deny'; reason?: string }
-  /** `roots`: only these of those that were shown. Default all. */
+  /** `roots`: a subset of the folders shown. Default all. */
   roots: { verdict: 'allow'; roots?: Root[] } | { verdict: 'deny' }
   install: { verdict: 'allow' } | { verdict: 'deny'; reason?: string }
-  /** `keep`: go on with what was agreed to where that is possible; `block`: the server's changed things stay out of use. */
+  /** `accept`: use the changed definitions; `block`: keep them out of use. */
   drift: { verdict: 'accept' } | { verdict: 'block' }
   login: { verdict: 'allow' } | { verdict: 'deny' }
 }
 
 /**
- * Shows one question and resolves with the person's answer, or with undefined to leave it in the inbox, where any
- * face can answer it. The signal is aborted when the question is answered elsewhere or withdrawn.
+ * Shows one question and resolves with the answer, or with undefined to leave it in the inbox, where any surface can
+ * answer it. The signal is aborted when the question is answered elsewhere or withdrawn.
  */
 export type Show<K extends QuestionKind> = (
   question: Question<K>,
@@ -189,14 +189,14 @@ export type Show<K extends QuestionKind> = (
 ) => Promise<HostAnswers[K] | undefined>
 
 /**
- * The person, as one face shows them. Only kinds that an attached face can show are advertised to servers. A promise
- * may stay open as long as the person thinks.
+ * Shows questions to the person. Only capabilities that an attached surface can show are advertised to servers. There
+ * is no time limit for an answer.
  */
 export interface Surface {
   /** For messages and the activity log: 'terminal', 'answers file', 'web'. */
   readonly name: string
-  /** What can be shown; a kind left out cannot be asked here. */
+  /** A function for each kind of question that this surface can show. */
   readonly show: { readonly [K in QuestionKind]?: Show<K> }
-  /** Whether URL visits can be shown besides forms. Default false. */
+  /** Whether URL elicitations can be shown besides forms. Default false. */
   readonly urlElicitation?: boolean
 }

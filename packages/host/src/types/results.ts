@@ -1,13 +1,13 @@
 import type { CallToolResult, ContentBlock } from '@jackfield/sdk'
 
-/** A result of a tool that was too large to be given to a model whole. */
+/** A tool result that was too large for a model. */
 export interface KeptResult {
   readonly id: string
   /** `jackfield://results/<id>` */
   readonly uri: string
   readonly server: string
   readonly tool: string
-  /** The conversation it was given to. */
+  /** The conversation of the call. */
   readonly conversation: string | null
   /** The activity row of the call. */
   readonly activity: number | null
@@ -16,46 +16,45 @@ export interface KeptResult {
   readonly result: CallToolResult
 }
 
-/** Which part of a kept result is wanted. */
+/** Selects a part of a stored result. */
 export interface ResultPart {
   /**
    * A JSON Pointer (`/items/3/name`), or a path as in jq: `.items[0].name`, `.items[2:5]`, `.items[].name`,
    * `.items | length`, `. | keys`. Default: the whole text.
    */
   path?: string
-  /** The first character wanted, counted from 0. Default 0. */
+  /** The first character, counted from 0. Default 0. */
   from?: number
-  /** So many characters at most. */
+  /** The maximum number of characters. */
   characters?: number
 }
 
-/** A part of a kept result. */
+/** A part of a stored result. */
 export interface ResultText {
   readonly text: string
-  /** Where the text begins. */
+  /** The index of the first character. */
   readonly from: number
-  /** Characters that there are in all. */
+  /** The total number of characters. */
   readonly total: number
-  /** Where the rest begins; undefined at the end. */
+  /** The index of the next part; undefined at the end. */
   readonly next?: number
 }
 
-/** Results that were too large for a model, kept whole for a week or until there is no more room. */
+/** Results that were too large for a model, stored for a week, or shorter if the space runs out. */
 export interface Results {
   /**
-   * What a model is given of a result: all of it, where that is at most `characters` of text; else a beginning of at
-   * most 1 200 tokens by estimate, with how to read the rest.
+   * The result as a model gets it: whole if its text has at most `characters`; otherwise a beginning of about 1 200
+   * tokens at most, with a note on how to read the rest.
    */
   fit(
     result: CallToolResult,
     options: { characters: number; server?: string; tool?: string; conversation?: string; activity?: number },
   ): ContentBlock[]
-  /** One by its id or URI; undefined where it is gone. */
+  /** A stored result by id or URI; undefined if it does not exist any more. */
   get(id: string): KeptResult | undefined
   /**
-   * Text of one, by its id or URI. What a conversation was given is kept from every other, but not from
-   * its forks.
-   * @throws McpError 'INVALID' where it is gone or the path does not fit it
+   * Text of a stored result, by id or URI. A result is readable in its own conversation and its forks only.
+   * @throws McpError 'INVALID' if it does not exist any more, or the path does not match it
    */
   read(id: string, part?: ResultPart, options?: { conversation?: string }): ResultText
 }

@@ -1,6 +1,6 @@
 import type { Root } from '@jackfield/sdk'
 
-/** Something to know about a folder before a server is told of it. */
+/** A finding about a folder that may be offered to a server. */
 export interface RootFinding {
   code:
     | 'missing'
@@ -15,77 +15,77 @@ export interface RootFinding {
     | 'everything'
     | 'keys'
     | 'environment'
-  /** `refused`: no server is told of it as long as that is so. */
+  /** `refused`: the folder is offered to no server while the finding applies. */
   severity: 'refused' | 'danger' | 'warning' | 'note'
   /** One sentence for a person. */
   message: string
 }
 
-/** A folder that is open to servers, if the person agrees. */
+/** A folder that may be offered to servers, if the person agrees. */
 export interface OpenFolder extends Root {
   /**
-   * Where it comes from: the folder the person works in, its repository, the configuration or command line, the person
-   * (`add`), or the server's own configuration.
+   * Where it comes from: the working folder, its repository, the configuration or command line, the person (`add`), or
+   * the server's own configuration.
    */
   from: 'workspace' | 'repository' | 'configured' | 'added' | 'server'
-  /** What it is in truth, once links are resolved; absent where it is missing. */
+  /** The path with links resolved; absent if the folder is missing. */
   real?: string
   findings: readonly RootFinding[]
 }
 
-/** What a server would see of a folder. */
+/** The contents of a folder as a server would see them. */
 export interface FolderPreview extends OpenFolder {
-  /** Folders and files directly in it; `more` where counting stopped early. */
+  /** Numbers of folders and files directly in it; `more` if counting stopped early. */
   folders: number
   files: number
   more: boolean
-  /** Some names in it, those of folders with a `/`. */
+  /** Some names in it; folders end with `/`. */
   names: readonly string[]
-  /** It was not among those that the person was asked about before. */
+  /** The person was not asked about it before. */
   isNew: boolean
 }
 
-/** What one server may know of the folders. */
+/** The roots of one server. */
 export interface ServerRoots {
   server: string
-  /** `off`: its configuration says none. `ask`: the person is asked when it wants to know. */
+  /** `off`: its configuration allows none. `ask`: the person is asked when the server requests roots. */
   state: 'off' | 'ask' | 'allowed' | 'denied'
-  /** What it is told without asking. */
+  /** The folders it gets without asking. */
   roots: readonly Root[]
-  /** What the person would be asked about. */
+  /** The folders that the person would be asked about. */
   asks: readonly Root[]
-  /** That it ever asked, and when last (ISO 8601). */
+  /** How often it requested roots, and when last (ISO 8601). */
   asked?: { at: string; count: number; era: 'session' | 'stateless' }
 }
 
 /**
- * The folders that servers may be told of. They are told only; a server that runs without a sandbox can reach others
- * all the same. What is said here is kept for the folder that the person works in.
+ * Roots: the folders offered to servers. Roots are information only; a server without a sandbox can access other
+ * folders as well. Decisions are stored per working folder.
  */
 export interface RootsDesk {
-  /** Every folder that is open, also those that no server is told of, with why. */
+  /** Every open folder, including refused ones, with the findings. */
   list(): Promise<OpenFolder[]>
   /**
    * Opens a folder: a path, absolute or from `~`, or a `file:` URI.
-   * @throws McpError 'INVALID' where it is no folder of this machine, or leads out of an open folder by a link
+   * @throws McpError 'INVALID' if it is not a folder of this machine, or a link out of an open folder
    */
   add(folder: string, name?: string): Promise<OpenFolder>
-  /** Closes a folder: one that was added is forgotten, any other is excluded. False where it is not open. */
+  /** Closes a folder: an added folder is removed, any other is excluded. Returns false if it is not open. */
   remove(folder: string): Promise<boolean>
-  /** Patterns of folders that no server is told of. */
+  /** Patterns of excluded folders. */
   excluded(): string[]
-  /** Leaves folders out: a path, or a pattern of paths or names with `*`, `**` and `?`. */
+  /** Excludes folders: a path, or a pattern of paths or names with `*`, `**` and `?`. */
   exclude(pattern: string): void
-  /** Takes a pattern back; false where there is none. */
+  /** Removes a pattern; returns false if there is none. */
   include(pattern: string): boolean
-  /** What each server may know. */
+  /** The roots of each server. */
   servers(): Promise<ServerRoots[]>
-  /** What a server would see if the person allowed everything. */
+  /** The contents that a server would see if everything were allowed. */
   preview(server: string): Promise<FolderPreview[]>
-  /** Lets a server know of these folders of its, by URI or path; default all. `by` names the face. */
+  /** Allows a server these of its folders, by URI or path; default all. `by` names the surface. */
   allow(server: string, by: string, folders?: readonly string[]): Promise<Root[]>
-  /** Tells a server of none. */
+  /** Denies a server all folders. */
   deny(server: string, by: string): Promise<void>
-  /** Asks again when the server wants to know. False where nothing was decided. */
+  /** Removes the decision about a server, which is asked again. Returns false if there was none. */
   forget(server: string): boolean
 }

@@ -1,13 +1,13 @@
 import type { CreateMessageParams, ModelPreferences } from '@jackfield/sdk'
 import type { Model } from './model.ts'
 
-/** What a person says about one model, for choosing between several and for telling what a request would cost. */
+/** Configured facts about one model, for choosing between models and estimating costs. */
 export interface ModelFacts {
   /** The model's id: `provider/model`. */
   id: string
-  /** Another name that hints of servers may fit. */
+  /** Another name that hints of servers can match. */
   name?: string
-  /** Money for a million tokens. Never assumed: without it a cost is not known. */
+  /** Price of a million tokens. There is no default: without it, costs are unknown. */
   cost?: { input: number; output: number }
   /** Default `USD`. */
   currency?: string
@@ -15,72 +15,72 @@ export interface ModelFacts {
   speed?: number
   /** 0 to 1. Default a rough rank by the model's family. */
   intelligence?: number
-  /** Tokens of request and answer together. Default what the model itself tells. */
+  /** Tokens of request and response together. Default: as reported by the model's provider. */
   contextTokens?: number
 }
 
 /** One model of a ranking. */
 export interface RankedModel {
   model: string
-  /** 0 to 1: how well it fits the server's priorities. */
+  /** 0 to 1: how well it matches the server's priorities. */
   score: number
-  /** The server's hint that its name fits. */
+  /** The server's hint that matches its name. */
   hint?: string
-  /** What its place follows from, in words for a person. */
+  /** The reason for its rank, in words for a person. */
   why: string
 }
 
-/** Which model was chosen for a request, and why. */
+/** The model chosen for a request, and why. */
 export interface ModelChoice {
   /** The id of the chosen model. */
   model: string
-  /** Why that one, in words for a person. */
+  /** The reason, in words for a person. */
   why: string
-  /** Every model in order, the best first. A person may choose another than the first. */
+  /** Every model, the best first. A person may choose another than the first. */
   ranking: readonly RankedModel[]
 }
 
-/** How much of a person's models one server may use. What is beyond is refused and never reaches a model. */
+/** Limits of one server's sampling. A request beyond them is refused and does not reach a model. */
 export interface SamplingLimits {
   /** Requests in any 60 seconds. Default 5. */
   requestsPerMinute: number
-  /** Tokens of requests and answers in any 24 hours. Default 100 000. */
+  /** Tokens of requests and results in any 24 hours. Default 100 000. */
   tokensPerDay: number
-  /** Money in any 24 hours, in the currency of the models' prices; models without a price are then refused. Default none. */
+  /** Cost in any 24 hours, in the currency of the models' prices; models without a price are then refused. Default none. */
   costPerDay?: number
-  /** Tokens of one answer, whatever the server asks for. Default 8 192. */
+  /** Maximum tokens of one result, whatever the server asks for. Default 8 192. */
   maxTokens: number
-  /** Requests with tools that one call may lead to. Default 10. */
+  /** Requests with tools that one call may cause. Default 10. */
   toolRounds: number
-  /** Tokens in any 24 hours that may pass without asking the person. Default 20 000. */
+  /** Tokens in any 24 hours that may pass without review. Default 20 000. */
   autoTokensPerDay: number
-  /** Money in any 24 hours that may pass without asking the person. Default none. */
+  /** Cost in any 24 hours that may pass without review. Default none. */
   autoCostPerDay?: number
 }
 
-/** The two looks a person has: at what a server asks, and at what it would be told. */
+/** The two reviews: of the request before it is sent to a model, and of the result before it is returned. */
 export type SamplingStage = 'request' | 'result'
 
-/** What is blanked in everything that goes to a model: a pattern of the person's own, or a scanner that is built in. */
+/** Redaction of everything sent to a model: by a configured pattern or a built-in scanner. */
 export type RedactionRule =
   /** An ECMAScript pattern without back-references and look-behind; it is searched in linear time. */
   | { name: string; pattern: string }
-  /** `off` leaves one out that is on by default, which all are but `email`. */
+  /** `off` disables a scanner that is on by default, as all are except `email`. */
   | { builtin: 'api-key' | 'bearer-token' | 'private-key' | 'email'; off?: boolean }
 
-/** What a person decided about sampling before anybody asks. */
+/** Configured sampling settings. */
 export interface SamplingSettings {
-  /** What is known of models. Default nothing but their names. */
+  /** Facts about models. Default: only their names. */
   models?: readonly ModelFacts[]
   /** For every server. */
   limits?: Partial<SamplingLimits>
-  /** By server name: other limits, and what passes without asking. */
+  /** By server name: other limits, and reviews that are skipped. */
   servers?: Readonly<
     Record<
       string,
       {
         limits?: Partial<SamplingLimits>
-        /** Which looks are left out while the budget for it lasts. Default none. */
+        /** Reviews that are skipped within the budget. Default none. */
         approve?: readonly SamplingStage[]
         /** As below, for this server. */
         reviewOffline?: boolean
@@ -88,40 +88,40 @@ export interface SamplingSettings {
     >
   >
   /**
-   * Whether the person also reviews what the built-in offline planner answers. It is free and runs in this process, so
-   * that by default they are only notified (event `sampling`). Default false.
+   * Whether results of the built-in offline planner are also reviewed. It is free and runs in this process, so by
+   * default the person is only notified (event `sampling`). Default false.
    */
   reviewOffline?: boolean
   redact?: readonly RedactionRule[]
 }
 
-/** Something of a conversation that a server wants added to its request. */
+/** A part of a conversation that a server wants added to its request. */
 export interface ContextText {
   /** The server it came from. */
   server: string
-  /** What it is: `search {"q":"tea"}`. */
+  /** A label: `search {"q":"tea"}`. */
   label: string
   /** Exactly what would be added. */
   text: string
 }
 
-/** The context a server asks for. It is added only where the person says so for this very request. */
+/** The context a server asks for. It is added only if the person allows it for this request. */
 export interface SamplingContext {
   wanted: 'thisServer' | 'allServers'
-  /** What would be added; nothing where it is not known which conversation the request belongs to. */
+  /** The texts; empty if the conversation of the request is not known. */
   texts: readonly ContextText[]
 }
 
-/** What would leave the host: estimates, and money only where the person gave prices. */
+/** Estimated tokens, and the cost if prices are configured. */
 export interface SamplingEstimate {
   inputTokens: number
-  /** The most the answer may have. */
+  /** The maximum of the result. */
   outputTokens: number
   cost?: number
   currency?: string
 }
 
-/** What one redaction rule blanks, and in which parts. */
+/** The matches of one redaction rule, and where they are. */
 export interface Redaction {
   rule: string
   count: number
@@ -129,53 +129,53 @@ export interface Redaction {
   at: readonly string[]
 }
 
-/** An answer of the person that holds for further requests of a server, as long as the budget for it lasts. */
+/** A remembered answer: further requests of a server pass without review, within the budget. */
 export interface SamplingGrant {
-  /** For `revoke`; grants of the config have none and are taken back there. */
+  /** For `revoke`; grants of the configuration have none and are removed there. */
   readonly id?: string
   readonly server: string
-  /** Which look is left out. */
+  /** The review that is skipped. */
   readonly stage: SamplingStage
   readonly scope: 'conversation' | 'always' | 'config'
-  /** The conversation it holds in; without it, until the host closes. */
+  /** The conversation in which it is valid; without it, until the host closes. */
   readonly within?: string
-  /** ISO 8601; absent for the config. */
+  /** ISO 8601; absent for the configuration. */
   readonly at?: string
 }
 
-/** What one server used of a person's models, and what is left. */
+/** The sampling usage of one server, with its limits. */
 export interface SamplingUsage {
   server: string
   limits: SamplingLimits
   /** In the last 60 seconds. */
   requests: number
-  /** In the last 24 hours; requests under way count with their estimate. */
+  /** In the last 24 hours; running requests count with their estimate. */
   tokens: number
   /** In the last 24 hours, by currency. */
   cost: Readonly<Record<string, number>>
-  /** Tokens of the last 24 hours that passed without asking. */
+  /** Tokens of the last 24 hours that passed without review. */
   autoTokens: number
   /** Requests in the last 24 hours. */
   requestsToday: number
-  /** When the last request came, ISO 8601. */
+  /** Time of the last request, ISO 8601. */
   last?: string
 }
 
-/** Everything about sampling besides the questions themselves. */
+/** Sampling by servers: usage, grants and choice of models. */
 export interface SamplingDesk {
-  /** Every server that sampled in the last 24 hours, has limits of its own, or a grant; by name. */
+  /** Servers that sampled in the last 24 hours, or have their own limits or a grant; by name. */
   usage(): SamplingUsage[]
-  /** What passes without asking: of the config first, then the person's answers, oldest first. */
+  /** Skipped reviews: of the configuration first, then remembered answers, oldest first. */
   grants(): SamplingGrant[]
-  /** Takes an answer back, so that the person is asked again; false where there is none of that id. */
+  /** Revokes a remembered answer; returns false if there is none of that id. */
   revoke(id: string): boolean
   /**
-   * Sets the model of a conversation until `Host.leave`. It answers the requests that belong to the conversation, unless a
-   * hint of the server fits another model. `createConversation` calls this for its model.
+   * Sets the model of a conversation until `Host.leave`. It answers the requests of the conversation, unless a hint of
+   * the server matches another model. `createConversation` calls this for its model.
    */
   setModel(conversation: string, model: Model): void
-  /** Which model a server's preferences would choose, and why. Throws an McpError 'INVALID' where there is no model. */
+  /** The model that a server's preferences would choose, and why. @throws McpError 'INVALID' if there is no model */
   rank(preferences: ModelPreferences): ModelChoice
-  /** What a request would send as it stands: tokens and money, and what would be blanked. */
+  /** Estimated tokens, cost and redactions of a request. */
   preview(params: CreateMessageParams): { estimate: SamplingEstimate; redactions: readonly Redaction[] }
 }

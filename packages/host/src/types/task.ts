@@ -13,20 +13,20 @@ export interface HostTask {
   readonly conversation?: string
   /** The activity row of the call. */
   readonly activity: number
-  /** The id that the server gave it. */
+  /** The server's id of the task. */
   readonly taskId: string
-  /** `lost`: the server does not have it any more, or the server is another one now. */
+  /** `lost`: the server does not have it any more, or is configured differently now. */
   readonly status: 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled' | 'lost'
-  /** What the server says of its state, or why it failed. */
+  /** The server's status message, or the reason of the failure. */
   readonly message?: string
   readonly progress?: { readonly progress: number; readonly total?: number; readonly message?: string }
   /** ISO 8601. */
   readonly createdAt: string
-  /** ISO 8601; null where the server keeps it for good. */
+  /** ISO 8601; null if it does not expire. */
   readonly expiresAt: string | null
-  /** This program continues the task of an earlier one, whose caller is gone. */
+  /** This program continues the task of an earlier program, so no caller waits for it. */
   readonly continued?: true
-  /** A program polls it. Otherwise it is continued once its server is connected. */
+  /** A program polls it. Otherwise it is continued when its server is connected. */
   readonly followed: boolean
 }
 
@@ -35,16 +35,16 @@ export interface HostTask {
  * server continues it.
  */
 export interface TaskService {
-  /** Tasks that are not over, of all programs on the store, and the last 100 that ended here. Oldest first. */
+  /** Unfinished tasks of all programs on the store, and the last 100 that ended in this program. Oldest first. */
   list(): HostTask[]
   /**
    * Waits for the end of a task of this program.
-   * @throws McpError 'INVALID' where there is none of this id, or another program has it
+   * @throws McpError 'INVALID' if there is none of this id, or another program follows it
    */
   result(id: string, options?: { signal?: AbortSignal }): Promise<BrokeredCall>
   /**
-   * Cancels a task and forgets it, also where the server does not confirm that.
-   * @throws McpError 'INVALID' where there is none of this id, or another program has it
+   * Cancels a task and removes it, even if the server does not confirm the cancellation.
+   * @throws McpError 'INVALID' if there is none of this id, or another program follows it
    */
   cancel(id: string): Promise<void>
 }

@@ -145,7 +145,7 @@ describe('a call', () => {
     const host = await started({ servers: { s: config }, surface: { name: 'script', show: {} } })
     const call = await host.call('s__echo', { text: 'hi' }, cli)
     expect(call).toMatchObject({ denied: true, result: { isError: true } })
-    expect(textOf(call)).toContain('nobody can be asked here (script)')
+    expect(textOf(call)).toContain('no person can be asked here (script)')
     expect(ran()).toEqual([])
   })
 
@@ -166,7 +166,7 @@ describe('a call', () => {
     const host = await started({ servers: { s: config }, surface: person({ approval }) })
     const call = await host.call('s__echo', { text: 'hi' }, cli)
     expect(call).toMatchObject({ denied: true, result: { isError: true } })
-    expect(textOf(call)).toContain('nobody could be asked')
+    expect(textOf(call)).toContain('the question could not be asked')
     // Nor is it remembered as anybody's will.
     await host.call('s__echo', { text: 'hi' }, cli)
     expect(host.activity({ kind: 'approval' }).map((row) => row.outcome)).toEqual(['error', 'error'])

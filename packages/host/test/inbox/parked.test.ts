@@ -263,7 +263,7 @@ describe('a call whose program ended while the person thought', () => {
     const moved = [...roots, { uri: 'file:///usr' }]
     const nobody = await host({ roots: moved, surface: person({}) })
     nobody.inbox.answer(id, seat('1A'), 'me')
-    expect(textOf(await resumed(nobody, id))).toContain('could not be taken up')
+    expect(textOf(await resumed(nobody, id))).toContain('could not be resumed')
     expect(server.calls).toHaveLength(1)
     const somebody = await host({ roots: moved, surface: person({ roots: () => ({ verdict: 'allow' }) }) })
     expect(returned(await resumed(somebody, id))).toEqual({

@@ -164,7 +164,7 @@ describe('what is not found', () => {
     const host = await started({ servers: { shelf: { url } }, store })
     await host.read('shelf', 'note://n')
     expect(host.library.search('crane', { content: true }).matches[0]?.content?.withheld).toBe(
-      'its server means it for the person alone',
+      'its server marks it for the user only',
     )
     host.trust.block('shelf', [{ what: 'resource', name: 'note://n' }])
     expect(found(host, 'crane')).toEqual([])

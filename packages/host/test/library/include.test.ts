@@ -40,7 +40,7 @@ describe('what servers mean for a model', () => {
     ])
     expect(left.map(({ uri, reason }) => [uri, reason])).toEqual([
       ['a://silent', 'its server does not say that it is meant for a model'],
-      ['a://private', 'its server means it for the person alone'],
+      ['a://private', 'its server marks it for the user only'],
     ])
   })
 
@@ -146,12 +146,12 @@ test('what is for the person alone is neither read nor attached, nor are members
   const { attached, withheld } = await library.attach('talk', [{ server: 'shelf', uri: 'diary://today' }])
   expect(attached).toEqual([])
   expect(withheld).toEqual([
-    { server: 'shelf', uri: 'diary://today', reason: 'its server means it for the person alone' },
+    { server: 'shelf', uri: 'diary://today', reason: 'its server marks it for the user only' },
   ])
   expect(host.activity({ kind: 'read' })).toEqual([])
   expect(await library.preview('shelf', 'diary://today')).toMatchObject({
     contents: [{ type: 'text', text: 'dear diary' }],
-    withheld: 'its server means it for the person alone',
+    withheld: 'its server marks it for the user only',
   })
   const made = createLibrary(
     listed({
@@ -165,7 +165,7 @@ test('what is for the person alone is neither read nor attached, nor are members
     }),
     () => {},
   )
-  expect(made.withheld('s', 'diary://monday')).toBe('its server means it for the person alone')
+  expect(made.withheld('s', 'diary://monday')).toBe('its server marks it for the user only')
   expect(made.withheld('other', 'diary://monday')).toBeUndefined()
   expect(made.withheld('s', 'note://monday')).toBeUndefined()
 })

@@ -44,9 +44,7 @@ test('no way leads what is for the person alone to a model; the person keeps it'
   const given = JSON.stringify(model.requests)
   expect(given).not.toContain(pin)
   expect(given).toContain('1 part of this result is for the person alone and not given to you')
-  expect(given).toContain(
-    'letter://pin of bank is not given to you: its server means it for the person alone',
-  )
+  expect(given).toContain('letter://pin of bank is not given to you: its server marks it for the user only')
   expect(given).toContain('a card')
   expect(JSON.stringify(ended.find(({ name }) => name === 'bank__pin')?.result)).toContain(pin)
   expect(ended.find(({ name }) => name === 'list_resources')?.result.content).toEqual([

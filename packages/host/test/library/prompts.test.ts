@@ -38,7 +38,7 @@ describe('prompts', () => {
         role: 'user',
         content: { type: 'text', text: 'Only for your eyes', annotations: { audience: ['user'] } },
         tokens: 0,
-        withheld: 'its server means it for the person alone',
+        withheld: 'its server marks it for the user only',
       },
       {
         role: 'assistant',

@@ -199,7 +199,7 @@ export function secretFields(params: ElicitParams): ReadonlySet<string> {
   return new Set(fields.flatMap(({ key, secret }) => (secret === undefined ? [] : [key])))
 }
 
-/** An answer as it may be kept: what went into fields for secrets does not stay; the answer itself where there is none. */
+/** An answer for the store, without the values of secret fields; the same answer if it has none. */
 export function withoutSecretFields<T extends ElicitResult>(answer: T, params: ElicitParams): T {
   const { content } = answer
   if (content === undefined) return answer

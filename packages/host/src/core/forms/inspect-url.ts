@@ -25,7 +25,7 @@ export function inspectUrl(text: string, { known = [] }: InspectOptions = {}): U
     return { href, parts: { before: '', host: '', after: href }, findings: [], opens: false, blocked }
   }
   const { href, hostname } = url
-  // Whatever stands before the @ may hold the host's name too.
+  // The part before the @ can contain the host's name, too.
   const from = href.indexOf(hostname, href.indexOf('//') + 2 + credentialsLength(url))
   const parts = {
     before: href.slice(0, from),
@@ -67,7 +67,7 @@ function findingsAbout(url: URL, text: string, reads: string, known: readonly st
   }
   const { hostname, protocol, username, password, port } = url
   if (username !== '' || password !== '') {
-    add('danger', 'user-information', `What stands before the @ is not the site. The site is ${hostname}.`)
+    add('danger', 'user-information', `The part before the @ is not the site. The site is ${hostname}.`)
   }
   lookOfName(hostname, reads, add)
   const local = isLoopback(hostname)
@@ -166,7 +166,7 @@ function kindOfAddress(hostname: string): 'address' | 'link-local' | undefined {
   return isIP(bare) === 0 ? undefined : 'address'
 }
 
-/** How the site stands to the server's own. */
+/** The relation of the site to the server's own. */
 function besideKnown(url: URL, reads: string, known: readonly string[], add: Add): void {
   const own = known.flatMap((address) => {
     const other = URL.parse(address)
@@ -197,7 +197,7 @@ function posesAs(hostname: string, reads: string, own: string): boolean {
 
 const secondLevel = /^(?:ac|co|com|edu|gob|gov|go|mil|ne|net|nom|or|org|sch)$/
 
-/** The part of a host name that somebody registered, as far as the name alone tells. */
+/** The registered domain of a host name, as far as it can be derived from the name. */
 function domainOf(hostname: string): string {
   const labels = hostname.toLowerCase().replace(/\.$/, '').split('.')
   const [country = '', second = ''] = labels.toReversed()

@@ -9,7 +9,7 @@ import { secretAskedBy } from './secret-fields.ts'
 interface Remembered {
   /** Those that fit the fields of this form; undefined where there are none. */
   for(params: ElicitFormParams): Record<string, ElicitValue> | undefined
-  /** Keeps the values of these fields, and forgets those of the form's others. Secrets are never kept. */
+  /** Stores the values of these fields and removes those of the form's other fields. Secrets are never stored. */
   keep(
     params: ElicitFormParams,
     content: Readonly<Record<string, ElicitValue>>,
@@ -57,7 +57,7 @@ function isValue(value: unknown): value is ElicitValue {
 
 const maxPromptValue = 2_000
 
-/** What remembered arguments of prompts stand on. */
+/** Dependencies of remembered prompt arguments. */
 interface PromptValuesDeps {
   table: FormTable
   /** The folder the person works in; without one nothing is remembered. */
@@ -68,7 +68,7 @@ interface PromptValuesDeps {
   holdsSecret(value: string): boolean
 }
 
-/** Arguments that prompts were used with, by folder and by what their server is. Secrets are never kept. */
+/** The last arguments of prompts, by folder and identity of the server. Secrets are never stored. */
 export function createPromptValues({
   table,
   workspace,

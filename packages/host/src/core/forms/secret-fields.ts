@@ -1,6 +1,6 @@
 import type { FieldKind } from '../../types/index.ts'
 
-/** What of a field may tell that it asks for a secret. */
+/** The texts of a field that can show that it asks for a secret. */
 interface FieldWords {
   key: string
   label: string

@@ -1,42 +1,42 @@
 import type { HostAnswers, HostQuestion, QuestionKind } from '../../types/index.ts'
 
-/** What may be answered to one question. */
+/** The answer type of a question. */
 export type AnswerTo<Q extends HostQuestion> = HostAnswers[Q['kind']]
 
-/** An answer, and the face that gave it. */
+/** An answer, and the surface that gave it. */
 export interface Answered<Q extends HostQuestion> {
   answer: AnswerTo<Q>
   by: string
 }
 
 export interface AskOptions {
-  /** Aborted when the answer is no longer wanted; the question is then withdrawn. */
+  /** Aborted when the answer is no longer needed; the question is then withdrawn. */
   signal: AbortSignal
-  /** The activity row that tells of the question. */
+  /** The activity row of the question. */
   activity: number | null
 }
 
-/** The one way to the person. */
+/** Asks the person questions. */
 export interface Asker {
-  /** The faces that are there, for messages. */
+  /** The names of the attached surfaces, for messages. */
   readonly names: string
-  /** Whether a face that is there now can show this kind of question. */
+  /** Whether an attached surface can show this kind of question. */
   can(kind: QuestionKind): boolean
-  /** Whether a face that is there now can show URL visits. */
+  /** Whether an attached surface can show URL elicitations. */
   readonly urls: boolean
   /**
-   * Puts a question and waits as long as the person thinks. Rejects with the signal's reason once it is aborted, with
-   * a Nobody error where no face can show the question, and with what a face threw where no other can show it.
+   * Asks a question and waits for the answer without a time limit. Rejects with the signal's reason when it is aborted,
+   * with a Nobody error if no surface can show the question, and with the error of a surface if no other can show it.
    */
   ask<Q extends HostQuestion>(question: Q, options: AskOptions): Promise<Answered<Q>>
 }
 
-/** No face can show the question. Its message begins with `no-surface`. */
+/** No surface can show the question. The message starts with `no-surface`. */
 export class Nobody extends Error {
   override readonly name: string = 'Nobody'
 
-  /** `names`: the faces that are there all the same. */
+  /** `names`: the attached surfaces. */
   constructor(names: string) {
-    super(`no-surface: nobody can be asked here (${names})`)
+    super(`no-surface: no person can be asked here (${names})`)
   }
 }

@@ -11,21 +11,21 @@ import type { HostQuestion } from '../../types/index.ts'
 import { withoutSecretFields } from '../forms/form.ts'
 import { fitsQuestion } from './fitting.ts'
 
-/** Answers whose secrets are remembered, for calls that are taken up once more. */
+/** Maximum answers with secrets held in memory, for calls that are resumed again. */
 const remembered = 64
 
-/** An answer on its way through the store. */
+/** An answer as it is stored. */
 export interface KeptAnswer {
-  /** What anybody may read. */
+  /** The redacted answer. */
   value: unknown
-  /** Set where that is not all of it: the whole, sealed for the program that waits; empty where none does. */
+  /** Set if parts were redacted: the whole answer, sealed for the waiting program; empty if none waits. */
   sealed?: string
 }
 
-/** Keeps secrets out of questions and answers in the store and on faces. */
+/** Redacts questions and answers for the store and surfaces. */
 export class InboxDiscretion {
   readonly #redactor: Redactor
-  /** Whole answers that were given in this program and must not be kept, by question. */
+  /** Unredacted answers given in this program, by question; not stored. */
   readonly #given = new Map<string, unknown>()
   #addressee: Addressee | undefined
 
@@ -33,18 +33,18 @@ export class InboxDiscretion {
     this.#redactor = redactor
   }
 
-  /** Where others send what only this program may read. */
+  /** The public key to which others seal answers for this program. */
   get address(): string {
     this.#addressee ??= createAddressee()
     return this.#addressee.address
   }
 
-  /** The question as faces show it and the store keeps it. */
+  /** The redacted question, for surfaces and the store. */
   shown<Q extends HostQuestion>(question: Q): Q {
     return this.#redactor.value(question)
   }
 
-  /** An answer as the store may have it. `waits`: the address of the program that waits for it. */
+  /** An answer for the store. `waits`: the address of the waiting program. */
   keep(question: HostQuestion, answer: unknown, waits: string | undefined, isMine: boolean): KeptAnswer {
     const bare =
       question.kind === 'elicitation' && fitsQuestion(question, answer)
@@ -61,7 +61,7 @@ export class InboxDiscretion {
     return { value, sealed: sealFor(waits, JSON.stringify(answer), question.id) }
   }
 
-  /** An answer as it was given; undefined where what of it was secret is gone. */
+  /** The unredacted answer; undefined if its secrets are not available any more. */
   whole(id: string, { value, sealed }: KeptAnswer): { value: unknown } | undefined {
     if (sealed === undefined) return { value }
     if (this.#given.has(id)) return { value: this.#given.get(id) }
@@ -69,7 +69,7 @@ export class InboxDiscretion {
     return text === undefined ? undefined : { value: readJson(text) }
   }
 
-  /** What the answer means for the call: where the person left a secret as it was shown, it is that secret. */
+  /** The answer with redaction marks replaced by the secrets they stand for. */
   meant<A>(question: HostQuestion, answer: A): A {
     if (question.kind !== 'approval' || this.shown(question) === question) return answer
     return putBack(answer, marksIn(question.arguments, this.#redactor))

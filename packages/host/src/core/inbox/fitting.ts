@@ -3,7 +3,7 @@ import { isRecord } from '../../shared/json.ts'
 import type { HostQuestion, QuestionKind } from '../../types/index.ts'
 import type { AnswerTo } from './asker.ts'
 
-/** What an answer to each kind of question says first. */
+/** The verdicts of each kind of question. */
 const words: Readonly<Record<QuestionKind, { member: string; values: readonly string[] }>> = {
   approval: { member: 'verdict', values: ['allow', 'deny', 'respond'] },
   result: { member: 'verdict', values: ['allow', 'deny'] },
@@ -16,18 +16,18 @@ const words: Readonly<Record<QuestionKind, { member: string; values: readonly st
   login: { member: 'verdict', values: ['allow', 'deny'] },
 }
 
-/** Whether this is an answer to the question; anything else is not the person's will. */
+/** Whether this is a valid answer to the question. */
 export function fitsQuestion<Q extends HostQuestion>(question: Q, answer: unknown): answer is AnswerTo<Q> {
   return misfit(question, answer) === undefined
 }
 
-/** Whether an answer permits and discloses nothing. */
+/** Whether an answer permits nothing and discloses nothing. */
 export function isRefusal(question: HostQuestion, answer: unknown): boolean {
   const word = isRecord(answer) ? answer[words[question.kind].member] : undefined
   return word === 'deny' || word === 'block' || word === 'decline' || word === 'cancel'
 }
 
-/** Why this is no answer to the question; undefined where it is one. */
+/** Why this is not a valid answer to the question; undefined if it is. */
 export function misfit(question: HostQuestion, answer: unknown): string | undefined {
   const { member, values } = words[question.kind]
   const word = isRecord(answer) ? answer[member] : undefined

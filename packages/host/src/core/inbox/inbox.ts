@@ -22,7 +22,7 @@ import { fitsQuestion, isRefusal, misfit } from './fitting.ts'
 import { Unrecorded } from './unrecorded.ts'
 import { type Attachment, Waiting } from './waiting.ts'
 
-/** Milliseconds between two looks whether another program answered, while a question is open here. */
+/** Milliseconds between two checks for answers of other programs, while a question is open. */
 const lookMs = 50
 /** Questions that may be open in one program. */
 const maxOpen = 1_000
@@ -30,7 +30,7 @@ const maxOpen = 1_000
 const maxQuestion = 8_388_608
 /** Characters of all questions that are open in one program. */
 const maxOpenCharacters = 67_108_864
-/** Results of calls that were taken up, kept for whoever asks. */
+/** Maximum results of resumed calls held in memory. */
 const keptResults = 64
 
 export interface InboxDeps {
@@ -42,9 +42,9 @@ export interface InboxDeps {
   left(item: InboxItem, rows: readonly number[]): void
   /** Shows the person a warning about a server's question. */
   warn(server: string, message: string): void
-  /** A face came or went. */
+  /** A surface was attached or detached. */
   facesChanged(): void
-  /** Goes on with calls whose program ended. */
+  /** Resumes calls whose program ended. */
   takeUp: {
     /** Why this host cannot. */
     refusal(call: ParkedCall): string | undefined
@@ -70,7 +70,7 @@ export class LiveInbox implements Inbox, Asker {
   readonly #unrecorded: Unrecorded
   readonly #open = new Map<string, Open>()
   readonly #attached = new Set<Attachment>()
-  /** Questions of parked calls that this program put, or took the answer of. */
+  /** Questions of suspended calls that this program asked, or whose answer it claimed. */
   readonly #own = new Set<string>()
   /** The round of a call whose answers are used once more, because the call is made again. */
   readonly #reused = new Map<number, number>()
@@ -109,7 +109,7 @@ export class LiveInbox implements Inbox, Asker {
     return () => {
       if (!this.#attached.delete(attachment)) return
       for (const open of this.#open.values()) open.hide(attachment)
-      gone.abort(new McpError('CANCELLED', 'The face was taken away'))
+      gone.abort(new McpError('CANCELLED', 'The surface was detached'))
       this.#deps.facesChanged()
     }
   }
@@ -149,7 +149,7 @@ export class LiveInbox implements Inbox, Asker {
           if (now?.state === 'answered') settled(now)
           else over(reason)
         } catch (problem) {
-          // Whoever waits must hear of the failure even while the store cannot be written.
+          // The failure is reported to the caller even if the store cannot be written.
           over(reason)
           if (asStoreError(problem) === undefined)
             process.emitWarning(`A question could not be withdrawn in the store: ${reasonOf(problem)}`)
@@ -183,7 +183,7 @@ export class LiveInbox implements Inbox, Asker {
       signal.addEventListener('abort', withdraw, { once: true })
       this.#look()
       const shown = [...this.#attached].filter((attachment) => open.show(attachment))
-      if (shown.length === 0) fail('no-surface: no face could show it', new Nobody(this.names))
+      if (shown.length === 0) fail('no-surface: no surface could show it', new Nobody(this.names))
     })
   }
 
@@ -262,7 +262,7 @@ export class LiveInbox implements Inbox, Asker {
     this.#stopLooking()
     this.#unrecorded.end()
     const { inbox } = this.#deps.store
-    // A store that cannot be written keeps nothing from ending: the next program finds that this one is gone.
+    // A store that cannot be written does not prevent closing: the next program detects that this one has ended.
     const tried = <T>(work: () => T): T | undefined => {
       try {
         return work()
@@ -345,7 +345,7 @@ export class LiveInbox implements Inbox, Asker {
     } else throw cannotRecord('the answer', error)
   }
 
-  /** Nobody wants the answer any more; gives what became of the question. */
+  /** Withdraws the question; returns its final state. */
   #withdraw(id: string, reason: string): InboxRow | undefined {
     const { inbox } = this.#deps.store
     const withdrawn = inbox.withdraw(id, reason)
@@ -360,7 +360,7 @@ export class LiveInbox implements Inbox, Asker {
     return activity === null ? undefined : this.#deps.store.parked.above(activity)
   }
 
-  /** The answer that was given while no program waited for it. Equal questions are told apart by their order. */
+  /** The answer that was given while no program waited for it. Equal questions are distinguished by their order. */
   #answeredBefore<Q extends HostQuestion>(
     question: Q,
     { call, round }: NonNullable<InboxRow['parked']>,
@@ -376,7 +376,7 @@ export class LiveInbox implements Inbox, Asker {
     return this.#taken(question, found)
   }
 
-  /** The answer as it was given and meant; undefined where it is none, or what was secret of it is gone. */
+  /** The unredacted answer; undefined if there is none, or its secrets are not available any more. */
   #taken<Q extends HostQuestion>(asked: Q, { id, answer, sealed }: InboxRow): Answered<Q> | undefined {
     if (answer === undefined) return undefined
     const { value, by } = answer
@@ -417,7 +417,7 @@ export class LiveInbox implements Inbox, Asker {
     this.#results.set(call, result)
     const again = (): void => {
       this.#reused.delete(call)
-      // What failed before the answers went out can be taken up once more.
+      // A call that failed before its answers were sent can be resumed again.
       if (!this.#closed && this.#deps.store.parked.get(call)?.owner === null) this.#results.delete(call)
     }
     result.then(again, again)
@@ -435,7 +435,7 @@ export class LiveInbox implements Inbox, Asker {
     }
   }
 
-  /** Looks for answers that other programs gave, as long as a question is open here. */
+  /** Polls for answers of other programs while a question is open. */
   #look(): void {
     if (!this.#owners.shared || this.#looking !== undefined) return
     const { inbox } = this.#deps.store
@@ -486,7 +486,7 @@ function sameQuestion(one: HostQuestion, other: HostQuestion): boolean {
   return text(one) === text(other)
 }
 
-/** What became of a question, for the faces that showed it. */
+/** The outcome of a question, for the surfaces that showed it. */
 function outcomeOf({ state, answer, reason }: InboxRow): string {
   if (state === 'answered' && answer !== undefined) return `Answered by ${answer.by}`
   return `The question is ${state === 'open' ? 'left in the inbox' : state}${reason === undefined ? '' : `: ${reason}`}`

@@ -1,12 +1,12 @@
 import type { HostAnswers, HostQuestion, QuestionKind, Surface } from '../../types/index.ts'
 
-/** Whether a face can show a question. */
+/** Whether a surface can show a question. */
 export function canShow(surface: Surface, question: HostQuestion): boolean {
   if (surface.show[question.kind] === undefined) return false
   return question.kind !== 'elicitation' || question.params.mode !== 'url' || surface.urlElicitation === true
 }
 
-/** Lets a face show a question; undefined leaves it in the inbox. */
+/** Shows a question on a surface; undefined leaves it in the inbox. */
 export async function showQuestion(
   { show }: Surface,
   question: HostQuestion,

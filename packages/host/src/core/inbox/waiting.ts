@@ -3,30 +3,30 @@ import type { InboxRow } from '../../log/store/inbox-tables.ts'
 import type { Surface } from '../../types/index.ts'
 import { canShow, showQuestion } from './show.ts'
 
-/** A face, for as long as it is attached. */
+/** An attached surface. */
 export interface Attachment {
   readonly surface: Surface
-  /** Aborted when the face is taken away. */
+  /** Aborted when the surface is detached. */
   readonly gone: AbortSignal
 }
 
 export interface WaitingOptions {
   readonly row: InboxRow
   readonly signal: AbortSignal
-  /** Tries to make an answer of a face the one that counts. Throws where it is no answer. */
+  /** Settles the question with an answer of a surface. Throws if the answer is not valid. */
   answer(answer: unknown, by: string): void
-  /** The person left it for later: no face shows it any more. */
+  /** The question was deferred: no surface shows it. */
   later(): void
-  /** No face can show the question any more; the last one's reason. */
+  /** No surface can show the question; `error` is that of the last one. */
   failed(error: unknown): void
 }
 
-/** One question on the faces of this program. */
+/** One question on the surfaces of this program. */
 export class Waiting {
   readonly #options: WaitingOptions
   readonly #over = new AbortController()
   readonly #showing = new Set<Attachment>()
-  /** A face left the question in the inbox or was taken away, so that no other face's failure ends it. */
+  /** A surface deferred the question or was detached, so failures of other surfaces do not end it. */
   #left = false
 
   constructor(options: WaitingOptions) {
@@ -37,7 +37,7 @@ export class Waiting {
     return this.#options.row
   }
 
-  /** Shows the question on one more face; false where that one cannot. */
+  /** Shows the question on one more surface; returns false if that surface cannot. */
   show(attachment: Attachment): boolean {
     const { row, signal, answer, failed } = this.#options
     const { surface, gone } = attachment
@@ -61,7 +61,7 @@ export class Waiting {
     return true
   }
 
-  /** A face was taken away: the question stays. */
+  /** A surface was detached: the question stays. */
   hide(attachment: Attachment): void {
     if (this.#showing.delete(attachment)) this.#left = true
   }

@@ -32,7 +32,7 @@ export interface GrantSubject {
 export interface Grants {
   /** Every answer that fits the call. */
   find(subject: GrantSubject): Grant[]
-  /** `label` names the server for a person who looks through the answers. */
+  /** `label` names the server in lists of answers. */
   add(subject: GrantSubject, verdict: 'allow' | 'deny', remember: Remember, label: string): void
   /** Forgets an answer about read-only tools of this server that was given for other definitions than these. */
   keepOnly(identity: string, definitions: string | undefined): void
@@ -42,7 +42,7 @@ export interface Grants {
   leave(conversation: string): void
   /** Oldest first. */
   list(): Grant[]
-  /** Forgets one answer and tells which it was; undefined where there is none of that id. */
+  /** Removes one answer and returns it; undefined if there is none of that id. */
   remove(id: string): Grant | undefined
 }
 

@@ -25,7 +25,7 @@ export function serverOrigin(config: ServerConfig): string {
   return oneLine(words).slice(0, maxOrigin)
 }
 
-/** Everything a person and a model are told about a tool. Any change to it is a different tool to agree to. */
+/** The definition of a tool as persons and models get it. Any change makes it a different tool for approvals. */
 export function toolDefinition(tool: Tool): string {
   return fingerprint({
     name: tool.name,

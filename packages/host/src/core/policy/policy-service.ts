@@ -29,7 +29,7 @@ interface PolicyRoomOptions extends Pick<DeskDeps, 'find' | 'recorder' | 'refuse
   definitions: (server: string) => ServerDefinitions | undefined
 }
 
-/** The policy for whoever decides by it, and the desk for whoever looks at it. */
+/** The policy of a host, and its public service. */
 interface PolicyRoom {
   policy: Policy
   desk: PolicyDesk
@@ -37,7 +37,7 @@ interface PolicyRoom {
   leave(conversation: string): void
   /**
    * Decides by these rules from now on; remembered answers stay. False where they are those there are.
-   * @throws McpError 'INVALID' for a rule that cannot be followed; those there are then go on
+   * @throws McpError 'INVALID' for an invalid rule; the previous rules then stay
    */
   reload(next: Pick<PolicyRoomOptions, 'rules' | 'defaultVerdict'>): boolean
 }
@@ -94,7 +94,7 @@ function resolved(folder: string): string {
 interface DeskDeps {
   policy: Policy
   grants: Grants
-  /** The tool of this name and its server. Throws an McpError for a name nobody has. */
+  /** The tool of this name and its server. Throws an McpError for an unknown name. */
   find: (tool: string) => { entry: CatalogTool; connection: { identity: string; config: ServerConfig } }
   log: ActivityLog
   recorder: Recorder
@@ -104,7 +104,7 @@ interface DeskDeps {
 
 const dayMs = 86_400_000
 
-/** The policy as faces see it. */
+/** The public service. */
 function createDesk({ policy, grants, find, log, recorder, refuseWhenClosed }: DeskDeps): PolicyDesk {
   return {
     rules: () => policy.rules,
@@ -178,11 +178,11 @@ interface Told {
   decision: Decision
   labels: string[]
   base: string | undefined
-  /** Whether the arguments were short enough to be kept. */
+  /** Whether the arguments were stored whole. */
   whole: boolean
 }
 
-/** What the row of a call tells for rules. */
+/** The facts in the row of a call that rules need. */
 function toldOf(detail: JsonRecord): Told | undefined {
   const { tool, arguments: args, caller, decision, labels, annotations, base, cut } = detail
   const known = callers.find((one) => one === caller)

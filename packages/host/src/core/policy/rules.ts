@@ -49,8 +49,8 @@ const maxSelected = 10_000
 type Demand = 'every' | 'any'
 
 /**
- * Whether all tests hold. `base`: the folder that relative paths count from, where known. Where nobody can tell, the
- * answer is the one that keeps a call from happening unasked: no for `every`, yes for `any`.
+ * Whether all tests hold. `base`: the folder of relative paths, if known. If a test cannot be evaluated, the result is
+ * the safe one: false for `every`, true for `any`.
  */
 export function testsHold(
   tests: readonly ArgumentTest[],
@@ -84,7 +84,7 @@ function fitsOne(test: ArgumentTest, value: unknown, base: string | undefined): 
   return known
 }
 
-/** The values a pointer stands for, with `absent` where a branch has none; undefined where there are too many. */
+/** The values that a pointer selects, with `absent` for a missing branch; undefined if there are too many. */
 function select(value: unknown, pointer: string): unknown[] | undefined {
   let found: unknown[] = [value]
   for (const segment of segments(pointer)) {
@@ -114,7 +114,7 @@ function step(at: unknown, segment: string): unknown[] {
 const maxSteps = 512
 const separator = sep === '/' ? '/' : /[/\\]/
 
-/** Whether something is so; undefined where nobody can tell. */
+/** The result of a test; undefined if it cannot be evaluated. */
 type Known = boolean | undefined
 
 /**

@@ -8,7 +8,7 @@ import { type Asker, Nobody } from '../inbox/asker.ts'
 
 const maxPlaces = 40
 const maxDepth = 64
-/** Characters of JSON that are told on one line. */
+/** Maximum characters of JSON shown on one line. */
 const shortJson = 100
 /** Characters of JSON below which a schema is too common to recognise a tool by. */
 const tellingSchema = 60
@@ -39,7 +39,7 @@ export function changesOf(row: TrustRow, all: Iterable<TrustRow>): DefinitionCha
   return places(agreed.says, seen.says).map((place) => ({ kind: 'changed' as const, what, name, ...place }))
 }
 
-/** The thing that is gone and says the same, so that this one is it under another name. */
+/** The removed definition with the same content, of which this one is a rename. */
 function formerOf(row: TrustRow, all: Iterable<TrustRow>): TrustRow | undefined {
   const description = textOf(row.seen.says, 'description')
   const schema = canonical(row.seen.says['inputSchema'])
@@ -124,13 +124,13 @@ interface Review {
   /** Whether some of it was not known before. */
   isNew: boolean
   waiting: readonly TrustRow[]
-  /** What changed, and what to look at in it. */
+  /** The changes and the findings about them. */
   tell: () => { changes: readonly DefinitionChange[]; findings: readonly TrustFinding[] }
 }
 
 type Settle = (identity: string, rows: readonly TrustRow[], verdict: 'accept' | 'block') => void
 
-/** Keeps at most one question open for each server: about all that waits there, as it is now. */
+/** Keeps at most one open question for each server, about all its pending changes. */
 export class Questioner {
   readonly #deps: QuestionerDeps
   readonly #settle: Settle
@@ -156,7 +156,7 @@ export class Questioner {
     if (waiting.length === 0) return
     if (this.#deps.asker.can('drift')) this.#ask(review, about)
     else if (isNew) {
-      this.#row(review, review.tell()).close('quarantined', { reason: 'nobody can be asked here' })
+      this.#row(review, review.tell()).close('quarantined', { reason: 'no person can be asked here' })
       this.#deps.emit({
         type: 'warning',
         server,

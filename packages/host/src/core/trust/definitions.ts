@@ -12,7 +12,7 @@ export interface ServerLists {
   readonly templates: readonly ResourceTemplate[]
 }
 
-/** Lists that were not fetched: each is the same array, so a fetched empty list can be told apart. */
+/** Lists that were not fetched. All are the same array, which distinguishes them from a fetched empty list. */
 export const noLists: ServerLists = { tools: [], prompts: [], resources: [], templates: [] }
 
 export type Part = TrustItem['what']
@@ -20,11 +20,11 @@ type Listed = Exclude<Part, 'instructions'>
 
 /** One thing that a server says about itself. Its name and what it says hold no known secret. */
 export interface Definition extends TrustItem {
-  /** All that a model or a person is told of it. */
+  /** Everything that models and persons get of it. */
   says: JsonRecord
   /** Of what the server says, letter by letter. */
   hash: string
-  /** Of what is told of it, where a secret was taken out. */
+  /** The hash of the redacted definition, if it contained a secret. */
   toldHash?: string
 }
 
@@ -35,7 +35,7 @@ const named: Readonly<Record<Listed, string>> = {
   template: 'uriTemplate',
 }
 
-/** Reads what servers say about themselves. What is compared is what they say; what is told and kept holds no secret. */
+/** Reads definitions of servers. Comparisons use the original; what is shown and stored is redacted. */
 export class Definitions {
   readonly #redactor: Pick<Redactor, 'value'>
   readonly #made = new WeakMap<object, Definition>()
@@ -97,7 +97,7 @@ export class Definitions {
   }
 }
 
-/** The first of each name; another of the same name is offered by nobody. */
+/** The first of each name; further ones of the same name are not offered. */
 function byName(definitions: readonly Definition[]): Map<string, Definition> {
   const found = new Map<string, Definition>()
   for (const definition of definitions) {
@@ -206,7 +206,7 @@ function eachArgument(
 
 type Rows = Map<string, TrustRow>
 
-/** The rows of the store by thing, kept in memory as long as no other program writes to it. */
+/** The rows of the store, cached while no other program writes to it. */
 export class Ledger {
   readonly #table: TrustTable
   readonly #rows = new Map<string, Rows>()
@@ -216,7 +216,7 @@ export class Ledger {
     this.#table = table
   }
 
-  /** Everything that is known of one server. Do not keep it: another program may change it. */
+  /** All rows of one server. Do not cache it: another program may change it. */
   rows(identity: string): ReadonlyMap<string, TrustRow> {
     const version = this.#table.version()
     if (version !== this.#version) this.#rows.clear()

@@ -44,7 +44,7 @@ const phrases: readonly Phrase[] = [
   {
     code: 'speaks-to-the-model',
     severity: 'danger',
-    says: 'tells the model to set aside what it was told',
+    says: 'tells the model to ignore its instructions',
     pattern:
       /\b(?:ignore|disregard|forget|override|bypass|overrule|do not follow|don't follow)\b.{0,25}\b(?:all|any|the|your|these|those|previous|prior|above|earlier|preceding|other|system|safety|original)\b.{0,30}\b(?:instructions?|prompts?|rules|directions|directives|guidelines|guardrails|restrictions|policies|messages)\b(?!(?: or commands?)? (?:that are |that appear |which are )?(?:returned|contained|found|embedded|included|written|inside|within|in|from)\b(?! (?:the )?(?:system|user|developer|prompt|person|human)).{0,25}\b(?:this tool|results?|responses?|outputs?|data|rows|pages?|documents?|contents?|websites?|e-?mails?|files?)\b)/,
   },
@@ -124,7 +124,7 @@ const phrases: readonly Phrase[] = [
   {
     code: 'leaks-data',
     severity: 'danger',
-    says: 'asks for messages to go to somebody else as well',
+    says: 'asks to send messages to another recipient as well',
     pattern:
       /\b(?:always|must|also|silently|secretly|automatically)\b.{0,30}\b(?:bcc|cc|copy|send a copy|forward|redirect|reroute|replace the recipient)\b.{0,60}(?:@[\w-]+\.\w|https?:\/\/|\+\d{6,}|\bproxy\b)/,
   },

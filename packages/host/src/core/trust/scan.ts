@@ -5,7 +5,7 @@ import type { TrustFinding } from '../../types/index.ts'
 import type { Definition, Part } from './definitions.ts'
 import { phrasesIn } from './phrases.ts'
 
-/** One text of a server, and where it stands. */
+/** One text of a server, and its place. */
 interface ScannedText {
   at: string
   text: string
@@ -26,7 +26,7 @@ const places: Readonly<Record<Part, string>> = {
   template: 'templates',
 }
 
-/** What a person should look at in one definition. */
+/** Findings about one definition. */
 export function scanDefinition(definition: Definition, neighbours: Neighbours): TrustFinding[] {
   const texts = textsOf(definition)
   return [
@@ -35,7 +35,7 @@ export function scanDefinition(definition: Definition, neighbours: Neighbours): 
   ].slice(0, maxFindings)
 }
 
-/** What a person should look at in these texts, in time proportional to their length. */
+/** Findings about these texts, in time proportional to their length. */
 export function scanTexts(texts: readonly ScannedText[], neighbours?: Neighbours): TrustFinding[] {
   return texts.flatMap((text) => scanText(text, neighbours))
 }
@@ -101,7 +101,7 @@ function shapeFindings(at: string, text: string): TrustFinding[] {
     add('warning', 'hidden-comment', 'It holds a comment, which many programs do not show but a model reads.')
   }
   if (/[^\S\n]{80}\S|\n{20}/.test(text.replaceAll('\r\n', '\n'))) {
-    add('warning', 'out-of-sight', 'A long gap pushes text to where nobody looks.')
+    add('warning', 'out-of-sight', 'A long gap pushes text out of sight.')
   }
   const encoded = encodedText(text)
   if (encoded !== undefined)
@@ -170,7 +170,7 @@ function count(n: number, thing: string): string {
 
 /** What other servers are called and offer, to find who poses as whom. */
 export interface Neighbours {
-  /** Other servers' tools: by name, by what the name looks like, and by the name without separators. */
+  /** Tools of other servers: by name, by the look-alike form of the name, and by the name without separators. */
   readonly byName: ReadonlyMap<string, string>
   readonly byLook: ReadonlyMap<string, { server: string; tool: string }>
   /** Names of the server's own tools. */
@@ -191,7 +191,7 @@ export function neighboursOf(server: string, all: ReadonlyMap<string, readonly s
   return { byName, byLook, own: new Set(all.get(server)) }
 }
 
-/** What the name of a tool gives away: one that another server has, or that looks like it. */
+/** Findings about the name of a tool: equal or similar to that of another server's tool. */
 function nameFindings(
   { what, name }: Definition,
   { byName, byLook }: Neighbours,
@@ -215,7 +215,7 @@ function nameFindings(
     add(
       'notice',
       'same-name',
-      `${same} has a tool of the same name; calls are told apart by the server's name.`,
+      `${same} has a tool of the same name; calls use the server's name to distinguish them.`,
     )
     return found
   }

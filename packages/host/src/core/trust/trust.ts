@@ -42,7 +42,7 @@ interface Looked extends Pick<ServerConnection, 'lists' | 'client'> {
 
 const closed = 'The host is closed'
 
-/** Pins what servers say about themselves, and keeps what else they say out of use until the person accepts it. */
+/** Pins the definitions of servers and quarantines changed ones until the person accepts them. */
 export class Trust implements TrustDesk {
   readonly #deps: TrustDeps
   readonly #ledger: Ledger
@@ -114,12 +114,12 @@ export class Trust implements TrustDesk {
     return changes
   }
 
-  /** Under which name definitions are kept: those of a typed command apart from those of a configured server. */
+  /** The key of definitions: those of a typed command are separate from those of a configured server. */
   #identity({ name, identity }: Pick<ServerConnection, 'name' | 'identity'>): string {
     return this.#deps.unpinned.includes(name) ? fingerprint(`unpinned ${identity}`) : identity
   }
 
-  /** Puts what waits for the person to a face that was not there before. */
+  /** Asks about pending changes on a newly attached surface. */
   askAgain(): void {
     for (const server of this.#deps.servers().values())
       this.#review(server.name, this.#identity(server), false)
@@ -196,7 +196,7 @@ export class Trust implements TrustDesk {
     const { name: server, identity, configured, since } = this.#find(given)
     const rows = this.#ledger.rows(identity)
     const neighbours = this.#neighbours(server)
-    // What was kept before a secret was known may hold it.
+    // Rows stored before a secret was known may contain it.
     return this.#deps.redactor.value({
       server,
       identity,
@@ -326,7 +326,7 @@ export class Trust implements TrustDesk {
     }
   }
 
-  /** Tells of a decision, and puts what is still undecided to the person. */
+  /** Emits the event of a decision, and asks about the remaining changes. */
   #changed(identity: string): void {
     for (const { name } of this.#named(identity)) {
       this.#deps.emit({ type: 'trust', server: name })
@@ -381,7 +381,7 @@ export class Trust implements TrustDesk {
     }
   }
 
-  /** Whose tools are told apart from whose. */
+  /** The servers whose tool names are compared. */
   #neighbours(server: string): Neighbours {
     const tools = [...this.#deps.servers().values()].map((connection) => {
       const { name } = connection
@@ -423,7 +423,7 @@ export class Trust implements TrustDesk {
     return `${why}, and the person has not accepted it. They see why with: jackfield trust ${server}`
   }
 
-  /** What a server may offer depends on what the host can do, so lists are told apart by it. */
+  /** Definitions can depend on the host's capabilities, so they are stored by profile. */
   #profile(server: string): string {
     const { asker } = this.#deps
     const kinds = (['elicitation', 'sampling-request', 'roots'] as const).filter((kind) => asker.can(kind))
@@ -439,7 +439,7 @@ function inOrder(one: TrustRow, other: TrustRow): number {
 
 interface LookOptions {
   connection: ServerConnection
-  /** Under which name what is known of the server is kept. */
+  /** The key under which the server is stored. */
   identity: string
   /** The revision that is spoken, where one is. */
   revision: string | undefined
@@ -453,14 +453,14 @@ interface LookOptions {
   isDangerous: (definition: Definition) => boolean
 }
 
-/** What a look at a server found. */
+/** The result of checking the lists of a server. */
 interface Look {
   identity: string
   /** Things that are new or say something else than before. */
   rows: TrustRow[]
   /** Things that were listed before. */
   gone: TrustItem[]
-  /** Keeps all that; undefined where there is nothing to keep. */
+  /** Stores the result; undefined if there is nothing to store. */
   write: ((writer: TrustWriter) => void) | undefined
 }
 
@@ -535,7 +535,7 @@ function lookAt(options: LookOptions): Look {
   }
 }
 
-/** Whether something that is gone is remembered: what was decided about it is, but for resources, which come and go. */
+/** Whether a removed definition stays stored: those with a decision do, except resources, which change often. */
 function keeps(what: Part, row: TrustRow): boolean {
   return what !== 'resource' && (row.agreed !== undefined || row.blocked !== undefined)
 }

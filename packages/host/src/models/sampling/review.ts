@@ -50,7 +50,7 @@ export async function reviewRequest(
         kind: 'sampling',
         server,
         cause: row.id,
-        summary: `What ${server} asks passes without a look`,
+        summary: `What ${server} asks passes without review`,
         detail: { stage: 'request', passing, left: outcome.left, ...ignored(context) },
       },
       'allowed',
@@ -161,7 +161,7 @@ export async function reviewResult(
         kind: 'sampling',
         server,
         cause: row.id,
-        summary: `What ${server} is told passes without a look`,
+        summary: `What ${server} is told passes without review`,
         detail: { stage: 'result', passing, result },
       },
       'allowed',
@@ -174,7 +174,7 @@ export async function reviewResult(
       kind: 'sampling',
       server,
       cause: row.id,
-      summary: `The person looks at what ${server} would be told`,
+      summary: `Review of the result for ${server}`,
       detail: { stage: 'result', result },
     })
     const question = {

@@ -113,7 +113,7 @@ export class ServerConnection {
     return keepsLists(this.state) ? this.#keeper.lists : noLists
   }
 
-  /** The client while the connection stands. */
+  /** The client while connected. */
   get client(): Client | undefined {
     return this.#client
   }
@@ -134,7 +134,7 @@ export class ServerConnection {
     this.#options.onLists()
   }
 
-  /** Connects anew at once, whatever the state. Resolves when the server is ready or cannot be. */
+  /** Reconnects immediately, whatever the state. Resolves when the server is ready or failed. */
   async reconnect(): Promise<void> {
     await this.#anew({ state: 'reconnecting', attempt: 1, reason: 'it was asked for', inMs: 0 })
   }
@@ -142,7 +142,7 @@ export class ServerConnection {
   /** Lets the person sign in, who agreed to that. Resolves when the server is ready. */
   async signIn(): Promise<void> {
     if (!('url' in this.config))
-      throw new McpError('INVALID', `${this.name} is a program; nobody signs in there`)
+      throw new McpError('INVALID', `${this.name} is a program, which needs no sign-in`)
     await this.#anew(
       {
         state: 'needs-sign-in',
@@ -159,7 +159,7 @@ export class ServerConnection {
   /** Forgets who is signed in, and what they were shown. */
   async signOut(): Promise<Revocation> {
     if (!('url' in this.config))
-      throw new McpError('INVALID', `${this.name} is a program; nobody signs in there`)
+      throw new McpError('INVALID', `${this.name} is a program, which needs no sign-in`)
     const revocation = await this.#opener.forget()
     this.#options.manifests.forget(this.identity)
     this.#options.texts.forget(this.identity)
@@ -172,7 +172,7 @@ export class ServerConnection {
     return revocation
   }
 
-  /** The client, after starting the server or waiting out a reconnection. Throws an McpError where there will be none. */
+  /** The client, after the server was started or reconnected if necessary. Throws an McpError if there is none. */
   async ready(signal: AbortSignal, conversation?: string): Promise<Client> {
     // Made only to wait: its timer outlives the call.
     let giveUp: AbortSignal | undefined
@@ -289,7 +289,7 @@ export class ServerConnection {
     this.#watchOver(client)
   }
 
-  /** Looks after a connection that stands: whether it still does, and whether it is still needed. */
+  /** Watches an open connection: whether it is alive, and whether it is still used. */
   #watchOver(client: Client): void {
     this.#sleep.use(undefined)
     this.#lieDown()
@@ -307,7 +307,7 @@ export class ServerConnection {
     this.#keeper.refreshAll()
   }
 
-  /** A lazy server that nobody needs any more is ended. */
+  /** Ends a lazy server that is not used any more. */
   #lieDown(): void {
     clearTimeout(this.#bedtime)
     const client = this.#client
@@ -318,7 +318,7 @@ export class ServerConnection {
       return
     }
     this.#drop(client)
-    this.#become({ state: 'asleep', reason: 'nobody needs it now', listedMs: Date.now() })
+    this.#become({ state: 'asleep', reason: 'not in use', listedMs: Date.now() })
   }
 
   #fetched(client: Client): void {
@@ -355,7 +355,7 @@ export class ServerConnection {
       if (tooOften && !('url' in this.config)) {
         return this.#fail(last, `failed too often within a minute, last: ${reasonOf(last)}`)
       }
-      // One that stands for a moment only has not recovered.
+      // A connection that lasts only a moment does not count as recovered.
       const inMs = backoff(Math.max(attempt, this.#breaker.recent))
       this.#become({ state: 'reconnecting', attempt, reason: reasonOf(last), inMs })
       await pause(inMs, AbortSignal.any([this.#over.signal, this.#hurry.signal]))
@@ -368,7 +368,7 @@ export class ServerConnection {
     }
   }
 
-  /** Gives up. What is reached over the network often heals by itself, so that is tried again now and then. */
+  /** Gives up. Servers over the network often recover, so they are retried from time to time. */
   async #fail(error: unknown, reason = reasonOf(error)): Promise<void> {
     const failure = failureFrom(error)
     this.#keeper.lists = noLists
@@ -385,7 +385,7 @@ export class ServerConnection {
     )
     this.#options.onLists()
     if (error instanceof SignInNeeded) this.#options.onSignIn(error)
-    // What is refused or missing does not come by itself; a sign-in may, in another program.
+    // A refusal or a missing program does not recover; a sign-in can happen in another program.
     if (!('url' in this.config) || failure?.code === 'INVALID' || this.#over.signal.aborted) return
     this.#coolDown = setTimeout(() => this.start(), coolDownMs).unref()
   }

@@ -15,7 +15,7 @@ interface KeeperOptions {
   follow: boolean
   /** Milliseconds that a list may take. */
   timeoutMs: number
-  /** Aborted when the connection is closed for good. */
+  /** Aborted when the connection is closed. */
   signal: AbortSignal
   /** Lists were fetched, or could not be. */
   onFetched: (client: Client) => void
@@ -29,7 +29,7 @@ const watchWaitMs = 1_000
 const leastListMs = 1_000
 const lastingMs = 60_000
 
-/** The lists of one server, fetched and kept up to date. They outlive a client, so that names do not come and go. */
+/** The lists of one server, fetched and kept up to date. They outlive a client, so that names stay while it reconnects. */
 export class ListKeeper {
   readonly #options: KeeperOptions
   readonly #problems = new Map<ListKind, ListProblem>()
@@ -77,7 +77,7 @@ export class ListKeeper {
     await this.#refresh(client, kinds, Math.max(leastListMs, leftMs))
   }
 
-  /** The client is gone; the lists stay. */
+  /** Detaches the client; the lists stay. */
   leave(): void {
     this.#client = undefined
     this.#problems.clear()
@@ -96,7 +96,7 @@ export class ListKeeper {
     for (const kind of this.#options.kinds) this.#refreshSoon(kind)
   }
 
-  /** Asks to be told of changes; a server that cannot be watched is only less up to date. */
+  /** Subscribes to changes. Failures are ignored: the lists are then less up to date. */
   async #watch(client: Client): Promise<void> {
     const filter = listChanges(client, this.#options.kinds)
     if (Object.keys(filter).length === 0) return
@@ -164,7 +164,7 @@ export class ListKeeper {
   }
 }
 
-/** The list changes that the server can tell of, among these kinds. */
+/** The list changes that the server supports, among these kinds. */
 export function listChanges(client: Client, kinds: readonly ListKind[] = everyKind): SubscriptionFilter {
   const { tools, prompts, resources } = client.server.capabilities
   return {
@@ -197,7 +197,7 @@ interface Refreshed {
 }
 
 /**
- * Fetches lists anew. One that cannot be fetched stays as it was, with a problem to tell of.
+ * Fetches lists again. A list that cannot be fetched stays unchanged, with a problem to report.
  * @param limitMs the configured limit, of which `withinMs` is the rest
  */
 export async function refreshLists(
@@ -238,7 +238,7 @@ export async function refreshLists(
   return { lists, problems }
 }
 
-/** Many servers with resources have never heard of templates. */
+/** Many servers with resources do not implement `resources/templates/list`. */
 async function templatesOf(client: Client, options: ReadOptions): Promise<ResourceTemplate[]> {
   try {
     return await client.templates(options)
@@ -248,7 +248,7 @@ async function templatesOf(client: Client, options: ReadOptions): Promise<Resour
   }
 }
 
-/** What one server listed when it last ran, kept for when it does not. */
+/** The stored lists of a server, for when it does not run. */
 export class KeptLists {
   readonly #table: ManifestTable
   readonly #identity: () => string
@@ -272,7 +272,7 @@ export class KeptLists {
     }
   }
 
-  /** Lists that were never fetched are left out, so that they are not taken for empty ones. */
+  /** Lists that were never fetched are left out, because they are not known to be empty. */
   save(lists: ServerLists): void {
     const known = Object.entries(lists).filter(
       ([kind, list]) => list !== Object.entries(noLists).find(([name]) => name === kind)?.[1],

@@ -8,14 +8,14 @@ interface VigilOptions {
   readonly idlePingMs: number
   /** Does something that leaves no trace among the messages. */
   readonly quietly: (work: () => Promise<void>) => Promise<void>
-  /** The connection does not stand any more. */
+  /** The connection is lost. */
   readonly onLost: (client: Client, error: McpError) => void
   /** The clock jumped, as it does when the machine slept. */
   readonly onJump: () => void
 }
 
 /**
- * Finds out whether a connection over the network still stands, when it is silent and when a request failed. The end of
+ * Checks that a connection over the network is alive, after silence and after a failed request. The end of
  * a child process is noticed without.
  */
 export class Vigil {
@@ -63,11 +63,11 @@ export class Vigil {
 interface PulseOptions {
   /** Milliseconds between looks; 0 for none. */
   everyMs: number
-  /** Nothing was heard for that long. */
+  /** Called after this long without a message. */
   onSilence: () => void
   /** The machine slept, or its clock was set. */
   onJump: () => void
-  /** Milliseconds since the last message; undefined while nothing stands. */
+  /** Milliseconds since the last message; undefined while not connected. */
   quietMs: () => number | undefined
 }
 
@@ -105,7 +105,7 @@ class Pulse {
 const longestMs = 4_200_000
 const standing: ReadonlySet<string> = new Set(['subscriptions/listen'])
 
-/** Watches the messages of one connection: when the last one was, and whether anybody waits for an answer. */
+/** Tracks the messages of one connection: the time of the last one, and whether a response is pending. */
 export class Traffic {
   readonly #now: () => number
   /** When each open request began, by who asked and its id. */
@@ -168,7 +168,7 @@ export class Sleep {
     this.#conversations.delete(conversation)
   }
 
-  /** Milliseconds until it is worth looking again; 0 where it may sleep now. */
+  /** Milliseconds until the next check; 0 if the server may be ended now. */
   dueMs(traffic: Traffic): number {
     const now = this.#now()
     for (const [id, since] of this.#conversations) {

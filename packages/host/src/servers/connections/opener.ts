@@ -23,7 +23,7 @@ import type { ListKind } from './lists.ts'
 import { Traffic } from './liveness.ts'
 
 interface OpenerOptions extends ConnectionOptions {
-  /** Aborted when the connection is closed for good. */
+  /** Aborted when the connection is closed. */
   signal: AbortSignal
   onChange: (change: ServerChange) => void
 }
@@ -34,7 +34,7 @@ interface Opened {
   traffic: Traffic
   /** When it was begun to be spoken to, by `performance.now`. */
   sinceMs: number
-  /** To be called when the client is gone. */
+  /** Call it when the client is closed. */
   ended: () => void
 }
 
@@ -55,12 +55,12 @@ export class Opener {
     return this.#login !== undefined
   }
 
-  /** What is started, once the person agreed. */
+  /** The configuration to start, after consent. */
   prepare(): Promise<ServerConfig> {
     return this.#options.prepare(this.#options.config, this.#options.signal)
   }
 
-  /** `openly` lets the person sign in; otherwise a server that wants that fails with a SignInNeeded. */
+  /** `openly` lets the person sign in; otherwise a server that requires it fails with a SignInNeeded. */
   async open(config: ServerConfig, mode: 'quietly' | 'openly'): Promise<Opened> {
     const { identity, eras, revisions, agreedRoots, login, connectTimeoutMs } = this.#options
     const { onStderr, onWarning } = this.#options
@@ -131,15 +131,15 @@ export class Opener {
 }
 
 interface DialOptions {
-  /** What is started in truth, or spoken to. */
+  /** The configuration with its variables replaced. */
   config: ServerConfig
   identity: string
   eras: EraTable
   /** Revisions the host allows; undefined for all. */
   revisions: readonly ProtocolVersion[] | undefined
-  /** How to sign in; undefined where that is not wanted. */
+  /** How to sign in; undefined if the server is not signed in to. */
   auth: Authorization | undefined
-  /** Folders that a sandboxed server may read since the person agreed to tell it of them. */
+  /** Folders that a sandboxed server may read, because they are its allowed roots. */
   agreedRoots: () => Promise<readonly string[]>
   /** Milliseconds until the server must have introduced itself. */
   withinMs: number
@@ -155,12 +155,12 @@ const modern: readonly ProtocolVersion[] = ['2026-07-28']
 const legacy: readonly ProtocolVersion[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
 const probeTimeoutMs = 5_000
 const leastMs = 1_000
-/** A large result is kept whole and read in parts, so it may come in one message; a flood may not. */
+/** Allows large results, which are stored whole and read in parts, but bounds a message. */
 const maxMessageBytes = 16_777_216
 
 type Met = DialOptions & { launch: Boxed['launch'] | undefined }
 
-/** Connects to a server, in a sandbox where its configuration wants one. */
+/** Connects to a server, in a sandbox if it is configured with one. */
 async function dial(options: DialOptions): Promise<Client> {
   const { config } = options
   if ('url' in config) return find({ ...options, launch: undefined })
@@ -269,23 +269,23 @@ function mayBeOther(error: unknown): boolean {
 export interface ConnectionOptions {
   name: string
   config: ServerConfig
-  /** What the server is; another one once its variables stand for something else. */
+  /** The identity of the server, which changes with the values of its variables. */
   identity: () => string
-  /** What is started in truth, once the person agreed and its variables are replaced. */
+  /** The configuration to start, after consent and with its variables replaced. */
   prepare: (config: ServerConfig, signal: AbortSignal) => Promise<ServerConfig>
   /** Whether the person has yet to agree. */
   needsApproval: () => Promise<boolean>
-  /** A state without secrets, for everybody to see. */
+  /** Redacts a state. */
   shown: (state: ConnectionState) => ConnectionState
-  /** What the client says about itself, and hears. */
+  /** The client's information and handlers. */
   client: ConnectOptions
   /** Revisions to speak; default all. */
   revisions?: readonly ProtocolVersion[] | undefined
   /** What can be answered at the moment; asked for with every new connection. */
   answers: () => AnswerOptions
-  /** How to sign in there; undefined where that is not wanted. */
+  /** How to sign in; undefined if the server is not signed in to. */
   login: (config: HttpServerConfig) => Promise<Login | undefined>
-  /** Folders that it may read in a sandbox, since the person agreed to tell it of them. */
+  /** Folders that it may read in a sandbox, because they are its allowed roots. */
   agreedRoots: () => Promise<readonly string[]>
   /** Makes what sees one connection. */
   tap: () => Tap
@@ -299,11 +299,11 @@ export interface ConnectionOptions {
   lists?: readonly ListKind[] | undefined
   /** Whether lists are kept up to date; default true. */
   follow?: boolean | undefined
-  /** Hears every change of state, after `state` has it. */
+  /** Called after every change of `state`. */
   onState: (state: ConnectionState) => void
   /** The lists have new contents. */
   onLists: () => void
-  /** It wants the person signed in, at a page that was not opened. */
+  /** The server requires signing in, at a page that was not opened. */
   onSignIn: (needed: SignInNeeded) => void
   onResourceUpdated: (uri: string) => void
   onStderr: (text: string) => void
@@ -317,7 +317,7 @@ interface QuietBounds {
 
 const bounds: QuietBounds = { maxChars: 262_144, windowMs: 60_000 }
 
-/** Passes on text up to a bound per window of time; what is over it is counted and told of once. */
+/** Passes on text up to a bound per window of time; the rest is counted and reported once. */
 export class Quiet {
   readonly #pass: (text: string) => void
   readonly #tell: (message: string) => void
@@ -356,7 +356,7 @@ export class Quiet {
     }
   }
 
-  /** Tells how much was left out, and begins anew. */
+  /** Reports how much was dropped, and starts a new window. */
   end(): void {
     if (this.#left > 0) this.#tell(`${this.#left} characters that it wrote to stderr were not shown`)
     this.#left = 0

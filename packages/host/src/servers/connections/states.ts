@@ -18,7 +18,7 @@ export function isComing({ state }: Pick<ConnectionState, 'state'>): boolean {
   return state === 'connecting' || state === 'reconnecting'
 }
 
-/** Whether what was listed still stands. */
+/** Whether the lists of this state are valid. */
 export function keepsLists({ state }: Pick<ConnectionState, 'state'>): boolean {
   return isUp({ state }) || isComing({ state }) || state === 'asleep'
 }
@@ -91,15 +91,15 @@ function fixFor(name: string, config: ServerConfig, error: Failure | undefined):
 }
 
 interface BoardOptions {
-  /** A state without secrets, for everybody to see. */
+  /** Redacts a state. */
   shown: (state: ConnectionState) => ConnectionState
-  /** Hears every change, after `state` has it. */
+  /** Called after every change of `state`. */
   told: (state: ConnectionState) => void
   /** From when this is aborted on nothing changes any more. */
   signal: AbortSignal
 }
 
-/** Where the state of one connection stands, and changes of it can be waited for. */
+/** The state of one connection, with waiting for changes. */
 export class Board {
   readonly #options: BoardOptions
   readonly #waiting = new Set<() => void>()
@@ -122,7 +122,7 @@ export class Board {
     told(this.#state)
   }
 
-  /** The last state, which nobody is told of. */
+  /** Sets the last state without a notification. */
   end(state: Standing): void {
     this.#state = { ...state, sinceMs: Date.now() }
   }

@@ -320,7 +320,7 @@ function handshakeAdvice(error: unknown): string {
     if (error.code === 'HTTP') return 'Check the path of its address, and its log.'
     if (error.code === 'UNAUTHORIZED') return 'Sign in, or put a token into "headers".'
   }
-  return 'It answers, but not in the words of the protocol. Tell its author what stands above.'
+  return 'It responds, but not with valid MCP messages. Report the output above to its author.'
 }
 
 /** Whether everything it offers can be listed. */

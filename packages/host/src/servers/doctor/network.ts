@@ -47,7 +47,7 @@ export async function resolveName({ host }: Place): Promise<{ finding: Finding; 
     const code = codeOf(error)
     if (code === 'ENOTFOUND')
       throw new Fault(
-        `nobody knows a host "${host}"`,
+        `there is no host "${host}"`,
         'Look for a slip in the address, or join the network (VPN) that knows it.',
       )
     throw new Fault(`the name service does not answer (${code})`, 'Look whether this machine is online.')
@@ -225,7 +225,7 @@ export function judgeAccess(
         ? 'it does not accept the credentials (401)'
         : `it wants to know who asks (401, ${scheme})`,
       hasCredentials
-        ? 'Renew the token that stands in "headers".'
+        ? 'Renew the token in "headers".'
         : `Put a token into "headers": { "Authorization": "Bearer \${secret:NAME}" }, and set it with: jackfield secret set NAME`,
     )
   }

@@ -71,8 +71,7 @@ export function unpacked(bytes: Uint8Array, limits: ArchiveLimits = archiveLimit
       throw invalid(`holds "${oneLine(path)}" packed in a way that is not known here`)
     }
     packed += entry.packed
-    if (packed > bytes.length)
-      throw invalid(`is damaged: "${oneLine(path)}" stands where something else does`)
+    if (packed > bytes.length) throw invalid(`is damaged: "${oneLine(path)}" exists twice`)
     total += entry.size
     if (total > limits.bytes) throw tooLarge(`unpacks to more than ${limits.bytes} bytes`)
     if (entry.size > smallFile && entry.size > entry.packed * limits.ratio) {

@@ -85,7 +85,10 @@ export function readBundle(bytes: Uint8Array, options: BundleOptions): Bundle {
         started(start, folder, options.home, (id) => {
           const need = needs.find((one) => one.id === id)
           if (need === undefined) {
-            throw new McpError('INVALID', `The bundle uses "${oneLine(id)}", which it asks nobody for`)
+            throw new McpError(
+              'INVALID',
+              `The bundle uses "${oneLine(id)}", which is not among its user_config`,
+            )
           }
           if (need.secret !== undefined) return need.required || has(values, id) ? [standIn(need, '')] : []
           return given(need, values).map((value) => standIn(need, value))

@@ -66,15 +66,10 @@ function scanProgram(config: StdioServerConfig): TrustFinding[] {
     /\s-(?:enc|encodedcommand|e)\s+[A-Za-z0-9+/=]{16,}/i.test(line) &&
     /^(?:powershell|pwsh)$/.test(program)
   ) {
-    add('danger', 'encoded-command', whole, 'What it runs is encoded, so nobody can read it here.')
+    add('danger', 'encoded-command', whole, 'The command is encoded, so it cannot be reviewed.')
   }
   if (/base64\s+(?:-d|-D|--decode)/.test(line)) {
-    add(
-      'danger',
-      'encoded-command',
-      whole,
-      'It decodes something and uses it, so nobody can read here what it runs.',
-    )
+    add('danger', 'encoded-command', whole, 'It decodes data and runs it, so the command cannot be reviewed.')
   }
   if (shells.has(program) && args.some((arg) => /^(?:-(?!enc$)[a-z]*c|\/c|\/k|-command)$/i.test(arg))) {
     add('warning', 'shell', whole, 'It runs a shell script from its command line; read the script whole.')
@@ -152,7 +147,7 @@ function scanAddress({ url: text, headers = {} }: HttpServerConfig): TrustFindin
     add(
       secret ? 'danger' : 'warning',
       'unencrypted',
-      `Everything goes over the network unencrypted${more}; anybody on the way can read and change it. Use https.`,
+      `The connection is not encrypted${more}; others on the network can read and change it. Use https.`,
     )
   }
   const address = isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0
@@ -173,17 +168,13 @@ function scanAddress({ url: text, headers = {} }: HttpServerConfig): TrustFindin
     )
   }
   if (url.username !== '' || url.password !== '') {
-    add(
-      'warning',
-      'credentials-in-address',
-      'A user name or password stands in the address, where logs keep it.',
-    )
+    add('warning', 'credentials-in-address', 'The URL contains a user name or password, which logs record.')
   }
   if ([...url.searchParams.keys()].some((name) => secretName.test(name.replaceAll('-', '_')))) {
     add(
       'notice',
       'credentials-in-address',
-      'A secret stands in the address, where logs keep it; a header is better.',
+      'The URL contains a secret, which logs record; use a header instead.',
     )
   }
   return found

@@ -25,7 +25,7 @@ interface ConsentDeps {
   /** Agrees to everything without asking. */
   agreeToAll: boolean
   configOf: (server: string) => ServerConfig | undefined
-  /** What a server was when the values of its variables were last looked up; undefined where it has none. */
+  /** The identity of a server when its variables were last resolved; undefined if it has none. */
   lastIdentity: (config: ServerConfig) => string | undefined
 }
 
@@ -93,8 +93,8 @@ export class Consents implements ConsentDesk {
   }
 
   /**
-   * Resolves once the person agreed to start this server as it is configured.
-   * @throws McpError 'INVALID' where they refused, or nobody can be asked; it says how to agree.
+   * Resolves after the person consented to start this server as it is configured.
+   * @throws McpError 'INVALID' if they refused or cannot be asked; the message states how to consent
    */
   async admit(server: string, config: ServerConfig, signal: AbortSignal): Promise<void> {
     for (;;) {
@@ -117,12 +117,12 @@ export class Consents implements ConsentDesk {
     if (wanted !== undefined && this.#deps.table.has(wanted.written)) this.#agree(wanted)
   }
 
-  /** Refusals no longer stand: the person wants to be asked again. */
+  /** Removes refusals: the person wants to be asked again. */
   again(): void {
     this.#refused.clear()
   }
 
-  /** Only what somebody else may have written waits for the person. */
+  /** Only configurations that another author may have written need consent. */
   async #wanted(server: string, config: ServerConfig): Promise<Wanted | undefined> {
     const { table, redactor, agreeToAll, lastIdentity } = this.#deps
     if (config.from?.layer !== 'project' || agreeToAll) return undefined
@@ -198,16 +198,16 @@ export class Consents implements ConsentDesk {
   }
 }
 
-/** What is started, for a person to read and to agree to. */
+/** The command line or URL for the person to review. */
 interface Described {
   /** The command line as a shell would take it, with the folder it runs in; or the address. */
   command: string
-  /** The file that the command names on this machine, and what it leads to where it is a link. */
+  /** The file that the command resolves to on this machine, with the target of a link. */
   program?: string
   /** The variables, or headers, that it is given. */
   given: GivenValue[]
   findings: TrustFinding[]
-  /** One hash of the file and everything that says what is started and what it is given. */
+  /** One hash of the file and of everything that defines the started command and its variables. */
   identity: string
 }
 
@@ -277,12 +277,12 @@ async function filesIn(config: ServerConfig): Promise<Record<string, string | nu
   return Object.fromEntries(names.map((name, index) => [name, hashes[index] ?? null]))
 }
 
-/** The variables of a file, or none where it cannot be read: the server is not started then. */
+/** The variables of a file, or none if it cannot be read; the server is not started then. */
 async function variablesOf(file: string): Promise<Record<string, string>> {
   return fileVariables(file).catch(() => ({}))
 }
 
-/** Whether what is allowed by name holds for another server than the person wrote it for. */
+/** Whether rules that name a server apply to another server than the one they were written for. */
 function takenName({ from }: ServerConfig): TrustFinding[] {
   if (from?.replaces === undefined) return []
   const message = `It takes the place of your own server of this name in ${from.replaces}, and your rules for that name hold for it.`
@@ -310,7 +310,7 @@ function handedOver(config: ServerConfig): TrustFinding[] {
             severity: 'warning',
             code: 'gives-a-file',
             at,
-            message: `It is given what stands in ${part.name}.`,
+            message: `It gets the value of ${part.name}.`,
           },
         ]
       if (part.kind !== 'env' || !soundsSecret(part.name)) return []

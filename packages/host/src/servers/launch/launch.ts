@@ -99,7 +99,7 @@ export class Launch {
   }
 
   /**
-   * What is started, or spoken to. It holds secrets, so it is for the connection alone.
+   * The configuration to start or connect to. It contains secrets and is only for the connection.
    * @throws McpError 'INVALID' that says what is missing.
    */
   async prepare(server: string, config: ServerConfig, signal: AbortSignal): Promise<ServerConfig> {
@@ -149,7 +149,7 @@ export class Launch {
     try {
       return await this.#answer(kept, server, { id: name, description, options: ['no', 'yes'] })
     } catch {
-      // Without a place to keep answers there is none.
+      // Without a store for answers there is none.
       return undefined
     }
   }
@@ -180,13 +180,13 @@ export class Launch {
       learnVariables(config, this.#around.env, this.#redactor)
   }
 
-  /** Keeps what stands in a configuration under the name of a secret out of everything that is shown. */
+  /** Redacts values that a configuration contains under the name of a secret. */
   keep(config: ServerConfig): ServerConfig {
     learnSecrets(config, this.#redactor)
     return config
   }
 
-  /** What is kept under a name; from here on it is known as a secret. */
+  /** The stored value of a name, which is redacted from here on. */
   async secret(name: string): Promise<string | undefined> {
     const value = await this.#store.get(name)
     if (value !== undefined) this.#redactor.add(value, name, name)
@@ -203,12 +203,12 @@ export class Launch {
   }
 }
 
-/** What is shown in place of a secret: its name, and for the answer to an input the id of that. */
+/** The replacement of a secret: its name, or the id of an input. */
 function markOf(name: string): string {
   return /^input (.+?) of [/\\A-Z]/.exec(name)?.[1] ?? name
 }
 
-/** States in which the process that wrote to stderr is gone. */
+/** States in which the process that wrote to stderr has ended. */
 const ended: ReadonlySet<string> = new Set(['reconnecting', 'failed', 'disabled', 'asleep'])
 const leastHidden = 6
 
@@ -217,7 +217,7 @@ export class Discretion {
   readonly redactor: Redactor = createRedactor()
   readonly #streams = new Map<string, RedactedStream>()
 
-  /** A log that is told no secrets. */
+  /** The activity log, with redaction. */
   log(log: ActivityLog): ActivityLog {
     return {
       ...log,
@@ -226,7 +226,7 @@ export class Discretion {
     }
   }
 
-  /** An event as it may be heard. What a process writes comes in pieces, and a secret may stand across two. */
+  /** A redacted event. Output of a process arrives in pieces, and a secret can span two of them. */
   events(event: HostEvent): HostEvent[] {
     if (event.type === 'stderr') {
       const stream = this.#streams.get(event.server) ?? this.redactor.stream()
@@ -252,7 +252,7 @@ export class Discretion {
   }
 }
 
-/** Makes the connections those of `wanted`: what did not change goes on as it is. */
+/** Makes the connections those of `wanted`; unchanged ones keep running. */
 export async function reconfigure(
   wanted: Readonly<Record<string, ServerConfig>>,
   connections: Map<string, ServerConnection>,

@@ -17,9 +17,9 @@ type LoginMode = 'quietly' | 'asking' | 'openly'
 /** The credentials for one server. */
 export interface Login {
   readonly auth: Authorization
-  /** What wants a login while `work` runs is met in this way; at all other times the person is asked. */
+  /** How logins are handled while `work` runs; at all other times the person is asked. */
   during<T>(mode: LoginMode, work: () => Promise<T>): Promise<T>
-  /** Forgets the tokens, and tells the authorization server that they are not wanted any more. */
+  /** Removes the tokens and revokes them at the authorization server. */
   revoke(): Promise<Revocation>
 }
 
@@ -28,7 +28,7 @@ interface LoginOptions {
   server: string
   config: HttpServerConfig
   store: CredentialStore
-  /** Asks the person whether the page may be opened. Rejects where they do not want it or cannot be asked. */
+  /** Asks the person whether the page may be opened. Rejects if they refuse or cannot be asked. */
   ask: (page: LoginPage, signal: AbortSignal) => Promise<void>
   /** Whether the person agreed to this very page where they agreed to a login. */
   agreedTo: (page: LoginPage) => boolean
@@ -36,7 +36,7 @@ interface LoginOptions {
   open?: ((url: URL) => Promise<void>) | undefined
   /** How requests to authorization servers leave. Default: to the addresses that were checked. */
   network?: NetworkOptions | undefined
-  /** Hears of the page that the person is on. */
+  /** Called with the opened page. */
   onPage: (page: LoginPage) => void
 }
 
@@ -45,7 +45,7 @@ const patienceMs = 300_000
 /** Makes credentials for a server. @throws McpError 'INVALID' where the configuration of its sign-in is incomplete */
 export function createLogin(options: LoginOptions): Login {
   const { config, server, store } = options
-  /** What goes on in a way of its own, the latest last: one may end before another that began earlier. */
+  /** The active modes, the latest last: one may end before another that started earlier. */
   const under: { mode: LoginMode }[] = []
   const settings = config.auth === false || config.auth === undefined ? {} : config.auth
   const { scopes } = settings
@@ -106,7 +106,7 @@ function redirectFor(
         async open(url, signal) {
           const page = pageAt(url)
           if (way === 'quietly') throw new SignInNeeded(page)
-          // Others who share the credentials wait meanwhile, so nobody may think about this forever.
+          // Other programs with the same credentials wait for this login, so it has a time limit.
           const soon = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
           if (way === 'asking' || !agreedTo(page)) await ask(page, soon)
           return session.open(url, signal)

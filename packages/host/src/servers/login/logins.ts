@@ -37,7 +37,7 @@ interface LoginRoomDeps {
   signal: AbortSignal
 }
 
-/** Signs the person in at servers that want it, once they agreed. */
+/** Signs the person in to servers, after consent. */
 export class LoginRoom implements LoginDesk {
   readonly #deps: LoginRoomDeps
   #store: CredentialStore | undefined
@@ -58,11 +58,11 @@ export class LoginRoom implements LoginDesk {
     this.#deps = deps
   }
 
-  /** The credentials for a server; undefined where its configuration brings some along, or wants none. */
+  /** The credentials for a server; undefined if its configuration contains credentials or disables signing in. */
   async of(server: string, config: HttpServerConfig): Promise<Login | undefined> {
     const given = Object.keys(config.headers ?? {}).some((name) => name.toLowerCase() === 'authorization')
     if (config.auth === false || given) return undefined
-    // Few servers want it, and what signs in is much to load.
+    // Loaded on demand: few servers require signing in, and the module is large.
     const [{ createLogin }, { memoryStore }] = await Promise.all([
       import('./login.ts'),
       import('@jackfield/sdk/client/auth'),
@@ -93,7 +93,7 @@ export class LoginRoom implements LoginDesk {
     return login
   }
 
-  /** A server cannot be used before the person signed in: they are asked once, and it goes on when they agree. */
+  /** A server requires signing in: the person is asked once, and the server is connected after they agree. */
   needed(server: string, { page }: SignInNeeded): void {
     const { asker, signal, emit } = this.#deps
     if (this.#asked.has(server) || this.#asking.has(server) || !asker.can('login')) return
@@ -133,7 +133,7 @@ export class LoginRoom implements LoginDesk {
     return this.#pending.get(server)
   }
 
-  /** Puts the question again where it was put before: the person wants to connect. */
+  /** Allows the question to be asked again, because the person wants to connect. */
   again(server: string): void {
     this.#asked.delete(server)
   }
@@ -141,7 +141,7 @@ export class LoginRoom implements LoginDesk {
   async signIn(server: string): Promise<void> {
     const { recorder } = this.#deps
     const row = recorder.open({ kind: 'login', server, summary: `You sign in at ${server}`, detail: {} })
-    // Whoever asks for it needs no question.
+    // The person requested it, so no question is asked.
     this.#asked.add(server)
     try {
       await this.#signInOnce(server)
@@ -217,9 +217,9 @@ export class LoginRoom implements LoginDesk {
       row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
       const why =
         error instanceof Nobody
-          ? 'nobody can be asked here'
+          ? 'no person can be asked here'
           : signal.aborted
-            ? 'nobody answered in time'
+            ? 'the question was not answered in time'
             : reasonOf(error)
       throw new McpError('UNAUTHORIZED', `It wants you to sign in at ${issuer}, and ${why}`, { cause: error })
     }
@@ -259,7 +259,7 @@ function without(names: readonly string[], page: LoginPage): string {
   return url.href
 }
 
-/** What tokens and registrations are kept with, and what stands in the place of each. */
+/** The secrets of tokens and registrations, with the replacement of each. */
 const keptSecrets = { accessToken: 'accessToken', refreshToken: 'refreshToken', secret: 'clientSecret' }
 
 /** The store, where every token that passes is made known as a secret. */

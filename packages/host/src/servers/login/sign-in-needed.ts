@@ -9,7 +9,7 @@ export interface LoginPage {
   scopes: readonly string[]
 }
 
-/** A server wants the person signed in, and it was not the time to ask. */
+/** A server requires signing in, and the person may not be asked at this point. */
 export class SignInNeeded extends McpError {
   override readonly name: string = 'SignInNeeded'
   readonly page: LoginPage

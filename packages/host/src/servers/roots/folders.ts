@@ -19,7 +19,7 @@ interface Surroundings {
 const mostEntries = 10_000
 const shownNames = 8
 
-/** Looks at folders as they are now. Those of the same place are told of once, by the first name. */
+/** Inspects folders as they are now. Folders of the same place are listed once, by the first name. */
 export async function lookAt(given: readonly Given[], around: Surroundings): Promise<OpenFolder[]> {
   const homes = [around.home, await realpath(around.home).catch(() => around.home)]
   const places = await Promise.all(given.map(async (root) => ({ root, ...(await placeOf(root)) })))
@@ -59,7 +59,7 @@ function refusalOf(
     (other) => other.real !== undefined && isBelow(path, other.path) && !isIn(real, other.real),
   )
   if (left !== undefined)
-    return refused('escape', `it stands in ${left.path}, but leads out of it to ${real}`)
+    return refused('escape', `it is in ${left.path}, but is a link out of it to ${real}`)
   const same = earlier.find((other) => other.real === real)
   return same === undefined ? undefined : refused('duplicate', `it is the same folder as ${same.root.uri}`)
 }
@@ -81,12 +81,12 @@ function remarksOn({ path, real }: Place, others: readonly Place[], homes: reado
   return found.flatMap((finding) => finding || [])
 }
 
-/** Whether a server may be told of a folder now. */
+/** Whether a folder may be offered to servers now. */
 export function isTold({ findings }: OpenFolder): boolean {
   return !findings.some(({ severity }) => severity === 'refused')
 }
 
-/** Whether a server may be told of a folder once it is there. */
+/** Whether a folder may be offered to servers once it exists. */
 export function isOffered({ findings }: OpenFolder): boolean {
   return findings.every(
     ({ code, severity }) => severity !== 'refused' || code === 'missing' || code === 'unreadable',
@@ -213,7 +213,7 @@ interface OpenFoldersDeps {
 
 /** The folders that are open, from wherever they come. */
 export class OpenFolders {
-  /** What decisions about folders are kept for. */
+  /** The working folder, for which decisions are stored. */
   readonly workspace: string
   readonly #deps: OpenFoldersDeps
   readonly #fixed: readonly Given[]
@@ -224,7 +224,7 @@ export class OpenFolders {
     this.workspace = workspace ?? ''
     const repository = workspace === undefined ? undefined : repositoryOf(workspace, home)
     this.#fixed = [
-      // What was named comes first, since many servers work in the first folder they hear of.
+      // Named folders come first, because many servers work in the first root.
       ...roots.map((root): Given => ({ ...root, from: 'configured' })),
       ...(workspace === undefined ? [] : [folder(workspace, 'workspace')]),
       ...(repository === undefined ? [] : [folder(repository, 'repository')]),
@@ -238,7 +238,7 @@ export class OpenFolders {
     return [...this.#fixed, ...added]
   }
 
-  /** Those that one server may be told of, if the person agrees. */
+  /** The folders that may be offered to one server. */
   of({ roots }: ServerConfig): Given[] {
     if (roots === false) return []
     if (roots === undefined) return this.all()

@@ -21,7 +21,7 @@ import type {
 } from '../../types/index.ts'
 import { isOffered, isTold, lookAt, OpenFolders, previewOf, sameFolder, uriOf } from './folders.ts'
 
-/** A server as this room needs it. */
+/** What roots need of a server. */
 interface RootsServer {
   readonly config: ServerConfig
   readonly identity: string
@@ -52,10 +52,10 @@ interface Asking {
 const lookMs = 100
 /** Questions that one request leads to at most. */
 const maxRounds = 3
-/** Folders that a decision is kept for. */
+/** Folders for which a decision is stored. */
 const maxDecided = 1_000
 
-/** Which server is told of which folders: nothing before the person agreed, and never more than they agreed to. */
+/** The roots of each server: only folders that the person allowed. */
 export class Roots {
   readonly desk: RootsDesk
   readonly folders: OpenFolders
@@ -77,7 +77,7 @@ export class Roots {
     this.desk = new Desk(this, deps, this.#home)
   }
 
-  /** Whether a server that asks now can be answered: only then is it told that it may ask. */
+  /** Whether `roots/list` of a server can be answered, which decides whether the capability is advertised. */
   canAnswer(server: string): boolean {
     const { config, identity } = this.server(server)
     const given = this.folders.of(config)
@@ -89,8 +89,8 @@ export class Roots {
   }
 
   /**
-   * Tells a server of the folders that the person agreed to, who is asked where some are new. Folders that are gone are
-   * left out, and a server that was told hears when that changes.
+   * Answers `roots/list` with the allowed folders; the person is asked about new ones. Missing folders are left out, and
+   * a server with an answer is notified when its folders change.
    */
   async answer(server: string, context: AskContext): Promise<Root[]> {
     const { recorder, asker, find, table } = this.#deps
@@ -144,7 +144,7 @@ export class Roots {
   }
 
   /**
-   * Keeps what the person decided about what they were shown. A decision about folders that are not open now stays, so
+   * Stores the decision about the folders that were shown. A decision about folders that are not open now stays, so
    * that it need not be made again when they are.
    */
   decide(
@@ -172,7 +172,7 @@ export class Roots {
     this.#deps.emit({ type: 'roots' })
   }
 
-  /** Tells servers whose folders are others now. */
+  /** Notifies servers whose folders changed. */
   changed(): Promise<void> {
     this.#deps.emit({ type: 'roots' })
     return this.#watch.now()
@@ -304,7 +304,7 @@ export class Roots {
       this.#seen.set(server, now)
       this.#mindSandbox(server, standing)
       await found.client?.rootsChanged().catch((error: unknown) => {
-        const message = `The server could not be told that roots changed: ${reasonOf(error)}`
+        const message = `The server could not be notified that roots changed: ${reasonOf(error)}`
         this.#deps.emit({ type: 'warning', server, message })
       })
     }
@@ -317,7 +317,7 @@ export class Roots {
     this.#deps.emit({
       type: 'warning',
       server,
-      message: 'Its sandbox was made before it was told of these folders; reconnect it to let it read them.',
+      message: 'Its sandbox was started before these folders were allowed; reconnect it to let it read them.',
     })
   }
 }
@@ -484,16 +484,16 @@ class Desk implements RootsDesk {
   }
 }
 
-/** How one server stands towards the folders that are open to it now. */
+/** The decisions about one server for the folders that are open now. */
 interface Standing {
   consent: RootsConsent | undefined
   /** What the person is asked about. */
   offered: readonly OpenFolder[]
   /** What of it they were not asked about before, or was another folder then. */
   fresh: readonly OpenFolder[]
-  /** What it may be told now. */
+  /** Allowed folders that exist. */
   told: readonly OpenFolder[]
-  /** What it may be told, but is not there. */
+  /** Allowed folders that do not exist. */
   missing: readonly OpenFolder[]
 }
 
@@ -509,7 +509,7 @@ function standingOf(folders: readonly OpenFolder[], consent: RootsConsent | unde
   }
 }
 
-/** A no stands until the person takes it back; a yes stands for what they were asked about. */
+/** A refusal is valid until it is removed; a consent is valid for the folders that were shown. */
 function mustAsk({ consent, offered, fresh }: Standing): boolean {
   if (consent === undefined) return offered.length > 0
   return consent.verdict === 'allow' && fresh.length > 0
@@ -529,7 +529,7 @@ function knows(seen: readonly SeenFolder[], folder: OpenFolder): boolean {
   )
 }
 
-/** Milliseconds between two looks at the folders that servers were told of. */
+/** Milliseconds between two checks of the folders that servers know. */
 const watchMs = 500
 
 /** Does something over and over once it was begun, one time after another, until the signal. */
@@ -552,7 +552,7 @@ class Watch {
     }, watchMs).unref()
   }
 
-  /** Looks at once, after the look that is under way. */
+  /** Checks immediately, after a running check. */
   now(): Promise<void> {
     const looking = (this.#looking ?? Promise.resolve())
       .then(() => (this.#signal.aborted ? undefined : this.#look()))
