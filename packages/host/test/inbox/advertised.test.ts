@@ -56,7 +56,9 @@ describe('what servers are told can be answered', () => {
     expect(host.events).toContainEqual({
       type: 'warning',
       server: 's',
-      message: expect.stringMatching(/started without support for .*elicitation.*sampling.*roots.*reconnect it/),
+      message: expect.stringMatching(
+        /started without support for .*elicitation.*sampling.*roots.*reconnect it/,
+      ),
     })
     const asking = await host.call('s__ask', { params: form() }, cli)
     expect(returned(asking)).toMatchObject({ error: { code: expect.any(Number) } })
