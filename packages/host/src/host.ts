@@ -1,16 +1,16 @@
-import { withoutKeptSecrets } from './config/secrets/without-secrets.ts'
-import { Origins } from './core/active-requests.ts'
+import { withoutStoredSecrets } from './config/secrets/without-secrets.ts'
+import { ActiveRequests } from './core/active-requests.ts'
 import { Broker } from './core/broker.ts'
 import { createPromptValues } from './core/forms/remembered.ts'
 import type { LiveInbox } from './core/inbox/inbox.ts'
 import { serverOrigin, toolDefinition } from './core/policy/identity.ts'
-import { type ServerDefinitions, saysReadOnly } from './core/policy/policy.ts'
-import { createPolicyRoom } from './core/policy/policy-service.ts'
-import { Parking } from './core/suspended-calls.ts'
-import { ParkedSecrets } from './core/suspended-secrets.ts'
+import { hasReadOnlyHint, type ServerDefinitions } from './core/policy/policy.ts'
+import { createLivePolicy } from './core/policy/policy-service.ts'
+import { SuspendedCalls } from './core/suspended-calls.ts'
+import { SuspendedSecrets } from './core/suspended-secrets.ts'
 import { Tasks } from './core/tasks.ts'
 import { Trust } from './core/trust/trust.ts'
-import { GatewayRoom } from './gateway/gateway.ts'
+import { Gateways } from './gateway/gateway.ts'
 import { Connecting } from './host/connecting.ts'
 import { createQuestions } from './host/questions.ts'
 import { Requests } from './host/requests.ts'
@@ -20,18 +20,18 @@ import { openStore } from './log/store/store.ts'
 import { advice, asStoreError } from './log/store/store-error.ts'
 import { createTrace, type Trace } from './log/trace/trace.ts'
 import { createCode } from './models/code/code.ts'
-import { createConversationDesk } from './models/conversation-store.ts'
+import { createConversationStore } from './models/conversation-store.ts'
 import { createResults } from './models/results.ts'
 import type { Sampling } from './models/sampling/deps.ts'
 import { createSampling } from './models/sampling/sampling.ts'
-import { createScale } from './models/tool-search/tool-index.ts'
+import { createToolSearch } from './models/tool-search/tool-index.ts'
 import { createLibrary } from './resources/library.ts'
 import { ResourceTexts } from './resources/texts.ts'
 import { createCatalog, createShownCatalog } from './servers/catalog.ts'
 import type { ServerConnection } from './servers/connections/connection.ts'
-import { examineServer } from './servers/doctor/doctor.ts'
-import { Discretion, Launch, reconfigure } from './servers/launch/launch.ts'
-import { LoginRoom } from './servers/login/logins.ts'
+import { diagnoseServer } from './servers/doctor/doctor.ts'
+import { Launch, Redaction, reconfigure } from './servers/launch/launch.ts'
+import { Logins } from './servers/login/logins.ts'
 import { authNetworkIn, fetchIn } from './servers/network/fetch.ts'
 import { checkRoots } from './servers/roots/folders.ts'
 import { Roots } from './servers/roots/roots.ts'
@@ -41,7 +41,7 @@ import type { ConnectionState, Host, HostOptions, Reconfigured } from './types/i
 
 const closeWaitMs = 2_000
 /** Milliseconds between two looks whether another program wrote to the store. */
-const storeLookMs = 50
+const storePollMs = 50
 
 /**
  * Makes a host. Nothing is started before `start`. Throws a StoreError where the store cannot be opened, and an
@@ -55,21 +55,21 @@ export function createHost(options: HostOptions): Host {
 class LiveHost implements Host {
   readonly connections: ReadonlyMap<string, ConnectionState>
   readonly #servers = new Map<string, ServerConnection>()
-  readonly #discretion = new Discretion()
+  readonly #redaction = new Redaction()
   readonly #launch: Launch
   readonly #env: NonNullable<HostOptions['env']>
   readonly secrets: Host['secrets']
   readonly consents: Host['consents']
-  readonly logins: LoginRoom
-  readonly gateway: GatewayRoom = new GatewayRoom(this)
+  readonly logins: Logins
+  readonly gateway: Gateways = new Gateways(this)
   readonly conversations: Host['conversations']
   readonly results: Host['results']
   readonly #catalog: ReturnType<typeof createCatalog>
-  readonly #shown: ReturnType<typeof createShownCatalog>
+  readonly #shownCatalog: ReturnType<typeof createShownCatalog>
   readonly #broker: Broker
   readonly trust: Trust
   readonly policy: Host['policy']
-  readonly #rules: ReturnType<typeof createPolicyRoom>
+  readonly #rules: ReturnType<typeof createLivePolicy>
   readonly sampling: Host['sampling']
   readonly #sampling: Sampling
   readonly roots: Host['roots']
@@ -78,16 +78,16 @@ class LiveHost implements Host {
   readonly #recorder: ReturnType<typeof createRecorder>
   readonly inbox: LiveInbox
   readonly tasks: Tasks
-  readonly #parking: Parking
-  readonly #safe: ParkedSecrets
+  readonly #suspendedCalls: SuspendedCalls
+  readonly #suspendedSecrets: SuspendedSecrets
   readonly #connecting: Connecting
-  readonly scale: Host['scale'] = createScale(() => this.tools())
+  readonly toolSearch: Host['toolSearch'] = createToolSearch(() => this.tools())
   readonly code: Host['code']
   readonly promptValues: Host['promptValues']
-  readonly #origins = new Origins()
+  readonly #activeRequests = new ActiveRequests()
   readonly #states = new Map<string, ConnectionState>()
   readonly #running = new Running()
-  readonly #events = new Events(this.#discretion)
+  readonly #events = new Events(this.#redaction)
   readonly #requests: Requests
   #closing: Promise<void> | undefined
   readonly trace: Trace
@@ -95,18 +95,18 @@ class LiveHost implements Host {
   readonly library: Host['library']
 
   constructor(options: HostOptions) {
-    const { redactor } = this.#discretion
+    const { redactor } = this.#redaction
     const { env = process.env } = options
-    this.#store = withoutKeptSecrets(openStore(options.store ?? ':memory:', options.log), redactor)
+    this.#store = withoutStoredSecrets(openStore(options.store ?? ':memory:', options.log), redactor)
     this.trace = createTrace(
       this,
-      this.#origins,
+      this.#activeRequests,
       redactor,
       () => this.#store.trace,
       options.log,
       fetchIn(env),
     )
-    this.#recorder = createRecorder(this.#discretion.log(this.#store.activity), {
+    this.#recorder = createRecorder(this.#redaction.log(this.#store.activity), {
       started: (id) => this.#events.emit({ type: 'activity-started', id }),
       row: (row) => this.#events.emit({ type: 'activity', row }),
       failed: (error) =>
@@ -120,30 +120,30 @@ class LiveHost implements Host {
       servers: () => [...this.#servers].filter(([, { state }]) => state.state !== 'disabled'),
       usable: (connection) => {
         const isUsable = this.trust.usableResources(connection)
-        return (uri) => isUsable(this.#shown.uriOf(connection.name, uri))
+        return (uri) => isUsable(this.#shownCatalog.uriOf(connection.name, uri))
       },
     })
     this.library = createLibrary(this, (event) => this.#events.emit(event), this.#texts)
     this.#env = env
     this.connections = this.#states
-    this.#safe = new ParkedSecrets({
-      redactor: this.#discretion.redactor,
+    this.#suspendedSecrets = new SuspendedSecrets({
+      redactor: this.#redaction.redactor,
       secret: (name) => this.#launch.secret(name),
       sealed: options.credentials,
       salt: this.#store.trace.salt,
       follow: (going) => this.#running.follow(going),
     })
-    this.#parking = new Parking({ store: this.#store, safe: this.#safe })
+    this.#suspendedCalls = new SuspendedCalls({ store: this.#store, secrets: this.#suspendedSecrets })
     this.inbox = createQuestions({
       store: this.#store,
-      parking: this.#parking,
-      safe: this.#safe,
-      origins: this.#origins,
+      suspendedCalls: this.#suspendedCalls,
+      suspendedSecrets: this.#suspendedSecrets,
+      activeRequests: this.#activeRequests,
       recorder: this.#recorder,
       callTimeoutMs: options.callTimeoutMs,
       servers: this.#servers,
       connecting: () => this.#connecting,
-      discretion: this.#discretion,
+      redaction: this.#redaction,
       events: this.#events,
       running: this.#running,
       usable: (server, tool) => this.trust.usable(server, tool),
@@ -156,9 +156,9 @@ class LiveHost implements Host {
       settings: this.#store.forms,
       identities: this.#store.identities,
       salt: this.#store.trace.salt,
-      asker: this.inbox,
+      questions: this.inbox,
       recorder: this.#recorder,
-      redactor: this.#discretion.redactor,
+      redactor: this.#redaction.redactor,
       onWarning: (server, message) => this.#events.emit({ type: 'warning', server, message }),
       servers: () => [...this.#servers].map(([name, { config }]) => [name, config]),
     })
@@ -168,56 +168,56 @@ class LiveHost implements Host {
       table: this.#store.forms,
       workspace: options.workspace,
       identityOf: (name) => this.#servers.get(name)?.identity,
-      holdsSecret: (value) => this.#discretion.value(value) !== value,
+      containsSecret: (value) => this.#redaction.value(value) !== value,
     })
     this.results = createResults(this.#store.results, (id) => this.#store.conversations.get(id)?.parent)
-    this.conversations = createConversationDesk({
+    this.conversations = createConversationStore({
       store: this.#store,
-      redact: (v) => this.#discretion.value(v),
+      redact: (v) => this.#redaction.value(v),
       added: (id, from, entries) => this.#events.emit({ type: 'conversation', id, from, entries }),
     })
-    this.logins = new LoginRoom({
+    this.logins = new Logins({
       store: options.credentials,
       open: options.openPage,
       network: authNetworkIn(env),
-      asker: this.inbox,
+      questions: this.inbox,
       recorder: this.#recorder,
-      redactor: this.#discretion.redactor,
+      redactor: this.#redaction.redactor,
       connection: (name) => this.#catalog.server(name),
       emit: (event) => this.#events.emit(event),
       signal: this.#running.signal,
     })
     const { models } = options
     this.#sampling = createSampling({
-      asker: this.inbox,
+      questions: this.inbox,
       models,
       settings: options.sampling ?? {},
       recorder: this.#recorder,
       activity: this.#store.activity,
       table: this.#store.sampling,
-      find: (server, asked) => this.#origins.find(server, asked),
+      find: (server, asked) => this.#activeRequests.find(server, asked),
       identityOf: (name) => this.#servers.get(name)?.identity,
       emit: (event) => this.#events.emit(event),
       now: Date.now,
     })
-    this.sampling = this.#sampling.desk
+    this.sampling = this.#sampling.service
     this.#roots = new Roots({
       options,
       table: this.#store.roots,
-      asker: this.inbox,
+      questions: this.inbox,
       recorder: this.#recorder,
-      find: (server, asked) => this.#origins.find(server, asked, false),
+      find: (server, asked) => this.#activeRequests.find(server, asked, false),
       servers: () => this.#servers,
       emit: (event) => this.#events.emit(event),
       signal: this.#running.signal,
     })
-    this.roots = this.#roots.desk
+    this.roots = this.#roots.service
     this.tasks = new Tasks({
       store: this.#store,
-      origins: this.#origins,
+      activeRequests: this.#activeRequests,
       recorder: this.#recorder,
       callTimeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
-      redact: (value) => this.#discretion.value(value),
+      redact: (value) => this.#redaction.value(value),
       emit: (event) => this.#events.emit(event),
       connection: (name) => this.#servers.get(name),
       passOn: (...passing) => this.#broker.passOn(...passing),
@@ -234,10 +234,10 @@ class LiveHost implements Host {
       options,
       states: this.#states,
       store: this.#store,
-      asker: this.inbox,
-      origins: this.#origins,
+      questions: this.inbox,
+      activeRequests: this.#activeRequests,
       recorder: this.#recorder,
-      discretion: this.#discretion,
+      redaction: this.#redaction,
       events: this.#events,
       running: this.#running,
       launch: this.#launch,
@@ -246,7 +246,7 @@ class LiveHost implements Host {
       roots: this.#roots,
       gateway: this.gateway,
       trace: this.trace,
-      look: (connection) => this.trust.look(connection),
+      checkLists: (connection) => this.trust.check(connection),
     })
     if (options.surface !== undefined) this.inbox.attach(options.surface)
     for (const [name, config] of Object.entries(options.servers))
@@ -255,9 +255,9 @@ class LiveHost implements Host {
       table: this.#store.trust,
       servers: () => this.#servers,
       unpinned: options.unpinned ?? [],
-      asker: this.inbox,
+      questions: this.inbox,
       recorder: this.#recorder,
-      redactor: this.#discretion.redactor,
+      redactor: this.#redaction.redactor,
       emit: (event) => this.#events.emit(event),
       signal: this.#running.signal,
     })
@@ -266,41 +266,41 @@ class LiveHost implements Host {
       (server, message) => this.#events.emit({ type: 'warning', server, message }),
       (connection) => this.trust.gate(connection),
     )
-    this.#shown = createShownCatalog(() => this.#catalog, this.#discretion.redactor)
-    this.#rules = createPolicyRoom({
+    this.#shownCatalog = createShownCatalog(() => this.#catalog, this.#redaction.redactor)
+    this.#rules = createLivePolicy({
       rules: options.rules ?? [],
       defaultVerdict: options.defaultVerdict,
       workspace: options.workspace,
       store: this.#store,
       recorder: this.#recorder,
       definitions: (server) => this.#definitionsOf(server),
-      find: (tool) => this.#catalog.tool(this.#shown.nameOf(tool)),
+      find: (tool) => this.#catalog.tool(this.#shownCatalog.nameOf(tool)),
       refuseWhenClosed: () => this.#running.refuseWhenClosed(),
     })
-    this.policy = this.#rules.desk
+    this.policy = this.#rules.service
     this.#requests = new Requests({
       catalog: this.#catalog,
-      shown: this.#shown,
+      shown: this.#shownCatalog,
       trust: this.trust,
       policy: this.#rules.policy,
-      origins: this.#origins,
+      activeRequests: this.#activeRequests,
       recorder: this.#recorder,
-      discretion: this.#discretion,
+      redaction: this.#redaction,
       running: this.#running,
       texts: this.#texts,
     })
     this.#broker = new Broker({
       tasks: this.tasks,
       catalog: this.#catalog,
-      origins: this.#origins,
+      activeRequests: this.#activeRequests,
       recorder: this.#recorder,
-      asker: this.inbox,
-      parking: this.#parking,
+      questions: this.inbox,
+      suspendedCalls: this.#suspendedCalls,
       policy: this.#rules.policy,
       trust: (server) => this.trust.server(server),
-      holdsSecret: (value) => this.#discretion.value(value) !== value,
+      containsSecret: (value) => this.#redaction.value(value) !== value,
       usable: (server, tool) => this.trust.usable(server, tool),
-      visitFirst: (server, ...failed) => this.#connecting.visitFirst(server, ...failed),
+      openRequiredUrls: (server, ...failed) => this.#connecting.openRequiredUrls(server, ...failed),
       callTimeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
       emit: (event) => this.#events.emit(event),
     })
@@ -335,7 +335,7 @@ class LiveHost implements Host {
   async start(names?: readonly string[]): Promise<void> {
     this.#running.refuseWhenClosed()
     const servers = names?.map((name) => this.#catalog.server(name)) ?? [...this.#servers.values()]
-    await this.#launch.learn()
+    await this.#launch.learnSecrets()
     await Promise.all(servers.map((server) => server.start()))
   }
 
@@ -362,16 +362,16 @@ class LiveHost implements Host {
     return done
   }
 
-  examine: Host['examine'] = (server, { onStep, signal } = {}) => {
+  diagnose: Host['diagnose'] = (server, { onStep, signal } = {}) => {
     const { config } = this.#catalog.server(server)
     const until = this.#running.until(signal)
     return this.#running.track(() =>
-      examineServer(server, config, {
+      diagnoseServer(server, config, {
         prepare: async () => {
-          await this.#launch.learn()
+          await this.#launch.learnSecrets()
           return this.#launch.prepare(server, config, until)
         },
-        shown: (step) => this.#discretion.value(step),
+        shown: (step) => this.#redaction.value(step),
         onStep,
         login: (given) => this.logins.of(server, given),
         env: this.#env,
@@ -380,10 +380,10 @@ class LiveHost implements Host {
     )
   }
 
-  tools: Host['tools'] = () => this.#shown.tools()
-  prompts: Host['prompts'] = () => this.#shown.prompts()
-  resources: Host['resources'] = () => this.#shown.resources()
-  templates: Host['templates'] = () => this.#shown.templates()
+  tools: Host['tools'] = () => this.#shownCatalog.tools()
+  prompts: Host['prompts'] = () => this.#shownCatalog.prompts()
+  resources: Host['resources'] = () => this.#shownCatalog.resources()
+  templates: Host['templates'] = () => this.#shownCatalog.templates()
 
   instructions(): ReturnType<Host['instructions']> {
     return [...this.#servers.values()].flatMap((connection) => {
@@ -395,7 +395,7 @@ class LiveHost implements Host {
   call: Host['call'] = (name, args, { typed = false, signal, ...options }) =>
     this.#running
       .track(() =>
-        this.#broker.call(this.#shown.nameOf(name), args, {
+        this.#broker.call(this.#shownCatalog.nameOf(name), args, {
           ...options,
           typed,
           signal: this.#running.until(signal),
@@ -403,12 +403,12 @@ class LiveHost implements Host {
       )
       .then(
         (whole) => {
-          const done = this.#discretion.value(whole)
+          const done = this.#redaction.value(whole)
           this.tasks.settled(done)
           return done
         },
         (error: unknown) => {
-          throw this.#discretion.error(error)
+          throw this.#redaction.error(error)
         },
       )
 
@@ -417,11 +417,11 @@ class LiveHost implements Host {
   complete: Host['complete'] = (...given) => this.#requests.complete(...given)
   watch: Host['watch'] = (...given) => this.#requests.watch(...given)
 
-  leave(conversation: string): void {
+  endConversation(conversation: string): void {
     this.library.detach(conversation)
-    this.#rules.leave(conversation)
-    this.#sampling.leave(conversation)
-    for (const server of this.#servers.values()) server.leave(conversation)
+    this.#rules.endConversation(conversation)
+    this.#sampling.endConversation(conversation)
+    for (const server of this.#servers.values()) server.endConversation(conversation)
   }
 
   #definitionsOf(server: string): ServerDefinitions | undefined {
@@ -437,7 +437,7 @@ class LiveHost implements Host {
         tools.map(({ tool }) => toolDefinition(tool)),
       ]),
       readOnlyTools: tools.flatMap(({ tool }) =>
-        saysReadOnly(tool) && pinned.some(({ name }) => name === tool.name) ? [tool.name] : [],
+        hasReadOnlyHint(tool) && pinned.some(({ name }) => name === tool.name) ? [tool.name] : [],
       ),
     }
   }
@@ -453,7 +453,7 @@ class LiveHost implements Host {
       if (version === seen) return
       seen = version
       listener()
-    }, storeLookMs)
+    }, storePollMs)
     return () => clearInterval(timer)
   }
 
@@ -483,7 +483,7 @@ class LiveHost implements Host {
   }
 
   async #end(): Promise<void> {
-    this.#parking.removeOver()
+    this.#suspendedCalls.removeOver()
     this.inbox.close()
     this.#running.end()
     const closing = [...this.#servers.values()].map((server) => server.close())

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { openBrowser } from '@jackfield/sdk/client/auth/node'
 import { expect, onTestFinished, vi } from 'vitest'
-import { Visits, visiting } from '../../../packages/host/src/core/elicitation.ts'
+import { PendingUrlElicitations, urlElicitation } from '../../../packages/host/src/core/elicitation.ts'
 import { open as connected, person, world } from '../../../packages/sdk/test/client-auth/support/world.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
@@ -139,9 +139,9 @@ async function directly(text: string): Promise<boolean> {
 
 /** A visit that a server asks for, and the person agrees to. */
 async function visit(text: string): Promise<boolean> {
-  const ask = visiting({
-    visits: new Visits(),
-    put: async (going) => ({
+  const ask = urlElicitation({
+    visits: new PendingUrlElicitations(),
+    ask: async (going) => ({
       answer: going === undefined ? { action: 'accept', visit: 'open' } : { action: 'accept' },
       by: 'a person',
     }),

@@ -4,14 +4,14 @@ import { FormModel } from '../../../packages/app/src/forms/form-model.ts'
 import { drawForm } from '../../../packages/app/src/forms/form-view.ts'
 import { promptResult, readResult, toolResult } from '../../../packages/app/src/output/content.ts'
 import { requestText } from '../../../packages/app/src/surface/sampling-card.ts'
-import { createRedactor } from '../../../packages/host/src/config/secrets/redactor.ts'
+import { createSecretRedactor } from '../../../packages/host/src/config/secrets/redactor.ts'
 import { planForm } from '../../../packages/host/src/core/forms/form.ts'
 import { Definitions } from '../../../packages/host/src/core/trust/definitions.ts'
 import { neighboursOf, scanDefinition } from '../../../packages/host/src/core/trust/scan.ts'
 import { documentOf, fit as shortened, wholeText } from '../../../packages/host/src/models/results.ts'
 import { estimateOf, requestTokens } from '../../../packages/host/src/models/sampling/budget.ts'
 import { chooseModel } from '../../../packages/host/src/models/sampling/choose.ts'
-import { createRedactor as createSamplingRedactor } from '../../../packages/host/src/models/sampling/redact.ts'
+import { createSamplingRedactor } from '../../../packages/host/src/models/sampling/redact.ts'
 import { modelTool } from '../../../packages/host/src/models/tool-search/meter.ts'
 import { ToolIndex } from '../../../packages/host/src/models/tool-search/tool-index.ts'
 import { previewOf } from '../../../packages/host/src/resources/contents.ts'
@@ -35,7 +35,7 @@ const models = [
   { id: 'a/large', isLanguageModel: true, contextTokens: 100_000 },
   { id: 'b/mini', isLanguageModel: true },
 ] as const
-const redactor = createRedactor()
+const redactor = createSecretRedactor()
 redactor.add('hunter2-hunter2', 'password')
 
 /** What servers say to a client and its host: lists, results, questions and forms. */

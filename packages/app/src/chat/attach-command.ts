@@ -6,20 +6,20 @@ import { type Cancelled, cancelled } from '../forms/prompter.ts'
 import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { attach, attachAgain } from './attached.ts'
-import type { ChatFace } from './face.ts'
 import { type Attachable, Picker } from './picker.ts'
 import type { ChatState } from './state.ts'
+import type { ChatSurface } from './surface.ts'
 
 const usage =
   'Usage: /attach <server> <uri>, /attach <server> <template> name=value …, or /attach again [number]'
 /** Matches that the usage error lists from a pipe. */
-const mostNamed = 5
+const maxNamed = 5
 
 /** `/attach`: one resource by its URI, or a choice among all of them. */
 export async function attachCommand(
   words: readonly string[],
   state: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
   const { client } = state
@@ -80,7 +80,7 @@ export async function attachCommand(
 
 async function namedMatches(query: string, { client }: ChatState): Promise<string[]> {
   if (query.trim() === '') return []
-  const { matches } = await client.call('library.search', { query, kinds: ['resource'], limit: mostNamed })
+  const { matches } = await client.call('library.search', { query, kinds: ['resource'], limit: maxNamed })
   return matches.flatMap(({ entry }) =>
     entry.kind === 'resource' ? [`  /attach ${oneLine(entry.server)} ${oneLine(entry.resource.uri)}`] : [],
   )
@@ -91,7 +91,7 @@ async function filledIn(
   { server, template }: Extract<Attachable, { kind: 'template' }>,
   given: Readonly<Record<string, string>>,
   { client }: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
 ): Promise<ResourceRef> {
   const { uriTemplate } = template
   const values = { ...given }

@@ -6,26 +6,26 @@ import { flowed } from '../output/flow.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
-import type { ChatFace } from './face.ts'
 import type { ChatState } from './state.ts'
 import { count } from './status.ts'
+import type { ChatSurface } from './surface.ts'
 
 /** Words of one difference that are shown on either side of what changed. */
 const around = 60
-const mostDiff = 4_000
+const maxDiff = 4_000
 
 /** Reads resources that go along with what the person says next, and tells of each. */
 export async function attach(
   refs: readonly ResourceRef[],
   state: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
   signal?: AbortSignal,
 ): Promise<void> {
   const { palette } = face
   const line = (text: string): void => face.write(`${flowed(text, face.columns(), 0, 2)}\n`)
   const { attached, failed, withheld } = await state.client.call(
     'library.attach',
-    { conversation: state.talk.id, refs: refs.map(({ server, uri }) => ({ server, uri })) },
+    { conversation: state.conversation.id, refs: refs.map(({ server, uri }) => ({ server, uri })) },
     signal === undefined ? {} : { signal },
   )
   for (const { uri, title, tokens } of attached) {
@@ -43,7 +43,7 @@ export async function attach(
 export async function attached(
   [which]: readonly string[],
   state: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
   const copies = await copiesOf(state)
@@ -58,7 +58,7 @@ export async function attached(
     `${oneLine(copy.title, 40)}${copy.because === undefined ? '' : `\n${face.palette.dim(oneLine(copy.because))}`}`,
     ago(copy.at, Date.now()),
     count(copy.tokens),
-    standing(copy, face.palette),
+    copyState(copy, face.palette),
   ])
   const heads = ['NUMBER', 'SERVER', 'TITLE', 'READ', 'TOKENS', 'STATE']
   face.write(`${table(heads, rows, { palette: face.palette, columns: face.columns() })}\n`)
@@ -71,7 +71,7 @@ export async function attached(
 export async function attachAgain(
   which: string | undefined,
   state: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
   const copies = await copiesOf(state)
@@ -92,9 +92,9 @@ export async function attachAgain(
 export async function detach(
   [which, ...more]: readonly string[],
   state: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
 ): Promise<void> {
-  const { client, talk } = state
+  const { client, conversation } = state
   const copies = await copiesOf(state)
   if (copies.length === 0) throw usageError('Nothing is attached.')
   if (more.length > 0 || (which === undefined && copies.length > 1))
@@ -102,9 +102,9 @@ export async function detach(
   const gone = which === 'all' ? copies : [numbered(copies, which ?? '1')]
   for (const copy of gone) {
     const { server, uri } = copy
-    const isWaiting = talk.isWaiting(copy)
+    const isWaiting = conversation.isWaiting(copy)
     const method = copy.because === undefined ? 'library.detach' : 'library.exclude'
-    await client.call(method, { conversation: talk.id, ref: { server, uri } })
+    await client.call(method, { conversation: conversation.id, ref: { server, uri } })
     const rest = isWaiting ? 'it is not sent' : 'the model keeps what it was given before'
     const line = `- ${oneLine(copy.title)}  ${oneLine(copy.uri)}  is no longer attached; ${rest}.`
     face.write(`${face.palette.dim(flowed(line, face.columns(), 0, 2))}\n`)
@@ -114,9 +114,9 @@ export async function detach(
 /** What is attached to the conversation that is shown. */
 export async function copiesOf({
   client,
-  talk,
-}: Pick<ChatState, 'client' | 'talk'>): Promise<AttachedCopy[]> {
-  return await client.call('library.attached', { conversation: talk.id })
+  conversation,
+}: Pick<ChatState, 'client' | 'conversation'>): Promise<AttachedCopy[]> {
+  return await client.call('library.attached', { conversation: conversation.id })
 }
 
 function numbered(copies: readonly AttachedCopy[], which: string): AttachedCopy {
@@ -127,12 +127,16 @@ function numbered(copies: readonly AttachedCopy[], which: string): AttachedCopy 
 
 async function showDiff(
   copy: AttachedCopy,
-  { client, talk }: ChatState,
-  face: ChatFace,
+  { client, conversation }: ChatState,
+  face: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
   const { server, uri } = copy
-  const diff = await client.call('library.diff', { conversation: talk.id, ref: { server, uri } }, { signal })
+  const diff = await client.call(
+    'library.diff',
+    { conversation: conversation.id, ref: { server, uri } },
+    { signal },
+  )
   const { palette } = face
   const head = `${palette.bold(oneLine(copy.title))}  ${palette.dim(oneLine(copy.uri))}`
   face.write(`${flowed(head, face.columns(), 0, 2)}\n`)
@@ -154,7 +158,7 @@ function changes({ changed, pieces, tokens }: CopyDiff, palette: Palette): strin
       return shown
     })
     .join('')
-  return text.length <= mostDiff ? text : `${text.slice(0, mostDiff)}…\nMore changed than is shown here.`
+  return text.length <= maxDiff ? text : `${text.slice(0, maxDiff)}…\nMore changed than is shown here.`
 }
 
 /** What stayed the same, as far as it stands beside a change. */
@@ -163,7 +167,7 @@ function shortened(text: string, isFirst: boolean, isLast: boolean): string {
   return text.length <= 2 * around ? text : `${head} … ${tail}`
 }
 
-function standing({ stale, watched }: AttachedCopy, palette: Palette): string {
+function copyState({ stale, watched }: AttachedCopy, palette: Palette): string {
   if (stale) return palette.yellow('changed since')
   return watched ? 'as it is' : palette.dim('not watched')
 }

@@ -4,7 +4,7 @@ import { shortId } from '../output/inbox.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { widthOf } from '../output/width.ts'
-import type { CallEvent } from './talk.ts'
+import type { CallEvent } from './conversation-view.ts'
 
 type Of<T extends CallEvent['type']> = Extract<CallEvent, { type: T }>
 
@@ -20,7 +20,7 @@ export function describeCall(event: Of<'start'>, palette: Palette): string {
 
 /** How a call ended, with the beginning of what it gave. */
 export function describeEnd(event: Of<'end'>, ms: number | undefined, palette: Palette): string {
-  const text = said(event, 160, palette)
+  const text = resultText(event, 160, palette)
   const after = ms === undefined ? '' : ` ${palette.dim(`(${duration(ms)})`)}`
   if (event.denied) return `${palette.yellow('✗ denied')} ${palette.dim(text)}`
   return event.result.isError === true
@@ -29,7 +29,7 @@ export function describeEnd(event: Of<'end'>, ms: number | undefined, palette: P
 }
 
 /** A call on its way, as a line that is drawn anew: `◌ name {…}  3 of 10`. */
-export function callUnderWay(
+export function callRunning(
   event: Of<'start'>,
   state: string,
   palette: Palette,
@@ -63,13 +63,13 @@ export function callDone(
   const facts = [word, ms === undefined ? '' : duration(ms)].filter((part) => part !== '').join(' ')
   const room = columns === undefined ? 120 : columns - widthOf(name) - facts.length - tagWidth(start) - 8
   const args = brief(start, Math.floor(room / 2))
-  const result = fitting(said(end, 400, palette), Math.max(0, room - widthOf(args)))
+  const result = fitting(resultText(end, 400, palette), Math.max(0, room - widthOf(args)))
   const parts = [facts, result].filter((part) => part !== '').join(' · ')
   return `${mark} ${tag(start, palette)}${palette.bold(name)}${args === '' ? '' : ` ${palette.dim(args)}`}${parts === '' ? '' : `  ${palette.dim(parts)}`}`
 }
 
 /** A call whose result comes later: `◇ name {…}  waits for you: /respond 7244c9a7`. */
-export function callLeft(
+export function callDeferred(
   start: Of<'start'>,
   event: Of<'later'> | Of<'task'>,
   palette: Palette,
@@ -106,7 +106,7 @@ function brief({ arguments: args }: Of<'start'>, room: number | undefined): stri
   return fitting(oneLine(JSON.stringify(args)), room)
 }
 
-function said({ result }: Of<'end'>, length: number, palette: Palette): string {
+function resultText({ result }: Of<'end'>, length: number, palette: Palette): string {
   return oneLine(result.content.map((entry) => block(entry, palette)).join(' '), length)
 }
 

@@ -11,15 +11,15 @@ import { describeCall } from './calls.ts'
 import { commandNames, runCommand } from './commands.ts'
 import { completions } from './complete.ts'
 import { includeContext } from './context.ts'
-import { type ChatFace, writeModelText } from './face.ts'
-import { firstWords } from './greet.ts'
-import { idLength, wordsOf } from './keep.ts'
+import type { TalkEvent } from './conversation-view.ts'
+import { idLength, wordsOf } from './conversations.ts'
+import { introduction } from './greet.ts'
 import { createNews, followNews, type News } from './news.ts'
 import { readLine } from './slash.ts'
 import type { ChatState } from './state.ts'
 import { fullness, statusLine } from './status.ts'
-import type { TalkEvent } from './talk.ts'
-import { type TurnView, tellLate, turnView } from './view.ts'
+import { type ChatSurface, writeModelText } from './surface.ts'
+import { type TurnView, turnView, writeLateResult } from './view.ts'
 
 const howToAllow =
   'A call was refused because it needs approval, and no person can be asked here. To allow it, add a rule with the verdict "allow" to the config (jackfield.rules), give --answers <file> with "approvals" (jackfield options), or use a terminal.'
@@ -27,7 +27,7 @@ const howToAllow =
 /** Ends of a turn that leave work undone. */
 const cutShort: readonly Turn['stopReason'][] = ['maxCalls', 'maxTurns', 'maxTokens']
 /** Characters that are shown of what goes along with a message that was sent elsewhere. */
-const mostShown = 1_000
+const maxShown = 1_000
 
 /** How a conversation ended, for the exit code of a run without a person. */
 export interface ConversationEnd {
@@ -55,18 +55,18 @@ interface OwnTurn {
 /** Shows the conversations of one chat: turns that were begun here, and those that another client began. */
 export class Screen {
   readonly #state: ChatState
-  readonly #face: ChatFace
-  readonly #notes: ChatFace
+  readonly #surface: ChatSurface
+  readonly #notes: ChatSurface
   readonly #news: News
   #own: OwnTurn | undefined
   #view: TurnView | undefined
   /** Messages of this terminal. */
   readonly #mine = new Set<string>()
 
-  constructor(state: ChatState, face: ChatFace, news: News) {
+  constructor(state: ChatState, surface: ChatSurface, news: News) {
     this.#state = state
-    this.#face = face
-    this.#notes = face.notes ?? face
+    this.#surface = surface
+    this.#notes = surface.notes ?? surface
     this.#news = news
   }
 
@@ -91,7 +91,7 @@ export class Screen {
     switch (event.type) {
       case 'turn': {
         const signal = this.#ownTurn(event.message)?.signal ?? new AbortController().signal
-        this.#view = turnView(notes, this.#state.talk.info.model, () => performance.now(), signal)
+        this.#view = turnView(notes, this.#state.conversation.info.model, () => performance.now(), signal)
         return
       }
       case 'said':
@@ -117,10 +117,10 @@ export class Screen {
         this.#view?.wait(event.wait)
         return
       case 'late':
-        tellLate(event.call, notes)
+        writeLateResult(event.call, notes)
         return
       case 'summary':
-        this.#face.write(
+        this.#surface.write(
           'The model continues with the summary. The full conversation stays stored: /save writes it.\n',
         )
         return
@@ -131,7 +131,7 @@ export class Screen {
         const { stopReason, callsNotRun, fault } = event.info
         const own = this.#ownTurn(event.message)
         if (own !== undefined && own.text !== '') {
-          writeModelText(own.text, this.#face)
+          writeModelText(own.text, this.#surface)
           own.text = ''
         }
         this.#view?.end({
@@ -148,7 +148,7 @@ export class Screen {
 
   /** The turn of this terminal, while it is answered. */
   get #running(): OwnTurn | undefined {
-    return this.#ownTurn(this.#state.talk.info.message)
+    return this.#ownTurn(this.#state.conversation.info.message)
   }
 
   #ownTurn(message: string | undefined): OwnTurn | undefined {
@@ -158,18 +158,18 @@ export class Screen {
   /** What was said in another terminal, or by another program. */
   #said(message: SamplingMessage): void {
     const words = wordsOf(message)
-    if (words === '' || this.#face.live === undefined) return
+    if (words === '' || this.#surface.live === undefined) return
     const { palette } = this.#notes
-    const shown = words.length > mostShown ? `${words.slice(0, mostShown)}…` : words
+    const shown = words.length > maxShown ? `${words.slice(0, maxShown)}…` : words
     this.#notes.write(`${palette.green('you')} › ${plain(shown).replaceAll('\n', '\n      ')}\n`)
   }
 
   #text(text: string): void {
     const own = this.#running
-    if (own !== undefined && this.#face.notes !== undefined) own.text += text
+    if (own !== undefined && this.#surface.notes !== undefined) own.text += text
     else if (this.#view !== undefined) this.#view.text(text)
     // Another program answers in the same conversation.
-    else if (this.#face.live !== undefined) writeModelText(text, this.#face)
+    else if (this.#surface.live !== undefined) writeModelText(text, this.#surface)
   }
 
   /** What a model says before a call is a note, where the answer goes elsewhere. */
@@ -188,12 +188,12 @@ export class Screen {
     const of = total === undefined ? '' : ` of ${total}`
     const state = `${progress.progress}${of}${message === undefined ? '' : ` ${oneLine(message)}`}`
     if (this.#view?.underWay(state) !== true)
-      this.#news.hear({ type: 'progress', name, ...progress }).catch(() => {})
+      this.#news.add({ type: 'progress', name, ...progress }).catch(() => {})
   }
 }
 
 /** What happens beside the conversation of a chat. */
-export function newsOf(state: ChatState, notes: ChatFace): News {
+export function newsOf(state: ChatState, notes: ChatSurface): News {
   const tell = (text: string): void =>
     notes.write(`${notes.palette.dim(flowed(text, notes.columns(), 0, 2))}\n`)
   const source = {
@@ -212,14 +212,14 @@ export function newsOf(state: ChatState, notes: ChatFace): News {
 /** Holds a conversation until the person leaves. */
 export async function converse(
   state: ChatState,
-  face: ChatFace,
+  surface: ChatSurface,
   screen: Screen,
   news: News,
   only?: OneMessage,
 ): Promise<ConversationEnd> {
   const { client } = state
-  const { palette } = face
-  const notes = face.notes ?? face
+  const { palette } = surface
+  const notes = surface.notes ?? surface
   let isCut = false
   let failed: Error | undefined
   const off = followNews(client, news)
@@ -228,20 +228,21 @@ export async function converse(
   try {
     for (;;) {
       try {
-        const suggestion = state.talk.isEmpty ? await firstWords(state) : undefined
-        if (face.live !== undefined) face.write(`${await statusLine(state, palette, face.columns())}\n`)
-        const line = await face.readLine(`${palette.green('you')} › `, {
+        const suggestion = state.conversation.isEmpty ? await introduction(state) : undefined
+        if (surface.live !== undefined)
+          surface.write(`${await statusLine(state, palette, surface.columns())}\n`)
+        const line = await surface.readLine(`${palette.green('you')} › `, {
           ...{ complete, isMessage: true },
           ...(suggestion !== undefined && { suggestion }),
         })
         if (line === undefined) return { isCut, failed }
-        const outcome = await handle(line, only?.input, state, face, screen)
+        const outcome = await handle(line, only?.input, state, surface, screen)
         if (outcome === 'leave') return { isCut, failed }
         if (outcome !== undefined) isCut = cutShort.includes(outcome.stopReason)
       } catch (error) {
         if (!isExpected(error)) throw error
         if (only !== undefined || isOfModel(error)) failed ??= error
-        tellError(error, notes, only !== undefined)
+        showError(error, notes, only !== undefined)
         if (client.state.state === 'closed') return { isCut, failed }
       }
     }
@@ -254,33 +255,33 @@ async function handle(
   line: string,
   input: string | undefined,
   state: ChatState,
-  face: ChatFace,
+  surface: ChatSurface,
   screen: Screen,
 ): Promise<'leave' | Turn | undefined> {
   const typed = readLine(line)
   const more = input === undefined ? [] : [userText(input)]
   if (typed.kind === 'empty')
-    return more.length === 0 ? undefined : await say({ messages: more }, '', state, face, screen)
+    return more.length === 0 ? undefined : await say({ messages: more }, '', state, surface, screen)
   if (typed.kind === 'words') {
     const servers = (await state.client.call('servers.list', {})).map(({ name }) => name)
     const refs = mentionsIn(typed.text, servers)
-    if (refs.length > 0) await attach(refs, state, face.notes ?? face)
-    return await say({ messages: [userText(typed.text), ...more] }, typed.text, state, face, screen)
+    if (refs.length > 0) await attach(refs, state, surface.notes ?? surface)
+    return await say({ messages: [userText(typed.text), ...more] }, typed.text, state, surface, screen)
   }
-  const { signal, done } = face.turn()
+  const { signal, done } = surface.turn()
   let outcome: Awaited<ReturnType<typeof runCommand>>
   try {
-    outcome = await runCommand(typed.name, typed.words, state, face, signal)
+    outcome = await runCommand(typed.name, typed.words, state, surface, signal)
   } catch (error) {
     if (!signal.aborted) throw error
-    face.write(`${face.palette.yellow('Stopped.')}\n`)
+    surface.write(`${surface.palette.yellow('Stopped.')}\n`)
     return undefined
   } finally {
     done()
   }
   if (outcome.kind === 'leave') return 'leave'
   return outcome.kind === 'say'
-    ? await say({ messages: [...outcome.messages, ...more] }, line, state, face, screen)
+    ? await say({ messages: [...outcome.messages, ...more] }, line, state, surface, screen)
     : undefined
 }
 
@@ -297,13 +298,13 @@ async function say(
   said: Saying,
   typed: string,
   state: ChatState,
-  face: ChatFace,
+  surface: ChatSurface,
   screen: Screen,
 ): Promise<Turn | undefined> {
-  const { client, talk } = state
-  const { id } = talk
-  const { signal, done } = face.turn()
-  const notes = face.notes ?? face
+  const { client, conversation } = state
+  const { id } = conversation
+  const { signal, done } = surface.turn()
+  const notes = surface.notes ?? surface
   try {
     await includeContext(state, notes, signal)
   } catch (error) {
@@ -320,7 +321,7 @@ async function say(
     endTurn(client, id, own.message).catch(() => {})
   }
   signal.addEventListener('abort', stop, { once: true })
-  if (talk.isBusy)
+  if (conversation.isBusy)
     notes.write(
       `${notes.palette.dim(flowed('Another answer is on its way; this is sent when it is over. Ctrl+C takes it back.', notes.columns(), 0, 2))}\n`,
     )
@@ -336,7 +337,7 @@ async function say(
     done(isTakenBack ? typed : undefined)
   }
   if (turn === null) return undefined
-  face.tell?.({ type: 'turn', ...turn })
+  surface.emit?.({ type: 'turn', ...turn })
   if (own.isRefused && state.person === undefined) notes.write(`${notes.palette.yellow(howToAllow)}\n`)
   const full = fullness(state)
   if (full !== undefined) notes.write(`${notes.palette.yellow(flowed(full, notes.columns()))}\n`)
@@ -349,10 +350,10 @@ async function endTurn(client: HostClient, id: string, message: string): Promise
     await client.call('conversations.stop', { id })
 }
 
-function tellError(error: Error, face: ChatFace, isOneMessage: boolean): void {
+function showError(error: Error, surface: ChatSurface, isOneMessage: boolean): void {
   const message = continuedElsewhere(error, isOneMessage) ?? cutOff(error) ?? plain(error.message)
-  if (face.tell !== undefined) face.tell({ type: 'error', message })
-  else face.write(`${face.palette.red(flowed(message, face.columns(), 0, 2))}\n`)
+  if (surface.emit !== undefined) surface.emit({ type: 'error', message })
+  else surface.write(`${surface.palette.red(flowed(message, surface.columns(), 0, 2))}\n`)
 }
 
 /** What to do where another window continued the conversation; undefined for every other error. */

@@ -9,7 +9,7 @@ import { failureOf } from '../cli/failure.ts'
 import { type OpenHost, openHost } from '../cli/host.ts'
 import { createOutput, type Io, isInteractive, type Output } from '../cli/io.ts'
 import { modelNamed, modelsInUse, modelsToTalkTo } from '../cli/models.ts'
-import { personAt } from '../cli/session.ts'
+import { surfaceFor } from '../cli/session.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import type { ServiceOptions } from '../daemon/service.ts'
 import { flowed } from '../output/flow.ts'
@@ -18,16 +18,16 @@ import { answersSurface, readAnswers } from '../surface/answers-file.ts'
 import { answerQuestions } from '../surface/remote.ts'
 import { terminalSurface } from '../surface/terminal.ts'
 import { converse, newsOf, type OneMessage, Screen } from './chat.ts'
-import { createFloor } from './floor.ts'
-import { greet, tellLeft, tellServers } from './greet.ts'
-import { latest, showTalk } from './keep.ts'
-import { jsonFace, pipedFace } from './piped-face.ts'
+import { ConversationView } from './conversation-view.ts'
+import { latest, showTranscript } from './conversations.ts'
+import { greet, writeDeferred, writeServers } from './greet.ts'
+import { jsonSurface, pipedSurface } from './piped-surface.ts'
 import type { ChatState } from './state.ts'
-import { Talk } from './talk.ts'
-import { terminalFace } from './terminal-face.ts'
+import { createTerminalLock } from './terminal-lock.ts'
+import { terminalChatSurface } from './terminal-surface.ts'
 
 /** Bytes of stdin that one message takes. */
-const mostInput = 4 * 1_048_576
+const maxInput = 4 * 1_048_576
 
 export interface ChatOptions extends ConfigChoice {
   model?: string
@@ -61,7 +61,7 @@ export async function chat(
   if (options.model !== undefined) modelsInUse(io.env, options.model, [])
   const roots = (options.root ?? []).map((folder) => ({ uri: pathToFileURL(resolve(io.cwd, folder)).href }))
   const { store } = options
-  return await hold(
+  return await runConversation(
     async (asks, note) => {
       // What holds for this command alone, a host that others use cannot have; without a person, nothing of it may wait for one.
       const isOwn = !asks || answers !== undefined || roots.length > 0
@@ -103,7 +103,7 @@ async function onlyMessage(
   words: readonly string[],
   { print }: ChatOptions,
   io: Io,
-): Promise<HoldOptions['only']> {
+): Promise<ConversationOptions['only']> {
   const message = words.join(' ')
   if (print !== true) return words.length === 0 ? undefined : { message }
   const input = io.stdin.isTTY === true ? '' : await wholeInput(io)
@@ -119,15 +119,15 @@ async function wholeInput({ stdin, signal }: Io): Promise<string> {
   for await (const piece of addAbortSignal(signal, stdin)) {
     const bytes = Buffer.from(piece)
     size += bytes.length
-    if (size > mostInput)
-      throw usageError(`stdin has more than ${mostInput / 1_048_576} MiB, which is too large for a message.`)
+    if (size > maxInput)
+      throw usageError(`stdin has more than ${maxInput / 1_048_576} MiB, which is too large for a message.`)
     pieces.push(bytes)
   }
   return Buffer.concat(pieces).toString()
 }
 
 /** How a conversation is held. */
-export interface HoldOptions {
+export interface ConversationOptions {
   /** The configured servers, by name. */
   servers: Readonly<Record<string, ServerConfig>>
   facts?: readonly ModelFacts[]
@@ -153,7 +153,7 @@ type Note = (text: string) => void
  * answers questions. Where no person can continue it, a conversation whose last turn was cut short at a limit gives the exit
  * code 1. Rejects when `io.signal` aborts; on a shared host, what is under way continues.
  */
-export async function hold(
+export async function runConversation(
   host: (asks: boolean, note: Note) => Promise<OpenHost>,
   io: Io,
   {
@@ -166,10 +166,10 @@ export async function hold(
     store,
     context = true,
     only,
-  }: HoldOptions,
+  }: ConversationOptions,
 ): Promise<ExitCode> {
   const interactive = isInteractive(io) && !json && only === undefined
-  const floor = createFloor()
+  const floor = createTerminalLock()
   const person = interactive
     ? terminalSurface({
         input: io.stdin,
@@ -182,51 +182,53 @@ export async function hold(
       })
     : only === undefined || json
       ? undefined
-      : personAt(io, store === undefined ? {} : { store })
+      : surfaceFor(io, store === undefined ? {} : { store })
   const answers = asksPerson ? person : undefined
   const interrupted = Promise.withResolvers<never>()
   interrupted.promise.catch(() => {})
-  const leave = (): void => interrupted.reject(new CliError(ExitCode.interrupted, 'Interrupted.'))
-  if (io.signal.aborted) leave()
-  else io.signal.addEventListener('abort', leave, { once: true })
+  const exit = (): void => interrupted.reject(new CliError(ExitCode.interrupted, 'Interrupted.'))
+  if (io.signal.aborted) exit()
+  else io.signal.addEventListener('abort', exit, { once: true })
   let earlier: readonly string[] = []
   // Nothing else renders Markdown, and its parser takes time to load.
   const flow =
     interactive && io.stdout.isTTY === true ? await import('../output/markdown-flow.ts') : undefined
-  const face = interactive
-    ? terminalFace(io, floor, {
-        ...{ leave, earlier: () => earlier },
+  const surface = interactive
+    ? terminalChatSurface(io, floor, {
+        ...{ exit, earlier: () => earlier },
         ...(flow !== undefined && { markdown: flow.MarkdownFlow }),
         ...(person !== undefined && { screen: person.screen }),
       })
     : json
-      ? jsonFace(io, only?.message)
-      : pipedFace(io, only?.message)
-  const { palette } = face
-  const notes = face.notes ?? face
+      ? jsonSurface(io, only?.message)
+      : pipedSurface(io, only?.message)
+  const { palette } = surface
+  const notes = surface.notes ?? surface
   const note: Note = interactive
-    ? (text) => face.write(`${palette.dim(flowed(text, face.columns(), 0, 2))}\n`)
+    ? (text) => surface.write(`${palette.dim(flowed(text, surface.columns(), 0, 2))}\n`)
     : (text) => createOutput(io, false).note(text)
   await using opened = await host(answers !== undefined, note)
   const { client, isShared } = opened
-  const id = resume === undefined ? undefined : await keptId(resume, client)
-  const talk = await Talk.open(client, { ...openOptions, ...(id !== undefined && { id }) }, (event) =>
-    screen.show(event),
+  const id = resume === undefined ? undefined : await storedId(resume, client)
+  const conversation = await ConversationView.open(
+    client,
+    { ...openOptions, ...(id !== undefined && { id }) },
+    (event) => screen.show(event),
   )
   const state: ChatState = {
-    ...{ client, talk, facts, servers, store, isShared, person: answers },
+    ...{ client, conversation, facts, servers, store, isShared, person: answers },
     ...{ context: { on: context }, leaving: io.signal, cwd: io.cwd, env: io.env },
     async open({ id } = {}) {
       const { model: _model, ...options } = openOptions
       const isChosen = openOptions.model !== undefined || id === undefined
-      const model = isChosen ? { model: state.talk.info.model } : {}
-      const next = await Talk.open(
+      const model = isChosen ? { model: state.conversation.info.model } : {}
+      const next = await ConversationView.open(
         client,
         { ...options, ...model, ...(id !== undefined && { id }) },
         (event) => screen.show(event),
       )
-      state.talk.close()
-      state.talk = next
+      state.conversation.close()
+      state.conversation = next
       answering?.refresh()
     },
   }
@@ -237,12 +239,12 @@ export async function hold(
       : await answerQuestions(client, answers, {
           // Questions of other conversations are put where these are shown.
           isMine: ({ question: { cause } }) =>
-            cause.conversation === undefined || cause.conversation === state.talk.id,
+            cause.conversation === undefined || cause.conversation === state.conversation.id,
           onDeferred: later.resolve,
           note,
         })
   if (only === undefined)
-    greet(talk, Object.values(servers).filter(({ disabled }) => disabled !== true).length, notes)
+    greet(conversation, Object.values(servers).filter(({ disabled }) => disabled !== true).length, notes)
   const started = client
     .call('servers.start', {}, { signal: io.signal })
     .catch((error: unknown) => note(plain(`! ${error instanceof Error ? error.message : String(error)}`)))
@@ -251,19 +253,19 @@ export async function hold(
     Promise.race([started, later.promise]).then(() => answering?.settled()),
     interrupted.promise,
   ])
-  await tellServers(state, notes, only === undefined)
+  await writeServers(state, notes, only === undefined)
   const news = newsOf(state, notes)
-  const screen = new Screen(state, face, news)
-  if (id === undefined) talk.show()
-  else await showTalk(state, notes)
+  const screen = new Screen(state, surface, news)
+  if (id === undefined) conversation.show()
+  else await showTranscript(state, notes)
   if (interactive) earlier = await client.call('conversations.inputs', {})
   const off = client.onState(reattaching(state, note))
   try {
     const { isCut, failed } = await Promise.race([
-      converse(state, face, screen, news, only),
+      converse(state, surface, screen, news, only),
       interrupted.promise,
     ])
-    await tellLeft(state, notes)
+    await writeDeferred(state, notes)
     // At a terminal, the person saw it and could go on.
     if (interactive) return ExitCode.done
     if (failed !== undefined) return failureOf(failed).exitCode
@@ -271,7 +273,7 @@ export async function hold(
   } finally {
     off()
     answering?.stop()
-    state.talk.close()
+    state.conversation.close()
   }
 }
 
@@ -286,14 +288,14 @@ function reattaching(state: ChatState, note: Note): Parameters<HostClient['onSta
     if (now.state !== 'connected') return
     isLost = false
     if (now.isKnown) return
-    const { talk } = state
-    talk
+    const { conversation } = state
+    conversation
       .reopen()
       .catch(async (error: unknown) => {
         // Where nothing was said, nothing was stored.
-        if (!talk.isEmpty) throw error
+        if (!conversation.isEmpty) throw error
         await state.open()
-        state.talk.show()
+        state.conversation.show()
       })
       .then(
         () => note('The host process runs again.'),
@@ -303,7 +305,7 @@ function reattaching(state: ChatState, note: Note): Parameters<HostClient['onSta
 }
 
 /** The conversation that `--resume` names. @throws CliError where there is none */
-async function keptId(resume: string | true, client: HostClient): Promise<string> {
+async function storedId(resume: string | true, client: HostClient): Promise<string> {
   try {
     return resume === true
       ? await latest(client)

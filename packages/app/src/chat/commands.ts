@@ -6,7 +6,7 @@ import { usageError } from '../cli/exit.ts'
 import { modelsInUse } from '../cli/models.ts'
 import { finished } from '../cli/session.ts'
 import { activityTable } from '../output/activity.ts'
-import { since, standing, whyStanding } from '../output/connection.ts'
+import { since, stateReason, stateText } from '../output/connection.ts'
 import { pretty, toolResult } from '../output/content.ts'
 import { flowed } from '../output/flow.ts'
 import { aboutGrant } from '../output/rules.ts'
@@ -15,13 +15,13 @@ import { table } from '../output/table.ts'
 import { attachCommand } from './attach-command.ts'
 import { attached, detach } from './attached.ts'
 import { showContext } from './context.ts'
-import type { ChatFace } from './face.ts'
-import { begin, compact, fork, resume, save, title } from './keep.ts'
-import { inbox, log, respond, roots, tools } from './look.ts'
+import { begin, compact, fork, resume, save, title } from './conversations.ts'
+import { inbox, log, respond, roots, tools } from './inspect.ts'
 import { notice } from './notices.ts'
 import { usePrompt } from './prompt.ts'
 import { show } from './show.ts'
 import type { ChatState } from './state.ts'
+import type { ChatSurface } from './surface.ts'
 
 /** What a command leads to. */
 export type CommandOutcome =
@@ -35,18 +35,18 @@ interface ChatCommand {
   run(
     words: string[],
     state: ChatState,
-    face: ChatFace,
+    face: ChatSurface,
     signal: AbortSignal,
   ): CommandOutcome | Promise<CommandOutcome>
 }
 
 const done: CommandOutcome = { kind: 'done' }
 
-const mostActivities = 100_000
+const maxActivities = 100_000
 
 /** A command that leads to nothing more. */
 function plainly(
-  work: (words: string[], state: ChatState, face: ChatFace, signal: AbortSignal) => unknown,
+  work: (words: string[], state: ChatState, face: ChatSurface, signal: AbortSignal) => unknown,
 ): ChatCommand['run'] {
   return async (...given) => {
     await work(...given)
@@ -181,7 +181,7 @@ export async function runCommand(
   name: string,
   words: string[],
   state: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
@@ -191,7 +191,7 @@ export async function runCommand(
   throw usageError(`There is no command /${name}. /help lists what there is.`)
 }
 
-async function help({ client }: ChatState, face: ChatFace): Promise<CommandOutcome> {
+async function help({ client }: ChatState, face: ChatSurface): Promise<CommandOutcome> {
   const options = { palette: face.palette, columns: face.columns() }
   const rows = Object.values(commands).map((command) => [command.usage, command.help])
   face.write(`${table(['COMMAND', 'DOES'], rows, options)}\n`)
@@ -209,14 +209,14 @@ async function help({ client }: ChatState, face: ChatFace): Promise<CommandOutco
   return done
 }
 
-async function servers({ client }: ChatState, face: ChatFace): Promise<CommandOutcome> {
+async function servers({ client }: ChatState, face: ChatSurface): Promise<CommandOutcome> {
   const rows = (await client.call('servers.list', {})).map(({ name, connection, tools }) => [
     name,
-    standing(connection, face.palette),
+    stateText(connection, face.palette),
     since(connection.sinceMs),
     'revision' in connection ? connection.revision : '',
     String(tools),
-    whyStanding(connection),
+    stateReason(connection),
   ])
   face.write(
     `${table(['SERVER', 'STATE', 'SINCE', 'REVISION', 'TOOLS', 'REASON'], rows, { palette: face.palette, columns: face.columns() })}\n`,
@@ -224,7 +224,7 @@ async function servers({ client }: ChatState, face: ChatFace): Promise<CommandOu
   return done
 }
 
-async function prompts({ client }: ChatState, face: ChatFace): Promise<CommandOutcome> {
+async function prompts({ client }: ChatState, face: ChatSurface): Promise<CommandOutcome> {
   const rows = (await client.call('library.prompts', {})).map((entry) => [
     `/${oneLine(entry.command)}`,
     oneLine(entry.prompt.description ?? '', 90),
@@ -237,7 +237,7 @@ async function prompts({ client }: ChatState, face: ChatFace): Promise<CommandOu
   return done
 }
 
-async function resources(words: string[], { client }: ChatState, face: ChatFace): Promise<CommandOutcome> {
+async function resources(words: string[], { client }: ChatState, face: ChatSurface): Promise<CommandOutcome> {
   const match = words.join(' ').toLowerCase()
   const [direct, templates] = await Promise.all([
     client.call('catalog.resources', {}),
@@ -264,11 +264,11 @@ async function resources(words: string[], { client }: ChatState, face: ChatFace)
 async function call(
   words: string[],
   state: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
   const [name, ...rest] = words
-  const { client, talk, leaving } = state
+  const { client, conversation, leaving } = state
   const tools = await client.call('catalog.tools', {})
   const entry = tools.find((tool) => tool.name === name || `${tool.server}.${tool.tool.name}` === name)
   if (entry === undefined) throw usageError(`There is no tool "${name ?? ''}". /tools lists them.`)
@@ -278,7 +278,7 @@ async function call(
   let shown = ''
   const { result } = await finished(
     state,
-    { kind: 'call', tool: entry.name, arguments: args, conversation: talk.id },
+    { kind: 'call', tool: entry.name, arguments: args, conversation: conversation.id },
     until,
     {
       onRow({ progress }) {
@@ -298,12 +298,12 @@ async function call(
 }
 
 /** Shows text of a server, set in from the edge on a terminal. */
-function showText(text: string, face: ChatFace): void {
+function showText(text: string, face: ChatSurface): void {
   const columns = face.columns()
   face.write(`${flowed(text, columns, columns === undefined ? 0 : 2)}\n`)
 }
 
-async function activity(words: string[], { client }: ChatState, face: ChatFace): Promise<CommandOutcome> {
+async function activity(words: string[], { client }: ChatState, face: ChatSurface): Promise<CommandOutcome> {
   const [which = '20'] = words
   if (which.startsWith('#')) {
     const id = Number(which.slice(1))
@@ -314,12 +314,16 @@ async function activity(words: string[], { client }: ChatState, face: ChatFace):
   }
   const limit = Number(which)
   if (!Number.isInteger(limit) || limit < 1) throw usageError('Usage: /activity [count | #number]')
-  const rows = await client.call('activity.list', { limit: Math.min(limit, mostActivities) })
+  const rows = await client.call('activity.list', { limit: Math.min(limit, maxActivities) })
   face.write(`${activityTable(rows, { palette: face.palette, columns: face.columns() })}\n`)
   return done
 }
 
-async function remembered(words: string[], { client }: ChatState, face: ChatFace): Promise<CommandOutcome> {
+async function remembered(
+  words: string[],
+  { client }: ChatState,
+  face: ChatSurface,
+): Promise<CommandOutcome> {
   const [verb, id] = words
   if (verb !== undefined) {
     if (verb !== 'forget' || id === undefined) throw usageError('Usage: /remembered [forget <id>]')
@@ -344,11 +348,11 @@ async function remembered(words: string[], { client }: ChatState, face: ChatFace
   return done
 }
 
-async function model(words: string[], state: ChatState, face: ChatFace): Promise<CommandOutcome> {
+async function model(words: string[], state: ChatState, face: ChatSurface): Promise<CommandOutcome> {
   const [wanted] = words
-  const { client, talk, env } = state
+  const { client, conversation, env } = state
   const [found, models] = await Promise.all([findOllama(env), client.call('models.list', {})])
-  const current = talk.info.model
+  const current = conversation.info.model
   if (wanted === undefined) {
     const local = (found?.models ?? []).map((name) => `ollama/${name}`)
     for (const id of new Set([current, ...models.map((one) => one.id), ...local]))
@@ -358,7 +362,7 @@ async function model(words: string[], state: ChatState, face: ChatFace): Promise
   const known = models.find((one) => one.id === wanted || one.id.endsWith(`/${wanted}`))
   const reachable = found === undefined ? env : { ...env, OLLAMA_HOST: found.host }
   const chosen = known ?? modelsInUse(reachable, wanted, [])[0]
-  await client.call('conversations.setModel', { id: talk.id, model: known?.id ?? wanted })
+  await client.call('conversations.setModel', { id: conversation.id, model: known?.id ?? wanted })
   face.write(`${oneLine(chosen.id)} answers from now on.\n`)
   return done
 }

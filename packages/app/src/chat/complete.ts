@@ -7,7 +7,7 @@ import { copiesOf } from './attached.ts'
 import type { ChatState } from './state.ts'
 
 /** What suggestions are made from. */
-type CompletionSource = Pick<ChatState, 'client' | 'talk'>
+type CompletionSource = Pick<ChatState, 'client' | 'conversation'>
 
 const most = 40
 
@@ -62,7 +62,7 @@ async function valuesFor(
   words: readonly string[],
   source: CompletionSource,
 ): Promise<string[] | undefined> {
-  const { client, talk } = source
+  const { client, conversation } = source
   if (name === 'roots') return await rootsWords(words, client)
   if (name === 'context' && words.length === 1) return ['on', 'off']
   if (name === 'detach') return ['all', ...(await copiesOf(source)).map((_, n) => String(n + 1))]
@@ -72,7 +72,7 @@ async function valuesFor(
     return (await client.call('catalog.tools', {})).map((tool) => `${tool.name} `)
   if (name === 'tools') return await toolSwitches(words, source)
   if (name === 'show' && words.length === 1)
-    return (await client.call('conversations.calls', { id: talk.id }))
+    return (await client.call('conversations.calls', { id: conversation.id }))
       .map((_, at) => String(at + 1))
       .toReversed()
   if (name === 'respond') return (await client.call('inbox.list', {})).map(({ id }) => id.slice(0, 8))
@@ -87,12 +87,12 @@ async function serversOf(client: HostClient): Promise<string[]> {
 /** What `/tools on` and `/tools off` can be followed by: servers and tools that are not in that state. */
 async function toolSwitches(
   [verb, ...names]: readonly string[],
-  { client, talk }: CompletionSource,
+  { client, conversation }: CompletionSource,
 ): Promise<string[]> {
   if (names.length === 0) return ['on ', 'off ']
   if (verb !== 'on' && verb !== 'off') return []
   const tools = await client.call('catalog.tools', {})
-  const others = tools.filter((tool) => talk.isToolOn(tool) === (verb === 'off'))
+  const others = tools.filter((tool) => conversation.isToolOn(tool) === (verb === 'off'))
   const part = names.at(-1) ?? ''
   return [
     ...new Set(others.map(({ server }) => server)),

@@ -3,20 +3,24 @@ import { usageError } from '../cli/exit.ts'
 import { flowed } from '../output/flow.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { copiesOf } from './attached.ts'
-import type { ChatFace } from './face.ts'
 import type { ChatState } from './state.ts'
 import { count } from './status.ts'
+import type { ChatSurface } from './surface.ts'
 
 /** The part of the model's context that may be filled without being chosen. */
 const share = 0.03
 /** The longest that a message waits for reading them. */
-const patienceMs = 5_000
+const requestTimeoutMs = 5_000
 
 /**
  * Attaches resources that servers mark as important for a model, within a budget, and shows each with the reason. Only
  * before the first message of a conversation, so that each is sent once.
  */
-export async function includeContext(state: ChatState, face: ChatFace, signal: AbortSignal): Promise<void> {
+export async function includeContext(
+  state: ChatState,
+  face: ChatSurface,
+  signal: AbortSignal,
+): Promise<void> {
   for (const { title, uri, tokens, because = '' } of await find(state, face, signal)) {
     const line = `+ ${oneLine(title)}  ${oneLine(uri)}  about ${count(tokens)} tokens; included since ${oneLine(because)}. /context off leaves it out.`
     face.write(`${face.palette.dim(flowed(line, face.columns(), 0, 2))}\n`)
@@ -24,22 +28,22 @@ export async function includeContext(state: ChatState, face: ChatFace, signal: A
 }
 
 /** Attaches them and returns those that were not attached before. */
-async function find(state: ChatState, face: ChatFace, signal: AbortSignal): Promise<AttachedCopy[]> {
-  const { client, talk, context } = state
-  if (!context.on || !talk.isEmpty) return []
-  const patience = AbortSignal.timeout(patienceMs)
+async function find(state: ChatState, face: ChatSurface, signal: AbortSignal): Promise<AttachedCopy[]> {
+  const { client, conversation, context } = state
+  if (!context.on || !conversation.isEmpty) return []
+  const patience = AbortSignal.timeout(requestTimeoutMs)
   const before = await copiesOf(state)
   try {
     const inclusion = await client.call(
       'library.include',
-      { conversation: talk.id },
+      { conversation: conversation.id },
       { signal: AbortSignal.any([signal, patience]) },
     )
-    context.last = { conversation: talk.id, inclusion }
+    context.last = { conversation: conversation.id, inclusion }
   } catch (error) {
     signal.throwIfAborted()
     if (!patience.aborted) throw error
-    const late = `! Resources that servers mark for a model were not read within ${patienceMs / 1_000} s and are not included.`
+    const late = `! Resources that servers mark for a model were not read within ${requestTimeoutMs / 1_000} s and are not included.`
     face.write(`${face.palette.yellow(flowed(late, face.columns(), 0, 2))}\n`)
   }
   return (await copiesOf(state)).filter(
@@ -53,28 +57,28 @@ async function find(state: ChatState, face: ChatFace, signal: AbortSignal): Prom
 export async function showContext(
   [verb, ...more]: readonly string[],
   state: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
   if (more.length > 0 || (verb !== undefined && verb !== 'on' && verb !== 'off'))
     throw usageError('Usage: /context [on | off]')
-  const { client, talk, context } = state
+  const { client, conversation, context } = state
   const line = (text: string): void => face.write(`${flowed(text, face.columns(), 0, 2)}\n`)
   if (verb === 'off') {
     context.on = false
     for (const { server, uri, because } of await copiesOf(state))
       if (because !== undefined)
-        await client.call('library.detach', { conversation: talk.id, ref: { server, uri } })
+        await client.call('library.detach', { conversation: conversation.id, ref: { server, uri } })
   } else if (verb === 'on') context.on = true
   if (!context.on) {
     line(
       'Nothing is included unless you attach it, in this and later conversations. /context on changes that.',
     )
-    if (!talk.isEmpty) line(face.palette.dim('The model keeps what it was given before.'))
+    if (!conversation.isEmpty) line(face.palette.dim('The model keeps what it was given before.'))
     return
   }
   await find(state, face, signal)
-  const last = context.last?.conversation === talk.id ? context.last.inclusion : undefined
+  const last = context.last?.conversation === conversation.id ? context.last.inclusion : undefined
   if (last === undefined) {
     line(
       'Nothing was included when this conversation began. A new one includes what servers mark for a model.',

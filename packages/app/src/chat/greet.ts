@@ -1,15 +1,15 @@
 import { answerWith } from '../forms/later.ts'
-import { inOneLine, standing } from '../output/connection.ts'
+import { inOneLine, stateText } from '../output/connection.ts'
 import { flowed } from '../output/flow.ts'
 import { whatIsAsked } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
-import type { ChatFace } from './face.ts'
+import type { ConversationView } from './conversation-view.ts'
 import type { ChatState } from './state.ts'
 import { count } from './status.ts'
-import type { Talk } from './talk.ts'
+import type { ChatSurface } from './surface.ts'
 
 /** Who answers, before anything is started. */
-export function greet({ info }: Talk, servers: number, face: ChatFace): void {
+export function greet({ info }: ConversationView, servers: number, face: ChatSurface): void {
   const { palette } = face
   const model = info.isLanguageModel
     ? oneLine(info.model)
@@ -21,7 +21,7 @@ export function greet({ info }: Talk, servers: number, face: ChatFace): void {
 }
 
 /** The states of the servers, and what can be done; with `all` false only what is wrong with servers. */
-export async function tellServers({ client }: ChatState, face: ChatFace, all: boolean): Promise<void> {
+export async function writeServers({ client }: ChatState, face: ChatSurface, all: boolean): Promise<void> {
   const { palette } = face
   const columns = face.columns()
   const servers = await client.call('servers.list', {})
@@ -41,25 +41,28 @@ export async function tellServers({ client }: ChatState, face: ChatFace, all: bo
   }
   for (const { name, connection } of servers) {
     if ('fix' in connection)
-      lines.push(`${oneLine(name)}: ${standing(connection, palette)}. ${inOneLine(connection)}`)
+      lines.push(`${oneLine(name)}: ${stateText(connection, palette)}. ${inOneLine(connection)}`)
   }
   for (const line of lines) face.write(`${flowed(line, columns, 0, 2)}\n`)
 }
 
 /** What an empty conversation could begin with: a prompt of a server, else a question about its tools. */
-export async function firstWords({ client, talk }: ChatState): Promise<string | undefined> {
+export async function introduction({ client, conversation }: ChatState): Promise<string | undefined> {
   const prompts = await client.call('library.prompts', {})
   const prompt = prompts.find(({ command }) => oneLine(command) === command)
   if (prompt !== undefined) return `/${prompt.command}`
   const tools = await client.call('catalog.tools', {})
-  const tool = tools.find((entry) => talk.isToolOn(entry))
+  const tool = tools.find((entry) => conversation.isToolOn(entry))
   return tool === undefined ? undefined : `What can you do with ${oneLine(tool.server, 40)}?`
 }
 
 /** What becomes of the questions that the person leaves behind. */
-export async function tellLeft({ client, talk, store, isShared }: ChatState, face: ChatFace): Promise<void> {
+export async function writeDeferred(
+  { client, conversation, store, isShared }: ChatState,
+  face: ChatSurface,
+): Promise<void> {
   const open = await client.call('inbox.list', {})
-  const mine = open.filter(({ question, waits }) => waits && question.cause.conversation === talk.id)
+  const mine = open.filter(({ question, waits }) => waits && question.cause.conversation === conversation.id)
   for (const item of mine) {
     const head = `! ${oneLine(item.question.cause.server)} still waits: ${whatIsAsked(item.question)}`
     const then =

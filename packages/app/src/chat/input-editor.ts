@@ -1,4 +1,4 @@
-import { edited, type Line, mostTyped, withTyped } from '../forms/line-edit.ts'
+import { edited, type Line, maxTyped, withTyped } from '../forms/line-edit.ts'
 import type { ScreenKey } from '../forms/screen.ts'
 
 /** What a key leads to, beside a change of the text. */
@@ -49,7 +49,7 @@ export class InputEditor {
   insert(text: string): void {
     const { line, cut } = withTyped(this.#line, text)
     this.#line = line
-    if (cut) this.#note = `Only ${mostTyped.toLocaleString('en')} characters fit; the rest was left out.`
+    if (cut) this.#note = `Only ${maxTyped.toLocaleString('en')} characters fit; the rest was left out.`
   }
 
   /** Replaces the end of the text before the cursor with a completion. */

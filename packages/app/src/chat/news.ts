@@ -7,7 +7,7 @@ import { type NewsEvent, notice } from './notices.ts'
 
 /** What happens beside the conversation, each shown once. */
 export interface News {
-  hear(event: NewsEvent): Promise<void>
+  add(event: NewsEvent): Promise<void>
   /** Lists of servers changed. */
   catalogChanged(): void
   /** What is attached to the conversation changed, or went out of date. */
@@ -39,7 +39,7 @@ export function followNews(client: HostClient, news: News): () => void {
         for (const [name, { connection }] of view) {
           const before = servers?.get(name)?.connection
           const isChanged = before !== undefined && JSON.stringify(before) !== JSON.stringify(connection)
-          if (isChanged && !isStarting) news.hear({ type: 'connection', server: name, state: connection })
+          if (isChanged && !isStarting) news.add({ type: 'connection', server: name, state: connection })
         }
         servers = view
       },
@@ -59,7 +59,7 @@ export function followNews(client: HostClient, news: News): () => void {
       }
       client.call('servers.start', {}).then(done, done)
     }),
-    onNotice(client, (event) => news.hear(event)),
+    onNotice(client, (event) => news.add(event)),
   ]
   return () => {
     for (const end of ends) end()
@@ -105,7 +105,7 @@ export function createNews(source: NewsSource, tell: (text: string) => void): Ne
   }
 
   return {
-    async hear(event) {
+    async add(event) {
       if (event.type === 'resource-updated' && (await isAttached(source, event))) return
       if (event.type === 'login') signingIn.add(event.server)
       if (event.type === 'connection' && event.state.state === 'ready' && signingIn.delete(event.server))

@@ -21,8 +21,8 @@ export interface PickerOptions {
   query?: string
 }
 
-const mostFound = 200
-const mostQuery = 200
+const maxFound = 200
+const maxQuery = 200
 const descriptionRows = 3
 const pageRows = 8
 
@@ -38,7 +38,7 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
   readonly #options: PickerOptions
   readonly #chosen = new Map<string, Attachable>()
   readonly #costs = new Map<string, Cost>()
-  readonly #over = new AbortController()
+  readonly #ended = new AbortController()
   #query: string
   #found: readonly Attachable[]
   #at = 0
@@ -46,7 +46,7 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
   #finish = (_done: readonly Attachable[] | undefined): void => {}
   #isSearching = false
   /** Keys that were pressed while the host searched: they are about what it finds. */
-  #held: ScreenKey[] = []
+  #queued: ScreenKey[] = []
 
   constructor(options: PickerOptions) {
     this.#options = options
@@ -64,8 +64,8 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
     const { name, typed, ctrl = false, meta = false } = key
     if (name === 'escape') return this.#end(undefined)
     const isText = (typed !== undefined && !ctrl && !meta && name !== 'space') || name === 'backspace'
-    if (this.#isSearching && (!isText || this.#held.length > 0)) {
-      this.#held.push(key)
+    if (this.#isSearching && (!isText || this.#queued.length > 0)) {
+      this.#queued.push(key)
       return undefined
     }
     if (name === 'return' || name === 'enter') return this.#enter()
@@ -112,7 +112,7 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
   }
 
   #end(done: readonly Attachable[] | undefined): { readonly done: readonly Attachable[] | undefined } {
-    this.#over.abort()
+    this.#ended.abort()
     return { done }
   }
 
@@ -134,7 +134,7 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
 
   #weigh(key: string, { server, resource }: Extract<Attachable, { kind: 'resource' }>): void {
     this.#costs.set(key, 'reading')
-    const { signal } = this.#over
+    const { signal } = this.#ended
     this.#options.client
       .call('library.preview', { server, uri: resource.uri, characters: 1 }, { signal })
       .then(
@@ -149,7 +149,7 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
   }
 
   #narrow(query: string): void {
-    this.#query = query.slice(0, mostQuery)
+    this.#query = query.slice(0, maxQuery)
     this.#at = 0
     this.#search()
   }
@@ -166,8 +166,8 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
     client
       .call(
         'library.search',
-        { query, content: true, kinds: ['resource', 'template'], limit: mostFound },
-        { signal: this.#over.signal },
+        { query, content: true, kinds: ['resource', 'template'], limit: maxFound },
+        { signal: this.#ended.signal },
       )
       .then(
         ({ matches }) => {
@@ -183,8 +183,8 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
   #searched(found: readonly Attachable[]): void {
     this.#isSearching = false
     this.#found = found
-    const held = this.#held
-    this.#held = []
+    const held = this.#queued
+    this.#queued = []
     for (const key of held) {
       const answer = this.press(key)
       if (answer === undefined) continue

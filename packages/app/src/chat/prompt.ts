@@ -9,9 +9,9 @@ import { oneLine, plain } from '../output/sanitize.ts'
 import { editText, hasEditor } from '../surface/edit.ts'
 import { typeahead } from './attach.ts'
 import type { CommandOutcome } from './commands.ts'
-import { askUse, type ChatFace } from './face.ts'
 import { splitWords } from './slash.ts'
 import type { ChatState } from './state.ts'
+import { askUse, type ChatSurface } from './surface.ts'
 
 /**
  * Uses a prompt: asks for the arguments that were not given, beginning with what they were the last time in this folder,
@@ -21,10 +21,10 @@ export async function usePrompt(
   name: string,
   words: string[],
   state: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
-  const { client, talk } = state
+  const { client, conversation } = state
   const prompts = await client.call('library.prompts', {})
   const entry = prompts.find(({ command }) => command === name)
   if (entry === undefined) throw usageError(`There is no prompt /${name}.`)
@@ -36,7 +36,7 @@ export async function usePrompt(
   if (args === undefined) return left()
   const preview = await client.call(
     'library.prompt',
-    { prompt: name, arguments: args, conversation: talk.id },
+    { prompt: name, arguments: args, conversation: conversation.id },
     { signal },
   )
   await client.call('library.keepPromptValues', { prompt: name, arguments: args })
@@ -57,7 +57,7 @@ async function askArguments(
   entry: LibraryPrompt,
   given: Record<string, string>,
   state: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
 ): Promise<Record<string, string> | undefined> {
   const { client } = state
   const args = { ...given }
@@ -92,7 +92,7 @@ async function askOthers(
   chosen: Readonly<Record<string, string>>,
   before: Readonly<Record<string, string>>,
   { client }: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
 ): Promise<Record<string, string> | undefined> {
   const draft = names
     .map((name) => ({ name, value: draftOf(before[name]) }))
@@ -126,7 +126,7 @@ async function askOthers(
 async function edited(
   messages: readonly SamplingMessage[],
   { env }: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
 ): Promise<SamplingMessage[] | undefined> {
   let isLeft = false
   const onLine = {
@@ -165,7 +165,7 @@ function wordsOf({ role, content }: SamplingMessage): string {
     .join('\n')
 }
 
-function show(text: string, face: ChatFace): void {
+function show(text: string, face: ChatSurface): void {
   const columns = face.columns()
   face.write(`${flowed(text, columns, columns === undefined ? 0 : 2)}\n`)
 }

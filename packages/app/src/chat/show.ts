@@ -11,8 +11,8 @@ import { rawResult } from '../output/formats.ts'
 import { mediaOf, saveMedia } from '../output/media.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { duration } from './calls.ts'
-import type { ChatFace } from './face.ts'
 import type { ChatState } from './state.ts'
+import type { ChatSurface } from './surface.ts'
 
 const usage = 'Usage: /show [number] [--all] [--output-file <file>] [--save-media <folder>]'
 /** What is shown of the arguments and of the result, each, without --all. */
@@ -31,7 +31,7 @@ interface Shown {
 }
 
 /** `/show [number]`: the whole arguments and result of one call of this conversation. */
-export async function show(words: readonly string[], state: ChatState, face: ChatFace): Promise<void> {
+export async function show(words: readonly string[], state: ChatState, face: ChatSurface): Promise<void> {
   const { which, all, file, folder } = choicesOf(words)
   const shown = await callNumbered(which, state)
   const { call, result } = shown
@@ -79,8 +79,8 @@ function choicesOf(words: readonly string[]): Choices {
   return choices
 }
 
-async function callNumbered(which: string | undefined, { client, talk }: ChatState): Promise<Shown> {
-  const calls = await client.call('conversations.calls', { id: talk.id })
+async function callNumbered(which: string | undefined, { client, conversation }: ChatState): Promise<Shown> {
+  const calls = await client.call('conversations.calls', { id: conversation.id })
   if (calls.length === 0) throw usageError('The model has called no tool in this conversation.')
   const number = which === undefined ? calls.length : Number(which.replace(/^\[(\d+)\]$/, '$1'))
   const call = Number.isInteger(number) ? calls[number - 1] : undefined
@@ -124,7 +124,7 @@ function isResult(value: unknown): value is CallToolResult {
 function write(
   { number, call, outcome, durationMs, result, isWhole }: Shown,
   all: boolean,
-  face: ChatFace,
+  face: ChatSurface,
 ): void {
   const { palette } = face
   const columns = face.columns()

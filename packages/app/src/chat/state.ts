@@ -1,13 +1,13 @@
 import type { Inclusion, ModelFacts, ServerConfig } from '@jackfield/host'
 import type { HostClient, OpenOptions } from '@jackfield/host/client'
 import type { TerminalSurface } from '../surface/terminal.ts'
-import type { Talk } from './talk.ts'
+import type { ConversationView } from './conversation-view.ts'
 
 /** What a chat works with. */
 export interface ChatState {
   readonly client: HostClient
   /** The conversation that is shown now. */
-  talk: Talk
+  conversation: ConversationView
   /** Shows another conversation: that of `id`, or a new one. */
   open(options?: Pick<OpenOptions, 'id'>): Promise<void>
   /** What the person says about models. */

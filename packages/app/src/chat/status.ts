@@ -2,27 +2,27 @@ import type { ModelFacts } from '@jackfield/host'
 import { fitting, flowed } from '../output/flow.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
+import type { ConversationView } from './conversation-view.ts'
 import type { ChatState } from './state.ts'
-import type { Talk } from './talk.ts'
 
 /** The part of a model's context from which a summary is offered. */
 const nearlyFull = 0.8
 
 /** What is known of the models for the meters. */
 interface Meter {
-  readonly talk: Pick<Talk, 'info'>
+  readonly conversation: Pick<ConversationView, 'info'>
   /** What the person says about models. */
   readonly facts: readonly ModelFacts[]
 }
 
 /** One line about the conversation: model, tokens, cost, context, servers, questions. */
 export async function statusLine(
-  state: Pick<ChatState, 'client' | 'talk' | 'facts'>,
+  state: Pick<ChatState, 'client' | 'conversation' | 'facts'>,
   palette: Palette,
   columns: number | undefined,
 ): Promise<string> {
-  const { client, talk } = state
-  const { model, usage, toolSwitches } = talk.info
+  const { client, conversation } = state
+  const { model, usage, toolSwitches } = conversation.info
   const tokens = usage.reduce(
     (sum, { inputTokens, outputTokens }) => ({ in: sum.in + inputTokens, out: sum.out + outputTokens }),
     { in: 0, out: 0 },
@@ -33,7 +33,7 @@ export async function statusLine(
     toolSwitches.length === 0 ? [] : client.call('catalog.tools', {}),
   ])
   const up = servers.filter(({ connection: { state } }) => ['ready', 'degraded', 'asleep'].includes(state))
-  const off = tools.filter((tool) => !talk.isToolOn(tool)).length
+  const off = tools.filter((tool) => !conversation.isToolOn(tool)).length
   const parts = [
     fitting(oneLine(model), 30),
     ...(tokens.in + tokens.out > 0 ? [`${count(tokens.in)} tokens in, ${count(tokens.out)} out`] : []),
@@ -56,7 +56,10 @@ export function fullness(meter: Meter): string | undefined {
 }
 
 /** How much of the model's context was filled by the last request and its reply. */
-function contextOf({ talk: { info } }: Meter): { filled: number | undefined; limit: number | undefined } {
+function contextOf({ conversation: { info } }: Meter): {
+  filled: number | undefined
+  limit: number | undefined
+} {
   return { filled: info.contextTokens, limit: info.contextLimit }
 }
 
@@ -69,9 +72,9 @@ function contextPart(meter: Meter): string[] {
 }
 
 /** Money, where the person gave the price of every model that answered. */
-function costOf({ talk, facts }: Meter): string[] {
+function costOf({ conversation, facts }: Meter): string[] {
   const sums = new Map<string, number>()
-  for (const { model, inputTokens, outputTokens } of talk.info.usage) {
+  for (const { model, inputTokens, outputTokens } of conversation.info.usage) {
     const { cost, currency = 'USD' } = facts.find(({ id }) => id === model) ?? {}
     if (cost === undefined) return []
     const spent = (inputTokens * cost.input + outputTokens * cost.output) / 1_000_000

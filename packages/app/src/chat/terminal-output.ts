@@ -14,7 +14,7 @@ export interface InputView {
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 /** Rows of the input that are shown at once. */
-const mostRows = 12
+const maxRows = 12
 
 /**
  * Output that goes on above an input. The last line of the output, as long as it is not ended, and the input are drawn
@@ -133,7 +133,7 @@ function laidOut(
     width += widthOf(shown)
   }
   if (at >= seen) cursor = { row: rows.length - 1, column: width }
-  const most = Math.max(1, Math.min(mostRows, room - above.length))
+  const most = Math.max(1, Math.min(maxRows, room - above.length))
   const from = Math.max(0, Math.min(cursor.row - Math.floor(most / 2), rows.length - most))
   return {
     lines: [...above, ...rows.slice(from, from + most)],

@@ -1,9 +1,9 @@
 import type { ModelWait, Turn } from '@jackfield/host'
 import { fitting, flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
-import { callDone, callLeft, callUnderWay, describeCall, describeEnd, duration } from './calls.ts'
-import { type ChatEvent, type ChatFace, modelText } from './face.ts'
-import type { CallEnd, CallEvent } from './talk.ts'
+import { callDeferred, callDone, callRunning, describeCall, describeEnd, duration } from './calls.ts'
+import type { CallEnd, CallEvent } from './conversation-view.ts'
+import { type ChatEvent, type ChatSurface, modelText } from './surface.ts'
 
 /** How one turn shows while it runs. */
 export interface TurnView {
@@ -19,7 +19,7 @@ export interface TurnView {
 export type TurnEnding = Partial<Pick<Turn, 'stopReason' | 'callsNotRun'>>
 
 type Start = Extract<CallEvent, { type: 'start' }>
-type Later = Extract<CallEvent, { type: 'later' | 'task' }>
+type DeferredEvent = Extract<CallEvent, { type: 'later' | 'task' }>
 
 /** What is shown of a turn that did not end by itself. */
 const endings: Readonly<Record<string, string>> = {
@@ -36,11 +36,11 @@ function endingOf({ stopReason = '', callsNotRun }: TurnEnding): string | undefi
 }
 
 /** Makes the view of one turn. `model`: the id of the model that answers. */
-export function turnView(face: ChatFace, model: string, now: () => number, signal: AbortSignal): TurnView {
-  return face.tell === undefined ? drawn(face, model, signal, now) : told(face.tell)
+export function turnView(face: ChatSurface, model: string, now: () => number, signal: AbortSignal): TurnView {
+  return face.emit === undefined ? drawn(face, model, signal, now) : toEvent(face.emit)
 }
 
-function drawn(face: ChatFace, model: string, signal: AbortSignal, now: () => number): TurnView {
+function drawn(face: ChatSurface, model: string, signal: AbortSignal, now: () => number): TurnView {
   const { palette } = face
   const flow = modelText(face)
   let running: Start | undefined
@@ -74,7 +74,7 @@ function drawn(face: ChatFace, model: string, signal: AbortSignal, now: () => nu
     isWaitShown = false
   }
   const underWay = (state: string): void => {
-    if (running !== undefined) face.live?.(callUnderWay(running, state, palette, columns()), false)
+    if (running !== undefined) face.live?.(callRunning(running, state, palette, columns()), false)
   }
 
   function end(event: CallEnd): void {
@@ -86,9 +86,9 @@ function drawn(face: ChatFace, model: string, signal: AbortSignal, now: () => nu
     startWaiting()
   }
 
-  function later(event: Later): void {
+  function later(event: DeferredEvent): void {
     if (running === undefined) return
-    const line = callLeft(running, event, palette, columns())
+    const line = callDeferred(running, event, palette, columns())
     if (face.live === undefined) face.write(`${line}\n`)
     else face.live(line, true)
     running = undefined
@@ -124,7 +124,7 @@ function drawn(face: ChatFace, model: string, signal: AbortSignal, now: () => nu
     end(ending) {
       stopWaiting()
       // A call without an end, such as that of a host process that ended, keeps its line.
-      if (running !== undefined) face.live?.(callUnderWay(running, 'not finished', palette, columns()), true)
+      if (running !== undefined) face.live?.(callRunning(running, 'not finished', palette, columns()), true)
       running = undefined
       endLine()
       const words = ending === undefined ? undefined : endingOf(ending)
@@ -133,7 +133,7 @@ function drawn(face: ChatFace, model: string, signal: AbortSignal, now: () => nu
   }
 }
 
-function told(tell: NonNullable<ChatFace['tell']>): TurnView {
+function toEvent(tell: NonNullable<ChatSurface['emit']>): TurnView {
   return {
     text: (text) => tell({ type: 'text', text }),
     call(event) {
@@ -171,9 +171,9 @@ function resultEvent({
 }
 
 /** Shows how a call ended whose question had been left for later. */
-export function tellLate(event: CallEnd, face: ChatFace): void {
-  if (face.tell !== undefined) {
-    face.tell(resultEvent(event))
+export function writeLateResult(event: CallEnd, face: ChatSurface): void {
+  if (face.emit !== undefined) {
+    face.emit(resultEvent(event))
     return
   }
   const { palette } = face

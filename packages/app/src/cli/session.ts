@@ -28,7 +28,7 @@ import { revisionsFor } from './revisions.ts'
 import type { ConfigChoice, Target } from './target.ts'
 
 const connectTimeoutMs = 30_000
-const keptLines = 50
+const maxLines = 50
 
 export interface SessionOptions extends ConfigChoice {
   era?: string
@@ -85,7 +85,7 @@ export async function openSession(
   return await connected(
     target,
     { ...open, host: undefined },
-    personAt(io, options, options.onAsking),
+    surfaceFor(io, options, options.onAsking),
     lists,
     options,
     io,
@@ -123,7 +123,7 @@ async function ownSession(
   output: Output,
 ): Promise<Session> {
   const revisions = revisionsFor(options)
-  const person = personAt(io, options, options.onAsking)
+  const person = surfaceFor(io, options, options.onAsking)
   const given =
     options.answers === undefined
       ? options.surface
@@ -182,7 +182,9 @@ async function connected(
   const { name } = target
   const said: string[] = []
   const warnings = createWarnings((line) => output.note(line))
-  const ends: (() => void)[] = [tell(client, target, options.verbose === true, said, warnings, io, output)]
+  const ends: (() => void)[] = [
+    writeNotice(client, target, options.verbose === true, said, warnings, io, output),
+  ]
   const close = async (): Promise<void> => {
     for (const end of ends.splice(0)) end()
     await open[Symbol.asyncDispose]()
@@ -296,7 +298,7 @@ export function errorOf({ code, message, data }: Failure): Error {
 }
 
 /** Shows what the server says beside its answers, until the returned function is called; the end of its stderr is kept in `said`. */
-function tell(
+function writeNotice(
   client: HostClient,
   target: Target,
   verbose: boolean,
@@ -307,11 +309,11 @@ function tell(
 ): () => void {
   return onNotice(client, (notice) => {
     if ('server' in notice && notice.server === target.name)
-      tellOne(notice, verbose, said, warnings, io, output)
+      writeEvent(notice, verbose, said, warnings, io, output)
   })
 }
 
-function tellOne(
+function writeEvent(
   event: Notice,
   verbose: boolean,
   said: string[],
@@ -341,7 +343,7 @@ function tellOne(
   if (event.type === 'stderr') {
     if (verbose) output.note(`${oneLine(event.server)}: ${plain(event.text).trimEnd()}`)
     else said.push(event.text)
-    if (said.length > keptLines) said.shift()
+    if (said.length > maxLines) said.shift()
   }
 }
 
@@ -349,7 +351,7 @@ function tellOne(
  * The person at the terminal, where there is one. `store`: where that is not the usual one. `onAsking` is called before a
  * question is drawn and after it is answered.
  */
-export function personAt(
+export function surfaceFor(
   io: Io,
   { store }: { store?: string } = {},
   onAsking?: (begins: boolean) => void,
@@ -366,8 +368,8 @@ export function personAt(
 }
 
 /** The person at the terminal while a command only looks: asked before a server starts, and nothing by servers. */
-export function onlookerAt(io: Io): TerminalSurface | undefined {
-  const person = personAt(io)
+export function observerFor(io: Io): TerminalSurface | undefined {
+  const person = surfaceFor(io)
   if (person === undefined) return undefined
   const { install, drift, login } = person.show
   const show = { ...(install && { install }), ...(drift && { drift }), ...(login && { login }) }

@@ -44,12 +44,12 @@ export interface TargetOptions extends ConfigChoice {
 }
 
 /** What a person does who has no server yet. */
-export const waysToServers = `Try the servers that come along:  jackfield start
+export const serverHints = `Try the servers that come along:  jackfield start
 Add one:                          jackfield install <name or URL>, or: jackfield install -- <command>
 Take those of other applications: jackfield config import`
 
 /** Takes the target off the front of the words; after `--` it is the command there and none is in front. */
-export async function takeTarget(
+export async function readTarget(
   { words, command }: CommandWords,
   options: TargetOptions,
   io: Io,
@@ -166,7 +166,7 @@ export async function readConfig(
   const config = await readLayers(options, io)
   if (config.files.length === 0) {
     throw usageError(
-      `There is no config file yet, so no server is known.\n${waysToServers}\nOr write .mcp.json here with "mcpServers" in it, or name a file with --config FILE.`,
+      `There is no config file yet, so no server is known.\n${serverHints}\nOr write .mcp.json here with "mcpServers" in it, or name a file with --config FILE.`,
     )
   }
   for (const problem of config.problems) note(`! ${problemLine(problem)}`)
@@ -184,7 +184,7 @@ async function configured(missing: string, name: string, options: TargetOptions,
   const config = await readLayers(options, io)
   if (config.files.length === 0) {
     throw usageError(
-      `"${name}" is not a URL, and there is no config file that could name a server. Write .mcp.json, use --config FILE, or give a command after --.\n${waysToServers}`,
+      `"${name}" is not a URL, and there is no config file that could name a server. Write .mcp.json, use --config FILE, or give a command after --.\n${serverHints}`,
     )
   }
   const server = Object.hasOwn(config.servers, name) ? config.servers[name] : undefined

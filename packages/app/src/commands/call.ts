@@ -15,9 +15,9 @@ import { toolResult } from '../output/content.ts'
 import { type ContentOptions, markdownResult, printRaw, rawResult } from '../output/formats.ts'
 import { mediaOf, saveMedia } from '../output/media.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { parkedSurface } from '../surface/parked.ts'
+import { deferringSurface } from '../surface/deferring.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
-import { found } from './list.ts'
+import { requireFound } from './list.ts'
 import { refuseHeldBack } from './trust.ts'
 
 export interface CallOptions extends ServerOptions, ContentOptions {
@@ -37,7 +37,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
     isAsking = begins
     line.clear()
   }
-  const park = options.park === true ? parkedSurface(output, options) : undefined
+  const park = options.park === true ? deferringSurface(output, options) : undefined
   const { session, rest } = await connectTo(
     context,
     ['tools'],
@@ -51,7 +51,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   const offers = (tool: string): boolean => catalog.tools.some((entry) => entry.tool.name === tool)
   const { name, inside } = (offers(word) ? undefined : splitCall(word)) ?? { name: word, inside: '' }
   if (!offers(name)) refuseHeldBack(session, { what: 'tool', name })
-  const entry = found(catalog.tools, ({ tool }) => tool.name, name, 'tool')
+  const entry = requireFound(catalog.tools, ({ tool }) => tool.name, name, 'tool')
   const named = namedWords(words, entry.tool.inputSchema, inside)
   const args = await completed(argumentsOf(entry.tool, named, options), entry.tool, session, context)
   if (options.args === undefined) {
@@ -70,7 +70,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   if (park !== undefined) io.signal.addEventListener('abort', leave, { once: true })
   if (park !== undefined && io.signal.aborted) leave()
   const request = { kind: 'call', tool: entry.name, arguments: args, caller: 'cli' } as const
-  const { result, denied, decision, error, parked } = await finished(
+  const { result, denied, decision, error, suspended } = await finished(
     session,
     request,
     park === undefined ? io.signal : never,
@@ -86,7 +86,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
       line.clear()
     })
     .finally(() => io.signal.removeEventListener('abort', leave))
-  if (parked === true)
+  if (suspended === true)
     throw new CliError(ExitCode.interrupted, 'Interrupted. The question stays in the inbox.')
   if (io.signal.aborted && park !== undefined && error !== undefined)
     throw new CliError(
@@ -95,10 +95,11 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
         ? 'Interrupted. The question is withdrawn: a call in a session ends with the program that made it.'
         : 'Interrupted.',
     )
-  if (denied) throw new CliError(ExitCode.toolError, `${oneLine(name)} was not called: ${because(decision)}.`)
+  if (denied)
+    throw new CliError(ExitCode.toolError, `${oneLine(name)} was not called: ${withReason(decision)}.`)
   const unasked = session.person === undefined ? unaskedBy(error, result) : undefined
   if (unasked !== undefined) {
-    const how = waysToBeAsked(oneLine(name), unasked, options)
+    const how = answerHints(oneLine(name), unasked, options)
     if (error !== undefined) throw new CliError(ExitCode.toolError, how, { code: error.code })
     output.note(`! ${how}`)
   }
@@ -136,7 +137,7 @@ function unaskedBy(error: Failure | undefined, result: CallToolResult): string |
   return Object.keys(askable).find((kind) => said.includes(kind))
 }
 
-function waysToBeAsked(tool: string, kind: string, { answers, park }: CallOptions): string {
+function answerHints(tool: string, kind: string, { answers, park }: CallOptions): string {
   const head = `${tool} needs ${askable[kind]} answered (${kind}), and`
   if (answers !== undefined)
     return `${head} the answers file has no "${kind}". Add it: jackfield help options`
@@ -145,7 +146,7 @@ function waysToBeAsked(tool: string, kind: string, { answers, park }: CallOption
   return `${head} no person can be asked here. Give --park to leave it in the inbox, --answers FILE to answer from a file (jackfield help call), or run this in a terminal`
 }
 
-function because({ rule, author }: Decision): string {
+function withReason({ rule, author }: Decision): string {
   return rule === 'default'
     ? 'your config denies whatever no rule of it names'
     : `rule "${oneLine(rule)}" forbids it (${oneLine(author ?? 'your config')})`

@@ -5,7 +5,7 @@ import { openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
 import {
   modelsFor,
-  onlookerAt,
+  observerFor,
   openSession,
   questionsAnswered,
   type Session,
@@ -15,9 +15,9 @@ import {
   type CommandWords,
   type ConfigChoice,
   readConfig,
+  readTarget,
+  serverHints,
   type Target,
-  takeTarget,
-  waysToServers,
 } from '../cli/target.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { answerQuestions } from '../surface/remote.ts'
@@ -50,7 +50,7 @@ export async function connectTo(
   more: Pick<SessionOptions, 'surface' | 'own' | 'onAsking'> = {},
 ): Promise<{ session: Session; rest: string[]; target: Target }> {
   const { options, io, output } = context
-  const { target, rest } = await takeTarget(context, options, io)
+  const { target, rest } = await readTarget(context, options, io)
   const answers = await answersIn(options)
   return {
     session: await openSession(target, lists, { ...options, answers, ...more }, io, output),
@@ -76,7 +76,7 @@ export interface OpenServersOptions {
   /** Only these of the configured servers. */
   only?: readonly string[]
   /** Who is asked. Default: the person, about the start of servers alone. */
-  who?: typeof onlookerAt
+  who?: typeof observerFor
 }
 
 /**
@@ -86,7 +86,7 @@ export interface OpenServersOptions {
 export async function openServers(
   context: CommandContext,
   lists: NonNullable<HostConnectOptions['lists']>,
-  { only, who = onlookerAt }: OpenServersOptions = {},
+  { only, who = observerFor }: OpenServersOptions = {},
 ): Promise<OpenServers> {
   const { options, io, output } = context
   const person = who(io)
@@ -99,12 +99,12 @@ export async function openServers(
   }
   const { file, config } = await readConfig(options, io, (text) => output.note(text))
   if (Object.keys(config.servers).length === 0)
-    throw new CliError(ExitCode.cannotConnect, `${file} names no servers.\n${waysToServers}`)
+    throw new CliError(ExitCode.cannotConnect, `${file} names no servers.\n${serverHints}`)
   const servers = chosen(config.servers, only, file)
   const answers = await answersIn(options)
   const asked = answers === undefined ? person : undefined
   // Without a person, nothing of the command may wait for one at another terminal.
-  const isOwn = only !== undefined || answers !== undefined || (person === undefined && who !== onlookerAt)
+  const isOwn = only !== undefined || answers !== undefined || (person === undefined && who !== observerFor)
   const nobody = { name: 'nobody', show: {} }
   const open = await openHost(options, 'jackfield', io, {
     isOwn,

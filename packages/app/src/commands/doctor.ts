@@ -1,8 +1,8 @@
 import type { DoctorReport, DoctorStep, LayeredConfig, ServerConfig } from '@jackfield/host'
 import { ExitCode } from '../cli/exit.ts'
 import { openHost } from '../cli/host.ts'
-import { finished, personAt } from '../cli/session.ts'
-import { readConfig, takeTarget } from '../cli/target.ts'
+import { finished, surfaceFor } from '../cli/session.ts'
+import { readConfig, readTarget } from '../cli/target.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { widthOf } from '../output/width.ts'
@@ -13,7 +13,7 @@ import type { CommandContext } from './context.ts'
 export async function doctor(context: CommandContext): Promise<ExitCode> {
   const { options, io, output } = context
   const { servers, config, isDisabled } = await chosen(context)
-  const person = personAt(io)
+  const person = surfaceFor(io)
   await using open = await openHost(options, 'jackfield doctor', io, {
     // Without a person, nothing may wait for one at another terminal; only a host of its own starts what is disabled.
     isOwn: person === undefined || config === undefined || isDisabled,
@@ -62,7 +62,7 @@ async function chosen(context: CommandContext): Promise<{
 }> {
   const { words, command, options, io, output } = context
   if (words.length > 0 || command !== undefined) {
-    const { target } = await takeTarget(context, options, io)
+    const { target } = await readTarget(context, options, io)
     const { name, server, config } = target
     return {
       servers: { [name]: { ...server, disabled: false } },

@@ -7,7 +7,7 @@ import { type CommandContext, openServers } from './context.ts'
 import { refuseEmptyList } from './trust.ts'
 
 /** How a list is shown. */
-export interface Look {
+export interface Appearance {
   palette: Palette
   columns: number | undefined
 }
@@ -18,7 +18,7 @@ export interface ServerLists {
   /** What the list holds, by the words of the trust store. */
   kinds: readonly TrustItem['what'][]
   isEmpty(catalog: Catalog): boolean
-  of(catalog: Catalog, trust: ServerTrust, look: Look): { result: object; text: string }
+  of(catalog: Catalog, trust: ServerTrust, look: Appearance): { result: object; text: string }
 }
 
 /** Whether a command line names neither a server nor a command that starts one. */

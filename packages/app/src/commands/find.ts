@@ -12,7 +12,7 @@ export interface FindOptions extends ServerOptions {
 }
 
 /** Matches that a host gives of one search. */
-const mostFound = 200
+const maxFound = 200
 
 /** `jackfield find <words>`: resources, also by their texts, templates and prompts of every configured server. */
 export async function find(context: CommandContext<FindOptions>): Promise<ExitCode> {
@@ -23,7 +23,7 @@ export async function find(context: CommandContext<FindOptions>): Promise<ExitCo
     ...(options.server !== undefined && { only: options.server }),
   })
   const { client, ready } = open
-  const limit = Math.min(options.limit, mostFound)
+  const limit = Math.min(options.limit, maxFound)
   const found = await client.call('library.search', { query, limit, content: true })
   const { matches, total, contentUnavailable } = found
   if (contentUnavailable !== undefined)

@@ -6,7 +6,7 @@ import { serveStdio } from '@jackfield/sdk/stdio'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
 import { credentialStore } from '../cli/secrets.ts'
-import { modelsFor, personAt } from '../cli/session.ts'
+import { modelsFor, surfaceFor } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
@@ -14,7 +14,7 @@ import { whyUnreadable } from '../cli/unreadable.ts'
 import { version } from '../cli/version.ts'
 import { makeHost } from '../daemon/service.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { parkedSurface } from '../surface/parked.ts'
+import { deferringSurface } from '../surface/deferring.ts'
 
 export interface GatewayCommandOptions extends ConfigChoice {
   http?: string
@@ -45,7 +45,7 @@ async function overStdio(
   io: Io,
   output: Output,
 ): Promise<ExitCode> {
-  const opened = await open({ config, options, io, output, surface: parkedSurface(output, options) })
+  const opened = await open({ config, options, io, output, surface: deferringSurface(output, options) })
   try {
     if (isInteractive(io))
       output.note(
@@ -78,8 +78,8 @@ async function overHttp(
   if (options.users === undefined) {
     await makeHost({ servers: {}, models: [], store: storeFile(options.store, io) }).close()
   }
-  const person = personAt(io)
-  const surface = person ?? parkedSurface(output, options)
+  const person = surfaceFor(io)
+  const surface = person ?? deferringSurface(output, options)
   const front = await serveGateways({
     ...place,
     tokens,
@@ -134,8 +134,8 @@ async function open({ config, options, io, output, surface, user }: Opening): Pr
     })
     const started = host.start()
     started.catch(() => {})
-    await Promise.race([started, standing(host, io.signal)])
-    tell(host, output)
+    await Promise.race([started, keepRunning(host, io.signal)])
+    announce(host, output)
     return {
       server: opened.server,
       async close() {
@@ -150,7 +150,7 @@ async function open({ config, options, io, output, surface, user }: Opening): Pr
 }
 
 /** Resolves once no server is on its way: one that waits for the person's word holds up neither the others nor a client. */
-function standing(host: Host, signal: AbortSignal): Promise<void> {
+function keepRunning(host: Host, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
       const coming = [...host.connections.values()].some(({ state }) => state === 'connecting')
@@ -178,7 +178,7 @@ function storesOf(user: string | undefined, options: GatewayCommandOptions, io: 
   }
 }
 
-function tell(host: Host, output: Output): void {
+function announce(host: Host, output: Output): void {
   for (const [server, state] of host.connections) {
     if ('fix' in state) output.note(`! ${oneLine(server)} is not there: ${oneLine(state.reason)}`)
   }

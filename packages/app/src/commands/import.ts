@@ -17,7 +17,7 @@ import { secretStore } from '../cli/secrets.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 
-interface Found {
+interface FoundServer {
   app: string
   file: string
   name: string
@@ -67,7 +67,7 @@ export async function importServers(
   return ExitCode.done
 }
 
-function show(found: readonly Found[], output: Output): ExitCode {
+function show(found: readonly FoundServer[], output: Output): ExitCode {
   output.result(
     found.map(({ app, file, name }) => ({ name, app, file })),
     () => {
@@ -81,7 +81,7 @@ function show(found: readonly Found[], output: Output): ExitCode {
   return ExitCode.done
 }
 
-async function discovered(io: Io, home: string, output: Output): Promise<Found[]> {
+async function discovered(io: Io, home: string, output: Output): Promise<FoundServer[]> {
   const lists = await Promise.all(
     appFiles(io.env, home).map(async ({ app, file }) => {
       try {
@@ -101,7 +101,7 @@ async function discovered(io: Io, home: string, output: Output): Promise<Found[]
   return lists.flat()
 }
 
-function pick(name: string, found: readonly Found[]): Found {
+function pick(name: string, found: readonly FoundServer[]): FoundServer {
   const fits = found.filter((item) => item.name === name)
   const [first, ...others] = fits
   if (first === undefined)

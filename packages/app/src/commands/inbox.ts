@@ -7,7 +7,7 @@ import { storeHost } from '../daemon/service.ts'
 import { answerWith } from '../forms/later.ts'
 import { age } from '../output/age.ts'
 import { pretty } from '../output/content.ts'
-import { inboxTable, standing, waysToAnswer, whatIsAsked } from '../output/inbox.ts'
+import { answerCommands, inboxTable, stateText, whatIsAsked } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 export interface InboxOptions {
@@ -79,7 +79,7 @@ function jsonOf(item: InboxItem): object {
     ...item,
     server: question.cause.server,
     kind: question.kind,
-    state: standing(item),
+    state: stateText(item),
     what: whatIsAsked(question),
   }
 }
@@ -98,12 +98,12 @@ function whole(item: InboxItem, store: string | undefined): string {
         ...(caller ? [`called by ${caller}`] : []),
       ].join(', '),
     ],
-    ['state', `${standing(item)}${reason === undefined ? '' : `: ${reason}`}`],
+    ['state', `${stateText(item)}${reason === undefined ? '' : `: ${reason}`}`],
     ...(answer === undefined ? [] : [['answered', `by ${answer.by} at ${answer.at}`]]),
     ['what', whatIsAsked(question)],
   ]
   const lines = facts.map(([name = '', value = '']) => `${name.padEnd(10)}${oneLine(value)}`)
   const ways =
-    item.state === 'open' ? waysToAnswer(question).map((way) => `${answerWith(item.id, store)} ${way}`) : []
+    item.state === 'open' ? answerCommands(question).map((way) => `${answerWith(item.id, store)} ${way}`) : []
   return [...lines, '', pretty(question), ...(ways.length === 0 ? [] : ['', ...ways])].join('\n')
 }

@@ -25,7 +25,7 @@ import { McpError } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { secretStore } from '../cli/secrets.ts'
-import { personAt } from '../cli/session.ts'
+import { surfaceFor } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
 import { nameOfCommand, variablesOf } from '../cli/target.ts'
@@ -47,7 +47,7 @@ export interface InstallOptions {
 }
 
 /** What is to be installed, and what must be done besides writing the configuration. */
-interface Found {
+interface PlannedInstall {
   plan: InstallPlan
   bundle?: Bundle
 }
@@ -65,7 +65,7 @@ export async function install(
 ): Promise<ExitCode> {
   const home = io.env.HOME ?? homedir()
   const file = userConfigFile(io.env, home)
-  const { plan, bundle } = await found(words, command, options, io)
+  const { plan, bundle } = await planOf(words, command, options, io)
   if (Object.hasOwn(await ownServers(file), plan.name)) {
     throw usageError(
       `${file} has a server "${oneLine(plan.name)}" already. Choose another name with --name, or: jackfield uninstall ${oneLine(plan.name)}`,
@@ -73,10 +73,10 @@ export async function install(
   }
   const set = valuesSet(plan, options)
   const lines = installationLines(plan, file, output.palette)
-  const person = whoAgrees(lines, options, io, output)
+  const person = consentAsker(lines, options, io, output)
   const given = { set, known: await secretsFor(plan, io) }
   // Where no values can be asked for later, what is missing is known now.
-  const early = personAt(io) === undefined ? await valuesFor(plan, given, io, output) : undefined
+  const early = surfaceFor(io) === undefined ? await valuesFor(plan, given, io, output) : undefined
   const refused = (): ExitCode => {
     io.signal.throwIfAborted()
     output.note('Nothing was installed.')
@@ -135,12 +135,12 @@ export async function uninstall(
   return ExitCode.done
 }
 
-async function found(
+async function planOf(
   words: readonly string[],
   command: readonly string[] | undefined,
   options: InstallOptions,
   io: Io,
-): Promise<Found> {
+): Promise<PlannedInstall> {
   const { name } = options
   const [given, ...rest] = words
   if (command !== undefined) {
@@ -194,13 +194,13 @@ async function published(
   document: Readonly<Record<string, unknown>>,
   options: InstallOptions,
   io: Io,
-): Promise<Found> {
+): Promise<PlannedInstall> {
   const bundle = bundleIn(document)
   if (bundle === undefined) return { plan: planFrom(document, options.name) }
   return packed(await fetchBundle(bundle, { env: io.env, signal: io.signal }), options, io, bundle.publisher)
 }
 
-function packed(bytes: Uint8Array, { name }: InstallOptions, io: Io, publisher?: string): Found {
+function packed(bytes: Uint8Array, { name }: InstallOptions, io: Io, publisher?: string): PlannedInstall {
   const bundle = readBundle(bytes, {
     folder: bundleFolder(io),
     home: io.env.HOME ?? homedir(),
@@ -217,13 +217,13 @@ export function registryOptions({ registry }: { registry?: string }, io: Pick<Io
 }
 
 /** The person to be asked, or nobody where `--yes` was their answer; what would run is then only shown. */
-function whoAgrees(
+function consentAsker(
   lines: readonly string[],
   options: InstallOptions,
   io: Io,
   output: Output,
 ): TerminalSurface | undefined {
-  const person = options.yes === true ? undefined : personAt(io)
+  const person = options.yes === true ? undefined : surfaceFor(io)
   if (person === undefined) output.note(lines.join('\n'))
   if (person === undefined && options.yes !== true) {
     throw usageError('There is no terminal to ask in. Review what would run, and add --yes to install it.')
@@ -309,7 +309,7 @@ async function valuesFor(
 ): Promise<Values | undefined> {
   const values = { ...set }
   const secrets = new Map<string, string>()
-  const ask = personAt(io)?.askInput
+  const ask = surfaceFor(io)?.askInput
   for (const need of plan.needs) {
     const { id, secret } = need
     if (values[id] !== undefined) continue

@@ -10,7 +10,7 @@ import { firstSentence, signatureLines, typeText } from '../output/signature.ts'
 import { type TableOptions, table } from '../output/table.ts'
 import { wrap } from '../output/width.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
-import { everyServer, type Look, namesNoServer, type ServerLists } from './every-server.ts'
+import { type Appearance, everyServer, namesNoServer, type ServerLists } from './every-server.ts'
 import { meter } from './meter.ts'
 import { tree } from './tree.ts'
 import { outOfUseLines, refuseEmptyList, refuseHeldBack } from './trust.ts'
@@ -39,7 +39,7 @@ export async function tools(context: CommandContext<ToolsOptions>): Promise<Exit
     return ExitCode.done
   }
   if (!all.some((tool) => tool.name === name)) refuseHeldBack(session, { what: 'tool', name })
-  const tool = found(all, (tool) => tool.name, name, 'tool')
+  const tool = requireFound(all, (tool) => tool.name, name, 'tool')
   output.result(tool, () => toolText(tool, output))
   return ExitCode.done
 }
@@ -118,7 +118,7 @@ const promptLists: ServerLists = {
 }
 
 /** Each tool as a signature and the first sentence of its description. */
-function toolTable(list: readonly Tool[], { palette, columns }: Look): string {
+function toolTable(list: readonly Tool[], { palette, columns }: Appearance): string {
   if (list.length === 0) return none('tools', palette)
   const indent = '  '
   const room = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(1, columns - indent.length)
@@ -191,7 +191,7 @@ function defaultText(property: unknown): string {
 function resourceTables(
   resources: readonly Resource[],
   templates: readonly ResourceTemplate[],
-  look: Look,
+  look: Appearance,
 ): string {
   const parts = [
     ...(resources.length === 0 ? [] : [resourceTable(resources, look)]),
@@ -200,7 +200,7 @@ function resourceTables(
   return parts.length === 0 ? none('resources', look.palette) : parts.join('\n\n')
 }
 
-function resourceTable(list: readonly Resource[], look: Look): string {
+function resourceTable(list: readonly Resource[], look: Appearance): string {
   const rows = list.map((resource) => [
     oneLine(resource.uri),
     oneLine(resource.mimeType ?? ''),
@@ -210,7 +210,7 @@ function resourceTable(list: readonly Resource[], look: Look): string {
   return table(['RESOURCE', 'TYPE', 'SIZE', 'DESCRIPTION'], rows, look)
 }
 
-function templateTable(list: readonly ResourceTemplate[], look: Look): string {
+function templateTable(list: readonly ResourceTemplate[], look: Appearance): string {
   const rows = list.map((template) => [
     oneLine(template.uriTemplate),
     oneLine(template.mimeType ?? ''),
@@ -219,7 +219,7 @@ function templateTable(list: readonly ResourceTemplate[], look: Look): string {
   return table(['TEMPLATE', 'TYPE', 'DESCRIPTION'], rows, look)
 }
 
-function promptTable(list: readonly Prompt[], look: Look): string {
+function promptTable(list: readonly Prompt[], look: Appearance): string {
   if (list.length === 0) return none('prompts', look.palette)
   const rows = list.map((prompt) => {
     const args = (prompt.arguments ?? []).map((entry) =>
@@ -240,7 +240,12 @@ function none(what: string, palette: Palette): string {
 }
 
 /** The entry of that name; an error that lists the names where there is none. */
-export function found<T>(list: readonly T[], nameOf: (entry: T) => string, name: string, what: string): T {
+export function requireFound<T>(
+  list: readonly T[],
+  nameOf: (entry: T) => string,
+  name: string,
+  what: string,
+): T {
   const entry = list.find((candidate) => nameOf(candidate) === name)
   if (entry !== undefined) return entry
   const names = list.map((candidate) => oneLine(nameOf(candidate))).join(', ')

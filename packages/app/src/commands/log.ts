@@ -44,7 +44,7 @@ export interface LogOptions {
   json?: boolean
 }
 
-const lookMs = 250
+const pollMs = 250
 const lastLines = 20
 
 /** `jackfield log [filter…]` and `jackfield log <id>`. */
@@ -164,7 +164,7 @@ async function follow(host: Host, query: TraceQuery, io: Io, output: Output): Pr
       .filter(({ id }) => id <= last),
   )
   while (!io.signal.aborted) {
-    await pause(lookMs, undefined, { signal: io.signal }).catch(() => {})
+    await pause(pollMs, undefined, { signal: io.signal }).catch(() => {})
     const news = host.trace.list({ ...query, after: last })
     tell(news)
     last = news.at(-1)?.id ?? last

@@ -1,10 +1,10 @@
-import type { Host, LoginDesk } from '@jackfield/host'
+import type { Host, LoginService } from '@jackfield/host'
 import { type CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { personAt } from '../cli/session.ts'
+import { surfaceFor } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
-import { type ConfigChoice, type Target, takeTarget } from '../cli/target.ts'
+import { type ConfigChoice, readTarget, type Target } from '../cli/target.ts'
 import { makeHost } from '../daemon/service.ts'
 import { plain } from '../output/sanitize.ts'
 
@@ -59,7 +59,7 @@ export async function logout(
   return ExitCode.done
 }
 
-type Revocation = Awaited<ReturnType<LoginDesk['signOut']>>
+type Revocation = Awaited<ReturnType<LoginService['signOut']>>
 
 function signedOut(server: string, revocation: Revocation): string {
   const said = `Signed out of ${plain(server)}.`
@@ -77,7 +77,7 @@ function signedOut(server: string, revocation: Revocation): string {
 
 async function targetOf(words: string[], options: LoginOptions, io: Io, command: string): Promise<Target> {
   if (words.length === 0) throw needed(command)
-  const { target } = await takeTarget({ words, command: undefined }, options, io)
+  const { target } = await readTarget({ words, command: undefined }, options, io)
   if ('url' in target.server) return target
   throw usageError(`${plain(target.name)} is a program and has no sign-in.`)
 }
@@ -88,7 +88,7 @@ function needed(command: string): CliError {
 
 /** A host with the one server; who types the command wants it started. */
 async function hostFor(target: Target, options: LoginOptions, io: Io): Promise<Host> {
-  const person = personAt(io)
+  const person = surfaceFor(io)
   const host = makeHost({
     ...hostSettings(target.config, options, io, person?.askInput),
     servers: { [target.name]: { ...target.server, disabled: false, lazy: false } },

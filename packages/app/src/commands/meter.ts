@@ -5,7 +5,7 @@ import { type TableOptions, table } from '../output/table.ts'
 import { type CommandContext, connectTo, openServers } from './context.ts'
 import { namesNoServer } from './every-server.ts'
 
-const dearest = 3
+const maxListed = 3
 
 /** `jackfield tools --meter`: what the definitions of the tools cost a model, by server. */
 export async function meter(context: CommandContext): Promise<ExitCode> {
@@ -27,7 +27,7 @@ function meterText(meter: ToolMeter, look: TableOptions): string {
     `${tools.length}`,
     `${tokens}`,
     tools
-      .slice(0, dearest)
+      .slice(0, maxListed)
       .map((tool) => `${oneLine(tool.name)} ${tool.tokens}`)
       .join(', '),
   ])

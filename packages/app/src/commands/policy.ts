@@ -19,7 +19,7 @@ import { aboutGrant, aboutRule, verdictText } from '../output/rules.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
-import { found } from './list.ts'
+import { requireFound } from './list.ts'
 
 export interface PolicyOptions extends ConfigChoice {
   store?: string
@@ -63,7 +63,7 @@ export async function explain(context: CommandContext<ExplainOptions>): Promise<
   if (name === undefined) {
     throw usageError('Which tool? Usage: jackfield policy explain <target> <tool> [key=value …]')
   }
-  const entry = found(catalog.tools, ({ tool }) => tool.name, name, 'tool')
+  const entry = requireFound(catalog.tools, ({ tool }) => tool.name, name, 'tool')
   const args = argumentsFrom(words, entry.tool.inputSchema)
   const { caller = 'chat', conversation } = options
   const told = await client.call('policy.explain', {

@@ -7,7 +7,7 @@ import { mediaOf, saveMedia } from '../output/media.ts'
 import { promptPreview } from '../output/preview.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
-import { found } from './list.ts'
+import { requireFound } from './list.ts'
 import { refuseHeldBack } from './trust.ts'
 
 export interface PromptOptions extends ServerOptions, ContentOptions {
@@ -25,7 +25,7 @@ export async function prompt(context: CommandContext<PromptOptions>): Promise<Ex
   const args = textArguments(words)
   if (!session.catalog.prompts.some(({ prompt }) => prompt.name === name))
     refuseHeldBack(session, { what: 'prompt', name })
-  const entry = found(session.catalog.prompts, ({ prompt }) => prompt.name, name, 'prompt')
+  const entry = requireFound(session.catalog.prompts, ({ prompt }) => prompt.name, name, 'prompt')
   const missing = (entry.prompt.arguments ?? []).filter(
     (argument) => argument.required === true && !Object.hasOwn(args, argument.name),
   )

@@ -7,7 +7,7 @@ import { argumentsFrom, textArguments } from '../cli/arguments.ts'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { type Io, isInteractive } from '../cli/io.ts'
 import { writePrivateFile } from '../cli/private-file.ts'
-import { finished, personAt, type Session } from '../cli/session.ts'
+import { finished, type Session, surfaceFor } from '../cli/session.ts'
 import { storeFile } from '../cli/store.ts'
 import { storeHost } from '../daemon/service.ts'
 import { cancelled } from '../forms/prompter.ts'
@@ -43,7 +43,7 @@ export async function replay(context: CommandContext<ReplayOptions>): Promise<Ex
     { ...context, words: command === undefined ? [kept.server] : [] },
     [lists[kept.method]],
     // Without a person, nothing of the request may wait for one at another terminal.
-    personAt(io) === undefined ? { own: true } : {},
+    surfaceFor(io) === undefined ? { own: true } : {},
   )
   await using _ = session
   const { server } = session

@@ -11,15 +11,15 @@ import {
 } from '@jackfield/host'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Output } from '../cli/io.ts'
-import { errorOf, openSession, ownHost, personAt } from '../cli/session.ts'
+import { errorOf, openSession, ownHost, surfaceFor } from '../cli/session.ts'
 import { storeFile } from '../cli/store.ts'
-import { type Target, takeTarget } from '../cli/target.ts'
+import { readTarget, type Target } from '../cli/target.ts'
 import { storeHost } from '../daemon/service.ts'
 import { answerWith, shellWord } from '../forms/later.ts'
 import { toolResult } from '../output/content.ts'
-import { shortId, waysToAnswer } from '../output/inbox.ts'
+import { answerCommands, shortId } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { parkedSurface } from '../surface/parked.ts'
+import { deferringSurface } from '../surface/deferring.ts'
 import { type AnswerWords, answerFrom } from '../surface/written-answer.ts'
 import type { CommandContext, ServerOptions } from './context.ts'
 import { itemOf } from './inbox.ts'
@@ -59,8 +59,8 @@ export async function respond(context: CommandContext<RespondOptions>): Promise<
   }
   const target = await targetOf(item, context)
   // What is missing or wrong on the command line is an error before a server is started.
-  if (item.state === 'open' && personAt(io, options) === undefined) writtenAnswer(item.question, options)
-  return await goOn(item, target, context)
+  if (item.state === 'open' && surfaceFor(io, options) === undefined) writtenAnswer(item.question, options)
+  return await continueCall(item, target, context)
 }
 
 /**
@@ -78,14 +78,14 @@ function noteRestart({ question }: InboxItem, { server }: Target, output: Output
 }
 
 /** Connects the server that asked, has an open question answered, and continues the call. */
-async function goOn(
+async function continueCall(
   item: InboxItem,
   target: Target,
   context: CommandContext<RespondOptions>,
 ): Promise<ExitCode> {
   const { options, io, output } = context
-  const person = personAt(io, options)
-  const surface = person ?? withoutApproval(parkedSurface(output, options))
+  const person = surfaceFor(io, options)
+  const surface = person ?? withoutApproval(deferringSurface(output, options))
   await using session = await openSession(
     target,
     ['tools'],
@@ -156,8 +156,8 @@ function withCommand(
   return { ...done, error: { ...error, message } }
 }
 
-function finished({ result, error, parked }: BrokeredCall, { output }: CommandContext): ExitCode {
-  if (parked === true)
+function finished({ result, error, suspended }: BrokeredCall, { output }: CommandContext): ExitCode {
+  if (suspended === true)
     throw new CliError(ExitCode.interrupted, 'Interrupted. The question stays in the inbox.')
   if (error !== undefined) throw errorOf(error)
   output.result(result, () => toolResult(result, output.palette))
@@ -169,7 +169,7 @@ async function answerTo(
   question: HostQuestion,
   { options, io }: CommandContext<RespondOptions>,
 ): Promise<HostAnswers[QuestionKind] | undefined> {
-  const person = personAt(io, options)
+  const person = surfaceFor(io, options)
   if (person === undefined) return writtenAnswer(question, options)
   return answerFrom(question, options) ?? (await showQuestion(person, question, io.signal))
 }
@@ -178,7 +178,7 @@ async function answerTo(
 function writtenAnswer(question: HostQuestion, options: RespondOptions): HostAnswers[QuestionKind] {
   const written = answerFrom(question, options)
   if (written !== undefined) return written
-  const ways = waysToAnswer(question).map((way) => `  ${answerWith(question.id, options.store)} ${way}`)
+  const ways = answerCommands(question).map((way) => `  ${answerWith(question.id, options.store)} ${way}`)
   throw usageError(`There is no answer. Write one of:\n${ways.join('\n')}`)
 }
 
@@ -191,7 +191,7 @@ async function targetOf(item: InboxItem, context: CommandContext<RespondOptions>
     const server = await serverOnStore(name, storeFile(options.store, io))
     if (server !== undefined) return { name, server, config: undefined, isTyped: true }
   }
-  const { target } = await takeTarget({ words: [options.url ?? name], command }, options, io).catch(
+  const { target } = await readTarget({ words: [options.url ?? name], command }, options, io).catch(
     (error: unknown) => {
       if (command !== undefined || options.url !== undefined) throw error
       throw usageError(

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import type { CodeRun } from '@jackfield/host'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { finished, personAt } from '../cli/session.ts'
+import { finished, surfaceFor } from '../cli/session.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
 import { block, pretty } from '../output/content.ts'
 import { plain } from '../output/sanitize.ts'
@@ -28,7 +28,7 @@ export async function run(context: CommandContext<RunOptions>): Promise<ExitCode
   }
   const program = file === undefined ? undefined : await programIn(file, io)
   await using open = await openServers(context, ['tools'], {
-    who: personAt,
+    who: surfaceFor,
     ...(options.server !== undefined && { only: options.server }),
   })
   if (options.types === true || program === undefined) {
@@ -45,11 +45,11 @@ export async function run(context: CommandContext<RunOptions>): Promise<ExitCode
   io.signal.throwIfAborted()
   // As JSON, a failure is one object on stderr, with what the program logged in it.
   if (!output.json) for (const line of done.logs) output.note(plain(line))
-  tell(done, output)
+  writeEvent(done, output)
   return done.outcome === 'ok' ? ExitCode.done : ExitCode.toolError
 }
 
-function tell(done: CodeRun, output: Output): void {
+function writeEvent(done: CodeRun, output: Output): void {
   const { result, ...facts } = done
   const { palette } = output
   if (done.outcome !== 'ok') {

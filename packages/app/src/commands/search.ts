@@ -9,7 +9,7 @@ export interface SearchOptions extends ServerOptions {
 }
 
 /** Tools that a host gives of one search. */
-const mostFound = 1_000
+const maxFound = 1_000
 
 /** `jackfield search <words>`: tools of every configured server that fit, the best first. */
 export async function search(context: CommandContext<SearchOptions>): Promise<ExitCode> {
@@ -20,7 +20,7 @@ export async function search(context: CommandContext<SearchOptions>): Promise<Ex
     ...(options.server !== undefined && { only: options.server }),
   })
   const { client, ready } = open
-  const limit = Math.min(options.limit, mostFound)
+  const limit = Math.min(options.limit, maxFound)
   const { matches, total } = await client.call('catalog.searchTools', { query, limit })
   const all = (await client.call('catalog.tools', {})).length
   const found = matches.map(({ tool: { server, tool }, score }) => ({ server, tool, score }))

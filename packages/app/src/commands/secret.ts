@@ -8,7 +8,7 @@ import { storeFile } from '../cli/store.ts'
 import { makeHost } from '../daemon/service.ts'
 import { oneLine } from '../output/sanitize.ts'
 
-const leastRedacted = 6
+const minRedacted = 6
 
 /** `jackfield secret set <name>`: the value comes from a hidden prompt, or from stdin; never from the command line. */
 export async function setSecret(
@@ -27,8 +27,8 @@ export async function setSecret(
   const value = await valueFor(name, io)
   const store = secretStore(io)
   await store.set(name, value)
-  if (value.length < leastRedacted)
-    output.note(`It has fewer than ${leastRedacted} characters, so it is not blanked in logs and results.`)
+  if (value.length < minRedacted)
+    output.note(`It has fewer than ${minRedacted} characters, so it is not blanked in logs and results.`)
   output.result({ name, kept: store.kind }, () => `${oneLine(name)} is kept in ${store.kind}.`)
   return ExitCode.done
 }

@@ -2,9 +2,9 @@ import type { HostClient, ServerRow, View } from '@jackfield/host/client'
 import { ExitCode } from '../cli/exit.ts'
 import { onNotice, openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { onlookerAt, questionsAnswered } from '../cli/session.ts'
-import { type ConfigChoice, readConfig, waysToServers } from '../cli/target.ts'
-import { standing, whyStanding } from '../output/connection.ts'
+import { observerFor, questionsAnswered } from '../cli/session.ts'
+import { type ConfigChoice, readConfig, serverHints } from '../cli/target.ts'
+import { stateReason, stateText } from '../output/connection.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { wrap } from '../output/width.ts'
@@ -12,7 +12,7 @@ import { answerQuestions } from '../surface/remote.ts'
 import { outOfUse, outOfUseLines } from './trust.ts'
 
 /** Columns of a terminal that has room for reasons beside the rest. Below, they stand under the table. */
-const roomForReasons = 100
+const reasonColumns = 100
 const indent = '  '
 
 export interface ServersOptions extends ConfigChoice {
@@ -24,7 +24,7 @@ export interface ServersOptions extends ConfigChoice {
 /** `jackfield servers`: connects every configured server and says how each stands. */
 export async function servers(options: ServersOptions, io: Io, output: Output): Promise<ExitCode> {
   const { file } = await readConfig(options, io, (text) => output.note(text))
-  const person = onlookerAt(io)
+  const person = observerFor(io)
   await using open = await openHost(options, 'jackfield servers', io)
   const { client } = open
   const close = (): void => client.close()
@@ -58,23 +58,23 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
     const { palette } = output
     const cells = list.map((entry) => [
       oneLine(entry.name),
-      standing(entry, palette),
+      stateText(entry, palette),
       'revision' in entry ? entry.revision : '',
       `${entry.tools}`,
       `${entry.resources}+${entry.templates}`,
       `${entry.prompts}`,
     ])
-    const reasons = list.map(whyStanding)
+    const reasons = list.map(stateReason)
     const headings = ['SERVER', 'STATE', 'REVISION', 'TOOLS', 'RESOURCES', 'PROMPTS']
     const heading = palette.dim(file)
-    if (cells.length === 0) return `${heading}\nIt names no servers.\n${waysToServers}`
+    if (cells.length === 0) return `${heading}\nIt names no servers.\n${serverHints}`
     if (reasons.every((reason) => reason === '')) return `${heading}\n${table(headings, cells, output)}`
-    if ((output.columns ?? roomForReasons) >= roomForReasons) {
+    if ((output.columns ?? reasonColumns) >= reasonColumns) {
       const whole = cells.map((row, n) => [...row, reasons[n] ?? ''])
       return `${heading}\n${table([...headings, 'REASON'], whole, output)}`
     }
     const below = list.flatMap(({ name }, n) => {
-      const lines = wrap(reasons[n] ?? '', (output.columns ?? roomForReasons) - indent.length)
+      const lines = wrap(reasons[n] ?? '', (output.columns ?? reasonColumns) - indent.length)
       return reasons[n] === '' ? [] : ['', palette.bold(oneLine(name)), ...lines.map((line) => indent + line)]
     })
     return [heading, table(headings, cells, output), ...below].join('\n')

@@ -1,4 +1,4 @@
-import type { Host, ServerTrust, TrustDesk, TrustedItem, TrustItem } from '@jackfield/host'
+import type { Host, ServerTrust, TrustedItem, TrustItem, TrustService } from '@jackfield/host'
 import { makeVisible } from '@jackfield/host/config'
 import { McpError } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
@@ -88,13 +88,13 @@ export function outOfUse(
     })
 }
 
-const mostLines = 10
+const maxLines = 10
 
 /** The same in a line each, for a person; after ten, how many more there are. */
 export function outOfUseLines(server: ServerTrust, kinds?: readonly TrustItem['what'][]): string[] {
   const shown = oneLine(server.server)
   const all = outOfUse(server, kinds)
-  const lines = all.slice(0, mostLines).map(({ what, name, reason, look }) => {
+  const lines = all.slice(0, maxLines).map(({ what, name, reason, look }) => {
     const use = `jackfield trust accept ${shown} ${oneLine(name)}`
     return `${titleOf({ what, name })} of ${shown} is out of use. ${reason} See "${look}", then use it with "${use}".`
   })
@@ -153,7 +153,7 @@ async function opened(options: TrustOptions, io: Io): Promise<Host> {
   })
 }
 
-function known(desk: TrustDesk, name: string): ServerTrust {
+function known(desk: TrustService, name: string): ServerTrust {
   try {
     return desk.server(name)
   } catch (error) {

@@ -8,7 +8,7 @@ import { dataFolder, storeFile } from '../cli/store.ts'
 import type { ConfigChoice } from '../cli/target.ts'
 
 /** Bytes of the path of a Unix socket that every system takes. */
-const longestSocketPath = 100
+const maxSocketPathBytes = 100
 
 /** What one host process is for. Commands with an equal choice share it. */
 export interface HostChoice extends ConfigChoice {
@@ -68,7 +68,7 @@ export function daemonAddress(choice: HostChoice, io: Pick<Io, 'env' | 'cwd'>): 
 function socketPath(key: string, folder: string): string {
   if (process.platform === 'win32') return `\\\\.\\pipe\\jackfield-${key}`
   const path = join(folder, `${key}.sock`)
-  if (Buffer.byteLength(path) <= longestSocketPath) return path
+  if (Buffer.byteLength(path) <= maxSocketPathBytes) return path
   // Systems limit the length of a socket's path; such a data folder gets its sockets in a private temporary folder.
   const { uid } = userInfo()
   return join(privateFolder(join(tmpdir(), `jackfield-${uid}`)), `${key}.sock`)

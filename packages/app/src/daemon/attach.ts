@@ -11,7 +11,7 @@ import { errorOfFault } from './faults.ts'
 /** Milliseconds within which a host process has to serve. */
 const startMs = 15_000
 /** Milliseconds between two looks whether it does. */
-const lookMs = 15
+const pollMs = 15
 /** Milliseconds within which a host process of another build has to end. */
 const endMs = 10_000
 
@@ -76,7 +76,7 @@ async function reach(address: DaemonAddress, choice: HostChoice, io: Io): Promis
       if (start.failed()) throw notStarted(address, 'it ended')
       if (performance.now() > deadline)
         throw notStarted(address, `it does not answer within ${startMs / 1_000} s`)
-      await new Promise((resolve) => setTimeout(resolve, lookMs))
+      await new Promise((resolve) => setTimeout(resolve, pollMs))
       io.signal.throwIfAborted()
     }
   } finally {

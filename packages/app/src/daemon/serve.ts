@@ -21,7 +21,7 @@ import { DaemonWebServer } from './web-server.ts'
 /** Milliseconds without clients and work after which the host process ends. */
 const idleMs = 300_000
 /** Milliseconds between two looks whether its files are still there. */
-const lookMs = 5_000
+const pollMs = 5_000
 
 export interface ServeOptions extends HostChoice {
   /** Seconds without clients and work after which the process ends. Default 300. */
@@ -34,7 +34,7 @@ export interface ServeOptions extends HostChoice {
  */
 export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCode> {
   const address = daemonAddress(options, io)
-  const lock = takeLock(address)
+  const lock = acquireLock(address)
   if (lock === undefined) return ExitCode.done
   const over = Promise.withResolvers<void>()
   try {
@@ -76,7 +76,7 @@ export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCo
       workspace: io.cwd,
       store: storeFile(options.store, io),
     })
-    const timer = setInterval(check, Math.min(lookMs, Math.max(idle / 4, 20)))
+    const timer = setInterval(check, Math.min(pollMs, Math.max(idle / 4, 20)))
     const end = (): void => over.resolve()
     io.signal.addEventListener('abort', end, { once: true })
     if (io.signal.aborted) end()
@@ -94,7 +94,7 @@ export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCo
 }
 
 /** A lock that the system takes back when this process ends, however it ends; undefined where another process has it. */
-function takeLock({ lock }: DaemonAddress): DatabaseSync | undefined {
+function acquireLock({ lock }: DaemonAddress): DatabaseSync | undefined {
   const database = new DatabaseSync(lock, { timeout: 0 })
   try {
     chmodSync(lock, 0o600)

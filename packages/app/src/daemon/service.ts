@@ -68,7 +68,7 @@ export async function createService(
   { config: given, follow = true, ...options }: ServiceOptions = {},
 ): Promise<MadeService> {
   let config = given === undefined ? await readLayers(choice, io) : (given ?? undefined)
-  const models = options.models ?? (await usualModels(io, config))
+  const models = options.models ?? (await defaultModels(io, config))
   const servers = options.servers ?? config?.servers ?? {}
   const service = makeService({
     ...hostSettings(config, choice, io),
@@ -105,7 +105,7 @@ export async function createService(
   }
 }
 
-async function usualModels(io: Io, config: LayeredConfig | undefined): Promise<readonly Model[]> {
+async function defaultModels(io: Io, config: LayeredConfig | undefined): Promise<readonly Model[]> {
   return await modelsToTalkTo(io.env, undefined, config?.models ?? []).catch(() => [offlineModel])
 }
 

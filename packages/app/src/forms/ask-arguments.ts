@@ -5,11 +5,11 @@ import { argumentsFrom, dereferenced } from '../cli/arguments.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { askFrom } from './ask-form.ts'
-import { type FormAction, FormModel, type FormWayOut } from './form-model.ts'
+import { type FormAction, type FormExit, FormModel } from './form-model.ts'
 import { drawForm } from './form-view.ts'
 import { cancelled, type Prompter } from './prompter.ts'
 
-const actions: readonly FormWayOut[] = [
+const actions: readonly FormExit[] = [
   { value: 'review', label: 'Call', key: 'c', short: 'call' },
   { value: 'cancel', label: 'Cancel', key: 'x', short: 'cancel' },
 ]

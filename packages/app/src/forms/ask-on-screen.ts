@@ -41,14 +41,14 @@ export async function fillOnScreen(
       model.say(`This cannot be sent yet. ${oneLine(finished.problem)}`)
       continue
     }
-    const answer = await look(id, fields, finished.content, Object.keys(remembered), prompter)
+    const answer = await appearance(id, fields, finished.content, Object.keys(remembered), prompter)
     if (answer !== 'change') return answer
     model.toStart()
   }
 }
 
 /** Shows what would be sent and asks what to do with it. */
-async function look(
+async function appearance(
   id: string,
   fields: readonly FormField[],
   content: NonNullable<Answer['content']>,

@@ -1,7 +1,7 @@
 import { type FormField, problemWithField, readTyped } from '@jackfield/host'
 import type { ElicitValue } from '@jackfield/sdk'
 import { oneLine } from '../output/sanitize.ts'
-import { edited, type Line, mostTyped, withTyped } from './line-edit.ts'
+import { edited, type Line, maxTyped, withTyped } from './line-edit.ts'
 import { type ListOption, OptionList } from './option-list.ts'
 import type { ScreenKey } from './screen.ts'
 
@@ -9,7 +9,7 @@ import type { ScreenKey } from './screen.ts'
 export type FormAction = 'review' | 'decline' | 'decline-why' | 'cancel' | 'later'
 
 /** A way out of a form. */
-export interface FormWayOut {
+export interface FormExit {
   value: FormAction
   label: string
   key: string
@@ -17,7 +17,7 @@ export interface FormWayOut {
 }
 
 /** The ways out of a form, in the order they stand under it. */
-export const formActions: readonly FormWayOut[] = [
+export const formActions: readonly FormExit[] = [
   { value: 'review', label: 'Review and send', key: 'r', short: 'review' },
   { value: 'decline', label: 'Decline', key: 'd', short: 'decline' },
   { value: 'decline-why', label: 'Decline, note why', key: 'w', short: 'note why' },
@@ -32,7 +32,7 @@ type Entry = { readonly line: Line } | { readonly value: ElicitValue | undefined
 export class FormModel {
   readonly fields: readonly FormField[]
   /** The actions under the fields. */
-  readonly actions: readonly FormWayOut[]
+  readonly actions: readonly FormExit[]
   readonly #entries: Entry[]
   readonly #touched = new Set<number>()
   #focus = 0
@@ -43,7 +43,7 @@ export class FormModel {
   constructor(
     fields: readonly FormField[],
     values: ReadonlyMap<string, ElicitValue>,
-    actions: readonly FormWayOut[] = formActions,
+    actions: readonly FormExit[] = formActions,
   ) {
     this.fields = fields
     this.actions = actions
@@ -172,7 +172,7 @@ export class FormModel {
     const { typed, ctrl, meta } = key
     if (typed === undefined || ctrl === true || meta === true) return undefined
     const { line: next, cut } = withTyped(line, typed)
-    if (cut) this.#note = `Only ${mostTyped.toLocaleString('en')} characters fit; the rest was left out.`
+    if (cut) this.#note = `Only ${maxTyped.toLocaleString('en')} characters fit; the rest was left out.`
     return this.#set(n, { line: next })
   }
 

@@ -14,7 +14,7 @@ const widestLabel = 26
 /** Rows from which everything is shown at all times. */
 const tallFrom = 20
 /** Lines of one field's own words. */
-const mostHelp = 6
+const maxHelp = 6
 
 interface Block {
   lines: string[]
@@ -106,7 +106,7 @@ function block(model: FormModel, n: number, room: number, height: number, palett
     return { lines, cursor }
   }
   const help = helpOf(field).flatMap((text) => flow(text, room - 4))
-  const kept = help.length <= mostHelp ? help : [...help.slice(0, mostHelp - 1), '…']
+  const kept = help.length <= maxHelp ? help : [...help.slice(0, maxHelp - 1), '…']
   lines.push(...kept.map((line) => `    ${palette.dim(line)}`))
   return { lines, ...(cursor !== undefined && { cursor }) }
 }

@@ -8,13 +8,13 @@ export interface Line {
 }
 
 /** Characters that fit into one text. */
-export const mostTyped = 100_000
+export const maxTyped = 100_000
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
 /** The text with something typed at the cursor; `cut` where not all of it fitted. */
 export function withTyped({ text, at }: Line, typed: string): { line: Line; cut: boolean } {
-  const room = Math.max(0, mostTyped - text.length)
+  const room = Math.max(0, maxTyped - text.length)
   const kept = typed.length <= room ? typed : typed.slice(0, room)
   const next = text.slice(0, at) + kept + text.slice(at)
   return { line: { text: next, at: boundary(next, at + kept.length) }, cut: kept.length < typed.length }

@@ -10,7 +10,7 @@ export interface ListOption {
 }
 
 const page = 8
-const mostFilter = 200
+const maxFilter = 200
 
 /** A list of a field's choices, open on the screen: narrowed by typing, moved in with the arrows. */
 export class OptionList {
@@ -67,7 +67,7 @@ export class OptionList {
   }
 
   #narrow(filter: string): void {
-    this.#filter = filter.slice(0, mostFilter)
+    this.#filter = filter.slice(0, maxFilter)
     this.#at = 0
   }
 

@@ -3,7 +3,7 @@ import { oneLine } from './sanitize.ts'
 import { type TableOptions, table } from './table.ts'
 
 /** Columns of a terminal that has room for the date in each row. Below, it stands in the first row of each day. */
-const roomForDates = 100
+const dateColumns = 100
 
 /**
  * Rows of the activity log, oldest first, each under what caused it. Times are UTC. `long` adds the date, and the rule
@@ -19,7 +19,7 @@ export function activityTable(
   const time = (row: Activity, before: Activity | undefined): string => {
     const [day, clock] = [row.at.slice(0, 10), row.at.slice(11, 19)]
     if (!long) return clock
-    if ((look.columns ?? roomForDates) >= roomForDates) return `${day} ${clock}`
+    if ((look.columns ?? dateColumns) >= dateColumns) return `${day} ${clock}`
     return before?.at.slice(0, 10) === day ? clock : `${day}\n${clock}`
   }
   const cells = sorted.map((row, n) => {

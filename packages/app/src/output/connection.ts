@@ -18,7 +18,7 @@ const shapes: Readonly<Record<ConnectionState['state'], readonly [shape: string,
 }
 
 /** A state by shape and word. */
-export function standing({ state, sandboxed }: ConnectionState, palette: Palette): string {
+export function stateText({ state, sandboxed }: ConnectionState, palette: Palette): string {
   const [shape, words, paint] = shapes[state]
   return `${palette[paint](shape)} ${words}${sandboxed === true ? ', sandboxed' : ''}`
 }
@@ -29,7 +29,7 @@ export function since(ms: number): string {
 }
 
 /** Why a server is in its state, and what to do about it; empty where nothing is to be said. */
-export function whyStanding(state: ConnectionState): string {
+export function stateReason(state: ConnectionState): string {
   if (state.state === 'disabled') return ''
   if (state.state === 'asleep') return `${oneLine(state.reason)}; listed ${since(state.listedMs)}`
   const reason = 'reason' in state ? oneLine(state.reason) : ''
@@ -38,5 +38,5 @@ export function whyStanding(state: ConnectionState): string {
 
 /** The same as one line. */
 export function inOneLine(state: ConnectionState): string {
-  return whyStanding(state).replace('\n', '. ')
+  return stateReason(state).replace('\n', '. ')
 }

@@ -64,7 +64,7 @@ export function resource(contents: ResourceContents, palette: Palette): string {
 export function toolResult(result: CallToolResult, palette: Palette): string {
   const parts = result.content.map((entry) => block(entry, palette))
   const structured = result.structuredContent
-  if (structured !== undefined && !result.content.some((entry) => says(entry, structured))) {
+  if (structured !== undefined && !result.content.some((entry) => messageText(entry, structured))) {
     parts.push(pretty(structured))
   } else if (structured !== undefined && result.content.length === 1 && !isPlainText(result, structured)) {
     parts.splice(0, 1, pretty(structured))
@@ -73,7 +73,7 @@ export function toolResult(result: CallToolResult, palette: Palette): string {
 }
 
 /** Whether a block is the structured content as text: its JSON, or the text of its only member. */
-export function says(entry: ContentBlock, structured: unknown): boolean {
+export function messageText(entry: ContentBlock, structured: unknown): boolean {
   if (entry.type !== 'text') return false
   if (isOnlyText(structured, entry.text)) return true
   try {

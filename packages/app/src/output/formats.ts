@@ -6,7 +6,7 @@ import type {
   SamplingContent,
 } from '@jackfield/sdk'
 import type { Io, Output } from '../cli/io.ts'
-import { base64Bytes, says, size } from './content.ts'
+import { base64Bytes, messageText, size } from './content.ts'
 import { oneLine, plain } from './sanitize.ts'
 
 /** Options of commands that print content. */
@@ -72,7 +72,7 @@ export function rawResult({ content, structuredContent }: CallToolResult): Piece
 /** A tool's result as Markdown. Structured content is shown where the blocks do not say the same already. */
 export function markdownResult({ content, structuredContent }: CallToolResult): string {
   const parts = content.map(markdownBlock)
-  if (structuredContent !== undefined && !content.some((entry) => says(entry, structuredContent)))
+  if (structuredContent !== undefined && !content.some((entry) => messageText(entry, structuredContent)))
     parts.push(fenced(JSON.stringify(structuredContent, null, 2), 'json'))
   return parts.join('\n\n')
 }

@@ -41,7 +41,7 @@ export function whatIsAsked(question: HostQuestion): string {
 }
 
 /** Ways to answer a question on the command line, after `jackfield respond <id>`. */
-export function waysToAnswer(question: HostQuestion): string[] {
+export function answerCommands(question: HostQuestion): string[] {
   switch (question.kind) {
     case 'elicitation': {
       const { params } = question
@@ -58,7 +58,7 @@ export function waysToAnswer(question: HostQuestion): string[] {
 }
 
 /** Whether a program waits, or answering goes on with the call, or what became of the question. */
-export function standing({ state, waits, resumable }: InboxItem): string {
+export function stateText({ state, waits, resumable }: InboxItem): string {
   if (state !== 'open') return state
   if (waits) return 'waits'
   return resumable ? 'parked' : 'open'
@@ -76,7 +76,7 @@ export function inboxTable(
     age(item.at, now),
     oneLine(item.question.cause.server, 30),
     item.question.kind,
-    standing(item),
+    stateText(item),
     whatIsAsked(item.question),
   ])
   const open = items.filter(({ state }) => state === 'open')

@@ -14,16 +14,16 @@ import { table } from './table.ts'
 import { widthOf } from './width.ts'
 
 /** How a log is laid out. */
-export interface LogLook {
+export interface LogAppearance {
   palette: Palette
   columns: number | undefined
 }
 
-const leastWhat = 24
+const minWhat = 24
 const defaultColumns = 120
 
 /** Events, one a line, oldest first. Times are UTC. */
-export function eventTable(events: readonly TraceEvent[], look: LogLook): string {
+export function eventTable(events: readonly TraceEvent[], look: LogAppearance): string {
   const dated = new Set(events.map(({ at }) => at.slice(0, 10))).size > 1
   const facts = events.map((event) => [
     String(event.id),
@@ -38,30 +38,30 @@ export function eventTable(events: readonly TraceEvent[], look: LogLook): string
     (sum, head, n) => sum + 2 + Math.max(head.length, ...facts.map((fact) => widthOf(fact[n] ?? ''))),
     0,
   )
-  const room = Math.max(leastWhat, (look.columns ?? defaultColumns) - used)
+  const room = Math.max(minWhat, (look.columns ?? defaultColumns) - used)
   const cells = facts.map((fact, n) => [...fact, whatOf(events[n], room)])
   return table([...heads, 'WHAT'], cells, look)
 }
 
 /** One event as one line, for a log that is followed. */
-export function eventLine(event: TraceEvent, { palette, columns = defaultColumns }: LogLook): string {
+export function eventLine(event: TraceEvent, { palette, columns = defaultColumns }: LogAppearance): string {
   const head = `${String(event.id).padStart(6)}  ${event.at.slice(11, 23)}  `
   const facts = `${event.kind.padEnd(11)} ${oneLine(event.server ?? '-', 14).padEnd(14)} `
   const tail = [statusOf(event), tookOf(event)].filter((text) => text !== '').join(' ')
-  const room = Math.max(leastWhat, columns - head.length - facts.length - tail.length - 2)
+  const room = Math.max(minWhat, columns - head.length - facts.length - tail.length - 2)
   return `${palette.bold(head)}${palette.dim(facts)}${whatOf(event, room)}${tail === '' ? '' : `  ${coloured(event, tail, palette)}`}`
 }
 
 /** Events under what caused them. */
 export function eventTree(
   nodes: readonly TraceNode[],
-  { palette, columns = defaultColumns }: LogLook,
+  { palette, columns = defaultColumns }: LogAppearance,
 ): string {
   const lines: string[] = []
   const add = ({ event, children, matched }: TraceNode, first: string, rest: string): void => {
     const tail = [statusOf(event), tookOf(event)].filter((text) => text !== '').join(' ')
     const id = String(event.id)
-    const room = Math.max(leastWhat, columns - first.length - id.length - event.kind.length - tail.length - 5)
+    const room = Math.max(minWhat, columns - first.length - id.length - event.kind.length - tail.length - 5)
     const text = `${event.kind} ${whatOf(event, room)}`
     const shown = matched ? text : palette.dim(text)
     lines.push(
@@ -77,7 +77,7 @@ export function eventTree(
 }
 
 /** Messages whole, each with its answer. */
-export function eventPairs(pairs: readonly TracePair[], { palette }: LogLook): string {
+export function eventPairs(pairs: readonly TracePair[], { palette }: LogAppearance): string {
   return pairs
     .map(({ message, answer }) =>
       [message, ...(answer === undefined ? [] : [answer])]
@@ -88,7 +88,7 @@ export function eventPairs(pairs: readonly TracePair[], { palette }: LogLook): s
 }
 
 /** One event with everything that is known of it. */
-export function wholeEvent(event: WholeTraceEvent, { palette }: LogLook): string {
+export function wholeEvent(event: WholeTraceEvent, { palette }: LogAppearance): string {
   const { id, at, kind, server, connection, direction, method, tool, rpcId, activity, cause, reply } = event
   const facts: readonly (readonly [string, string | number | null])[] = [
     ['time', `${at.replace('T', ' ').replace('Z', '')} UTC`],
@@ -117,7 +117,7 @@ const glyphs = { lane: '█', part: '▌', tick: '│' }
 /** What happened when: a bar for each thing, side by side for all servers. */
 export function eventTimeline(
   lanes: readonly TraceLane[],
-  { palette, columns = defaultColumns }: LogLook,
+  { palette, columns = defaultColumns }: LogAppearance,
 ): string {
   const spans = lanes.flatMap((lane) => lane.spans)
   const from = Math.min(...spans.map(({ fromMs }) => fromMs))
@@ -146,7 +146,7 @@ export function eventTimeline(
 }
 
 /** Counts, failures and times by method and server; tokens by model. */
-export function eventStatistics({ methods, models }: TraceStatistics, look: LogLook): string {
+export function eventStatistics({ methods, models }: TraceStatistics, look: LogAppearance): string {
   const parts = [
     table(
       ['METHOD', 'SERVER', 'COUNT', 'ERRORS', 'P50', 'P95', 'SIZE'],

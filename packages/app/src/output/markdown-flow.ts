@@ -16,9 +16,9 @@ export interface MarkdownFlowOptions {
 /** Spaces before every line, so that no line of this text can be taken for one of the program. */
 const margin = '  '
 /** Characters of one block, or of one line, that are rendered; what is longer is shown in parts. */
-const mostPending = 8_000
+const maxPending = 8_000
 /** Characters of what is not complete that are looked at; more never fits into a line. */
-const mostTail = 2_000
+const maxTail = 2_000
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const listItem = /^\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)/
 const topItem = /^ ?(?:[-*+]|\d{1,9}[.)])(?:\s|$)/
@@ -48,10 +48,10 @@ export class MarkdownFlow implements Flow {
   push(text: string): void {
     this.#line += text
     let end = this.#line.indexOf('\n')
-    while (end !== -1 || this.#line.length > mostPending) {
-      const line = this.#line.slice(0, end === -1 ? mostPending : end)
-      this.#line = this.#line.slice(end === -1 ? mostPending : end + 1)
-      this.#take(line)
+    while (end !== -1 || this.#line.length > maxPending) {
+      const line = this.#line.slice(0, end === -1 ? maxPending : end)
+      this.#line = this.#line.slice(end === -1 ? maxPending : end + 1)
+      this.#read(line)
       end = this.#line.indexOf('\n')
     }
     this.#drawTail()
@@ -59,7 +59,7 @@ export class MarkdownFlow implements Flow {
 
   /** Renders the rest. No line stays open. */
   end(): boolean {
-    if (this.#line !== '') this.#take(this.#line)
+    if (this.#line !== '') this.#read(this.#line)
     this.#line = ''
     this.#flush()
     this.#clearTail()
@@ -69,7 +69,7 @@ export class MarkdownFlow implements Flow {
     return false
   }
 
-  #take(text: string): void {
+  #read(text: string): void {
     for (const line of plain(text.replace(/\r$/, '')).split('\n')) {
       if (this.#fence === undefined) this.#add(line)
       else this.#addCode(line, this.#fence)
@@ -101,7 +101,7 @@ export class MarkdownFlow implements Flow {
     this.#block.push(line)
     this.#size += line.length
     this.#isList ||= listItem.test(line)
-    if (isHeading || this.#size > mostPending) this.#flush()
+    if (isHeading || this.#size > maxPending) this.#flush()
   }
 
   #addCode(line: string, { mark, length }: { mark: string; length: number }): void {
@@ -110,7 +110,7 @@ export class MarkdownFlow implements Flow {
     if (run.startsWith(mark) && run.length >= length) {
       this.#fence = undefined
       this.#write([palette.dim(run)])
-    } else this.#write(codeLine(line, this.#room()))
+    } else this.#write(codeLine(line, this.#width()))
   }
 
   #flush(): void {
@@ -120,7 +120,7 @@ export class MarkdownFlow implements Flow {
     this.#isList = false
     this.#size = 0
     const text = block.join('\n').trimEnd()
-    this.#write(markdownLines(text, this.#options.palette, this.#room()))
+    this.#write(markdownLines(text, this.#options.palette, this.#width()))
     if (block.at(-1) === '') this.#blank = true
   }
 
@@ -136,11 +136,11 @@ export class MarkdownFlow implements Flow {
   #drawTail(): void {
     const { live, palette } = this.#options
     const before = this.#fence === undefined ? (this.#block.at(-1) ?? '') : ''
-    const text = oneLine(`${before} ${this.#line}`.slice(-mostTail).replace(/^[\udc00-\udfff]/, ''))
+    const text = oneLine(`${before} ${this.#line}`.slice(-maxTail).replace(/^[\udc00-\udfff]/, ''))
     if (text === '') this.#clearTail()
     else {
       this.#hasTail = true
-      live(`${margin}${palette.dim(endOf(text, this.#room() - 1))}`)
+      live(`${margin}${palette.dim(endOf(text, this.#width() - 1))}`)
     }
   }
 
@@ -149,7 +149,7 @@ export class MarkdownFlow implements Flow {
     this.#hasTail = false
   }
 
-  #room(): number {
+  #width(): number {
     return Math.max(10, this.#options.columns() - margin.length)
   }
 }

@@ -23,8 +23,8 @@ interface Context {
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const unstyled: Style = (text) => text
 /** What is nested deeper is shown as it was written. */
-const mostDepth = 8
-const leastColumns = 10
+const maxDepth = 8
+const minColumns = 10
 /** Nesting that is parsed at all: the parser needs stack and time for each level. */
 const nesting = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))){20}/m
 const ruleColumns = 40
@@ -42,7 +42,7 @@ const entities: Readonly<Record<string, string>> = {
  * always shown. Without colours, marks such as `**` stay. What cannot be parsed is shown as it was written.
  */
 export function markdownLines(text: string, palette: Palette, columns: number): string[] {
-  const context = { palette, columns: Math.max(leastColumns, columns), depth: 0 }
+  const context = { palette, columns: Math.max(minColumns, columns), depth: 0 }
   if (nesting.test(text)) return rawLines(text, context)
   try {
     return blocks(lexer(text), context)
@@ -70,7 +70,7 @@ function blocks(tokens: readonly Token[], context: Context): string[] {
 
 function block(token: Token, context: Context): string[] {
   const { palette, columns, depth } = context
-  if (!isKnown(token) || depth > mostDepth || columns < leastColumns) return rawLines(token.raw, context)
+  if (!isKnown(token) || depth > maxDepth || columns < minColumns) return rawLines(token.raw, context)
   switch (token.type) {
     case 'heading': {
       const marks = '#'.repeat(token.depth)

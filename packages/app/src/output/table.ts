@@ -9,7 +9,7 @@ export interface TableOptions {
 
 const gap = 2
 /** What the last column keeps before others give way, and what any column keeps before rows are set one under another. */
-const leastLast = 20
+const minLast = 20
 const least = 10
 
 /**
@@ -49,9 +49,9 @@ export function table(headings: string[], rows: string[][], { palette, columns }
 /** Widths that fit into a line, or undefined where some column would be left with next to nothing. */
 function fitted(natural: number[], columns: number): number[] | undefined {
   if (fits(natural, columns)) return natural
-  const room = roomFor(natural, columns)
+  const room = widthFor(natural, columns)
   const last = room - sum(natural.slice(0, -1))
-  if (last >= leastLast) return [...natural.slice(0, -1), last]
+  if (last >= minLast) return [...natural.slice(0, -1), last]
   let cap = Math.max(...natural)
   const capped = (): number[] => natural.map((width) => Math.min(width, cap))
   while (cap > least && sum(capped()) > room) cap -= 1
@@ -59,10 +59,10 @@ function fitted(natural: number[], columns: number): number[] | undefined {
 }
 
 function fits(natural: number[], columns: number): boolean {
-  return sum(natural) <= roomFor(natural, columns)
+  return sum(natural) <= widthFor(natural, columns)
 }
 
-function roomFor(widths: number[], columns: number): number {
+function widthFor(widths: number[], columns: number): number {
   return columns - gap * (widths.length - 1)
 }
 

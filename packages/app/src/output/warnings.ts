@@ -7,7 +7,7 @@ export interface Warnings {
 }
 
 /** Distinct lines that are remembered; others are shown each time. */
-const mostKnown = 1_000
+const maxKnown = 1_000
 
 export function createWarnings(write: (line: string) => void): Warnings {
   const known = new Map<string, { line: string; repeats: number }>()
@@ -19,7 +19,7 @@ export function createWarnings(write: (line: string) => void): Warnings {
         before.repeats += 1
         return
       }
-      if (known.size < mostKnown) known.set(key, { line, repeats: 0 })
+      if (known.size < maxKnown) known.set(key, { line, repeats: 0 })
       write(line)
     },
     end() {

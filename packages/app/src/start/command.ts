@@ -2,7 +2,7 @@ import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { PolicyRule } from '@jackfield/host'
 import type { HostService } from '@jackfield/host/service'
-import { hold } from '../chat/command.ts'
+import { runConversation } from '../chat/command.ts'
 import { ExitCode } from '../cli/exit.ts'
 import { hostHere } from '../cli/host.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
@@ -67,7 +67,7 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
     }
     return ExitCode.done
   }
-  return await hold(async () => await hostHere(makeService(made), 'jackfield start'), io, {
+  return await runConversation(async () => await hostHere(makeService(made), 'jackfield start'), io, {
     servers,
     store,
     open: { context: false },

@@ -13,7 +13,7 @@ const wishes: Readonly<Record<string, string | boolean>> = {
 }
 
 /** A person whose answers are written down, and who says them aloud in the transcript. */
-export function scriptedPerson(transcript: Transcript, planner: string): Surface {
+export function scriptedSurface(transcript: Transcript, planner: string): Surface {
   const person = (words: string): void => transcript.say('person', 'Person', words)
   return {
     name: 'script',

@@ -18,7 +18,7 @@ import { oneLine } from '../output/sanitize.ts'
 import { activityLines } from './activity-lines.ts'
 import { checkTrip, parsed, records, text } from './checks.ts'
 import type { StartOptions } from './command.ts'
-import { scriptedPerson } from './person.ts'
+import { scriptedSurface } from './person.ts'
 import { picture } from './picture.ts'
 import { bundledServers, leftOut, sampleFolder } from './servers.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
@@ -38,7 +38,7 @@ export async function plannedTrip(options: StartOptions, io: Io, output: Output)
   )
   const home = await mkdtemp(join(tmpdir(), 'jackfield-'))
   try {
-    const passed = await hold(transcript, home, options, io, output)
+    const passed = await runTrip(transcript, home, options, io, output)
     if (options.record !== undefined) {
       const file = resolve(io.cwd, options.record)
       const log = transcript.lines.findIndex((line) => line.text === logHeading)
@@ -56,7 +56,7 @@ function columnsFor({ record }: StartOptions, { columns }: Output): number | und
   return record === undefined ? columns : undefined
 }
 
-async function hold(
+async function runTrip(
   transcript: Transcript,
   home: string,
   options: StartOptions,
@@ -74,7 +74,7 @@ async function hold(
   await using host = makeHost({
     servers,
     models: [...models],
-    surface: scriptedPerson(transcript, planner),
+    surface: scriptedSurface(transcript, planner),
     roots: [{ uri: pathToFileURL(folder).href, name: 'sample' }],
     // Shown here, although the planner would pass without it.
     sampling: { reviewOffline: true },
@@ -99,7 +99,7 @@ async function hold(
   const turn = await talk.say([...messages, { role: 'user', content: { type: 'text', text: request } }], {
     signal: io.signal,
     onText: (words) => transcript.say('planner', planner, words),
-    onToolCall: (event) => tell(event, transcript),
+    onToolCall: (event) => writeAnswer(event, transcript),
   })
   io.signal.throwIfAborted()
   if (turn.stopReason !== 'endTurn') {
@@ -203,7 +203,7 @@ export async function planningMessages(host: Host): Promise<SamplingMessage[]> {
   return [...promptMessages(prompt), { role: 'user', content: { type: 'text', text: request } }]
 }
 
-function tell(event: ToolCallEvent, transcript: Transcript): void {
+function writeAnswer(event: ToolCallEvent, transcript: Transcript): void {
   if (event.type === 'start') {
     const words = Object.entries(event.arguments).map(([name, value]) => `${name}=${JSON.stringify(value)}`)
     transcript.say('host', 'Host', `→ ${event.name} ${words.join(' ')}`)

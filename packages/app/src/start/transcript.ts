@@ -21,7 +21,7 @@ export interface Transcript {
   say(role: Speaker, name: string, text: string, tone?: Tone): void
 }
 
-const mostColumns = 96
+const maxColumns = 96
 const fewestColumns = 32
 const margin = 12
 
@@ -32,9 +32,9 @@ const margin = 12
 export function createTranscript(
   write: (text: string) => void,
   palette: Palette,
-  columns: number = mostColumns,
+  columns: number = maxColumns,
 ): Transcript {
-  const width = Math.max(fewestColumns, Math.min(columns, mostColumns)) - margin
+  const width = Math.max(fewestColumns, Math.min(columns, maxColumns)) - margin
   const lines: Line[] = []
 
   function add(line: Line): void {

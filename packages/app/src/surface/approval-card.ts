@@ -118,7 +118,7 @@ function kindOf(name: string, value: unknown): Kind {
  */
 function shownValue(value: unknown): { text: string; end: string; all: boolean } {
   const body = typeof value === 'string' ? value.replace(/\n+$/, '') : ''
-  const told = isTold(body)
+  const told = isReported(body)
   const whole = told ? body : exactJson(value, 2)
   const feeds = told && typeof value === 'string' ? value.length - body.length : 0
   const end =
@@ -131,10 +131,10 @@ function shownValue(value: unknown): { text: string; end: string; all: boolean }
 }
 
 /** Whether a text can stand without quotes and is still known for a text. */
-function isTold(text: string): boolean {
+function isReported(text: string): boolean {
   return text !== '' && text.trim() === text && !/^["[{]/.test(text) && isPlainText(text)
 }
 
 function nameOf(name: string): string {
-  return isTold(name) && !name.includes('\n') ? name : exactJson(name)
+  return isReported(name) && !name.includes('\n') ? name : exactJson(name)
 }

@@ -66,7 +66,7 @@ export function clackPrompter(options: ClackOptions): Prompter {
     },
     say: (lines) =>
       clack.log.message(
-        lines.flatMap((line) => flowed(line, roomIn(options.output)).split('\n')),
+        lines.flatMap((line) => flowed(line, freeRows(options.output)).split('\n')),
         { output: options.output },
       ),
     async text(question) {
@@ -107,7 +107,7 @@ export function clackPrompter(options: ClackOptions): Prompter {
 }
 
 /** Columns beside the bar on the left; undefined where nobody knows. */
-function roomIn(output: Writable & { columns?: number }): number | undefined {
+function freeRows(output: Writable & { columns?: number }): number | undefined {
   return output.columns === undefined ? undefined : output.columns - 3
 }
 

@@ -38,13 +38,13 @@ async function ask(
   const message = `${oneLine(server)} needs ${oneLine(input.description ?? input.id)}${about === undefined ? '' : `\n${about}`}`
   if (input.options !== undefined) {
     const options = input.options.map((value) => ({ value, label: oneLine(value) }))
-    return given(await clack.select({ ...streams, message, options, maxItems: 12 }))
+    return answered(await clack.select({ ...streams, message, options, maxItems: 12 }))
   }
-  if (input.password === true) return given(await clack.password({ ...streams, message }))
+  if (input.password === true) return answered(await clack.password({ ...streams, message }))
   const initial = input.default === undefined ? {} : { initialValue: input.default }
-  return given(await clack.text({ ...streams, message, ...initial }))
+  return answered(await clack.text({ ...streams, message, ...initial }))
 }
 
-function given(answer: string | symbol | undefined): string | undefined {
+function answered(answer: string | symbol | undefined): string | undefined {
   return typeof answer === 'string' ? answer : undefined
 }

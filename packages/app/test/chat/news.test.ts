@@ -69,14 +69,14 @@ describe('what happens beside a conversation', () => {
   test('shows a warning of the host about a server, once', async () => {
     const { told, news } = listening()
     for (let n = 0; n < 2; n++)
-      await news.hear({ type: 'warning', server: 'shop', message: 'Your answer cannot be recorded\u001b[2J' })
+      await news.add({ type: 'warning', server: 'shop', message: 'Your answer cannot be recorded\u001b[2J' })
     expect(told).toEqual(['shop: Your answer cannot be recorded'])
   })
 
   test('shows a repeated warning of a server once, and at the end how often it came', async () => {
     const { told, news } = listening()
     const warn = (server: string, data: string, level = 'warning'): Promise<void> =>
-      news.hear({ type: 'log', server, level, data })
+      news.add({ type: 'log', server, level, data })
     for (let n = 0; n < 3; n++) await warn('shop', 'Stock is low')
     await warn('depot', 'Stock is low')
     for (let n = 0; n < 2; n++) await warn('shop', 'Cannot sell', 'error')
@@ -108,7 +108,7 @@ describe('what happens beside a conversation', () => {
     const changed = (): Promise<void> => news.attachedChanged()
     now.attached = [copy()]
     await changed()
-    await news.hear({ type: 'resource-updated', server: 'shop', uri: 'shop://stock' })
+    await news.add({ type: 'resource-updated', server: 'shop', uri: 'shop://stock' })
     expect(told).toEqual([])
     now.attached = [copy({ stale: true })]
     await changed()

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { createFloor } from '../../src/chat/floor.ts'
-import { terminalFace } from '../../src/chat/terminal-face.ts'
+import { createTerminalLock } from '../../src/chat/terminal-lock.ts'
+import { terminalChatSurface } from '../../src/chat/terminal-surface.ts'
 
 function terminal() {
   const stdin = new PassThrough()
@@ -11,9 +11,9 @@ function terminal() {
     seen += chunk
   })
   const interrupts: (() => void)[] = []
-  const floor = createFloor()
+  const floor = createTerminalLock()
   let left = 0
-  const face = terminalFace(
+  const face = terminalChatSurface(
     {
       stdin: stdin,
       stdout: stdout,
@@ -29,7 +29,7 @@ function terminal() {
     },
     floor,
     {
-      leave: () => {
+      exit: () => {
         left += 1
       },
     },

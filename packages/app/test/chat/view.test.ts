@@ -1,8 +1,8 @@
 import picocolors from 'picocolors'
 import { expect, test } from 'vitest'
-import type { ChatEvent, ChatFace } from '../../src/chat/face.ts'
-import type { CallEnd, CallEvent } from '../../src/chat/talk.ts'
-import { tellLate, turnView } from '../../src/chat/view.ts'
+import type { CallEnd, CallEvent } from '../../src/chat/conversation-view.ts'
+import type { ChatEvent, ChatSurface } from '../../src/chat/surface.ts'
+import { turnView, writeLateResult } from '../../src/chat/view.ts'
 
 const id = '7244c9a7-0000-4000-8000-000000000000'
 const start: CallEvent = {
@@ -20,9 +20,9 @@ const ended: CallEnd = {
 }
 
 /** A face that keeps what it is given. */
-function face(more: Partial<ChatFace> = {}) {
+function face(more: Partial<ChatSurface> = {}) {
   const written: string[] = []
-  const made: ChatFace = {
+  const made: ChatSurface = {
     palette: picocolors.createColors(false),
     columns: () => 60,
     write: (text) => written.push(text),
@@ -38,7 +38,7 @@ test('a call whose question is left for later is one line that fits and says how
   const view = turnView(shown, 'test', () => 0, new AbortController().signal)
   view.call(start)
   view.call(later)
-  tellLate(ended, shown)
+  writeLateResult(ended, shown)
   const lines = written.join('').split('\n')
   expect(lines[0]).toMatch(/^◇ \[1\] shop__buy \{"item":… {2}waits for you: \/respond 7244c9a7$/)
   expect(lines[0]?.length).toBeLessThanOrEqual(60)
@@ -50,11 +50,11 @@ test('a call whose question is left for later is one line that fits and says how
 
 test('a program that holds a conversation hears of later, and of the result when it comes', () => {
   const events: ChatEvent[] = []
-  const { face: told } = face({ tell: (event) => events.push(event) })
+  const { face: told } = face({ emit: (event) => events.push(event) })
   const view = turnView(told, 'test', () => 0, new AbortController().signal)
   view.call(start)
   view.call(later)
-  tellLate(ended, told)
+  writeLateResult(ended, told)
   expect(events.slice(1)).toEqual([
     { type: 'later', id: '1', name: 'shop__buy', question: id },
     { type: 'result', id: '1', name: 'shop__buy', outcome: 'ok', content: ended.result.content, activity: 4 },

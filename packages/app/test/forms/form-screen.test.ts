@@ -8,7 +8,7 @@ import { anyForm, wishFor } from '../../../host/test/forms/arbitrary.ts'
 import { askForm } from '../../src/forms/ask-form.ts'
 import { FormModel } from '../../src/forms/form-model.ts'
 import { drawForm } from '../../src/forms/form-view.ts'
-import { mostTyped } from '../../src/forms/line-edit.ts'
+import { maxTyped } from '../../src/forms/line-edit.ts'
 import { cancelled } from '../../src/forms/prompter.ts'
 import type { ScreenKey } from '../../src/forms/screen.ts'
 import { widthOf } from '../../src/output/width.ts'
@@ -215,8 +215,8 @@ describe('a form on one screen', () => {
     for (const key of keys('one\ntwo\u202e')) model.press(key)
     expect(model.value(0)).toBe('one\ntwo\u202e')
     expect(shownBy(model)).toContain('one⏎two⟦U+202E⟧')
-    for (const key of keys('x'.repeat(mostTyped))) model.press(key)
-    expect(model.value(0)).toHaveLength(mostTyped)
+    for (const key of keys('x'.repeat(maxTyped))) model.press(key)
+    expect(model.value(0)).toHaveLength(maxTyped)
     expect(shownBy(model)).toContain('Only 100,000 characters fit')
   })
 })

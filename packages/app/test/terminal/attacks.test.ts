@@ -2,8 +2,8 @@ import headless from '@xterm/headless'
 import picocolors from 'picocolors'
 import { expect, test } from 'vitest'
 import { attacks } from '../../../host/test/attacks/attacks.ts'
-import type { ChatFace } from '../../src/chat/face.ts'
 import { notice } from '../../src/chat/notices.ts'
+import type { ChatSurface } from '../../src/chat/surface.ts'
 import { turnView } from '../../src/chat/view.ts'
 import { flowed } from '../../src/output/flow.ts'
 import { MarkdownFlow } from '../../src/output/markdown-flow.ts'
@@ -34,7 +34,7 @@ function screen() {
   const put = (text: string): void => {
     written += text
   }
-  const face: ChatFace = {
+  const face: ChatSurface = {
     palette,
     columns: () => columns,
     markdown: () => new MarkdownFlow({ palette, columns: () => columns, write: put, live: () => {} }),

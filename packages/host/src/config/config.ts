@@ -14,7 +14,7 @@ import type {
 import { type ConfigDocument, readDocument } from './document.ts'
 import { Draft } from './draft.ts'
 import { entryDraft } from './formats/entry.ts'
-import { type Found, formOf } from './formats/index.ts'
+import { formOf, type ReadServers } from './formats/index.ts'
 import { type JackfieldSection, readSection } from './jackfield-section.ts'
 import { ConfigError, createReader, kindOf, member, pathOf, pathText, type Reader } from './reader.ts'
 import {
@@ -100,7 +100,7 @@ export function parseConfig(text: string, options: ConfigOptions = {}): HostConf
   }
 
   const form = formOf(document.value, file)
-  const found: Found = form?.read(document.value, file, workspace) ?? noServers(document.value)
+  const found: ReadServers = form?.read(document.value, file, workspace) ?? noServers(document.value)
   for (const { path, severity, message } of found.problems)
     problems.push({ file, path: pathText(path), severity, message })
   const drafts = extended(found.drafts, reading)
@@ -166,7 +166,7 @@ function workspaceOf(folder: string): string {
     : folder
 }
 
-function noServers(document: JsonRecord): Found {
+function noServers(document: JsonRecord): ReadServers {
   const hint = isRecord(document['servers'])
     ? ''
     : ' Known are also the forms of VS Code, Codex, Goose, Zed and OpenCode.'

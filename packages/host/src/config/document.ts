@@ -45,7 +45,7 @@ function readJson(text: string, file: string): Read {
     throw new ConfigError(file, `is not valid JSON ${place(text, first?.offset ?? 0)}`)
   }
   const lines = lineStarts(text)
-  const twice = serverTwice(tree)
+  const twice = duplicateServer(tree)
   if (twice !== undefined) {
     const [first, second] = twice.map(({ offset }) => lineAt(lines, offset))
     throw new ConfigError(
@@ -87,7 +87,7 @@ function childOf(
 }
 
 /** The two names of a server that is in one object twice, of which a reader would use only the last. */
-function serverTwice(tree: JsonNode): [JsonNode, JsonNode] | undefined {
+function duplicateServer(tree: JsonNode): [JsonNode, JsonNode] | undefined {
   for (const { children: [place, servers] = [] } of tree.type === 'object' ? (tree.children ?? []) : []) {
     if (place === undefined || !['mcpServers', 'servers'].includes(String(place.value))) continue
     const known = new Map<unknown, JsonNode>()

@@ -2,7 +2,7 @@ import { isRecord, type JsonRecord } from '../shared/json.ts'
 import { type Path, pathText } from './reader.ts'
 
 /** A remark of a reader of one form about one place. */
-interface Remark {
+interface FieldMessage {
   path: Path
   message: string
 }
@@ -13,8 +13,8 @@ export class Draft {
   /** Where the whole entry stands. */
   readonly path: Path
   /** Why the entry cannot be used. */
-  readonly faults: Remark[] = []
-  readonly warnings: Remark[] = []
+  readonly faults: FieldMessage[] = []
+  readonly warnings: FieldMessage[] = []
   readonly #values = new Map<string, unknown>()
   readonly #groups = new Map<string, Map<string, unknown>>()
   readonly #lists = new Map<string, unknown[]>()

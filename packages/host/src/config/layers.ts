@@ -104,7 +104,7 @@ export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> 
       })
       read.push({ from, config: from.layer === 'project' ? tightened(config, from.file) : config })
     } catch (error) {
-      if (!(error instanceof ConfigError) || !mayBeLeftOut(from, error)) throw error
+      if (!(error instanceof ConfigError) || !isOptional(from, error)) throw error
       if (!isOfAnotherApp(from)) broken.push(from.file)
       problems.push({
         file: from.file,
@@ -114,7 +114,7 @@ export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> 
       })
     }
   }
-  const merged = together(read, problems)
+  const merged = combined(read, problems)
   if (broken.length > 0) {
     merged.rules = merged.rules.filter(({ verdict }) => verdict !== 'allow')
     if (merged.defaultVerdict === 'allow') merged.defaultVerdict = 'ask'
@@ -136,7 +136,7 @@ export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> 
  * A file is left out where it is readable and no config. A rule that cannot be followed, and a file that cannot be
  * opened, stop everything.
  */
-function mayBeLeftOut(from: ConfigFile, { problems }: ConfigError): boolean {
+function isOptional(from: ConfigFile, { problems }: ConfigError): boolean {
   if (from.layer === 'named') return false
   return isOfAnotherApp(from) || (problems.length === 0 && isReadable(from.file))
 }
@@ -194,7 +194,7 @@ function tightened(config: HostConfig, file: string): HostConfig {
 
 const strictness = ['deny', 'ask', 'allow'] as const
 
-function together(
+function combined(
   read: readonly { from: ConfigFile; config: HostConfig }[],
   problems: ConfigProblem[],
 ): HostConfig {
@@ -318,14 +318,14 @@ function mergedSampling(layers: readonly SamplingLayer[]): SamplingSettings {
         const entries = own.flatMap(({ servers }) => serverOf(servers, name) ?? [])
         const approve = entries.find((entry) => entry.approve !== undefined)?.approve
         const limits = joinedLimits(entries.map((entry) => entry.limits))
-        const reviewOffline = demanded(
+        const reviewOffline = strictest(
           entries,
           strict.flatMap((layer) => [layer, serverOf(layer.servers, name) ?? {}]),
         )
         return [name, { limits, ...(approve !== undefined && { approve }), ...reviewOffline }]
       }),
     ),
-    ...demanded(own, strict),
+    ...strictest(own, strict),
   }
   const redact = [
     ...own.flatMap((settings) => settings.redact ?? []),
@@ -369,7 +369,7 @@ function withoutEffect({ servers, redact, models, reviewOffline }: SamplingSetti
 }
 
 /** The first of the user's own settings; a strict layer can only demand the review. */
-function demanded(
+function strictest(
   own: readonly Pick<SamplingSettings, 'reviewOffline'>[],
   strict: readonly Pick<SamplingSettings, 'reviewOffline'>[],
 ): Pick<SamplingSettings, 'reviewOffline'> {

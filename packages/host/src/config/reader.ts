@@ -1,6 +1,6 @@
 import { isRecord, type JsonRecord } from '../shared/json.ts'
 import type { ConfigProblem } from '../types/index.ts'
-import { type ConfigEnvironment, type ConfigFolders, expand, partsOf, soundsSecret } from './variables.ts'
+import { type ConfigEnvironment, type ConfigFolders, expand, isSecretName, partsOf } from './variables.ts'
 
 /** What variables are replaced by while a file is read. */
 export interface Lookup {
@@ -108,7 +108,7 @@ export function createReader(options: {
 function secretIn(text: string): string | undefined {
   const read = partsOf(text)
   const parts = 'parts' in read ? read.parts : []
-  for (const part of parts) if (part.kind === 'env' && soundsSecret(part.name)) return part.written
+  for (const part of parts) if (part.kind === 'env' && isSecretName(part.name)) return part.written
   return undefined
 }
 

@@ -137,21 +137,21 @@ function readRule(value: unknown, path: string, reader: Reader): RedactionRule |
 }
 
 interface Bound {
-  fits(value: number): boolean
-  words: string
+  accepts(value: number): boolean
+  description: string
 }
 
-const share: Bound = { fits: (value) => value >= 0 && value <= 1, words: 'a number from 0 to 1' }
-const amount: Bound = { fits: (value) => value >= 0, words: 'a number of 0 or more' }
+const share: Bound = { accepts: (value) => value >= 0 && value <= 1, description: 'a number from 0 to 1' }
+const amount: Bound = { accepts: (value) => value >= 0, description: 'a number of 0 or more' }
 const atLeast = (least: number): Bound => ({
-  fits: (value) => Number.isSafeInteger(value) && value >= least,
-  words: `a whole number of ${least} or more`,
+  accepts: (value) => Number.isSafeInteger(value) && value >= least,
+  description: `a whole number of ${least} or more`,
 })
 
 function number(value: unknown, path: string, reader: Reader, bound: Bound): number | undefined {
   if (value === undefined) return undefined
-  if (typeof value === 'number' && Number.isFinite(value) && bound.fits(value)) return value
-  reader.problem(path, `must be ${bound.words}, not ${JSON.stringify(value)}`)
+  if (typeof value === 'number' && Number.isFinite(value) && bound.accepts(value)) return value
+  reader.problem(path, `must be ${bound.description}, not ${JSON.stringify(value)}`)
   return undefined
 }
 

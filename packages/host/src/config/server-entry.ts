@@ -16,8 +16,8 @@ import { partsOf } from './variables.ts'
 const stdioFields = ['command', 'args', 'env', 'envFile', 'cwd', 'sandbox']
 const httpFields = ['url', 'headers', 'auth']
 /** Node alone has about ten threads. */
-const leastProcesses = 16
-const leastTemporaryBytes = 65_536
+const minProcesses = 16
+const minTemporaryBytes = 65_536
 const commonFields = [
   'disabled',
   'type',
@@ -207,8 +207,8 @@ function readSandbox(draft: Draft, value: unknown, reader: Reader): boolean | Sa
   const { network } = entry
   const hosts = typeof network === 'boolean' ? network : reader.texts(network, draft.at('sandbox', 'network'))
   const at = (name: string): string => draft.at('sandbox', name)
-  const maxProcesses = reader.count(entry['maxProcesses'], at('maxProcesses'), leastProcesses)
-  const bytes = reader.count(entry['maxTemporaryBytes'], at('maxTemporaryBytes'), leastTemporaryBytes)
+  const maxProcesses = reader.count(entry['maxProcesses'], at('maxProcesses'), minProcesses)
+  const bytes = reader.count(entry['maxTemporaryBytes'], at('maxTemporaryBytes'), minTemporaryBytes)
   return {
     ...(read !== undefined && { read }),
     ...(write !== undefined && { write }),

@@ -120,7 +120,7 @@ export function expand(
 }
 
 /** A name that says that its value is nobody's business. */
-export function soundsSecret(name: string): boolean {
+export function isSecretName(name: string): boolean {
   return /(?:^|[^a-z])(?:pat|pin|pwd)(?:$|[^a-z])|token|secret|passw|passphrase|api[-_]?key|access[-_]?key|private[-_]?key|_key$|^key$|credential|authorization|auth$|cookie|bearer|signature|(?:connection|database)[-_]?(?:string|url|uri)|dsn$/i.test(
     name,
   )
@@ -131,7 +131,7 @@ export function givenValues(values: Readonly<Record<string, string>> = {}): Give
   return Object.entries(values).map(([name, value]) => {
     const read = partsOf(value)
     const isReference = 'parts' in read && read.parts.every(({ kind }) => kind !== 'text')
-    const shown = soundsSecret(name) && !isReference ? `[${name}]` : withoutPassword(value)
+    const shown = isSecretName(name) && !isReference ? `[${name}]` : withoutPassword(value)
     return { name, value: shown }
   })
 }

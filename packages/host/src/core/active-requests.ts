@@ -4,7 +4,7 @@ import { canonical, type JsonRecord } from '../shared/json.ts'
 import type { Caller, Cause } from '../types/index.ts'
 
 /** A request in progress that may cause a server request. */
-export interface Origin {
+export interface ActiveRequest {
   server: string
   /** Its activity row. */
   row: number
@@ -18,7 +18,7 @@ export interface Origin {
   taskId?: string
 }
 
-export interface Found {
+export interface RequestOrigin {
   cause: Cause
   /** The row that caused the question; null if unknown. */
   row: number | null
@@ -29,22 +29,22 @@ const abandonedMs = 600_000
 const maxAbandoned = 32
 
 /** Requests in progress by server, to find the cause of a server request. */
-export class Origins {
-  readonly #open = new Map<string, Set<Origin>>()
+export class ActiveRequests {
+  readonly #open = new Map<string, Set<ActiveRequest>>()
   /** Requests that were cancelled or timed out here, by when: a question may still come from one. Oldest first. */
-  readonly #abandoned = new Map<string, Map<Origin, number>>()
+  readonly #abandoned = new Map<string, Map<ActiveRequest, number>>()
 
   /** Registers a request; call the returned function when it ends, with the error if it failed. */
-  begin(origin: Origin): (error?: unknown) => void {
-    const { server } = origin
+  begin(request: ActiveRequest): (error?: unknown) => void {
+    const { server } = request
     const open = this.#open.get(server) ?? new Set()
     this.#open.set(server, open)
-    open.add(origin)
+    open.add(request)
     return (error) => {
-      if (!open.delete(origin) || !mayStillRun(error)) return
-      const abandoned = this.#abandoned.get(server) ?? new Map<Origin, number>()
+      if (!open.delete(request) || !mayStillRun(error)) return
+      const abandoned = this.#abandoned.get(server) ?? new Map<ActiveRequest, number>()
       this.#abandoned.set(server, abandoned)
-      abandoned.set(origin, performance.now())
+      abandoned.set(request, performance.now())
       const [oldest] = abandoned.keys()
       if (abandoned.size > maxAbandoned && oldest !== undefined) abandoned.delete(oldest)
     }
@@ -52,7 +52,7 @@ export class Origins {
 
   /** The server created a task for the request of this row. */
   becameTask(server: string, row: number, taskId: string): void {
-    for (const origin of this.#open.get(server) ?? []) if (origin.row === row) origin.taskId = taskId
+    for (const request of this.#open.get(server) ?? []) if (request.row === row) request.taskId = taskId
   }
 
   /** The connection ended, and everything that ran there with it. */
@@ -65,32 +65,32 @@ export class Origins {
    * server request that is sent only during a call (`within`) belongs to the only call in progress, unless a recently
    * abandoned call may still run at the server. Otherwise the cause stays unknown.
    */
-  find(server: string, asked: AskContext['cause'], within = true): Found {
+  find(server: string, asked: AskContext['cause'], within = true): RequestOrigin {
     const open = [...(this.#open.get(server) ?? [])]
     const possible = within && open.length > 0 ? [...open, ...this.#stillRunning(server)] : []
-    const fitting = asked === undefined ? possible : open.filter((origin) => fits(origin, asked))
-    const exact = fitting.find(
-      (origin) => origin.arguments && origin.arguments === asked?.params['arguments'],
+    const matching = asked === undefined ? possible : open.filter((request) => matches(request, asked))
+    const exact = matching.find(
+      (request) => request.arguments && request.arguments === asked?.params['arguments'],
     )
-    const origin = exact ?? (fitting.length === 1 ? fitting[0] : undefined)
-    const alike = origin ?? allAlike(fitting)
-    if (alike === undefined) return { cause: { server, ...inCommon(fitting) }, row: null }
+    const request = exact ?? (matching.length === 1 ? matching[0] : undefined)
+    const cause = request ?? sameForAll(matching)
+    if (cause === undefined) return { cause: { server, ...commonCause(matching) }, row: null }
     return {
-      row: origin?.row ?? null,
+      row: request?.row ?? null,
       cause: {
         server,
-        ...(alike.method === 'tools/call' && { tool: alike.target }),
-        ...(alike.arguments !== undefined && { arguments: alike.arguments }),
-        ...(alike.caller !== undefined && { caller: alike.caller }),
-        ...(alike.conversation !== undefined && { conversation: alike.conversation }),
+        ...(cause.method === 'tools/call' && { tool: cause.target }),
+        ...(cause.arguments !== undefined && { arguments: cause.arguments }),
+        ...(cause.caller !== undefined && { caller: cause.caller }),
+        ...(cause.conversation !== undefined && { conversation: cause.conversation }),
       },
     }
   }
 
-  #stillRunning(server: string): Origin[] {
-    const abandoned = this.#abandoned.get(server) ?? new Map<Origin, number>()
+  #stillRunning(server: string): ActiveRequest[] {
+    const abandoned = this.#abandoned.get(server) ?? new Map<ActiveRequest, number>()
     const since = performance.now() - abandonedMs
-    for (const [origin, at] of abandoned) if (at < since) abandoned.delete(origin)
+    for (const [request, at] of abandoned) if (at < since) abandoned.delete(request)
     return [...abandoned.keys()]
   }
 }
@@ -101,27 +101,27 @@ function mayStillRun(error: unknown): boolean {
   return !(error instanceof McpError) || !['CONNECTION_CLOSED', 'CONNECT_FAILED'].includes(error.code)
 }
 
-function fits(origin: Origin, asked: NonNullable<AskContext['cause']>): boolean {
+function matches(request: ActiveRequest, asked: NonNullable<AskContext['cause']>): boolean {
   // A task of 2025-11-25 asks while its result is waited for.
-  if (asked.method === 'tasks/result') return origin.taskId === asked.params['taskId']
-  if (origin.method !== asked.method) return false
+  if (asked.method === 'tasks/result') return request.taskId === asked.params['taskId']
+  if (request.method !== asked.method) return false
   const target = asked.method === 'resources/read' ? asked.params['uri'] : asked.params['name']
-  if (origin.target !== target) return false
+  if (request.target !== target) return false
   return (
-    origin.method !== 'tools/call' || canonical(origin.arguments) === canonical(asked.params['arguments'])
+    request.method !== 'tools/call' || canonical(request.arguments) === canonical(asked.params['arguments'])
   )
 }
 
 /** The caller and conversation, if they are the same for all requests. */
-function inCommon([first, ...rest]: readonly Origin[]): Pick<Cause, 'caller' | 'conversation'> {
+function commonCause([first, ...rest]: readonly ActiveRequest[]): Pick<Cause, 'caller' | 'conversation'> {
   const { caller, conversation } = first ?? {}
   if (conversation === undefined || rest.some((other) => other.conversation !== conversation)) return {}
   return { conversation, ...(caller !== undefined && { caller }) }
 }
 
 /** One of several identical requests. */
-function allAlike(origins: readonly Origin[]): Origin | undefined {
-  const [first, ...rest] = origins
-  const text = (origin: Origin): string => canonical({ ...origin, row: 0, taskId: null })
+function sameForAll(requests: readonly ActiveRequest[]): ActiveRequest | undefined {
+  const [first, ...rest] = requests
+  const text = (request: ActiveRequest): string => canonical({ ...request, row: 0, taskId: null })
   return first !== undefined && rest.every((other) => text(other) === text(first)) ? first : undefined
 }

@@ -14,19 +14,19 @@ import type {
   TrustFinding,
 } from '../types/index.ts'
 import { problemWithArguments } from './broker.ts'
-import { asResult, withheld } from './call-results.ts'
-import type { Asker } from './inbox/asker.ts'
-import { likenessOf } from './policy/grants.ts'
+import { checkedResult, withheldResult } from './call-results.ts'
+import type { QuestionQueue } from './inbox/question-queue.ts'
+import { argumentPatternsOf } from './policy/grants.ts'
 import type { Policy, PolicySubject, Ruling } from './policy/policy.ts'
 
 export interface ApprovalDeps {
   policy: Policy
-  asker: Asker
+  questions: QuestionQueue
   recorder: Recorder
   /** What is known of a server of this name. */
   trust: (server: string) => Pick<ServerTrust, 'findings' | 'items'>
   /** Whether a value has a known secret in it. */
-  holdsSecret: (value: unknown) => boolean
+  containsSecret: (value: unknown) => boolean
 }
 
 interface ApprovalRequest {
@@ -39,25 +39,25 @@ interface ApprovalRequest {
   row: number
 }
 
-type Approved =
+type ApprovalResult =
   | { allowed: true; arguments: JsonRecord; edited: boolean }
   | { allowed: true; result: CallToolResult; by: string }
   | { allowed: false; outcome: 'denied' | 'cancelled' | 'error'; reason: string }
 
 /** How often arguments that do not fit the tool are given back to the person. */
-const maxPuts = 5
+const maxQuestions = 5
 
 /** Asks the person about one call. Anything but a plain yes is a no, and the answer is what they saw or wrote. */
 export async function approval(
   request: ApprovalRequest,
   deps: ApprovalDeps,
   signal: AbortSignal,
-): Promise<Approved> {
+): Promise<ApprovalResult> {
   const { entry, subject, ruling } = request
-  const { asker, recorder } = deps
+  const { questions, recorder } = deps
   const { decision } = ruling
-  if (!asker.can('approval')) {
-    const reason = `no person can be asked here (${asker.names}), and rule "${decision.rule}" says to ask`
+  if (!questions.canAsk('approval')) {
+    const reason = `no person can be asked here (${questions.names}), and rule "${decision.rule}" says to ask`
     return { allowed: false, outcome: 'denied', reason }
   }
   const row = recorder.open({
@@ -71,11 +71,11 @@ export async function approval(
       author: decision.author ?? null,
       arguments: subject.arguments,
       labels: ruling.labels,
-      surface: asker.names,
+      surface: questions.names,
     },
   })
   try {
-    const { outcome, detail, approved } = await put(request, deps, row.id, signal)
+    const { outcome, detail, approved } = await ask(request, deps, row.id, signal)
     row.close(outcome, detail)
     return approved
   } catch (error) {
@@ -94,19 +94,19 @@ export async function approval(
 interface Answer {
   outcome: string
   detail: JsonRecord
-  approved: Approved
+  approved: ApprovalResult
 }
 
-async function put(
+async function ask(
   { entry, subject, ruling, origin }: ApprovalRequest,
-  { policy, asker, trust, holdsSecret }: ApprovalDeps,
+  { policy, questions, trust, containsSecret }: ApprovalDeps,
   activity: number,
   signal: AbortSignal,
 ): Promise<Answer> {
   const { tool, arguments: given, caller, conversation } = subject
   let shown = given
   let problem: string | undefined
-  for (let puts = 0; puts < maxPuts; puts += 1) {
+  for (let puts = 0; puts < maxQuestions; puts += 1) {
     const question = {
       kind: 'approval',
       id: randomUUID(),
@@ -125,16 +125,16 @@ async function put(
       likeness:
         ruling.remember.length === 0
           ? []
-          : likenessOf(shown, subject.base).filter((alike) => !holdsSecret(alike)),
+          : argumentPatternsOf(shown, subject.base).filter((alike) => !containsSecret(alike)),
       ...(ruling.readOnlyTools.length > 0 && { readOnlyTools: ruling.readOnlyTools }),
       labels: ruling.labels,
       origin,
       findings: findingsOf(entry, trust(entry.server)),
       ...(problem !== undefined && { problem }),
     } as const
-    const { answer, by } = await asker.ask(question, { signal, activity })
+    const { answer, by } = await questions.ask(question, { signal, activity })
     if (answer.verdict === 'respond') {
-      const result = asResult(answer.result, by)
+      const result = checkedResult(answer.result, by)
       return { outcome: 'answered', detail: { by, result }, approved: { allowed: true, result, by } }
     }
     const { remember } = answer
@@ -185,7 +185,7 @@ interface ReleaseRequest {
 }
 
 /** A result as the caller gets it. */
-interface Released {
+interface ReleaseResult {
   result: CallToolResult
   release: NonNullable<BrokeredCall['release']>
 }
@@ -193,15 +193,15 @@ interface Released {
 /** Lets a result through as the policy or the person says. The call has happened; only who sees its result is open. */
 export async function release(
   request: ReleaseRequest,
-  { asker, recorder }: ApprovalDeps,
+  { questions, recorder }: ApprovalDeps,
   signal: AbortSignal,
-): Promise<Released> {
+): Promise<ReleaseResult> {
   const { entry, subject, decision } = request
-  const keep = (reason: string): Released => ({
-    result: withheld(entry, reason),
+  const keep = (reason: string): ReleaseResult => ({
+    result: withheldResult(entry, reason),
     release: { decision, outcome: 'withheld' },
   })
-  const pass: Released = { result: request.result, release: { decision, outcome: 'passed' } }
+  const pass: ReleaseResult = { result: request.result, release: { decision, outcome: 'passed' } }
   if (decision.verdict === 'allow') return pass
   const row = recorder.open({
     kind: 'result',
@@ -214,9 +214,9 @@ export async function release(
     row.close('denied', { reason: 'the rule says so' })
     return keep(`rule "${decision.rule}" holds it back`)
   }
-  if (!asker.can('result')) {
+  if (!questions.canAsk('result')) {
     row.close('denied', { reason: 'no-surface' })
-    return keep(`no person can be asked here (${asker.names}), and rule "${decision.rule}" says to ask`)
+    return keep(`no person can be asked here (${questions.names}), and rule "${decision.rule}" says to ask`)
   }
   try {
     const { conversation, caller } = subject
@@ -235,12 +235,12 @@ export async function release(
       result: frozenCopy(request.result),
       decision,
     } as const
-    const { answer, by } = await asker.ask(question, { signal, activity: row.id })
+    const { answer, by } = await questions.ask(question, { signal, activity: row.id })
     if (answer.verdict === 'deny') {
       row.close('denied', { by, reason: answer.reason ?? null })
       return keep(`the person said no${answer.reason === undefined ? '' : `: ${answer.reason}`}`)
     }
-    const result = answer.result === undefined ? request.result : asResult(answer.result, by)
+    const result = answer.result === undefined ? request.result : checkedResult(answer.result, by)
     const edited = canonical(result) !== canonical(request.result)
     row.close('allowed', { by, edited, ...(edited && { passed: result }) })
     return edited ? { result, release: { decision, outcome: 'edited' } } : pass

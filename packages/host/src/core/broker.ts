@@ -14,40 +14,40 @@ import type {
   Failure,
   HostEvent,
 } from '../types/index.ts'
-import type { Origins } from './active-requests.ts'
+import type { ActiveRequests } from './active-requests.ts'
 import { type ApprovalDeps, approval, release } from './approval.ts'
 import {
+  type CallFailure,
   denial,
+  detachedTask,
+  failedCall,
   failure,
   failureOf,
+  invalidArguments,
   isTransport,
-  type Lost,
-  leftCall,
-  leftTask,
-  lostCall,
-  misfit,
-  withheld,
+  suspendedCall,
+  withheldResult,
 } from './call-results.ts'
 import { subjectOf } from './policy/grants.ts'
 import { serverOrigin, toolDefinition } from './policy/identity.ts'
 import type { PolicySubject, Ruling } from './policy/policy.ts'
-import type { Parking } from './suspended-calls.ts'
-import { TaskLeft, type Tasks } from './tasks.ts'
+import type { SuspendedCalls } from './suspended-calls.ts'
+import { TaskDetached, type Tasks } from './tasks.ts'
 
 /** How often one call is tried again after visits. */
-const maxVisits = 5
+const maxUrlRetries = 5
 
 interface BrokerDeps extends ApprovalDeps {
   catalog: Catalog
-  origins: Origins
-  parking: Parking
+  activeRequests: ActiveRequests
+  suspendedCalls: SuspendedCalls
   tasks: Tasks
   callTimeoutMs: number
   emit: (event: HostEvent) => void
   /** Why a tool is out of use, whatever policy says; undefined where it is not. */
   usable?: ((server: string, tool: string) => string | undefined) | undefined
   /** Lets the person make the visits that a failed call wants first; true where it can be tried again. */
-  visitFirst?: ((server: string, error: unknown, context: AskContext) => Promise<boolean>) | undefined
+  openRequiredUrls?: ((server: string, error: unknown, context: AskContext) => Promise<boolean>) | undefined
 }
 
 interface BrokerOptions {
@@ -62,17 +62,17 @@ interface BrokerOptions {
   onRow?: ((activity: number) => void) | undefined
 }
 
-type More = Partial<
-  Pick<BrokeredCall, 'denied' | 'edited' | 'error' | 'parked' | 'answeredBy' | 'release'> & {
+type ResultFields = Partial<
+  Pick<BrokeredCall, 'denied' | 'edited' | 'error' | 'suspended' | 'answeredBy' | 'release'> & {
     given: CallToolResult
   }
 >
 
 /** What a caller gets of a result. */
-type Passed = Pick<BrokeredCall, 'result' | 'release'>
+type ReleasedResult = Pick<BrokeredCall, 'result' | 'release'>
 
 /** A call that this host did not begin. */
-interface TakenUp {
+interface ResumedCall {
   server: string
   tool: string
   arguments: JsonRecord
@@ -116,7 +116,7 @@ export class Broker {
       },
     })
     options.onRow?.(row.id)
-    const finish = (outcome: string, result: CallToolResult, more: More = {}): BrokeredCall => {
+    const finish = (outcome: string, result: CallToolResult, more: ResultFields = {}): BrokeredCall => {
       const { denied = false, given: own = result, ...told } = more
       const { edited, ...rest } = told
       row.close(outcome, { result: own, ...rest, ...(edited !== undefined && { sent: edited }) })
@@ -124,7 +124,7 @@ export class Broker {
     }
 
     if (decision.verdict === 'deny') {
-      const reason = outOfUse?.reason ?? because(decision)
+      const reason = outOfUse?.reason ?? withReason(decision)
       return finish('denied', denial(entry, reason), { denied: true })
     }
     const { rules } = policy
@@ -132,7 +132,7 @@ export class Broker {
     let edited = {}
     if (decision.verdict === 'ask') {
       const problem = problemWithArguments(entry, args)
-      if (problem !== undefined) return finish('error', misfit(entry, problem))
+      if (problem !== undefined) return finish('error', invalidArguments(entry, problem))
       const request = { entry, subject, ruling, origin: serverOrigin(connection.config), row: row.id }
       const answer = await approval(request, this.#deps, signal)
       if (!answer.allowed) {
@@ -148,7 +148,7 @@ export class Broker {
       const isSame = policy.rules === rules && !answer.edited
       const now = isSame ? undefined : policy.decide({ ...subject, arguments: sent }, typed)
       if (now?.decision.verdict === 'deny') {
-        return finish('denied', denial(entry, because(now.decision)), { denied: true })
+        return finish('denied', denial(entry, withReason(now.decision)), { denied: true })
       }
     }
 
@@ -172,7 +172,7 @@ export class Broker {
     const more = {
       ...edited,
       ...(error !== undefined && { error }),
-      ...(outcome === 'parked' && { parked: true }),
+      ...(outcome === 'parked' && { suspended: true }),
     }
     if (outcome !== 'ok' && (outcome !== 'error' || error !== undefined)) return finish(outcome, result, more)
     const passed = await this.#pass(entry, { ...subject, arguments: sent }, result, row.id, typed, signal)
@@ -184,11 +184,11 @@ export class Broker {
 
   /** Lets the result of a call that began in another program through to its caller, as policy says. */
   passOn(
-    { server, tool, ...call }: TakenUp,
+    { server, tool, ...call }: ResumedCall,
     result: CallToolResult,
     row: number,
     signal: AbortSignal,
-  ): Promise<Passed> {
+  ): Promise<ReleasedResult> {
     const { catalog } = this.#deps
     const entry = catalog.tools().find((one) => one.server === server && one.tool.name === tool) ?? {
       name: tool,
@@ -204,7 +204,7 @@ export class Broker {
    * either its tool says that repeating it does no harm, or the person agrees.
    */
   async refusalToRepeat(
-    { server, tool, ...call }: TakenUp,
+    { server, tool, ...call }: ResumedCall,
     row: number,
     signal: AbortSignal,
   ): Promise<string | undefined> {
@@ -214,7 +214,7 @@ export class Broker {
     const connection = catalog.server(server)
     const subject = subjectOf(entry, connection, call.arguments, call)
     const ruling = policy.decide(subject)
-    if (ruling.decision.verdict === 'deny') return because(ruling.decision)
+    if (ruling.decision.verdict === 'deny') return withReason(ruling.decision)
     const { readOnlyHint, idempotentHint, destructiveHint } = entry.tool.annotations ?? {}
     // Without a hint a tool counts as destructive, as the specification says.
     if (readOnlyHint === true || idempotentHint === true || destructiveHint === false) return undefined
@@ -237,22 +237,22 @@ export class Broker {
     row: number,
     typed: boolean,
     signal: AbortSignal,
-  ): Promise<Passed> {
+  ): Promise<ReleasedResult> {
     const { policy } = this.#deps
     try {
       const decision = policy.decideResult(subject, typed)
-      const passed: Passed =
+      const passed: ReleasedResult =
         decision === undefined
           ? { result }
           : await release({ entry, subject, result, decision, row }, this.#deps, signal)
       if (passed.release?.outcome !== 'withheld') {
-        policy.saw(subject.conversation, subject.server, subject.gives ?? [])
+        policy.noteLabels(subject.conversation, subject.server, subject.gives ?? [])
       }
       return passed
     } catch (error) {
       // Without its labels or its review on record, later calls of the conversation would be decided without them.
       const decision: Decision = { verdict: 'deny', rule: 'unrecorded', author: 'Jackfield' }
-      return { result: withheld(entry, reasonOf(error)), release: { decision, outcome: 'withheld' } }
+      return { result: withheldResult(entry, reasonOf(error)), release: { decision, outcome: 'withheld' } }
     }
   }
 
@@ -271,8 +271,8 @@ export class Broker {
     notice: CallNotice,
     decision: Decision,
     { signal, onProgress }: BrokerOptions,
-  ): Promise<Lost | { outcome: 'ok' | 'error'; result: CallToolResult; error?: undefined }> {
-    const { catalog, origins, parking, tasks, callTimeoutMs, emit } = this.#deps
+  ): Promise<CallFailure | { outcome: 'ok' | 'error'; result: CallToolResult; error?: undefined }> {
+    const { catalog, activeRequests, suspendedCalls, tasks, callTimeoutMs, emit } = this.#deps
     const { server } = entry
     const tool = entry.tool.name
     let client: Client
@@ -298,7 +298,7 @@ export class Broker {
     }
 
     const { caller, conversation } = notice
-    const over = origins.begin({
+    const over = activeRequests.begin({
       server,
       row: notice.activity,
       method: 'tools/call',
@@ -316,7 +316,7 @@ export class Broker {
       ...(conversation !== undefined && { conversation }),
     }
     const start = { call: notice.activity, server, identity: connection.identity, request }
-    const parked = parking.begin(start)
+    const suspension = suspendedCalls.begin(start)
     emit({ type: 'call', state: 'begins', call: notice })
     let outcome = 'unknown'
     let failed: unknown
@@ -325,8 +325,8 @@ export class Broker {
         tasks.call(client, start, args, {
           signal,
           timeoutMs: connection.config.callTimeoutMs ?? callTimeoutMs,
-          onRound: (round) => parked.keep(round),
-          onAnswered: () => parked.sending(),
+          onRound: (round) => suspension.save(round),
+          onAnswered: () => suspension.sending(),
           onProgress: (report) => {
             emit({ type: 'progress', server, tool, activity: notice.activity, ...report })
             onProgress?.(report)
@@ -334,16 +334,16 @@ export class Broker {
         })
       const result = await this.#afterVisits(call, server, tool, args, signal)
       outcome = result.isError ? 'error' : 'ok'
-      parked.end()
+      suspension.end()
       return { outcome: result.isError ? 'error' : 'ok', result }
     } catch (error) {
       if (isTransport(error)) connection.suspect(client)
       failed = error
-      const lost = parked.end()
-        ? leftCall(server, tool)
-        : error instanceof TaskLeft
-          ? leftTask(server, tool)
-          : lostCall(server, tool, error)
+      const lost = suspension.end()
+        ? suspendedCall(server, tool)
+        : error instanceof TaskDetached
+          ? detachedTask(server, tool)
+          : failedCall(server, tool, error)
       outcome = lost.outcome
       return lost
     } finally {
@@ -365,8 +365,8 @@ export class Broker {
       try {
         return await call()
       } catch (error) {
-        if (visits >= maxVisits || signal.aborted) throw error
-        if ((await this.#deps.visitFirst?.(server, error, { cause, signal })) !== true) throw error
+        if (visits >= maxUrlRetries || signal.aborted) throw error
+        if ((await this.#deps.openRequiredUrls?.(server, error, { cause, signal })) !== true) throw error
       }
     }
   }
@@ -383,13 +383,13 @@ function copyOf(given: JsonRecord): JsonRecord {
   throw new McpError('INVALID', 'The arguments must be a JSON object')
 }
 
-function because(decision: Decision): string {
+function withReason(decision: Decision): string {
   if (decision.rule === 'default') return 'the policy allows nothing it does not name'
   if (decision.rule.startsWith('remembered:')) return 'the person said no before'
   return `rule "${decision.rule}" forbids it`
 }
 
-const maxWords = 1_000
+const maxProblemLength = 1_000
 
 /** What is wrong with arguments by the tool's own schema; undefined where nothing is, or where it cannot be checked. */
 export function problemWithArguments({ tool }: CatalogTool, args: unknown): string | undefined {
@@ -400,5 +400,5 @@ export function problemWithArguments({ tool }: CatalogTool, args: unknown): stri
     // The server checks by its own means; a dialect that is not known here keeps nobody from calling.
     return undefined
   }
-  return validator.check(args)?.slice(0, maxWords)
+  return validator.check(args)?.slice(0, maxProblemLength)
 }

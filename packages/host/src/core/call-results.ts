@@ -16,22 +16,22 @@ export function denial({ tool, server }: CatalogTool, reason: string): CallToolR
 }
 
 /** A call that was not made because its arguments do not match the input schema. */
-export function misfit({ tool, server }: CatalogTool, problem: string): CallToolResult {
+export function invalidArguments({ tool, server }: CatalogTool, problem: string): CallToolResult {
   return failure(
     `${tool.name} of ${server} was not called: its arguments do not match its input schema: ${problem}. Call it again with arguments that match.`,
   )
 }
 
 /** A call that was made and whose result is withheld from its caller. */
-export function withheld({ tool, server }: CatalogTool, reason: string): CallToolResult {
+export function withheldResult({ tool, server }: CatalogTool, reason: string): CallToolResult {
   return failure(
     `${tool.name} of ${server} was called, and its result is held back: ${reason}. Do not call it again for that.`,
   )
 }
 
 /** A frozen copy of a result that a person wrote. Throws if it is not a tool result. */
-export function asResult(given: CallToolResult, by: string): CallToolResult {
-  const result = frozenCopy(given)
+export function checkedResult(value: CallToolResult, by: string): CallToolResult {
+  const result = frozenCopy(value)
   const blocks = isRecord(result) ? result.content : undefined
   if (Array.isArray(blocks) && blocks.every((block) => isRecord(block) && typeof block.type === 'string')) {
     return result
@@ -40,28 +40,35 @@ export function asResult(given: CallToolResult, by: string): CallToolResult {
 }
 
 /** The outcome of a call without a result. */
-export interface Lost {
+export interface CallFailure {
   outcome: 'error' | 'cancelled' | 'unknown' | 'changed' | 'parked'
   result: CallToolResult
   error?: Failure
 }
 
 /** Failures after which it is unknown whether the tool ran. */
-const unknowable = new Set(['CONNECTION_CLOSED', 'OUTCOME_UNKNOWN', 'TIMEOUT', 'HTTP', 'PROTOCOL', 'LIMIT'])
+const ambiguousCodes = new Set([
+  'CONNECTION_CLOSED',
+  'OUTCOME_UNKNOWN',
+  'TIMEOUT',
+  'HTTP',
+  'PROTOCOL',
+  'LIMIT',
+])
 
 /** The outcome of a failed call, which may have had an effect. */
-export function lostCall(server: string, tool: string, error: unknown): Lost {
-  return { ...meaning(server, tool, error), error: failureOf(error) }
+export function failedCall(server: string, tool: string, error: unknown): CallFailure {
+  return { ...describeFailure(server, tool, error), error: failureOf(error) }
 }
 
 /** A suspended call: its question stays in the inbox, and answering it resumes the call. */
-export function leftCall(server: string, tool: string): Lost {
+export function suspendedCall(server: string, tool: string): CallFailure {
   const message = `The call of ${tool} of ${server} waits in the inbox for an answer`
   return { outcome: 'parked', result: failure(message), error: { code: 'CANCELLED', message } }
 }
 
 /** A call that continues as a task of its server, which the next program on the store follows. */
-export function leftTask(server: string, tool: string): Lost {
+export function detachedTask(server: string, tool: string): CallFailure {
   const message = `${tool} of ${server} continues as a task of its server; it is followed again once the host runs`
   return { outcome: 'parked', result: failure(message), error: { code: 'CANCELLED', message } }
 }
@@ -71,7 +78,7 @@ export function failureOf(error: unknown): Failure {
   return failureFrom(error) ?? { code: 'PROTOCOL', message: reasonOf(error) }
 }
 
-function meaning(server: string, tool: string, error: unknown): Lost {
+function describeFailure(server: string, tool: string, error: unknown): CallFailure {
   const reason = reasonOf(error)
   if (error instanceof RpcError) {
     return {
@@ -85,7 +92,7 @@ function meaning(server: string, tool: string, error: unknown): Lost {
       result: failure(`The call of ${tool} was cancelled. It may have had an effect before that.`),
     }
   }
-  if (error instanceof McpError && !unknowable.has(error.code)) {
+  if (error instanceof McpError && !ambiguousCodes.has(error.code)) {
     return { outcome: 'error', result: failure(`The call of ${tool} of ${server} failed: ${reason}`) }
   }
   return {

@@ -8,7 +8,7 @@ import { planForm, withoutSecretFields } from './forms/form.ts'
 import { inspectUrl } from './forms/inspect-url.ts'
 import { rememberedAnswers } from './forms/remembered.ts'
 import { serverOrigin } from './policy/identity.ts'
-import type { AskingDeps } from './server-requests.ts'
+import type { ServerRequestDeps } from './server-requests.ts'
 
 const outcomes: Readonly<Record<ElicitResult['action'], string>> = {
   accept: 'accepted',
@@ -22,14 +22,14 @@ const outcomes: Readonly<Record<ElicitResult['action'], string>> = {
  */
 export function elicitation(
   server: string,
-  { asker, origins, recorder, forms, warn }: AskingDeps,
-  visits: Visits,
+  { questions, activeRequests, recorder, forms, warn }: ServerRequestDeps,
+  visits: PendingUrlElicitations,
 ): (params: ElicitParams, context: AskContext) => Promise<ElicitResult> {
   const { config, identity, table, open } = forms
   return async (given, context) => {
     const params = frozenCopy(given)
     const remembered = rememberedAnswers(identity(), table)
-    const { cause, row: causeRow } = origins.find(server, context.cause)
+    const { cause, row: causeRow } = activeRequests.find(server, context.cause)
     const findings = elicitationFindings(params, 'url' in config ? config.url : undefined)
     const before = params.mode === 'url' ? undefined : remembered.for(params)
     const row = recorder.open({
@@ -38,7 +38,7 @@ export function elicitation(
       cause: causeRow,
       summary:
         params.mode === 'url' ? `${server} asks to visit ${hostOf(params.url)}` : `${server} asks for input`,
-      detail: { cause, params, findings, surface: asker.names },
+      detail: { cause, params, findings, surface: questions.names },
     })
     const about = {
       cause,
@@ -48,9 +48,9 @@ export function elicitation(
       ...(before !== undefined && { remembered: before }),
     }
     try {
-      const ask = visiting({
-        put: (visit, signal) =>
-          asker.ask(
+      const ask = urlElicitation({
+        ask: (visit, signal) =>
+          questions.ask(
             { kind: 'elicitation', id: randomUUID(), ...about, ...(visit !== undefined && { visit }) },
             { signal, activity: row.id },
           ),
@@ -61,7 +61,7 @@ export function elicitation(
       const { reason, visit: _visit, remember, ...told } = answer
       if (params.mode !== 'url' && remember !== undefined && told.action === 'accept') {
         try {
-          remembered.keep(params, told.content ?? {}, remember)
+          remembered.remember(params, told.content ?? {}, remember)
         } catch (error) {
           // The answer is worth more than its copy for the next time.
           warn(`The answers of this form could not be remembered: ${reasonOf(error)}`)
@@ -94,10 +94,10 @@ interface Answer {
   by: string
 }
 
-interface VisitingDeps {
+interface UrlElicitationDeps {
   /** Asks the question; `visit` is set after the URL was accepted. */
-  put(visit: Visit | undefined, signal: AbortSignal): Promise<Answer>
-  visits: Visits
+  ask(visit: Visit | undefined, signal: AbortSignal): Promise<Answer>
+  visits: PendingUrlElicitations
   /** Opens a page for the person. Default: their browser. */
   open?: ((url: URL) => Promise<void>) | undefined
 }
@@ -106,13 +106,13 @@ interface VisitingDeps {
  * Asks, and where the person agrees to a visit and wants to say when it is over, opens the page and asks about that
  * too, until they finished, gave it up, or the server says that the visit is over.
  */
-export function visiting({ put, visits, open = openInBrowser }: VisitingDeps) {
+export function urlElicitation({ ask, visits, open = openInBrowser }: UrlElicitationDeps) {
   return async (params: ElicitParams, signal: AbortSignal): Promise<Answer & { opened: number }> => {
-    if (params.mode !== 'url') return { ...(await put(undefined, signal)), opened: 0 }
-    const { over, end } = visits.begin(params.elicitationId)
+    if (params.mode !== 'url') return { ...(await ask(undefined, signal)), opened: 0 }
+    const { isFinished, end } = visits.begin(params.elicitationId)
     let opened = 0
     try {
-      let given = await put(undefined, signal)
+      let given = await ask(undefined, signal)
       while (given.answer.action === 'accept' && given.answer.visit !== undefined) {
         let problem: string | undefined
         if (given.answer.visit === 'open') {
@@ -120,8 +120,8 @@ export function visiting({ put, visits, open = openInBrowser }: VisitingDeps) {
           if (problem === undefined) opened++
         }
         const visit = { opened: opened > 0, ...(problem !== undefined && { problem }) }
-        given = await put(visit, AbortSignal.any([signal, over])).catch((error: unknown) => {
-          if (signal.aborted || !over.aborted) throw error
+        given = await ask(visit, AbortSignal.any([signal, isFinished])).catch((error: unknown) => {
+          if (signal.aborted || !isFinished.aborted) throw error
           // The person agreed, and the server knows that they finished.
           return { answer: { action: 'accept' }, by: 'the server, which says that the visit is over' }
         })
@@ -172,15 +172,15 @@ function elicitationFindings(params: ElicitParams, address?: string): TrustFindi
 }
 
 /** Accepted URL elicitations, which a server can complete by their id (2025-11-25). */
-export class Visits {
+export class PendingUrlElicitations {
   readonly #open = new Map<string, AbortController>()
 
   /** Tracks one; the signal is aborted when the server completes it. Call `end` when it is no longer awaited. */
-  begin(id: string | undefined): { over: AbortSignal; end(): void } {
+  begin(id: string | undefined): { isFinished: AbortSignal; end(): void } {
     const control = new AbortController()
     if (id !== undefined) this.#open.set(id, control)
     return {
-      over: control.signal,
+      isFinished: control.signal,
       end: () => {
         if (id !== undefined && this.#open.get(id) === control) this.#open.delete(id)
       },

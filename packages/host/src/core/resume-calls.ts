@@ -1,56 +1,60 @@
 import { type CallToolResult, ErrorCode, McpError, RpcError } from '@jackfield/sdk'
 import type { AnswerOptions, ProgressReport, Round } from '@jackfield/sdk/client'
 import type { Recorder } from '../log/store/activity-log.ts'
-import type { InboxRow, ParkedCall } from '../log/store/inbox-tables.ts'
+import type { InboxRow, SuspendedCall } from '../log/store/inbox-tables.ts'
 import type { Store } from '../log/store/store.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
 import { failureFrom, oneLine, reasonOf } from '../shared/text.ts'
 import type { BrokeredCall, CallNotice, Failure, HostEvent } from '../types/index.ts'
-import type { Origins } from './active-requests.ts'
+import type { ActiveRequests } from './active-requests.ts'
 import { rememberedAnswers } from './forms/remembered.ts'
-import type { Parking } from './suspended-calls.ts'
-import type { ParkedSecrets } from './suspended-secrets.ts'
+import type { SuspendedCalls } from './suspended-calls.ts'
+import type { SuspendedSecrets } from './suspended-secrets.ts'
 
-type Passed = Pick<BrokeredCall, 'result' | 'release'>
+type ReleasedResult = Pick<BrokeredCall, 'result' | 'release'>
 
-export interface TakeUpDeps {
-  store: Pick<Store, 'inbox' | 'parked' | 'owners' | 'forms'>
-  parking: Parking
-  safe: ParkedSecrets
+export interface ResumeDeps {
+  store: Pick<Store, 'inbox' | 'suspendedCalls' | 'owners' | 'forms'>
+  suspendedCalls: SuspendedCalls
+  suspendedSecrets: SuspendedSecrets
   /** The server of this name, where the host has it and it is not disabled. */
   connection(server: string): ServerConnection | undefined
   /** What answers the questions of that server's parked calls. */
   answers(server: string): AnswerOptions
-  origins: Origins
+  activeRequests: ActiveRequests
   recorder: Recorder
   callTimeoutMs: number
   emit(event: HostEvent): void
   /** Why a tool is out of use; undefined where it is not. */
   usable(server: string, tool: string): string | undefined
   /** Why a call may not be made again; undefined where repeating it is safe or the person agrees. `row` is that of the call. */
-  refusalToRepeat(call: ParkedCall['request'], row: number, signal: AbortSignal): Promise<string | undefined>
+  refusalToRepeat(
+    call: SuspendedCall['request'],
+    row: number,
+    signal: AbortSignal,
+  ): Promise<string | undefined>
   /** The answers of a round of a call are used once more, for equal questions. */
   reuseAnswers(call: number, round: number): void
   /** Applies policy to the result; `row` is that of the call. */
   passOn(
-    call: ParkedCall['request'],
+    call: SuspendedCall['request'],
     result: CallToolResult,
     row: number,
     signal: AbortSignal,
-  ): Promise<Passed>
+  ): Promise<ReleasedResult>
   /** Aborted when the host closes. */
   signal: AbortSignal
 }
 
 /** Resumes calls whose program ended. */
-interface TakeUp {
+interface CallResumption {
   /** Why this host cannot resume a call; undefined if it can. */
-  refusal(call: ParkedCall): string | undefined
+  refusal(call: SuspendedCall): string | undefined
   /** Connects, sends the answers and finishes. The call was approved when it was made and needs no new approval. */
-  run(call: ParkedCall): Promise<BrokeredCall>
+  run(call: SuspendedCall): Promise<BrokeredCall>
 }
 
-export function createTakeUp(deps: TakeUpDeps): TakeUp {
+export function createCallResumption(deps: ResumeDeps): CallResumption {
   return {
     refusal: ({ request, identity }) => {
       const connection = deps.connection(request.server)
@@ -59,7 +63,7 @@ export function createTakeUp(deps: TakeUpDeps): TakeUp {
         return `The question came from ${server}, which is not among the servers here. Answer it where ${server} is configured.`
       }
       if (connection.identity !== identity) {
-        return notTheSame(server)
+        return differentServer(server)
       }
       const outOfUse = deps.usable(request.server, request.tool)
       return outOfUse === undefined
@@ -70,28 +74,28 @@ export function createTakeUp(deps: TakeUpDeps): TakeUp {
   }
 }
 
-async function run(kept: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall> {
-  const { parked, owners } = deps.store
-  const { call, request } = kept
-  owners.hold()
-  if (!parked.claim(call, owners.me)) {
+async function run(suspension: SuspendedCall, deps: ResumeDeps): Promise<BrokeredCall> {
+  const { suspendedCalls: suspended, owners } = deps.store
+  const { call, request } = suspension
+  owners.lock()
+  if (!suspended.claim(call, owners.me)) {
     throw new McpError('INVALID', `Another program has resumed the call of ${oneLine(request.tool)} already`)
   }
-  if (request.holes === undefined) return goOn(kept, deps)
-  const whole = await deps.safe.whole(kept).catch((error: unknown) => {
-    parked.leave(call, owners.me)
+  if (request.holes === undefined) return continueCall(suspension, deps)
+  const whole = await deps.suspendedSecrets.restore(suspension).catch((error: unknown) => {
+    suspended.release(call, owners.me)
     throw error
   })
-  return goOn(whole, deps)
+  return continueCall(whole, deps)
 }
 
 /** Continues a call that this program has claimed. */
-async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall> {
-  const { store, recorder, origins, emit, signal } = deps
-  const { call, request, round, asked } = parked
+async function continueCall(suspended: SuspendedCall, deps: ResumeDeps): Promise<BrokeredCall> {
+  const { store, recorder, activeRequests, emit, signal } = deps
+  const { call, request, round, asked } = suspended
   const { server, tool, arguments: args, caller, decision } = request
   const { me } = store.owners
-  const cause = store.parked.approvalOf(call)
+  const cause = store.suspendedCalls.approvalOf(call)
   const within = request.conversation === undefined ? {} : { conversation: request.conversation }
   const row = recorder.open({
     kind: 'call',
@@ -100,8 +104,8 @@ async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall>
     summary: `${tool} of ${server}, resumed`,
     detail: { tool, arguments: args, caller, decision, takesUp: call, round, ...within },
   })
-  const kept = deps.parking.begin({ call, identity: parked.identity, request }, true)
-  const over = origins.begin({
+  const suspension = deps.suspendedCalls.begin({ call, identity: suspended.identity, request }, true)
+  const over = activeRequests.begin({
     server,
     row: row.id,
     method: 'tools/call',
@@ -116,7 +120,7 @@ async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall>
     outcome: string,
     result: BrokeredCall['result'],
     error?: Failure,
-    passed: Passed = { result },
+    passed: ReleasedResult = { result },
   ): BrokeredCall => {
     emit({ type: 'call', state: 'ends', call: notice, outcome })
     row.close(outcome, { result, ...(error !== undefined && { error }) })
@@ -128,22 +132,22 @@ async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall>
     const connection = deps.connection(server)
     if (connection === undefined) throw new McpError('INVALID', `${server} is not among the servers here`)
     const client = await connection.ready(signal)
-    if (connection.identity !== parked.identity) throw new McpError('INVALID', notTheSame(server))
+    if (connection.identity !== suspended.identity) throw new McpError('INVALID', differentServer(server))
     const outOfUse = deps.usable(server, tool)
     if (outOfUse !== undefined) throw new McpError('INVALID', `${oneLine(tool)} is out of use: ${outOfUse}`)
     const options = {
       signal,
       timeoutMs: deps.callTimeoutMs,
-      onRound: (next: Round) => kept.keep(next),
-      onAnswered: () => kept.sending(),
+      onRound: (next: Round) => suspension.save(next),
+      onAnswered: () => suspension.sending(),
       onProgress: (report: ProgressReport) =>
         emit({ type: 'progress', server, tool, activity: row.id, ...report }),
     }
     const resume = { ...asked, answers: deps.answers(server) }
     const result = await client.call(tool, args, { ...options, resume }).catch(async (error: unknown) => {
-      if (!isRefusal(error, store.parked.get(call), parked)) throw error
+      if (!isRefusal(error, store.suspendedCalls.get(call), suspended)) throw error
       const rows = store.inbox.ofRound(call, round)
-      keepAnswers(rows, rememberedAnswers(parked.identity, store.forms))
+      rememberAnswers(rows, rememberedAnswers(suspended.identity, store.forms))
       const message = `${oneLine(server)} no longer takes the answer to ${oneLine(tool)}: ${reasonOf(error)}. The call can only be made again; what was entered is kept for it.`
       emit({ type: 'warning', server, message })
       notRepeated = await deps.refusalToRepeat(request, row.id, signal)
@@ -151,23 +155,23 @@ async function goOn(parked: ParkedCall, deps: TakeUpDeps): Promise<BrokeredCall>
       deps.reuseAnswers(call, round)
       return await client.call(tool, args, options)
     })
-    kept.end()
+    suspension.end()
     const passed = await deps.passOn(request, result, row.id, signal)
     return finish(result.isError ? 'error' : 'ok', result, undefined, passed)
   } catch (error) {
     failed = error
-    const ended = ending(error, store.parked.get(call), parked, notRepeated)
-    if (ended.lost !== undefined) store.inbox.lose(call, round, ended.lost)
-    if (ended.again) store.parked.leave(call, me)
-    const left = kept.end() && signal.aborted
-    const done = finish(left ? 'parked' : ended.outcome, said(ended.text), ended.error)
-    return left ? { ...done, parked: true } : done
+    const ended = ending(error, store.suspendedCalls.get(call), suspended, notRepeated)
+    if (ended.lost !== undefined) store.inbox.markLost(call, round, ended.lost)
+    if (ended.again) store.suspendedCalls.release(call, me)
+    const left = suspension.end() && signal.aborted
+    const done = finish(left ? 'parked' : ended.outcome, errorResult(ended.text), ended.error)
+    return left ? { ...done, suspended: true } : done
   } finally {
     over(failed)
   }
 }
 
-function notTheSame(server: string): string {
+function differentServer(server: string): string {
   return `${oneLine(server)} is not the server that asked: its command or address changed. Answer it with the configuration of then, or make the call again.`
 }
 
@@ -182,7 +186,7 @@ interface Ending {
 }
 
 /** Whether the server refused the state of the round, as one that was started anew does: nothing was done with the answers. */
-function isRefusal(error: unknown, now: ParkedCall | undefined, before: ParkedCall): boolean {
+function isRefusal(error: unknown, now: SuspendedCall | undefined, before: SuspendedCall): boolean {
   return (
     error instanceof RpcError &&
     error.code === ErrorCode.InvalidParams &&
@@ -192,13 +196,13 @@ function isRefusal(error: unknown, now: ParkedCall | undefined, before: ParkedCa
 }
 
 /** Stores the person's input as initial values for a repeated call. */
-function keepAnswers(rows: readonly InboxRow[], remembered: ReturnType<typeof rememberedAnswers>): void {
+function rememberAnswers(rows: readonly InboxRow[], remembered: ReturnType<typeof rememberedAnswers>): void {
   for (const { question, answer } of rows) {
     const value = answer?.value
     if (question.kind !== 'elicitation' || question.params.mode === 'url') continue
     if (value === undefined || !('content' in value) || value.content === undefined) continue
     try {
-      remembered.keep(question.params, value.content, Object.keys(value.content))
+      remembered.remember(question.params, value.content, Object.keys(value.content))
     } catch (error) {
       process.emitWarning(`The answers of a form could not be kept: ${reasonOf(error)}`)
     }
@@ -208,8 +212,8 @@ function keepAnswers(rows: readonly InboxRow[], remembered: ReturnType<typeof re
 /** `notRepeated`: why the call was not made again. */
 function ending(
   error: unknown,
-  now: ParkedCall | undefined,
-  before: ParkedCall,
+  now: SuspendedCall | undefined,
+  before: SuspendedCall,
   notRepeated?: string,
 ): Ending {
   const { tool, server } = before.request
@@ -239,6 +243,6 @@ function ending(
   return { outcome: 'unknown', text, error: failure, again: false }
 }
 
-function said(text: string): BrokeredCall['result'] {
+function errorResult(text: string): BrokeredCall['result'] {
   return { content: [{ type: 'text', text }], isError: true }
 }

@@ -9,7 +9,7 @@ import {
   RpcError,
 } from '@jackfield/sdk'
 import type { AnswerOptions, AskContext, Client } from '@jackfield/sdk/client'
-import { marksIn, putBack, type Redactor } from '../config/secrets/redactor.ts'
+import { marksIn, restoreMarks, type SecretRedactor } from '../config/secrets/redactor.ts'
 import type { Recorder } from '../log/store/activity-log.ts'
 import type { FormTable } from '../log/store/answer-tables.ts'
 import { StoreError } from '../log/store/store-error.ts'
@@ -18,24 +18,24 @@ import type { Roots } from '../servers/roots/roots.ts'
 import { isRecord } from '../shared/json.ts'
 import { oneLine } from '../shared/text.ts'
 import type { ServerConfig } from '../types/index.ts'
-import type { Found, Origins } from './active-requests.ts'
-import { elicitation, Visits } from './elicitation.ts'
+import type { ActiveRequests, RequestOrigin } from './active-requests.ts'
+import { elicitation, PendingUrlElicitations } from './elicitation.ts'
 import { secretFields } from './forms/form.ts'
-import type { Asker } from './inbox/asker.ts'
+import type { QuestionQueue } from './inbox/question-queue.ts'
 
 /** Handlers for the requests of one server. */
-export interface ServerAnswers {
+export interface ServerRequestHandlers {
   /** The handlers that attached surfaces support, which are the advertised capabilities. */
   now(): AnswerOptions
   /** All handlers, for resumed calls, whose questions may have been answered elsewhere. */
-  parked(): AnswerOptions
+  forSuspendedCalls(): AnswerOptions
   /** The server completed a URL elicitation. */
-  visited(id: string): void
+  urlElicitationComplete(id: string): void
   /**
    * Asks for the URLs that a failed request requires; true if the person accepted them all, so that the request can be
    * retried.
    */
-  visitFirst(error: unknown, context: AskContext): Promise<boolean>
+  openRequiredUrls(error: unknown, context: AskContext): Promise<boolean>
 }
 
 type Handler<K extends 'onElicit' | 'onSample' | 'onRoots'> = Extract<
@@ -43,9 +43,9 @@ type Handler<K extends 'onElicit' | 'onSample' | 'onRoots'> = Extract<
   (...given: never[]) => unknown
 >
 
-export function answersFor(server: string, deps: AskingDeps): ServerAnswers {
-  const { asker, sampling, roots } = deps
-  const visits = new Visits()
+export function createServerRequestHandlers(server: string, deps: ServerRequestDeps): ServerRequestHandlers {
+  const { questions, sampling, roots } = deps
+  const visits = new PendingUrlElicitations()
   const elicit = elicitation(server, deps, visits)
   /** The server gets an error for a question that cannot be recorded; only the person can do something about it. */
   const track = <T>(work: () => Promise<T>): Promise<T> =>
@@ -60,14 +60,17 @@ export function answersFor(server: string, deps: AskingDeps): ServerAnswers {
     track(() => sampling.answer(server, params, context))
   return {
     now: () => ({
-      ...(asker.can('elicitation') && { onElicit, elicitation: { form: true, url: asker.urls } }),
+      ...(questions.canAsk('elicitation') && {
+        onElicit,
+        elicitation: { form: true, url: questions.canOpenUrls },
+      }),
       ...(sampling.canAnswer(server) && { onSample, sampling: { tools: true, context: true } }),
       ...(roots.canAnswer(server) && { onRoots }),
     }),
-    parked: () => ({ onElicit, elicitation: { form: true, url: true }, onRoots }),
-    visited: (id) => visits.finished(id),
-    visitFirst: async (error, context) => {
-      const wanted = asker.urls ? wantedVisits(error) : []
+    forSuspendedCalls: () => ({ onElicit, elicitation: { form: true, url: true }, onRoots }),
+    urlElicitationComplete: (id) => visits.finished(id),
+    openRequiredUrls: async (error, context) => {
+      const wanted = questions.canOpenUrls ? requiredUrls(error) : []
       // If they cannot be asked, the request fails with the server's error.
       const answers = await Promise.all(wanted.map((params) => onElicit(params, context))).catch(() => [])
       return answers.length > 0 && answers.every(({ action }) => action === 'accept')
@@ -76,11 +79,11 @@ export function answersFor(server: string, deps: AskingDeps): ServerAnswers {
 }
 
 /** Dependencies of the handlers. */
-export interface AskingDeps {
-  asker: Asker
+export interface ServerRequestDeps {
+  questions: QuestionQueue
   sampling: Sampling
   roots: Roots
-  origins: Origins
+  activeRequests: ActiveRequests
   recorder: Recorder
   forms: {
     config: ServerConfig
@@ -100,13 +103,13 @@ export interface AskingDeps {
 }
 
 /** Maximum URLs that one error may require. */
-const maxVisits = 8
+const maxRequiredUrls = 8
 
 /** The required URLs of an error `UrlElicitationRequired` (2025-11-25); none for any other error. */
-function wantedVisits(error: unknown): ElicitUrlParams[] {
+function requiredUrls(error: unknown): ElicitUrlParams[] {
   if (!(error instanceof RpcError) || error.code !== ErrorCode.UrlElicitationRequired) return []
   const asked = isRecord(error.data) ? error.data['elicitations'] : undefined
-  if (!Array.isArray(asked) || asked.length > maxVisits) return []
+  if (!Array.isArray(asked) || asked.length > maxRequiredUrls) return []
   const visits = asked.flatMap((visit: unknown): ElicitUrlParams[] => {
     if (!isRecord(visit)) return []
     const { mode, message, url, elicitationId } = visit
@@ -117,7 +120,7 @@ function wantedVisits(error: unknown): ElicitUrlParams[] {
   return visits.length === asked.length ? visits : []
 }
 
-const words = {
+const capabilityNames = {
   onElicit: 'questions of servers (elicitation)',
   onSample: 'requests for a model (sampling)',
   onRoots: 'requests for folders (roots)',
@@ -128,29 +131,30 @@ const kinds = ['onElicit', 'onSample', 'onRoots'] as const
  * The capabilities that one server knows. On 2026-07-28 every request carries them; a session gets them once in
  * `initialize`, so the person is warned if a surface attached later adds some.
  */
-export class Advertised {
-  readonly #answers: ServerAnswers
+export class AdvertisedCapabilities {
+  readonly #answers: ServerRequestHandlers
   readonly #warn: (message: string) => void
-  #told: AnswerOptions = {}
+  #advertised: AnswerOptions = {}
 
-  constructor(answers: ServerAnswers, warn: (message: string) => void) {
+  constructor(answers: ServerRequestHandlers, warn: (message: string) => void) {
     this.#answers = answers
     this.#warn = warn
   }
 
   /** The capabilities for a new connection. */
-  tell(): AnswerOptions {
-    this.#told = this.#answers.now()
-    return this.#told
+  advertise(): AnswerOptions {
+    this.#advertised = this.#answers.now()
+    return this.#advertised
   }
 
   /** What answers the questions of parked calls. */
-  parked(): AnswerOptions {
-    return this.#answers.parked()
+  forSuspendedCalls(): AnswerOptions {
+    return this.#answers.forSuspendedCalls()
   }
 
   /** Asks for the URLs that a failed request requires. */
-  visitFirst: ServerAnswers['visitFirst'] = (...failed) => this.#answers.visitFirst(...failed)
+  visitFirst: ServerRequestHandlers['openRequiredUrls'] = (...failed) =>
+    this.#answers.openRequiredUrls(...failed)
 
   /** Surfaces were attached or detached. */
   changed(client: Client | undefined): void {
@@ -159,9 +163,9 @@ export class Advertised {
     // The capabilities of a session are fixed; its handlers find the current surfaces themselves.
     client.setAnswers(now)
     if (client.server.era === 'stateless') return
-    const added = kinds.filter((kind) => now[kind] !== undefined && this.#told[kind] === undefined)
+    const added = kinds.filter((kind) => now[kind] !== undefined && this.#advertised[kind] === undefined)
     if (added.length === 0) return
-    const missing = added.map((kind) => words[kind]).join(', ')
+    const missing = added.map((kind) => capabilityNames[kind]).join(', ')
     this.#warn(
       `The server was started without support for ${missing}, which is available now; reconnect it to use it.`,
     )
@@ -172,7 +176,10 @@ export class Advertised {
  * The same answers, where no secret comes along with a question: a server may quote one that it was given. What a
  * person types into a field for a secret is a secret from then on.
  */
-export function discreetly(answers: ServerAnswers, redactor: Redactor): ServerAnswers {
+export function withRedaction(
+  answers: ServerRequestHandlers,
+  redactor: SecretRedactor,
+): ServerRequestHandlers {
   const discreet = (given: AnswerOptions): AnswerOptions => {
     const { onElicit, onSample } = given
     return {
@@ -182,7 +189,7 @@ export function discreetly(answers: ServerAnswers, redactor: Redactor): ServerAn
           const shown = redactor.value(params)
           const answer = await onElicit(shown, context)
           const whole = shown === params ? answer : withSecrets(answer, params, redactor)
-          learn(whole, params, redactor)
+          learnSecrets(whole, params, redactor)
           return whole
         },
       }),
@@ -191,16 +198,22 @@ export function discreetly(answers: ServerAnswers, redactor: Redactor): ServerAn
       }),
     }
   }
-  return { ...answers, now: () => discreet(answers.now()), parked: () => discreet(answers.parked()) }
+  return {
+    ...answers,
+    now: () => discreet(answers.now()),
+    forSuspendedCalls: () => discreet(answers.forSuspendedCalls()),
+  }
 }
 
 /** What the server itself wrote into its form goes back to it as it was. */
-function withSecrets(answer: ElicitResult, params: ElicitParams, redactor: Redactor): ElicitResult {
+function withSecrets(answer: ElicitResult, params: ElicitParams, redactor: SecretRedactor): ElicitResult {
   const { content } = answer
-  return content === undefined ? answer : { ...answer, content: putBack(content, marksIn(params, redactor)) }
+  return content === undefined
+    ? answer
+    : { ...answer, content: restoreMarks(content, marksIn(params, redactor)) }
 }
 
-function learn({ content = {} }: ElicitResult, params: ElicitParams, redactor: Redactor): void {
+function learnSecrets({ content = {} }: ElicitResult, params: ElicitParams, redactor: SecretRedactor): void {
   const secret = secretFields(params)
   for (const [key, value] of Object.entries(content)) {
     if (!secret.has(key) || (typeof value !== 'string' && typeof value !== 'number')) continue
@@ -216,23 +229,23 @@ function learn({ content = {} }: ElicitResult, params: ElicitParams, redactor: R
 export interface Relays {
   /** Whether such clients are possible, so that the capabilities are advertised. */
   readonly open: boolean
-  elicit(params: ElicitParams, found: Found, signal: AbortSignal): Promise<ElicitResult> | undefined
+  elicit(params: ElicitParams, found: RequestOrigin, signal: AbortSignal): Promise<ElicitResult> | undefined
   sample(
     params: CreateMessageParams,
-    found: Found,
+    found: RequestOrigin,
     signal: AbortSignal,
   ): Promise<CreateMessageResult> | undefined
-  roots(found: Found, signal: AbortSignal): Promise<Root[]> | undefined
+  roots(found: RequestOrigin, signal: AbortSignal): Promise<Root[]> | undefined
 }
 
 /** The answers of a host whose gateway's clients are asked first. */
-export function relayed(
-  answers: ServerAnswers,
+export function withRelays(
+  answers: ServerRequestHandlers,
   server: string,
-  { relays, origins }: { relays: Relays; origins: Origins },
-): ServerAnswers {
-  const found = ({ cause }: AskContext, within = true): Found => origins.find(server, cause, within)
-  const now: ServerAnswers['now'] = () => {
+  { relays, origins }: { relays: Relays; origins: ActiveRequests },
+): ServerRequestHandlers {
+  const found = ({ cause }: AskContext, within = true): RequestOrigin => origins.find(server, cause, within)
+  const now: ServerRequestHandlers['now'] = () => {
     const own = answers.now()
     if (!relays.open) return own
     return {
@@ -240,12 +253,12 @@ export function relayed(
       onElicit: (params, context) =>
         relays.elicit(params, found(context), context.signal) ??
         answers.now().onElicit?.(params, context) ??
-        nobody(),
+        noSupport(),
       elicitation: { form: true, url: true },
       onSample: (params, context) =>
         relays.sample(params, found(context), context.signal) ??
         answers.now().onSample?.(params, context) ??
-        nobody(),
+        noSupport(),
       sampling: { tools: true, context: true },
       onRoots: (context) => {
         const { onRoots } = answers.now()
@@ -258,6 +271,6 @@ export function relayed(
   return { ...answers, now }
 }
 
-function nobody(): never {
+function noSupport(): never {
   throw new RpcError(ErrorCode.InternalError, 'The question could not be shown')
 }

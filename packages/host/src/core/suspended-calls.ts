@@ -1,9 +1,9 @@
 import type { Round } from '@jackfield/sdk/client'
-import type { ParkedCall } from '../log/store/inbox-tables.ts'
+import type { SuspendedCall } from '../log/store/inbox-tables.ts'
 import type { Store } from '../log/store/store.ts'
 import { isRecord } from '../shared/json.ts'
 import { oneLine, reasonOf } from '../shared/text.ts'
-import type { ParkedSecrets } from './suspended-secrets.ts'
+import type { SuspendedSecrets } from './suspended-secrets.ts'
 
 /** Maximum stored calls. */
 const maxCalls = 200
@@ -11,69 +11,69 @@ const maxCalls = 200
 const maxChars = 1_048_576
 
 /** What is known of a call before it goes out. */
-type ParkedStart = Pick<ParkedCall, 'call' | 'identity' | 'request'>
+type SuspendedStart = Pick<SuspendedCall, 'call' | 'identity' | 'request'>
 
 /** One running call: each `input_required` round is stored, so that any program can resume it. */
-interface Parked {
-  keep(round: Round): void
+interface CallSuspension {
+  save(round: Round): void
   /** The answers of the round are being sent: no other program may send them. */
   sending(): void
   /** The call ended in this program. Returns true if another program can resume it. */
   end(): boolean
 }
 
-interface ParkingDeps {
-  store: Pick<Store, 'inbox' | 'parked' | 'owners'>
-  safe: ParkedSecrets
+interface SuspendedCallsDeps {
+  store: Pick<Store, 'inbox' | 'suspendedCalls' | 'owners'>
+  secrets: SuspendedSecrets
 }
 
 /** Stores calls that wait for input. */
-export class Parking {
-  readonly #store: ParkingDeps['store']
-  readonly #safe: ParkedSecrets
+export class SuspendedCalls {
+  readonly #store: SuspendedCallsDeps['store']
+  readonly #secrets: SuspendedSecrets
   /** Calls that are over and could not be removed from the store. */
-  readonly #over = new Set<number>()
+  readonly #ended = new Set<number>()
 
-  constructor({ store, safe }: ParkingDeps) {
+  constructor({ store, secrets }: SuspendedCallsDeps) {
     this.#store = store
-    this.#safe = safe
+    this.#secrets = secrets
   }
 
-  begin(start: ParkedStart, isKept = false): Parked {
-    const { parked, owners } = this.#store
+  begin(start: SuspendedStart, isKept = false): CallSuspension {
+    const { suspendedCalls, owners } = this.#store
     const { me } = owners
     const { call } = start
-    let kept = isKept
+    let isStored = isKept
     this.removeOver()
     const forget = (): boolean => {
-      const ended = parked.end(call, me)
-      if (ended) this.#safe.forget(call)
+      const ended = suspendedCalls.end(call, me)
+      if (ended) this.#secrets.forget(call)
       return ended
     }
     const end = (): boolean => {
       try {
-        return kept && !forget() && parked.get(call) !== undefined
+        return isStored && !forget() && suspendedCalls.get(call) !== undefined
       } catch (error) {
         // The call is over: its result is not lost with a store that cannot be written. Answers are never sent twice.
-        this.#over.add(call)
+        this.#ended.add(call)
         process.emitWarning(`A finished call could not be removed from the store: ${reasonOf(error)}`)
         return false
       }
     }
     return {
-      keep: (asked) => {
+      save: (asked) => {
         const tooLarge = JSON.stringify({ ...start, asked }).length > maxChars
-        const fit = canWait(asked) && !tooLarge ? this.#safe.without({ ...start, asked }) : undefined
+        const fit = canSuspend(asked) && !tooLarge ? this.#secrets.without({ ...start, asked }) : undefined
         if (fit === undefined) {
-          if (kept) forget()
-          kept = false
+          if (isStored) forget()
+          isStored = false
           return
         }
         try {
-          owners.hold()
-          if (!kept) this.#makeRoom()
-          parked.keep(fit, me)
-          kept = true
+          owners.lock()
+          if (!isStored) this.#makeRoom()
+          suspendedCalls.put(fit, me)
+          isStored = true
         } catch (error) {
           process.emitWarning(
             `The call of ${oneLine(start.request.tool)} cannot be continued by another program, because it cannot be stored: ${reasonOf(error)}`,
@@ -82,7 +82,7 @@ export class Parking {
       },
       sending: () => {
         try {
-          if (kept) parked.sending(call, me)
+          if (isStored) suspendedCalls.sending(call, me)
         } catch (error) {
           process.emitWarning(
             `It cannot be recorded that the answers to ${oneLine(start.request.tool)} are sent: ${reasonOf(error)}`,
@@ -95,11 +95,11 @@ export class Parking {
 
   /** Tries once more to remove calls that are over, so that no other program continues them. */
   removeOver(): void {
-    const { parked, owners } = this.#store
-    for (const call of this.#over) {
+    const { suspendedCalls, owners } = this.#store
+    for (const call of this.#ended) {
       try {
-        if (parked.end(call, owners.me)) this.#safe.forget(call)
-        this.#over.delete(call)
+        if (suspendedCalls.end(call, owners.me)) this.#secrets.forget(call)
+        this.#ended.delete(call)
       } catch {
         return
       }
@@ -107,18 +107,18 @@ export class Parking {
   }
 
   #makeRoom(): void {
-    const { parked, inbox } = this.#store
-    while (parked.count() >= maxCalls) {
-      const oldest = parked.forgetOldest()
+    const { suspendedCalls, inbox } = this.#store
+    while (suspendedCalls.count() >= maxCalls) {
+      const oldest = suspendedCalls.forgetOldest()
       if (oldest === undefined) return
-      this.#safe.forget(oldest.call)
-      inbox.lose(oldest.call, oldest.round, `more than ${maxCalls} calls waited for an answer`)
+      this.#secrets.forget(oldest.call)
+      inbox.markLost(oldest.call, oldest.round, `more than ${maxCalls} calls waited for an answer`)
     }
   }
 }
 
 /** Whether a round holds only what a person answers: what a model answered is not asked for twice. */
-function canWait({ inputRequests = {} }: Round): boolean {
+function canSuspend({ inputRequests = {} }: Round): boolean {
   const questions = Object.values(inputRequests)
   return (
     questions.length > 0 &&

@@ -1,15 +1,15 @@
 import { McpError } from '@jackfield/sdk'
 import type { CredentialStore } from '@jackfield/sdk/client/auth'
 import { readJson } from '@jackfield/sdk/internal'
-import type { FoundSecret, Redactor } from '../config/secrets/redactor.ts'
-import type { Hole, ParkedCall } from '../log/store/inbox-tables.ts'
+import type { FoundSecret, SecretRedactor } from '../config/secrets/redactor.ts'
+import type { Hole, SuspendedCall } from '../log/store/inbox-tables.ts'
 import { isRecord } from '../shared/json.ts'
 import { oneLine, reasonOf } from '../shared/text.ts'
 
-type Kept = Pick<ParkedCall, 'call' | 'identity' | 'request' | 'asked'>
+type StoredCall = Pick<SuspendedCall, 'call' | 'identity' | 'request' | 'asked'>
 
-interface ParkedSecretsDeps {
-  redactor: Redactor
+interface SuspendedSecretsDeps {
+  redactor: SecretRedactor
   /** A stored secret. */
   secret: (name: string) => Promise<string | undefined>
   /** Where values are sealed that have no name there; undefined where nothing outlives this program. */
@@ -21,21 +21,21 @@ interface ParkedSecretsDeps {
 }
 
 /** Removes the secrets of suspended calls before they are stored, and restores them when a call is resumed. */
-export class ParkedSecrets {
-  readonly #deps: ParkedSecretsDeps
+export class SuspendedSecrets {
+  readonly #deps: SuspendedSecretsDeps
   /** Writes one after another, so that the last one counts. */
   #last: Promise<unknown> = Promise.resolve()
   readonly #sealed = new Set<number>()
 
-  constructor(deps: ParkedSecretsDeps) {
+  constructor(deps: SuspendedSecretsDeps) {
     this.#deps = deps
   }
 
   /** The call without secrets, for the store; undefined if it could not be restored from that. */
-  without(kept: Kept): Kept | undefined {
+  without(kept: StoredCall): StoredCall | undefined {
     const { redactor, sealed } = this.#deps
     const { request, asked } = kept
-    const held = withhold({ request, asked }, redactor)
+    const held = extractSecrets({ request, asked }, redactor)
     if (held === undefined) return kept
     const { value, holes, bare } = held
     if (bare.length > 0) {
@@ -47,7 +47,7 @@ export class ParkedSecrets {
   }
 
   /** The call as it was made. @throws McpError 'INVALID' that says which secret is missing and what to do */
-  async whole<T extends Kept>(kept: T): Promise<T> {
+  async restore<T extends StoredCall>(kept: T): Promise<T> {
     const { holes, ...request } = kept.request
     if (holes === undefined) return kept
     const { asked } = kept
@@ -63,7 +63,7 @@ export class ParkedSecrets {
     this.#write(() => sealed.delete(this.#key(call)))
   }
 
-  async #named(name: string, { request }: Kept): Promise<string> {
+  async #named(name: string, { request }: StoredCall): Promise<string> {
     const value = await this.#deps.secret(name)
     if (value !== undefined) return value
     throw new McpError(
@@ -72,7 +72,7 @@ export class ParkedSecrets {
     )
   }
 
-  async #bare({ call, request }: Kept): Promise<unknown[]> {
+  async #bare({ call, request }: StoredCall): Promise<unknown[]> {
     const text = await this.#deps.sealed?.get(this.#key(call))
     const bare: unknown = readJson(text ?? 'null')
     if (Array.isArray(bare)) {
@@ -98,7 +98,7 @@ export class ParkedSecrets {
 }
 
 /** A JSON value without its secrets, and how to have them back. */
-interface Withheld<T> {
+interface ExtractedSecrets<T> {
   value: T
   holes: readonly Hole[]
   /** Secrets without a name, in the order of the holes that have no parts. Must be sealed before storing. */
@@ -106,7 +106,7 @@ interface Withheld<T> {
 }
 
 /** Takes known secrets out of a JSON value; undefined where it holds none. */
-export function withhold<T>(value: T, redactor: Redactor): Withheld<T> | undefined {
+export function extractSecrets<T>(value: T, redactor: SecretRedactor): ExtractedSecrets<T> | undefined {
   const shown = redactor.value(value)
   if (shown === value) return undefined
   const holes: Hole[] = []
@@ -142,7 +142,7 @@ export function withhold<T>(value: T, redactor: Redactor): Withheld<T> | undefin
 
 /** The value with all secrets restored. `secret` reads a stored secret by name. */
 export async function fill<T>(
-  { value, holes, bare }: Withheld<T>,
+  { value, holes, bare }: ExtractedSecrets<T>,
   secret: (name: string) => Promise<string>,
 ): Promise<T> {
   const whole: T = structuredClone(value)
@@ -154,12 +154,12 @@ export async function fill<T>(
         : (
             await Promise.all(parts.map((part) => (typeof part === 'string' ? part : secret(part.secret))))
           ).join('')
-    put(whole, at, item)
+    setMember(whole, at, item)
   }
   return whole
 }
 
-function put(into: unknown, at: readonly (string | number)[], item: unknown): void {
+function setMember(into: unknown, at: readonly (string | number)[], item: unknown): void {
   const [last] = at.slice(-1)
   const holder = at.slice(0, -1).reduce<unknown>((inner, name) => memberOf(inner, name), into)
   if (last === undefined || typeof holder !== 'object' || holder === null) return
@@ -175,7 +175,7 @@ function byName(pieces: readonly (string | FoundSecret)[]): Hole['parts'] {
   const parts: (string | { secret: string })[] = []
   for (const piece of pieces) {
     if (typeof piece === 'string') parts.push(piece)
-    else if (piece.plain && piece.kept !== undefined) parts.push({ secret: piece.kept })
+    else if (piece.plain && piece.isStored !== undefined) parts.push({ secret: piece.isStored })
     else return undefined
   }
   return parts.some((part) => typeof part !== 'string') ? parts : undefined

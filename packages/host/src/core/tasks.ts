@@ -8,24 +8,24 @@ import type { ServerConnection } from '../servers/connections/connection.ts'
 import type { JsonRecord } from '../shared/json.ts'
 import { oneLine, reasonOf } from '../shared/text.ts'
 import type { BrokeredCall, Failure, HostEvent, HostTask, TaskService } from '../types/index.ts'
-import type { Origins } from './active-requests.ts'
-import { isTransport, leftTask, lostCall } from './call-results.ts'
+import type { ActiveRequests } from './active-requests.ts'
+import { detachedTask, failedCall, isTransport } from './call-results.ts'
 
 /** Tasks of this program that are listed after their end. */
-const keptEnded = 100
+const maxEnded = 100
 /** Lost connections without an answer in between after which a task counts as lost. */
-const mostReconnects = 8
+const maxReconnects = 8
 /** Milliseconds for which a server may take to confirm that it cancelled a task. */
 const cancelTimeoutMs = 10_000
 /** A task may take as long as its server lets it; this is the longest that a timer can wait. */
-const longestMs = 2_147_483_647
+const maxTaskMs = 2_147_483_647
 
 /** The call that may become a task. */
 type TaskStart = Pick<TaskRow, 'call' | 'server' | 'identity' | 'request'>
 
 export interface TaskDeps {
   store: Pick<Store, 'tasks' | 'owners'>
-  origins: Origins
+  activeRequests: ActiveRequests
   recorder: Recorder
   callTimeoutMs: number
   /** Redacts what is stored. */
@@ -47,8 +47,8 @@ export interface TaskDeps {
 }
 
 /** The program ends while its server works on the task: the next program on the store continues it. */
-export class TaskLeft extends Error {
-  override readonly name: string = 'TaskLeft'
+export class TaskDetached extends Error {
+  override readonly name: string = 'TaskDetached'
 }
 
 /** A task of this program. */
@@ -73,7 +73,7 @@ export class Tasks implements TaskService {
 
   /**
    * Calls a tool and waits for its result, also where the server makes it a task.
-   * @throws TaskLeft where the host is closed while the server works on the task
+   * @throws TaskDetached where the host is closed while the server works on the task
    */
   async call(
     client: Client,
@@ -87,7 +87,7 @@ export class Tasks implements TaskService {
     const { call } = start
     const stop = new AbortController()
     // Between the answer of the server and this row, only a crash of this program could lose the task.
-    owners.hold()
+    owners.lock()
     const row: TaskRow = {
       ...start,
       request: this.#deps.redact(start.request),
@@ -99,7 +99,7 @@ export class Tasks implements TaskService {
       expiresAt: null,
     }
     tasks.add(row)
-    this.#deps.origins.becameTask(start.server, call, row.task)
+    this.#deps.activeRequests.becameTask(start.server, call, row.task)
     const followed = { task: taskOf(row, true), stop, done: Promise.withResolvers<BrokeredCall>() }
     this.#followed.set(call, followed)
     this.#changed(call, {})
@@ -192,12 +192,12 @@ export class Tasks implements TaskService {
   #claim({ call, owner }: TaskRow): boolean {
     const { owners, tasks } = this.#deps.store
     if (owner !== null && !owners.isGone(owner)) return false
-    owners.hold()
+    owners.lock()
     return tasks.claim(call, owner, owners.me)
   }
 
   async #continue(row: TaskRow, connection: ServerConnection): Promise<BrokeredCall> {
-    const { recorder, origins, emit, passOn, callTimeoutMs } = this.#deps
+    const { recorder, activeRequests, emit, passOn, callTimeoutMs } = this.#deps
     const { call, server, task, request } = row
     const { tool, arguments: args, caller, decision, conversation } = request
     const within = conversation === undefined ? {} : { conversation }
@@ -209,7 +209,7 @@ export class Tasks implements TaskService {
       detail: { tool, arguments: args, caller, decision, continues: call, task, ...within },
     })
     const of = { server, method: 'tools/call' as const, target: tool, arguments: args, caller, ...within }
-    const over = origins.begin({ ...of, row: entry.id, taskId: task })
+    const over = activeRequests.begin({ ...of, row: entry.id, taskId: task })
     const notice = { activity: entry.id, server, tool, caller, cause: call, ...within }
     emit({ type: 'call', state: 'begins', call: notice })
     const stop = this.#followed.get(call)?.stop ?? new AbortController()
@@ -243,7 +243,8 @@ export class Tasks implements TaskService {
       )
     } catch (error) {
       failed = error
-      const lost = error instanceof TaskLeft ? leftTask(server, tool) : lostCall(server, tool, error)
+      const lost =
+        error instanceof TaskDetached ? detachedTask(server, tool) : failedCall(server, tool, error)
       return finish(lost.outcome, lost, lost.error)
     } finally {
       over(failed)
@@ -266,7 +267,7 @@ export class Tasks implements TaskService {
     let [task, current, reconnects] = [first, client, 0]
     const options: Parameters<ClientTask['result']>[0] = {
       signal,
-      maxTotalMs: longestMs,
+      maxTotalMs: maxTaskMs,
       ...(timeoutMs !== undefined && { timeoutMs }),
       onProgress: (progress) => {
         this.#changed(call, { progress })
@@ -284,8 +285,8 @@ export class Tasks implements TaskService {
         return result
       } catch (error) {
         if (this.#deps.signal.aborted) {
-          this.#leave(row)
-          throw new TaskLeft('The host was closed', { cause: error })
+          this.#detach(row)
+          throw new TaskDetached('The host was closed', { cause: error })
         }
         if (signal.aborted) {
           await cancelAt(task)
@@ -293,7 +294,7 @@ export class Tasks implements TaskService {
           throw error
         }
         const connection = this.#deps.connection(server)
-        if (!isTransport(error) || connection === undefined || reconnects >= mostReconnects) {
+        if (!isTransport(error) || connection === undefined || reconnects >= maxReconnects) {
           const isCancelled = error instanceof McpError && error.code === 'CANCELLED'
           this.#end(row, isCancelled ? 'cancelled' : 'failed', reasonOf(error))
           throw error
@@ -349,7 +350,7 @@ export class Tasks implements TaskService {
     this.#followed.delete(call)
     if (followed !== undefined) this.#ended.set(call, followed)
     const [oldest] = this.#ended.keys()
-    if (this.#ended.size > keptEnded && oldest !== undefined) this.#ended.delete(oldest)
+    if (this.#ended.size > maxEnded && oldest !== undefined) this.#ended.delete(oldest)
     try {
       this.#deps.store.tasks.remove(call)
     } catch (error) {
@@ -357,7 +358,7 @@ export class Tasks implements TaskService {
     }
   }
 
-  #leave({ call }: TaskRow): void {
+  #detach({ call }: TaskRow): void {
     const { tasks, owners } = this.#deps.store
     try {
       tasks.release(call, owners.me)

@@ -5,7 +5,7 @@ import type { AuthenticatedCaller, HttpHandler } from '@jackfield/sdk/http'
 import { reasonOf } from '../shared/text.ts'
 import type { GatewayFront, GatewayFrontOptions, UserGateway } from '../types/index.ts'
 
-interface Desk {
+interface UserEndpoint {
   readonly handler: HttpHandler
   readonly gateway: UserGateway
 }
@@ -25,9 +25,9 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
     import('@jackfield/sdk/http'),
   ])
   const keys = [randomBytes(32)]
-  const desks = new Map<string, Promise<Desk>>()
+  const desks = new Map<string, Promise<UserEndpoint>>()
 
-  const open = async (user: string): Promise<Desk> => {
+  const open = async (user: string): Promise<UserEndpoint> => {
     const gateway = await options.open(user)
     const identified: AuthenticatedCaller = { principal: user }
     // The questions of a gateway end with its process, so what is said of its keys at the start is of no use.
@@ -44,7 +44,7 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
     isMounted = true
     return { handler, gateway }
   }
-  const deskOf = (user: string): Promise<Desk> => {
+  const deskOf = (user: string): Promise<UserEndpoint> => {
     const known = desks.get(user)
     if (known !== undefined) return known
     const opening = open(user)

@@ -16,14 +16,14 @@ import {
 import type { Watch } from '@jackfield/sdk/client'
 import { canonical, isRecord } from '../shared/json.ts'
 import { oneLine, reasonOf } from '../shared/text.ts'
-import type { GatewayDesk, GatewayOptions, Host, OpenGateway } from '../types/index.ts'
+import type { GatewayOptions, GatewayService, Host, OpenGateway } from '../types/index.ts'
 import { Handlers } from './handlers.ts'
 import { asWritten, isList, type Offer, offerOf } from './offer.ts'
 import { ClientRelays } from './relays.ts'
 
 type Names = NonNullable<Parameters<Server['remove']>[0]>
 
-const heldMs = 600_000
+const defaultHeldMs = 600_000
 /** Conversations of clients without sessions; the one that was used longest ago ends first. */
 const maxConversations = 256
 /** Under this name stands what reads resources that no list names; it is in no list itself. */
@@ -52,7 +52,7 @@ class Gateway implements OpenGateway {
     this.#handlers = new Handlers({
       host,
       calls: relays.calls,
-      heldMs: options.heldMs ?? heldMs,
+      heldMs: options.heldMs ?? defaultHeldMs,
       requestOf: (context) => ({ context, exchange: this.#underWay() }),
       conversationOf: (context) => this.#conversationOf(context),
     })
@@ -95,7 +95,7 @@ class Gateway implements OpenGateway {
     for (const end of this.#end) end()
     this.#watches.close()
     this.#handlers.close()
-    for (const conversation of this.#conversations.values()) this.#host.leave(conversation)
+    for (const conversation of this.#conversations.values()) this.#host.endConversation(conversation)
   }
 
   /** The server that is served: the definitions of the moment, with every list as its servers wrote it. */
@@ -146,7 +146,7 @@ class Gateway implements OpenGateway {
     const wanted = exchange.params['notifications']
     const uris = isRecord(wanted) ? wanted['resourceSubscriptions'] : undefined
     const known = Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : []
-    const release = await this.#hold(known)
+    const release = await this.#retain(known)
     try {
       return await this.#inner.handle(exchange)
     } finally {
@@ -162,16 +162,16 @@ class Gateway implements OpenGateway {
       isWatched: (change) => changes.isWatched(change),
       subscribe: async (filter) => ({
         acknowledged: filter,
-        release: await this.#hold(filter.resourceSubscriptions ?? []),
+        release: await this.#retain(filter.resourceSubscriptions ?? []),
       }),
     }
   }
 
-  async #hold(uris: readonly string[]): Promise<() => void> {
+  async #retain(uris: readonly string[]): Promise<() => void> {
     const releases = await Promise.all(
       [...new Set(uris)].flatMap((uri) => {
         const server = this.#offer?.owners.get(uri) ?? this.#near(uri)[0]
-        return server === undefined ? [] : [this.#watches.hold(server, uri)]
+        return server === undefined ? [] : [this.#watches.retain(server, uri)]
       }),
     )
     return () => {
@@ -226,7 +226,7 @@ class Gateway implements OpenGateway {
       if (known !== undefined) return known
       const made = newConversation()
       this.#ofSession.set(session, made)
-      session.ended.addEventListener('abort', () => this.#host.leave(made), { once: true })
+      session.ended.addEventListener('abort', () => this.#host.endConversation(made), { once: true })
       return made
     }
     if (peer.principal === null && peer.scopes !== 'any') return newConversation()
@@ -237,7 +237,7 @@ class Gateway implements OpenGateway {
     const [oldest] = this.#conversations
     if (this.#conversations.size > maxConversations && oldest !== undefined) {
       this.#conversations.delete(oldest[0])
-      this.#host.leave(oldest[1])
+      this.#host.endConversation(oldest[1])
     }
     return known
   }
@@ -323,7 +323,7 @@ function schemeOf(uri: string): string {
 }
 
 /** The gateways of one host, and the way of questions to their clients. */
-export class GatewayRoom implements GatewayDesk {
+export class Gateways implements GatewayService {
   readonly relays: ClientRelays
   readonly #host: Host
 
@@ -332,12 +332,12 @@ export class GatewayRoom implements GatewayDesk {
     this.relays = new ClientRelays(host)
   }
 
-  open: GatewayDesk['open'] = (options = {}) => new Gateway(this.#host, this.relays, options)
+  open: GatewayService['open'] = (options = {}) => new Gateway(this.#host, this.relays, options)
 }
 
 interface Watched {
   readonly server: string
-  holds: number
+  references: number
   watch: Promise<Watch | undefined>
 }
 
@@ -355,14 +355,14 @@ class Watches {
   }
 
   /** Watches a resource until the returned function is called. Resolves when the watch stands. */
-  async hold(server: string, uri: string): Promise<() => void> {
+  async retain(server: string, uri: string): Promise<() => void> {
     const known = this.#byUri.get(uri)
-    const watched = known ?? { server, holds: 0, watch: this.#open(server, uri) }
+    const watched = known ?? { server, references: 0, watch: this.#open(server, uri) }
     this.#byUri.set(uri, watched)
-    watched.holds++
+    watched.references++
     await watched.watch
     return () => {
-      if (--watched.holds > 0) return
+      if (--watched.references > 0) return
       this.#byUri.delete(uri)
       watched.watch.then((watch) => watch?.close())
     }
@@ -375,7 +375,7 @@ class Watches {
       const before = watched.watch
       watched.watch = before.then(async (watch) => {
         await watch?.close()
-        if (watched.holds === 0) return undefined
+        if (watched.references === 0) return undefined
         // What was changed meanwhile nobody told.
         this.#updated(uri)
         return this.#open(server, uri)

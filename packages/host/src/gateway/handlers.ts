@@ -22,7 +22,7 @@ import { SuspendedCalls } from '@jackfield/sdk/internal'
 import { isRecord, type JsonRecord } from '../shared/json.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { CatalogPrompt, Host } from '../types/index.ts'
-import type { Makers } from './offer.ts'
+import type { DefinitionBuilders } from './offer.ts'
 import { ClientCall, type Request, type Subject } from './relays.ts'
 
 interface HandlersDeps {
@@ -37,21 +37,21 @@ interface HandlersDeps {
 }
 
 /** Serves requests by the host: each is a request of its own there, with its policy and its row. */
-export class Handlers implements Makers {
+export class Handlers implements DefinitionBuilders {
   readonly #deps: HandlersDeps
-  readonly #tools: Passing<Reply>
-  readonly #prompts: Passing<GetPromptResult>
-  readonly #reads: Passing<ReadReply>
+  readonly #tools: ForwardedCalls<Reply>
+  readonly #prompts: ForwardedCalls<GetPromptResult>
+  readonly #reads: ForwardedCalls<ReadReply>
 
   constructor(deps: HandlersDeps) {
     const { calls, heldMs } = deps
     this.#deps = deps
-    this.#tools = new Passing(calls, heldMs)
-    this.#prompts = new Passing(calls, heldMs)
-    this.#reads = new Passing(calls, heldMs)
+    this.#tools = new ForwardedCalls(calls, heldMs)
+    this.#prompts = new ForwardedCalls(calls, heldMs)
+    this.#reads = new ForwardedCalls(calls, heldMs)
   }
 
-  tool: Makers['tool'] = ({ name, server, tool: { name: target, inputSchema } }) =>
+  tool: DefinitionBuilders['tool'] = ({ name, server, tool: { name: target, inputSchema } }) =>
     tool({
       input: asIs(inputSchema),
       run: (args, context) => {
@@ -62,7 +62,7 @@ export class Handlers implements Makers {
       },
     })
 
-  prompt: Makers['prompt'] = ({ name, server, prompt: listed }) =>
+  prompt: DefinitionBuilders['prompt'] = ({ name, server, prompt: listed }) =>
     prompt({
       input: asIs(schemaOf(listed)),
       complete: Object.fromEntries(
@@ -76,26 +76,26 @@ export class Handlers implements Makers {
         return this.#prompts.pass(
           this.#deps.requestOf(context),
           { server, target: listed.name, conversation },
-          (held) => told(server, () => this.#deps.host.prompt(name, texts(args), optionsOf(held))),
+          (held) => notify(server, () => this.#deps.host.prompt(name, texts(args), optionsOf(held))),
         )
       },
     })
 
-  resource: Makers['resource'] = ({ server, resource: { uri, mimeType } }) =>
+  resource: DefinitionBuilders['resource'] = ({ server, resource: { uri, mimeType } }) =>
     resource({
       uri,
       ...(mimeType !== undefined && { mimeType }),
       read: (context) => this.read(server, uri, context),
     })
 
-  template: Makers['template'] = ({ server, template: { uriTemplate } }) =>
+  template: DefinitionBuilders['template'] = ({ server, template: { uriTemplate } }) =>
     template({ uriTemplate, read: (_variables, context, uri) => this.read(server, uri, context) })
 
-  read(server: string, uri: string, context: Context): ReturnType<Passing<ReadReply>['pass']> {
+  read(server: string, uri: string, context: Context): ReturnType<ForwardedCalls<ReadReply>['pass']> {
     const conversation = this.#deps.conversationOf(context)
     return this.#reads.pass(this.#deps.requestOf(context), { server, target: uri, conversation }, (held) =>
       // Its text is found by the person of the host: what clients of the gateway read is theirs.
-      told(server, () => this.#deps.host.read(server, uri, { ...optionsOf(held), searchable: false })).then(
+      notify(server, () => this.#deps.host.read(server, uri, { ...optionsOf(held), searchable: false })).then(
         asReply,
       ),
     )
@@ -106,7 +106,7 @@ export class Handlers implements Makers {
   }
 
   async #call(name: string, args: JsonRecord, held: ClientCall<Reply>): Promise<Reply> {
-    const done = await told(held.subject.server, () =>
+    const done = await notify(held.subject.server, () =>
       this.#deps.host.call(name, args, {
         caller: 'gateway',
         ...optionsOf(held),
@@ -190,7 +190,7 @@ function asReply({ contents, _meta: meta }: ReadResourceResult): ReadReply {
 }
 
 /** What a server answers with an error is told as it is, and what failed on this side as what it is. */
-async function told<T>(server: string, work: () => Promise<T>): Promise<T> {
+async function notify<T>(server: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -200,19 +200,19 @@ async function told<T>(server: string, work: () => Promise<T>): Promise<T> {
 }
 
 const most = 256
-const mostOfOne = 32
+const maxOfOne = 32
 
 /** Requests of one kind that are under way, and those that wait for answers. */
-class Passing<T> {
+class ForwardedCalls<T> {
   /** Everything under way, the newest last. */
   readonly calls: Set<ClientCall<unknown>>
-  readonly #held: SuspendedCalls<ClientCall<T>>
+  readonly #suspended: SuspendedCalls<ClientCall<T>>
 
   constructor(calls: Set<ClientCall<unknown>>, heldMs: number) {
     this.calls = calls
-    this.#held = new SuspendedCalls({
+    this.#suspended = new SuspendedCalls({
       suspended: most,
-      suspendedPerPrincipal: mostOfOne,
+      suspendedPerPrincipal: maxOfOne,
       suspendedMs: heldMs,
     })
   }
@@ -231,12 +231,12 @@ class Passing<T> {
     call.answer(answers)
     const next = await call.again(request)
     if ('result' in next) return next.result
-    this.#held.suspend(call)
+    this.#suspended.suspend(call)
     return inputRequired({ requests: next.asked, state: { held: call.id } })
   }
 
   close(): void {
-    this.#held.close()
+    this.#suspended.close()
   }
 
   #begin(request: Request, subject: Subject, run: (call: ClientCall<T>) => Promise<T>): ClientCall<T> {
@@ -252,7 +252,7 @@ class Passing<T> {
   }
 
   #again({ context: { state, peer } }: Request): ClientCall<T> {
-    const call = this.#held.resume(isRecord(state) ? state['held'] : undefined, peer.principal)
+    const call = this.#suspended.resume(isRecord(state) ? state['held'] : undefined, peer.principal)
     if (call !== undefined) return call
     throw new RpcError(
       ErrorCode.InternalError,

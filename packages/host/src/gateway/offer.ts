@@ -14,7 +14,7 @@ import { isRecord, type JsonRecord } from '../shared/json.ts'
 import type { CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool, Host } from '../types/index.ts'
 
 /** How what a gateway offers is served. */
-export interface Makers {
+export interface DefinitionBuilders {
   tool(entry: CatalogTool): AnyTool
   prompt(entry: CatalogPrompt): AnyPrompt
   resource(entry: CatalogResource): ResourceValue
@@ -36,7 +36,7 @@ export interface Offer {
 export function offerOf(
   host: Pick<Host, 'tools' | 'prompts' | 'resources' | 'templates' | 'policy'>,
   only: readonly string[] | undefined,
-  make: Makers,
+  make: DefinitionBuilders,
 ): Offer {
   const chosen = (name: string): boolean => only === undefined || only.some((glob) => matchesGlob(glob, name))
   const tools = host.tools().filter(({ name }) => chosen(name) && !isRefused(host, name))

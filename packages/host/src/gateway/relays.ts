@@ -12,7 +12,7 @@ import {
 } from '@jackfield/sdk'
 import type { ProgressReport } from '@jackfield/sdk/client'
 import { askLive, SuspendedCall } from '@jackfield/sdk/internal'
-import type { Found } from '../core/active-requests.ts'
+import type { RequestOrigin } from '../core/active-requests.ts'
 import type { Relays } from '../core/server-requests.ts'
 import { isRecord, type JsonRecord } from '../shared/json.ts'
 import { reasonOf } from '../shared/text.ts'
@@ -47,17 +47,17 @@ export class ClientRelays implements Relays {
     }
   }
 
-  elicit(params: ElicitParams, found: Found, signal: AbortSignal): Promise<ElicitResult> | undefined {
+  elicit(params: ElicitParams, found: RequestOrigin, signal: AbortSignal): Promise<ElicitResult> | undefined {
     const call = this.#find(found, (one) =>
       one.can(params.mode === 'url' ? 'elicitation.url' : 'elicitation'),
     )
     if (call === undefined) return undefined
-    return this.#put('elicitation', { method: 'elicitation/create', params }, call, found, signal, isElicited)
+    return this.#ask('elicitation', { method: 'elicitation/create', params }, call, found, signal, isElicited)
   }
 
   sample(
     params: CreateMessageParams,
-    found: Found,
+    found: RequestOrigin,
     signal: AbortSignal,
   ): Promise<CreateMessageResult> | undefined {
     const { includeContext = 'none' } = params
@@ -69,13 +69,13 @@ export class ClientRelays implements Relays {
         (includeContext === 'none' || one.can('sampling.context')),
     )
     if (call === undefined) return undefined
-    return this.#put('sampling', { method: 'sampling/createMessage', params }, call, found, signal, isSampled)
+    return this.#ask('sampling', { method: 'sampling/createMessage', params }, call, found, signal, isSampled)
   }
 
-  roots(found: Found, signal: AbortSignal): Promise<Root[]> | undefined {
+  roots(found: RequestOrigin, signal: AbortSignal): Promise<Root[]> | undefined {
     const call = this.#find(found, (one) => one.can('roots'))
     if (call === undefined) return undefined
-    const answer = this.#put('roots', { method: 'roots/list', params: {} }, call, found, signal, isRoots)
+    const answer = this.#ask('roots', { method: 'roots/list', params: {} }, call, found, signal, isRoots)
     return answer.then(({ roots }) => roots)
   }
 
@@ -83,7 +83,10 @@ export class ClientRelays implements Relays {
    * The request that a question is about, where that is certain: the one of its row, or the newest of several that all
    * belong to one session. A question is never put to a client that may not be the one whose request it is about.
    */
-  #find({ cause, row }: Found, can: (call: ClientCall<unknown>) => boolean): ClientCall<unknown> | undefined {
+  #find(
+    { cause, row }: RequestOrigin,
+    can: (call: ClientCall<unknown>) => boolean,
+  ): ClientCall<unknown> | undefined {
     const { server, conversation } = cause
     const calls = [...this.calls]
     const own = calls.filter(
@@ -110,11 +113,11 @@ export class ClientRelays implements Relays {
     for (const call of about.length > 0 ? about : rows.length > 1 ? [] : possible) call.waitsFor(id, message)
   }
 
-  async #put<T>(
+  async #ask<T>(
     kind: Activity['kind'],
     question: Question,
     call: ClientCall<unknown>,
-    { cause, row }: Found,
+    { cause, row }: RequestOrigin,
     signal: AbortSignal,
     fits: (answer: unknown) => answer is T,
   ): Promise<T> {

@@ -1,16 +1,22 @@
-import type { Origins } from '../core/active-requests.ts'
-import type { Asker } from '../core/inbox/asker.ts'
-import { Advertised, answersFor, discreetly, relayed, type ServerAnswers } from '../core/server-requests.ts'
+import type { ActiveRequests } from '../core/active-requests.ts'
+import type { QuestionQueue } from '../core/inbox/question-queue.ts'
+import {
+  AdvertisedCapabilities,
+  createServerRequestHandlers,
+  type ServerRequestHandlers,
+  withRedaction,
+  withRelays,
+} from '../core/server-requests.ts'
 import type { Tasks } from '../core/tasks.ts'
-import type { GatewayRoom } from '../gateway/gateway.ts'
+import type { Gateways } from '../gateway/gateway.ts'
 import type { Recorder } from '../log/store/activity-log.ts'
 import type { Store } from '../log/store/store.ts'
 import type { Trace } from '../log/trace/trace.ts'
 import type { Sampling } from '../models/sampling/deps.ts'
 import { ServerConnection } from '../servers/connections/connection.ts'
 import { isUp } from '../servers/connections/states.ts'
-import type { Discretion, Launch } from '../servers/launch/launch.ts'
-import type { LoginRoom } from '../servers/login/logins.ts'
+import type { Launch, Redaction } from '../servers/launch/launch.ts'
+import type { Logins } from '../servers/login/logins.ts'
 import type { Roots } from '../servers/roots/roots.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { ConnectionState, HostOptions, ServerConfig } from '../types/index.ts'
@@ -22,56 +28,59 @@ interface ConnectingDeps {
   /** How each server stands, which is kept up to date. */
   states: Map<string, ConnectionState>
   store: Pick<Store, 'forms' | 'eras' | 'manifests' | 'texts'>
-  asker: Asker
-  origins: Origins
+  questions: QuestionQueue
+  activeRequests: ActiveRequests
   recorder: Recorder
-  discretion: Discretion
+  redaction: Redaction
   events: Events
   running: Running
   launch: Launch
-  logins: LoginRoom
+  logins: Logins
   sampling: Sampling
   roots: Roots
-  gateway: GatewayRoom
+  gateway: Gateways
   trace: Trace
   /** Looks at what a server says about itself. */
-  look: (connection: ServerConnection) => void
+  checkLists: (connection: ServerConnection) => void
 }
 
 /** Makes the connections of a host: what each server is started with, told, and answered. */
 export class Connecting {
   readonly #deps: ConnectingDeps
-  readonly #advertised = new Map<string, Advertised>()
+  readonly #advertised = new Map<string, AdvertisedCapabilities>()
 
   constructor(deps: ConnectingDeps) {
     this.#deps = deps
   }
 
   /** What answers the questions of a server's parked calls. */
-  parked(server: string): ReturnType<Advertised['parked']> {
-    return this.#advertised.get(server)?.parked() ?? {}
+  forSuspendedCalls(server: string): ReturnType<AdvertisedCapabilities['forSuspendedCalls']> {
+    return this.#advertised.get(server)?.forSuspendedCalls() ?? {}
   }
 
   /** Puts the visits that a failed request of a server wants first; true where the person made them all. */
-  async visitFirst(server: string, ...failed: Parameters<Advertised['visitFirst']>): Promise<boolean> {
+  async openRequiredUrls(
+    server: string,
+    ...failed: Parameters<AdvertisedCapabilities['visitFirst']>
+  ): Promise<boolean> {
     return (await this.#advertised.get(server)?.visitFirst(...failed)) ?? false
   }
 
   /** Has servers told what can be answered now. */
-  facesChanged(servers: ReadonlyMap<string, ServerConnection>): void {
+  surfacesChanged(servers: ReadonlyMap<string, ServerConnection>): void {
     for (const [name, advertised] of this.#advertised) advertised.changed(servers.get(name)?.client)
   }
 
   /** The connection of one server. Nothing is started yet. */
   make(name: string, config: ServerConfig): ServerConnection {
-    const { options, states, store, discretion, events, launch, logins, roots, trace, look } = this.#deps
+    const { options, states, store, redaction, events, launch, logins, roots, trace, checkLists } = this.#deps
     const warn = (message: string): void => events.emit({ type: 'warning', server: name, message })
     const answers = this.#answers(name, config, warn)
-    const asked = relayed(answers, name, {
+    const asked = withRelays(answers, name, {
       relays: this.#deps.gateway.relays,
-      origins: this.#deps.origins,
+      origins: this.#deps.activeRequests,
     })
-    const advertised = new Advertised(discreetly(asked, discretion.redactor), warn)
+    const advertised = new AdvertisedCapabilities(withRedaction(asked, redaction.redactor), warn)
     this.#advertised.set(name, advertised)
     const connection = new ServerConnection({
       name,
@@ -88,15 +97,15 @@ export class Connecting {
       tap: trace.tap(name, options.connect),
       revisions: options.connect?.revisions,
       idlePingMs: options.connect?.idlePingMs ?? defaults.idlePingMs,
-      shown: (state) => discretion.value(state),
+      shown: (state) => redaction.value(state),
       connectTimeoutMs: config.connectTimeoutMs ?? options.connectTimeoutMs ?? defaults.connectTimeoutMs,
       lists: options.connect?.lists,
       follow: options.connect?.follow,
       client: this.#client(name, answers),
-      answers: () => advertised.tell(),
+      answers: () => advertised.advertise(),
       onState: (state) => this.#stateChanged(name, state),
       onLists: () => {
-        look(connection)
+        checkLists(connection)
         events.emit({ type: 'catalog' })
       },
       onResourceUpdated: (uri) => events.emit({ type: 'resource-updated', server: name, uri }),
@@ -107,13 +116,14 @@ export class Connecting {
     return connection
   }
 
-  #answers(name: string, config: ServerConfig, warn: (message: string) => void): ServerAnswers {
-    const { options, store, asker, sampling, roots, origins, recorder, launch, running } = this.#deps
-    return answersFor(name, {
-      asker,
+  #answers(name: string, config: ServerConfig, warn: (message: string) => void): ServerRequestHandlers {
+    const { options, store, questions, sampling, roots, activeRequests, recorder, launch, running } =
+      this.#deps
+    return createServerRequestHandlers(name, {
+      questions,
       sampling,
       roots,
-      origins,
+      activeRequests,
       recorder,
       forms: {
         config,
@@ -127,17 +137,20 @@ export class Connecting {
     })
   }
 
-  #client(name: string, answers: ServerAnswers): ConstructorParameters<typeof ServerConnection>[0]['client'] {
-    const { options, discretion, events } = this.#deps
+  #client(
+    name: string,
+    answers: ServerRequestHandlers,
+  ): ConstructorParameters<typeof ServerConnection>[0]['client'] {
+    const { options, redaction, events } = this.#deps
     const { onMessage } = options.connect ?? {}
     return {
       info: options.info ?? defaults.info,
       logLevel: 'info',
       timeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
       extensions: [this.#deps.taskExtension],
-      onElicitationComplete: (id) => answers.visited(id),
+      onElicitationComplete: (id) => answers.urlElicitationComplete(id),
       ...(onMessage !== undefined && {
-        onMessage: (direction, message) => onMessage(name, direction, discretion.value(message)),
+        onMessage: (direction, message) => onMessage(name, direction, redaction.value(message)),
       }),
       onLog: ({ level, logger, data }) =>
         events.emit({ type: 'log', server: name, level, data, ...(logger !== undefined && { logger }) }),
@@ -145,11 +158,11 @@ export class Connecting {
   }
 
   #stateChanged(server: string, state: ConnectionState): void {
-    const { states, recorder, events, origins, logins } = this.#deps
+    const { states, recorder, events, activeRequests, logins } = this.#deps
     states.set(server, state)
     if (isUp(state)) logins.ready(server)
     // Whatever ran on the connection before is over, also where it never answered.
-    if (state.state !== 'ready' && state.state !== 'degraded') origins.disconnected(server)
+    if (state.state !== 'ready' && state.state !== 'degraded') activeRequests.disconnected(server)
     if (state.state !== 'connecting') {
       const summary =
         'reason' in state ? `${server} is ${state.state}: ${state.reason}` : `${server} is ${state.state}`

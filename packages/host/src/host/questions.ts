@@ -1,29 +1,29 @@
 import { LiveInbox } from '../core/inbox/inbox.ts'
-import { createTakeUp, type TakeUpDeps } from '../core/resume-calls.ts'
+import { createCallResumption, type ResumeDeps } from '../core/resume-calls.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
-import type { Discretion } from '../servers/launch/launch.ts'
+import type { Redaction } from '../servers/launch/launch.ts'
 import type { Connecting } from './connecting.ts'
 import { defaults, type Events, type Running } from './running.ts'
 
-type OfHost = 'connection' | 'answers' | 'callTimeoutMs' | 'emit' | 'signal' | 'reuseAnswers'
+type HostParts = 'connection' | 'answers' | 'callTimeoutMs' | 'emit' | 'signal' | 'reuseAnswers'
 
-interface QuestionsDeps extends Omit<TakeUpDeps, OfHost> {
+interface QuestionsDeps extends Omit<ResumeDeps, HostParts> {
   /** Milliseconds; undefined for the host's own. */
   callTimeoutMs: number | undefined
   servers: ReadonlyMap<string, ServerConnection>
   connecting: () => Connecting
-  discretion: Discretion
+  redaction: Redaction
   events: Events
   running: Running
 }
 
 /** Where the questions of a host wait, and what goes on with the calls of programs that ended. */
 export function createQuestions(deps: QuestionsDeps): LiveInbox {
-  const { callTimeoutMs, servers, connecting, discretion, events, running, ...others } = deps
-  const takeUp = createTakeUp({
+  const { callTimeoutMs, servers, connecting, redaction, events, running, ...others } = deps
+  const takeUp = createCallResumption({
     ...others,
     connection: (name) => servers.get(name),
-    answers: (name) => connecting().parked(name),
+    answers: (name) => connecting().forSuspendedCalls(name),
     callTimeoutMs: callTimeoutMs ?? defaults.callTimeoutMs,
     emit: (event) => events.emit(event),
     signal: running.signal,
@@ -31,12 +31,12 @@ export function createQuestions(deps: QuestionsDeps): LiveInbox {
   })
   const inbox: LiveInbox = new LiveInbox({
     store: deps.store,
-    redactor: discretion.redactor,
-    told: (item, rows) => events.emit({ type: 'question', item, rows }),
-    left: (item, rows) => events.emit({ type: 'later', item, rows }),
+    redactor: redaction.redactor,
+    onChange: (item, rows) => events.emit({ type: 'question', item, rows }),
+    onSuspended: (item, rows) => events.emit({ type: 'later', item, rows }),
     warn: (server, message) => events.emit({ type: 'warning', server, message }),
-    facesChanged: () => connecting().facesChanged(servers),
-    takeUp: { ...takeUp, run: (call) => running.track(() => takeUp.run(call)) },
+    onSurfacesChanged: () => connecting().surfacesChanged(servers),
+    resume: { ...takeUp, run: (call) => running.track(() => takeUp.run(call)) },
   })
   return inbox
 }

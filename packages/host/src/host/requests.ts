@@ -1,5 +1,5 @@
 import type { Client, Watch } from '@jackfield/sdk/client'
-import type { Origin, Origins } from '../core/active-requests.ts'
+import type { ActiveRequest, ActiveRequests } from '../core/active-requests.ts'
 import { isTransport } from '../core/call-results.ts'
 import type { Policy } from '../core/policy/policy.ts'
 import type { Trust } from '../core/trust/trust.ts'
@@ -8,7 +8,7 @@ import type { ResourceTexts } from '../resources/texts.ts'
 import type { Catalog, ShownCatalog } from '../servers/catalog.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
 import { listChanges } from '../servers/connections/lists.ts'
-import type { Discretion } from '../servers/launch/launch.ts'
+import type { Redaction } from '../servers/launch/launch.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { Host } from '../types/index.ts'
 import type { Running } from './running.ts'
@@ -18,9 +18,9 @@ interface RequestsDeps {
   shown: ShownCatalog
   trust: Trust
   policy: Policy
-  origins: Origins
+  activeRequests: ActiveRequests
   recorder: Recorder
-  discretion: Discretion
+  redaction: Redaction
   running: Running
   texts: ResourceTexts
 }
@@ -34,17 +34,17 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
   }
 
   read: Host['read'] = async (server, address, options = {}) => {
-    const { catalog, shown, trust, texts, discretion } = this.#deps
+    const { catalog, shown, trust, texts, redaction } = this.#deps
     const uri = shown.uriOf(server, address)
     const connection = catalog.server(server)
     trust.refuse(connection, 'resource', uri)
-    return this.#told(
+    return this.#recorded(
       { kind: 'read', server, summary: uri, detail: { uri } },
       { method: 'resources/read', target: uri, ...within(options) },
       connection,
       async (client, signal) => {
         const result = await client.read(uri, { signal })
-        if (options.searchable !== false) texts.add(connection, uri, discretion.value(result).contents)
+        if (options.searchable !== false) texts.add(connection, uri, redaction.value(result).contents)
         return result
       },
       options,
@@ -56,7 +56,7 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
     const { entry, connection } = catalog.prompt(shown.nameOf(name))
     const own = entry.prompt.name
     trust.refuse(connection, 'prompt', own)
-    return this.#told(
+    return this.#recorded(
       {
         kind: 'prompt',
         server: entry.server,
@@ -71,22 +71,22 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
   }
 
   complete: Host['complete'] = (server, params, options = {}) => {
-    const { catalog, shown, running, discretion } = this.#deps
+    const { catalog, shown, running, redaction } = this.#deps
     const { ref } = params
     const meant = 'uri' in ref ? { ...params, ref: { ...ref, uri: shown.uriOf(server, ref.uri) } } : params
     return running.track(async () => {
       const signal = running.until(options.signal)
       try {
         const client = await catalog.server(server).ready(signal)
-        return discretion.value(await client.complete(meant, { signal }))
+        return redaction.value(await client.complete(meant, { signal }))
       } catch (error) {
-        throw discretion.error(error)
+        throw redaction.error(error)
       }
     })
   }
 
   watch: Host['watch'] = (server, uris, onChange) => {
-    const { catalog, shown, recorder, running, discretion } = this.#deps
+    const { catalog, shown, recorder, running, redaction } = this.#deps
     const connection = catalog.server(server)
     return running.track(async () => {
       const client = await connection.ready(running.signal)
@@ -102,7 +102,7 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
           ...lists,
           ...(uris.length > 0 && { resourceSubscriptions: uris.map((uri) => shown.uriOf(server, uri)) }),
         }
-        const watch: Watch = await client.watch(filter, (change) => onChange(discretion.value(change)))
+        const watch: Watch = await client.watch(filter, (change) => onChange(redaction.value(change)))
         running.follow(watch.closed.then(() => row.close('ended', { acknowledged: watch.acknowledged })))
         return watch
       } catch (error) {
@@ -113,19 +113,19 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
   }
 
   /** Does something at a server and writes a row of it. */
-  #told<T extends object>(
+  #recorded<T extends object>(
     start: RowStart,
-    origin: Omit<Origin, 'server' | 'row'>,
+    origin: Omit<ActiveRequest, 'server' | 'row'>,
     connection: ServerConnection,
     work: (client: Client, signal: AbortSignal) => Promise<T>,
     { signal, onRow }: { signal?: AbortSignal; onRow?: (activity: number) => void },
   ): Promise<T> {
-    const { running, recorder, origins, policy, discretion } = this.#deps
+    const { running, recorder, activeRequests, policy, redaction } = this.#deps
     return running.track(async () => {
       const until = running.until(signal)
       const row = recorder.open(start)
       onRow?.(row.id)
-      const over = origins.begin({ ...origin, server: connection.name, row: row.id })
+      const over = activeRequests.begin({ ...origin, server: connection.name, row: row.id })
       let failed: unknown
       try {
         const client = await connection.ready(until, origin.conversation)
@@ -134,12 +134,12 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
           failed = error
           throw error
         })
-        policy.saw(origin.conversation, connection.name, connection.config.labels ?? [])
+        policy.noteLabels(origin.conversation, connection.name, connection.config.labels ?? [])
         row.close('ok', { result })
-        return discretion.value(result)
+        return redaction.value(result)
       } catch (error) {
         row.close(until.aborted ? 'cancelled' : 'error', { reason: reasonOf(error) })
-        throw discretion.error(error)
+        throw redaction.error(error)
       } finally {
         over(failed)
       }

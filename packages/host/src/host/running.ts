@@ -1,16 +1,16 @@
 import { McpError } from '@jackfield/sdk'
-import type { Discretion } from '../servers/launch/launch.ts'
+import type { Redaction } from '../servers/launch/launch.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { HostEvent } from '../types/index.ts'
 
 /** What a host is doing, and the end of it all. */
 export class Running {
   readonly #work = new Set<Promise<unknown>>()
-  readonly #over = new AbortController()
+  readonly #ended = new AbortController()
 
   /** Aborted when the host closes. */
   get signal(): AbortSignal {
-    return this.#over.signal
+    return this.#ended.signal
   }
 
   /** The signal of one piece of work: its own, and the host's. */
@@ -42,7 +42,7 @@ export class Running {
   }
 
   end(): void {
-    this.#over.abort(new McpError('CANCELLED', 'The host was closed'))
+    this.#ended.abort(new McpError('CANCELLED', 'The host was closed'))
   }
 
   /** Waits until all work is over, but no longer than this. */
@@ -55,10 +55,10 @@ export class Running {
 /** Tells every listener what happens, without the values of secrets. */
 export class Events {
   readonly #listeners = new Set<(event: HostEvent) => void>()
-  readonly #discretion: Discretion
+  readonly #redaction: Redaction
 
-  constructor(discretion: Discretion) {
-    this.#discretion = discretion
+  constructor(redaction: Redaction) {
+    this.#redaction = redaction
   }
 
   on(listener: (event: HostEvent) => void): () => void {
@@ -69,10 +69,10 @@ export class Events {
   }
 
   emit(whole: HostEvent): void {
-    for (const event of this.#discretion.events(whole)) this.#tell(event)
+    for (const event of this.#redaction.events(whole)) this.#notify(event)
   }
 
-  #tell(event: HostEvent): void {
+  #notify(event: HostEvent): void {
     for (const listener of [...this.#listeners]) {
       try {
         listener(event)

@@ -2,9 +2,9 @@ import type { SamplingContent } from '@jackfield/sdk'
 import type { GenerateTextResult, LanguageModel, ModelMessage, ToolSet } from 'ai'
 import { isRecord } from '../shared/json.ts'
 import type { Model, ModelReply, ModelRequest } from '../types/index.ts'
-import { keepWithin } from './keep-within.ts'
+import { limitTokens } from './limit-tokens.ts'
 import { chatMedia, type MediaKind, type MediaSupport } from './media.ts'
-import { blocksOf, type KeptParts, type ToolNames, toModelMessages, toolNames } from './messages.ts'
+import { blocksOf, type RetainedParts, type ToolNames, toModelMessages, toolNames } from './messages.ts'
 import { ModelError, type ModelSettings, toModelError } from './model-error.ts'
 
 type Generated = GenerateTextResult<ToolSet, Record<string, unknown>, never>
@@ -59,11 +59,11 @@ export interface AiModelOptions {
 }
 
 /** Tool calls whose provider parts are remembered; the oldest go first. */
-const keptCalls = 2_000
+const maxRetainedCalls = 2_000
 
 /** A language model behind a provider of the AI SDK. Throws `ModelError`, or the signal's reason when aborted. */
 export function aiModel(options: AiModelOptions): Model {
-  const kept = new Map<string, KeptParts>()
+  const kept = new Map<string, RetainedParts>()
   /** Kinds of media that the model refused although it was assumed to accept them. */
   const refused = new Set<MediaKind>()
   let loading: Promise<LanguageModel> | undefined
@@ -81,7 +81,7 @@ export function aiModel(options: AiModelOptions): Model {
     const names = toolNames(namesIn(request))
     loading ??= load(options)
     const model = await loading
-    if (holdsMedia(request)) {
+    if (hasMedia(request)) {
       const given = options.media ?? chatMedia
       support ??= typeof given === 'function' ? given() : Promise.resolve(given)
     }
@@ -111,7 +111,7 @@ export function aiModel(options: AiModelOptions): Model {
   return { id: options.id, isLanguageModel: true, generate }
 }
 
-function holdsMedia({ messages }: ModelRequest): boolean {
+function hasMedia({ messages }: ModelRequest): boolean {
   return messages.some((message) =>
     blocksOf(message.content).some((block) =>
       block.type === 'tool_result'
@@ -215,11 +215,11 @@ function toReply(
   answer: Answer,
   request: ModelRequest,
   names: ToolNames,
-  kept: Map<string, KeptParts>,
+  kept: Map<string, RetainedParts>,
 ): ModelReply {
   const content: SamplingContent[] = []
   const unreadable: [id: string, written: string][] = []
-  let before: KeptParts['before'] = []
+  let before: RetainedParts['before'] = []
   for (const part of answer.content) {
     if (part.type === 'text') {
       if (part.text !== '') content.push({ type: 'text', text: part.text })
@@ -251,13 +251,13 @@ function toReply(
     ...(unreadable.length > 0 && { unreadable: Object.fromEntries(unreadable) }),
   }
   // Some compatible servers take no notice of the limit.
-  return keepWithin(reply, request.maxTokens, reply.usage?.outputTokens ?? 0)
+  return limitTokens(reply, request.maxTokens, reply.usage?.outputTokens ?? 0)
 }
 
-function remember(kept: Map<string, KeptParts>, id: string, parts: KeptParts): void {
+function remember(kept: Map<string, RetainedParts>, id: string, parts: RetainedParts): void {
   if (parts.before.length === 0 && parts.options === undefined) return
   kept.set(id, parts)
-  if (kept.size <= keptCalls) return
+  if (kept.size <= maxRetainedCalls) return
   const [oldest] = kept.keys()
   if (oldest !== undefined) kept.delete(oldest)
 }
@@ -303,7 +303,7 @@ function argumentsIn(input: unknown): Record<string, unknown> | undefined {
 }
 
 const attempts = 4
-const longestWaitMs = 60_000
+const maxWaitMs = 60_000
 const firstWaitMs = 1_000
 
 /** How a provider is asked again. */
@@ -340,7 +340,7 @@ export async function withRetries<T>(
       const failed = failure(error)
       const forMs = failed.retryAfterMs ?? firstWaitMs * 2 ** (attempt - 1)
       const isWorthIt = failed.kind === 'limit' || failed.kind === 'unavailable'
-      if (!isWorthIt || !failed.passes || shown || attempt === attempts || forMs > longestWaitMs) throw failed
+      if (!isWorthIt || !failed.passes || shown || attempt === attempts || forMs > maxWaitMs) throw failed
       request.onWait?.({ forMs, why: failed.message, attempt, attempts })
       await sleep(forMs, signal)
     }

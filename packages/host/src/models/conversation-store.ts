@@ -5,7 +5,7 @@ import type { ConversationRow } from '../log/store/conversation-table.ts'
 import type { Store } from '../log/store/store.ts'
 import { inWords, isRecord, type JsonRecord } from '../shared/json.ts'
 import { oneLine } from '../shared/text.ts'
-import type { ConversationDesk, ConversationEntry, ConversationFacts } from '../types/index.ts'
+import type { ConversationEntry, ConversationFacts, ConversationStore } from '../types/index.ts'
 
 /** What the desk needs of the host. */
 interface ConversationDeps {
@@ -19,12 +19,12 @@ interface ConversationDeps {
 }
 
 /** Conversations in the store. */
-export function createConversationDesk({
+export function createConversationStore({
   store,
   redact,
   added: onAdded,
   now = Date.now,
-}: ConversationDeps): ConversationDesk {
+}: ConversationDeps): ConversationStore {
   const table = store.conversations
 
   function find(id: string): ConversationRow {
@@ -61,7 +61,7 @@ export function createConversationDesk({
         ...{ inputTokens: 0, outputTokens: 0, parent: null, shared: 0 },
       }
       const given = redact(added)
-      const row = given.reduce(took, { ...(table.get(id) ?? begun), lastAt: at })
+      const row = given.reduce(isForkOf, { ...(table.get(id) ?? begun), lastAt: at })
       const texts = given.map((entry) => ({ at, entry: entryText(entry) }))
       if (!table.append(row, known, texts)) {
         throw new McpError(
@@ -79,7 +79,7 @@ export function createConversationDesk({
       const shared = Math.min(Math.max(0, wanted ?? all.length), all.length)
       const at = new Date(now()).toISOString()
       const fork = randomUUID()
-      const from = all.slice(0, shared).reduce(took, { ...row, turns: 0 })
+      const from = all.slice(0, shared).reduce(isForkOf, { ...row, turns: 0 })
       table.create({
         ...from,
         ...{ id: fork, at, lastAt: at, inputTokens: 0, outputTokens: 0, parent: row.id, shared },
@@ -98,7 +98,7 @@ export function createConversationDesk({
   }
 }
 
-function took(row: ConversationRow, entry: ConversationEntry): ConversationRow {
+function isForkOf(row: ConversationRow, entry: ConversationEntry): ConversationRow {
   switch (entry.kind) {
     case 'turn':
       return { ...row, model: entry.model, turns: row.turns + 1 }
@@ -124,7 +124,7 @@ function factsOf({ parent, shared, ...row }: ConversationRow): ConversationFacts
 
 /** Characters of one entry's JSON that are kept. */
 const most = 8_388_608
-const longestText = 1_000_000
+const maxTextChars = 1_000_000
 
 /** An entry as it is kept. Of what is too large, images and sound are left out and texts are cut, and it says so. */
 export function entryText(entry: ConversationEntry): string {
@@ -133,8 +133,8 @@ export function entryText(entry: ConversationEntry): string {
   const cut = JSON.stringify(entry, (_name, value: unknown) => {
     if (isLarge(value))
       return { type: 'text', text: `[${value.type} of ${inWords(value.mimeType)}: too large to be kept]` }
-    if (typeof value !== 'string' || value.length <= longestText) return value
-    return `${value.slice(0, longestText)}… [${value.length - longestText} more characters were not kept]`
+    if (typeof value !== 'string' || value.length <= maxTextChars) return value
+    return `${value.slice(0, maxTextChars)}… [${value.length - maxTextChars} more characters were not kept]`
   })
   if (cut.length <= most) return cut
   const note: SamplingMessage = {
@@ -154,6 +154,6 @@ function isLarge(value: unknown): value is JsonRecord {
     isRecord(value) &&
     (value.type === 'image' || value.type === 'audio') &&
     typeof value.data === 'string' &&
-    value.data.length > longestText
+    value.data.length > maxTextChars
   )
 }

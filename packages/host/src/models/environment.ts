@@ -74,7 +74,7 @@ function choose(wanted: string, providers: ReadonlyMap<string, Provider>, settin
   if (provider === undefined) {
     const known = `Providers are ${Object.keys(needs).join(', ')}, and offline.`
     if (!Object.hasOwn(needs, name)) {
-      const meant = likelyMeant(name, wanted)
+      const meant = similarNames(name, wanted)
       const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
       throw new Error(`${written(wanted)}: there is no provider "${name}".${hint} ${known}`)
     }
@@ -88,14 +88,14 @@ function choose(wanted: string, providers: ReadonlyMap<string, Provider>, settin
 }
 
 /** How models are usually named, by provider. */
-const usualNames: readonly (readonly [RegExp, provider: string])[] = [
+const defaultNames: readonly (readonly [RegExp, provider: string])[] = [
   [/^claude/i, 'anthropic'],
   [/^(?:gpt|o\d|chatgpt)/i, 'openai'],
   [/^gem(?:ini|ma)/i, 'google'],
 ]
 
-function likelyMeant(name: string, wanted: string): string | undefined {
-  const usual = usualNames.find(([pattern]) => pattern.test(wanted))
+function similarNames(name: string, wanted: string): string | undefined {
+  const usual = defaultNames.find(([pattern]) => pattern.test(wanted))
   if (usual !== undefined && !wanted.includes('/')) return `${usual[1]}/${wanted}`
   const [near] = nearNames(name, [...Object.keys(needs), 'offline'])
   return near === undefined ? undefined : `${near}${wanted.slice(name.length)}`
@@ -227,7 +227,7 @@ function compatible(env: ModelEnvironment): Provider | undefined {
 
 function ollama(env: ModelEnvironment): Provider | undefined {
   const isWanted = /^ollama(?:\/|$)/.test(value(env, 'JACKFIELD_MODEL') ?? '')
-  const host = value(env, 'OLLAMA_HOST') ?? (isWanted ? usualOllama : undefined)
+  const host = value(env, 'OLLAMA_HOST') ?? (isWanted ? defaultOllama : undefined)
   if (host === undefined) return undefined
   const url = ollamaUrl(host)
   if (url === undefined) throw new Error(`OLLAMA_HOST=${host} is not an address such as 127.0.0.1:11434.`)
@@ -290,8 +290,8 @@ function withoutSlash(url: string): string {
 }
 
 /** Where Ollama listens by default. */
-const usualOllama = '127.0.0.1:11434'
-const patienceMs = 300
+const defaultOllama = '127.0.0.1:11434'
+const requestTimeoutMs = 300
 const showMs = 5_000
 const most = 200
 
@@ -309,12 +309,12 @@ export interface FoundOllama {
  */
 export async function findOllama(env: ModelEnvironment): Promise<FoundOllama | undefined> {
   const named = env['OLLAMA_HOST']?.trim()
-  const host = named === undefined || named === '' ? usualOllama : named
+  const host = named === undefined || named === '' ? defaultOllama : named
   const url = ollamaUrl(host)
   if (url === undefined) return undefined
   try {
     const answer = await providerFetch(env)(new URL('/api/tags', url), {
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(requestTimeoutMs),
     })
     const json: unknown = answer.ok ? await answer.json() : undefined
     const listed = isRecord(json) && Array.isArray(json.models) ? json.models.slice(0, most) : []

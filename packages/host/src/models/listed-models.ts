@@ -1,6 +1,6 @@
 import { isRecord } from '../shared/json.ts'
 
-const patienceMs = 3_000
+const requestTimeoutMs = 3_000
 const most = 2_000
 const shown = 5
 const nearEnough = 0.5
@@ -12,7 +12,7 @@ export async function listedModels(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<string[] | undefined> {
   try {
-    const answer = await get(url, { headers, signal: AbortSignal.timeout(patienceMs) })
+    const answer = await get(url, { headers, signal: AbortSignal.timeout(requestTimeoutMs) })
     const json: unknown = answer.ok ? await answer.json() : undefined
     if (!isRecord(json)) return undefined
     // OpenAI and Anthropic list ids in `data`; Google lists names such as `models/gemini-flash-latest` in `models`.
@@ -31,7 +31,7 @@ export async function listedModels(
 /** The names that are written much as another one, the nearest first. */
 export function nearNames(wanted: string, names: readonly string[]): string[] {
   return names
-    .map((name) => ({ name, likeness: likeness(wanted.toLowerCase(), name.toLowerCase()) }))
+    .map((name) => ({ name, likeness: similarity(wanted.toLowerCase(), name.toLowerCase()) }))
     .filter((one) => one.likeness >= nearEnough)
     .toSorted((one, other) => other.likeness - one.likeness)
     .slice(0, shown)
@@ -39,7 +39,7 @@ export function nearNames(wanted: string, names: readonly string[]): string[] {
 }
 
 /** From 0 to 1: the share of pairs of letters that two words have in common. */
-function likeness(one: string, other: string): number {
+function similarity(one: string, other: string): number {
   const left = pairs(one)
   const right = pairs(other)
   let common = 0

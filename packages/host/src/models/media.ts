@@ -101,7 +101,7 @@ export function textIn({ type, data }: Media): string | undefined {
 }
 
 /** Says in place of media what they were and why they are not there. */
-export function leftOut(media: Media, why: string): string {
+export function omittedMedia(media: Media, why: string): string {
   return `[${described(media)} was left out: ${why}]`
 }
 

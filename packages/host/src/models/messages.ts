@@ -3,11 +3,11 @@ import type { ModelMessage, ToolResultPart } from 'ai'
 import {
   described,
   documentBlock,
-  leftOut,
   type Media,
   type MediaKind,
   type MediaSupport,
   mediaIn,
+  omittedMedia,
   textIn,
   whyNot,
 } from './media.ts'
@@ -20,7 +20,7 @@ type MediaPart = { type: 'file'; data: { type: 'data'; data: string }; mediaType
 type ProviderOptions = NonNullable<ToolResultPart['providerOptions']>
 
 /** What a provider wants back with a tool call it made: the thinking before it, and its own marks on it. */
-export interface KeptParts {
+export interface RetainedParts {
   before: Extract<AssistantPart, { type: 'reasoning' }>[]
   options: ProviderOptions | undefined
 }
@@ -28,7 +28,7 @@ export interface KeptParts {
 /** What messages are turned into depends on. */
 interface MessageOptions {
   names: ToolNames
-  kept: ReadonlyMap<string, KeptParts>
+  kept: ReadonlyMap<string, RetainedParts>
   media: MediaSupport
   /** Kinds of media that the model refused: a note replaces them. */
   refused: ReadonlySet<MediaKind>
@@ -180,8 +180,8 @@ class Conversion {
   /** Why the model is not sent these media; undefined where it is. */
   #refusal(media: Media): string | undefined {
     const { media: support, refused } = this.#options
-    if (!support.types.has(media.type)) return leftOut(media, whyNot(media, support))
-    return refused.has(media.kind) ? leftOut(media, 'this model refused it') : undefined
+    if (!support.types.has(media.type)) return omittedMedia(media, whyNot(media, support))
+    return refused.has(media.kind) ? omittedMedia(media, 'this model refused it') : undefined
   }
 
   /** Has media follow in the next message of the user; returns the words in their place. */
@@ -220,12 +220,12 @@ export function textOf(block: ContentBlock, why: string): string {
     default:
   }
   if (media === undefined) return ''
-  if (block.type !== 'resource') return leftOut(media, why)
-  return `[resource ${uriOf(block)}]\n${textIn(media) ?? leftOut(media, why)}`
+  if (block.type !== 'resource') return omittedMedia(media, why)
+  return `[resource ${uriOf(block)}]\n${textIn(media) ?? omittedMedia(media, why)}`
 }
 
 /** A content block as a message may hold it: images, audio and PDF as they are, anything else in words. */
-export function saidOf(block: ContentBlock): SamplingContent[] {
+export function textBlock(block: ContentBlock): SamplingContent[] {
   const media = mediaIn(block)
   const label: SamplingContent[] =
     block.type === 'resource' ? [{ type: 'text', text: `[resource ${block.resource.uri}]` }] : []

@@ -4,8 +4,8 @@ import { readJson } from '@jackfield/sdk/internal'
 import type { ResultTable } from '../log/store/result-table.ts'
 import { isRecord } from '../shared/json.ts'
 import { oneLine } from '../shared/text.ts'
-import type { KeptResult, Results, ResultText } from '../types/index.ts'
-import { leftOut, type Media, mediaIn } from './media.ts'
+import type { Results, ResultText, StoredResult } from '../types/index.ts'
+import { type Media, mediaIn, omittedMedia } from './media.ts'
 
 const scheme = 'jackfield://results/'
 
@@ -25,7 +25,7 @@ export function createResults(
     return false
   }
 
-  function get(id: string): KeptResult | undefined {
+  function get(id: string): StoredResult | undefined {
     const row = table.get(id.startsWith(scheme) ? id.slice(scheme.length) : id)
     if (row === undefined) return undefined
     const result: CallToolResult = readJson(row.result)
@@ -48,7 +48,7 @@ export function createResults(
           `There is no result ${JSON.stringify(id)} any more, or here. Call the tool again for a new one.`,
         )
       }
-      const text = path === undefined ? wholeText(kept.result) : found(kept.result, path)
+      const text = path === undefined ? wholeText(kept.result) : storedResult(kept.result, path)
       const begin = Math.min(Math.max(0, Math.trunc(from)), text.length)
       const part = text.slice(begin, characters === undefined ? undefined : begin + Math.max(1, characters))
       const end = begin + part.length
@@ -58,7 +58,7 @@ export function createResults(
 }
 
 /** What a path finds: a text as it is, anything else as JSON; several values one a line. */
-function found(result: CallToolResult, path: string): string {
+function storedResult(result: CallToolResult, path: string): string {
   return valuesAt(documentOf(result), path)
     .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
     .join('\n')
@@ -71,7 +71,7 @@ const audioCharacters = 1_500_000
 /** UTF-8 bytes of a preview, 1 200 tokens by estimate. */
 const previewBytes = 4_200
 const noteBytes = 80
-const tooLargeHere = 'it is too large for a model'
+const tooLargeToShow = 'it is too large for a model'
 const outlined = 20
 
 /**
@@ -117,7 +117,9 @@ export function fit(result: CallToolResult, characters: number, keep: () => stri
       room -= noteBytes
       const media = mediaIn(block)
       say(
-        media === undefined ? '[a link was left out: too large for the model]' : leftOut(media, tooLargeHere),
+        media === undefined
+          ? '[a link was left out: too large for the model]'
+          : omittedMedia(media, tooLargeToShow),
       )
     }
   }

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import type { SamplingContent } from '@jackfield/sdk'
 import { isRecord } from '../shared/json.ts'
 import type { Model, ModelReply } from '../types/index.ts'
-import { keepWithin } from './keep-within.ts'
+import { limitTokens } from './limit-tokens.ts'
 
 /** One answer of a scripted model. */
 interface ScriptedTurn {
@@ -47,7 +47,7 @@ export function scriptModel(file: string): Model {
         model: 'script',
         ...(turn.usage !== undefined && { usage: turn.usage }),
       }
-      return keepWithin(reply, request.maxTokens, turn.usage?.outputTokens ?? 0)
+      return limitTokens(reply, request.maxTokens, turn.usage?.outputTokens ?? 0)
     },
   }
 }

@@ -2,7 +2,7 @@ import { ErrorCode, RpcError } from '@jackfield/sdk'
 import type { Completion, CompletionField, Host } from '../types/index.ts'
 
 const everyMs = 150
-const keptMs = 60_000
+const retentionMs = 60_000
 const bounds = { kept: 500, values: 100, characters: 1_000 }
 
 interface Waiting {
@@ -64,7 +64,7 @@ export class Completions {
     const key = keyOf(field)
     const answer = this.#fetch(field, signal)
     this.#kept.delete(key)
-    this.#kept.set(key, { answer, until: performance.now() + keptMs })
+    this.#kept.set(key, { answer, until: performance.now() + retentionMs })
     answer.catch(() => this.#kept.delete(key))
     const [oldest] = this.#kept.keys()
     if (this.#kept.size > bounds.kept && oldest !== undefined) this.#kept.delete(oldest)

@@ -1,7 +1,7 @@
 import type { ContentBlock, ResourceContents, SamplingContent, SamplingMessage } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { bytesOf } from '../models/media.ts'
-import { saidOf as blocksFor, textOf } from '../models/messages.ts'
+import { textBlock as blocksFor, textOf } from '../models/messages.ts'
 import { estimateTokens } from '../models/tool-search/meter.ts'
 import { fingerprint, isRecord } from '../shared/json.ts'
 import type { ContentPreview, JsonNode } from '../types/index.ts'
@@ -14,13 +14,13 @@ const image = { pixelsPerToken: 750, most: 1_600 }
 const audioBytesPerToken = 500
 
 /** Contents as what a person says: texts, images and audio as they are, of everything else what it is. */
-export function saidOf(contents: readonly ResourceContents[]): SamplingMessage[] {
+export function textBlock(contents: readonly ResourceContents[]): SamplingMessage[] {
   return contents.flatMap((resource): SamplingMessage[] => {
     const block: ContentBlock = { type: 'resource', resource }
     if ('blob' in resource && resource.blob.length > mediaCharacters) {
-      return [said({ type: 'text', text: textOf(block, 'it is too large for a model') })]
+      return [visibleBlocks({ type: 'text', text: textOf(block, 'it is too large for a model') })]
     }
-    return blocksFor(block).map(said)
+    return blocksFor(block).map(visibleBlocks)
   })
 }
 
@@ -55,7 +55,7 @@ export function charactersIn(contents: readonly ResourceContents[]): number {
   return contents.reduce((sum, entry) => sum + ('text' in entry ? entry.text : entry.blob).length, 0)
 }
 
-function said(content: SamplingContent): SamplingMessage {
+function visibleBlocks(content: SamplingContent): SamplingMessage {
   return { role: 'user', content }
 }
 

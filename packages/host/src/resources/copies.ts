@@ -1,8 +1,8 @@
 import { McpError, type ReadResourceResult, type ResourceContents } from '@jackfield/sdk'
 import { reasonOf } from '../shared/text.ts'
 import { wordDiff } from '../shared/word-diff.ts'
-import type { AttachedCopy, Attaching, CopyDiff, Host, NotAttached, ResourceRef } from '../types/index.ts'
-import { charactersIn, hashOf, saidOf, tokensOf, wholeText } from './contents.ts'
+import type { AttachedCopy, AttachResult, CopyDiff, Host, NotAttached, ResourceRef } from '../types/index.ts'
+import { charactersIn, hashOf, textBlock, tokensOf, wholeText } from './contents.ts'
 import { Watches, type Watching } from './watches.ts'
 
 interface CopiesOptions {
@@ -21,7 +21,7 @@ export interface Fetched {
   wasWatched: boolean
 }
 
-interface Kept {
+interface StoredCopy {
   copy: AttachedCopy
   contents: readonly ResourceContents[]
   hash: string
@@ -32,7 +32,7 @@ const bounds = { atOnce: 8, copies: 200, characters: 1_000_000, watchWaitMs: 1_0
 /** Copies of resources that go along with conversations, and whether they are still as they were. */
 export class Copies {
   readonly #options: CopiesOptions
-  readonly #conversations = new Map<string, Map<string, Kept>>()
+  readonly #conversations = new Map<string, Map<string, StoredCopy>>()
   readonly #lanes = new Lanes(bounds.atOnce)
   readonly #watches: Watches
 
@@ -51,10 +51,10 @@ export class Copies {
   }
 
   /** Asks for these to be watched, and waits a moment for it, so that no change is missed. Release each in the end. */
-  async hold(refs: readonly ResourceRef[]): Promise<void> {
+  async addWatch(refs: readonly ResourceRef[]): Promise<void> {
     const servers = Map.groupBy(refs, ({ server }) => server)
     const watched = [...servers].map(([server, own]) =>
-      this.#watches.hold(
+      this.#watches.add(
         server,
         own.map(({ uri }) => uri),
       ),
@@ -82,7 +82,7 @@ export class Copies {
           `It has ${characters} characters; at most ${bounds.characters} can be attached. Save it to a file and take the part you need.`,
         )
       }
-      return { ref, contents, tokens: tokensOf(saidOf(contents)), wasWatched }
+      return { ref, contents, tokens: tokensOf(textBlock(contents)), wasWatched }
     })
   }
 
@@ -93,7 +93,11 @@ export class Copies {
   }
 
   /** Takes over what was fetched, and the hold on it. */
-  put(conversation: string, { ref, contents, tokens, wasWatched }: Fetched, because?: string): AttachedCopy {
+  restore(
+    conversation: string,
+    { ref, contents, tokens, wasWatched }: Fetched,
+    because?: string,
+  ): AttachedCopy {
     const own = this.#of(conversation)
     const before = own.get(keyOf(ref))
     const watched = this.#watches.covers(ref.server, ref.uri)
@@ -103,7 +107,7 @@ export class Copies {
       title: this.#options.titleOf(ref),
       at: new Date().toISOString(),
       tokens,
-      messages: saidOf(contents),
+      messages: textBlock(contents),
       stale: false,
       watched,
       ...(because !== undefined && { because }),
@@ -143,7 +147,7 @@ export class Copies {
       uri: ref.uri,
       changed,
       ...(was !== undefined && is !== undefined && { pieces: wordDiff(was, is) }),
-      tokens: { was: kept.copy.tokens, is: tokensOf(saidOf(contents)) },
+      tokens: { was: kept.copy.tokens, is: tokensOf(textBlock(contents)) },
     }
   }
 
@@ -171,7 +175,7 @@ export class Copies {
   }
 
   /** Reads a copy's resource again in the background. */
-  #check(conversation: string, kept: Kept): void {
+  #check(conversation: string, kept: StoredCopy): void {
     this.#lanes
       .run(() => this.#read(kept.copy, undefined, undefined))
       .then(({ contents }) => this.#compare(conversation, kept, contents))
@@ -181,7 +185,7 @@ export class Copies {
       })
   }
 
-  #compare(conversation: string, kept: Kept, contents: readonly ResourceContents[]): boolean {
+  #compare(conversation: string, kept: StoredCopy, contents: readonly ResourceContents[]): boolean {
     const changed = hashOf(contents) !== kept.hash
     this.#set(conversation, kept, { stale: changed })
     return changed
@@ -195,7 +199,7 @@ export class Copies {
     }
   }
 
-  #set(conversation: string, kept: Kept, facts: Partial<AttachedCopy>): void {
+  #set(conversation: string, kept: StoredCopy, facts: Partial<AttachedCopy>): void {
     const before = kept.copy
     kept.copy = { ...before, ...facts }
     const isSame = before.stale === kept.copy.stale && before.watched === kept.copy.watched
@@ -203,7 +207,7 @@ export class Copies {
     if (isThere && !isSame) this.#options.changed(conversation)
   }
 
-  #of(conversation: string): Map<string, Kept> {
+  #of(conversation: string): Map<string, StoredCopy> {
     return this.#conversations.get(conversation) ?? new Map()
   }
 }
@@ -247,7 +251,7 @@ export async function attach(
   conversation: string,
   refs: readonly ResourceRef[],
   signal: AbortSignal | undefined,
-): Promise<Attaching> {
+): Promise<AttachResult> {
   const chosen = [...new Map(refs.map((ref) => [keyOf(ref), ref])).values()]
   if (chosen.length > most) {
     throw new McpError(
@@ -261,7 +265,7 @@ export async function attach(
     if (reason !== undefined) kept.push({ server, uri, reason })
     return reason === undefined
   })
-  await copies.hold(wanted)
+  await copies.addWatch(wanted)
   const done = await Promise.all(
     wanted.map(async (ref) => {
       try {
@@ -272,7 +276,7 @@ export async function attach(
             `A conversation holds at most ${most} resources. Take one away first.`,
           )
         }
-        return copies.put(conversation, fetched)
+        return copies.restore(conversation, fetched)
       } catch (error) {
         copies.release(ref)
         return { server: ref.server, uri: ref.uri, reason: reasonOf(error) }

@@ -44,7 +44,7 @@ export async function include(options: IncludeOptions): Promise<Inclusion> {
       else reads += 1
       return reason === undefined
     })
-    await copies.hold(batch.map(({ ref }) => ref))
+    await copies.addWatch(batch.map(({ ref }) => ref))
     const read = await Promise.all(batch.map(({ ref }) => fetched(copies, ref, conversation, signal)))
     for (const [n, { ref, because }] of batch.entries()) {
       const one = read[n]
@@ -58,7 +58,7 @@ export async function include(options: IncludeOptions): Promise<Inclusion> {
         lacks(one.tokens) ??
         (copies.hasRoom(conversation, ref) ? undefined : 'the conversation holds no more')
       if (reason === undefined) {
-        copies.put(conversation, one, because)
+        copies.restore(conversation, one, because)
         spent += one.tokens
       } else {
         copies.release(ref)

@@ -14,17 +14,17 @@ import type {
   ResourceRef,
 } from '../types/index.ts'
 import { Completions } from './completions.ts'
-import { previewOf, saidOf, tokensOf } from './contents.ts'
+import { previewOf, textBlock, tokensOf } from './contents.ts'
 import { attach, Copies, keyOf } from './copies.ts'
 import { include } from './include.ts'
 import { expand, fieldsOf, previewPrompt } from './prompts.ts'
-import { type Found, LibraryIndex } from './search.ts'
+import { LibraryIndex, type SearchHit } from './search.ts'
 import { type ResourceTexts, snippetOf } from './texts.ts'
 import type { Watching } from './watches.ts'
 
 export type LibraryHost = Lists & Watching & Pick<Host, 'read' | 'prompt' | 'complete'>
 
-const usualCharacters = 20_000
+const defaultCharacters = 20_000
 
 /** Resources and prompts over the lists and reads of a host. Without `texts`, contents are not searched. */
 export function createLibrary(
@@ -53,7 +53,7 @@ export function createLibrary(
   const unwanted = new Map<string, Set<string> | 'all'>()
 
   const matchOf = (
-    { entry, score, isNamed, text }: Found,
+    { entry, score, isNamed, text }: SearchHit,
     words: readonly string[],
   ): LibraryMatch | undefined => {
     if (text === undefined) return { entry, score }
@@ -80,14 +80,14 @@ export function createLibrary(
         ...(unavailable !== undefined && { contentUnavailable: unavailable }),
       }
     },
-    async preview(server, uri, { characters = usualCharacters, signal } = {}) {
+    async preview(server, uri, { characters = defaultCharacters, signal } = {}) {
       const { contents } = await host.read(server, uri, signal === undefined ? {} : { signal })
       const reason = withheld(server, uri)
       return {
         server,
         uri,
         contents: previewOf(contents, characters),
-        tokens: tokensOf(saidOf(contents)),
+        tokens: tokensOf(textBlock(contents)),
         ...(reason !== undefined && { withheld: reason }),
       }
     },
@@ -206,14 +206,14 @@ class Withholding {
 
   /** Why a model is not given a resource; undefined where it may be. */
   why(server: string, uri: string): string | undefined {
-    this.#look()
+    this.#read()
     const listed = this.#uris.has(JSON.stringify([server, uri]))
     const made = (): boolean =>
       this.#templates.some((one) => one.server === server && one.template.match(uri) !== undefined)
     return listed || made() ? reason : undefined
   }
 
-  #look(): void {
+  #read(): void {
     const { entries } = this.#listing
     if (entries === this.#seen) return
     this.#seen = entries

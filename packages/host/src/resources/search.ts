@@ -11,7 +11,7 @@ const exactly = 1_000
 /** The most that a match in a text counts: less than any word in a name. */
 const inText = 0.5
 
-interface Kept {
+interface IndexedEntry {
   entry: LibraryEntry
   /** Its words, field by field, each with a space before it. */
   text: string
@@ -23,7 +23,7 @@ interface Kept {
 const fieldWeights = Object.values(weights)
 
 /** An entry that fits, and the text of it that does. */
-export interface Found {
+export interface SearchHit {
   entry: LibraryEntry
   score: number
   /** Whether its name, URI or description fits, and not its text alone. */
@@ -33,9 +33,9 @@ export interface Found {
 
 /** Finds entries by their words. Entries that say the same as before are not read again. */
 export class LibraryIndex {
-  #kept: Kept[] = []
+  #kept: IndexedEntry[] = []
   /** By what an entry says, so that a list that was fetched again costs next to nothing. */
-  #known = new Map<string, Kept>()
+  #known = new Map<string, IndexedEntry>()
   #seen: readonly LibraryEntry[] | undefined
   #vocabulary: MiniSearch<{ id: string }> | undefined
 
@@ -43,7 +43,7 @@ export class LibraryIndex {
   update(entries: readonly LibraryEntry[]): number {
     if (entries === this.#seen) return 0
     this.#seen = entries
-    const known = new Map<string, Kept>()
+    const known = new Map<string, IndexedEntry>()
     let read = 0
     this.#kept = entries.map((entry) => {
       const fields = fieldsOf(entry)
@@ -65,7 +65,7 @@ export class LibraryIndex {
     query: string,
     { server, kinds, limit = 20 }: LibrarySearchOptions = {},
     texts: (words: readonly string[]) => readonly TextMatch[] = () => [],
-  ): { matches: Found[]; total: number; words: string[] } {
+  ): { matches: SearchHit[]; total: number; words: string[] } {
     const asked = query.slice(0, bounds.query)
     const covers = (entry: Pick<LibraryEntry, 'server' | 'kind'>): boolean =>
       (server === undefined || entry.server === server) && (kinds === undefined || kinds.includes(entry.kind))
@@ -75,7 +75,7 @@ export class LibraryIndex {
     const { among, textAt } = withTexts(listed, inTexts)
     const { scores, named } = this.#scores(words, among, textAt)
     const name = asked.trim().toLowerCase()
-    const found: Found[] = []
+    const found: SearchHit[] = []
     let n = -1
     for (const { entry, names } of among) {
       n += 1
@@ -93,7 +93,7 @@ export class LibraryIndex {
   /** All words have to fit; where nothing has them all, those that have the most of them. */
   #scores(
     words: readonly string[],
-    among: readonly Kept[],
+    among: readonly IndexedEntry[],
     textAt: ReadonlyMap<number, TextMatch>,
   ): { scores: Float64Array; named: Float64Array } {
     const scores = new Float64Array(among.length)
@@ -118,7 +118,7 @@ export class LibraryIndex {
     return { scores: scores.map((score, n) => (answered[n] === most ? score : 0)), named }
   }
 
-  #weigh(word: string, among: readonly Kept[], isWritten: boolean): Float64Array {
+  #weigh(word: string, among: readonly IndexedEntry[], isWritten: boolean): Float64Array {
     const found = weigh(word, among, 1)
     if (isWritten || word.length < 4 || found.some((weight) => weight > 0)) return found
     // A word that nobody wrote is likely a slip.
@@ -145,9 +145,9 @@ export class LibraryIndex {
 
 /** Entries together with those resources that were read but are not listed, and which of them has a text that fits. */
 function withTexts(
-  listed: readonly Kept[],
+  listed: readonly IndexedEntry[],
   texts: readonly TextMatch[],
-): { among: readonly Kept[]; textAt: ReadonlyMap<number, TextMatch> } {
+): { among: readonly IndexedEntry[]; textAt: ReadonlyMap<number, TextMatch> } {
   if (texts.length === 0) return { among: listed, textAt: new Map() }
   const places = new Map<string, number>()
   for (const [n, { entry }] of listed.entries()) {
@@ -172,7 +172,7 @@ function withTexts(
 }
 
 /** By entry: what it counts that a word in it begins like this, by the most important field where one does. */
-function weigh(word: string, among: readonly Kept[], share: number): Float64Array {
+function weigh(word: string, among: readonly IndexedEntry[], share: number): Float64Array {
   const begun = ` ${word}`
   const found = new Float64Array(among.length)
   let n = -1
@@ -210,7 +210,7 @@ function fieldsOf(entry: LibraryEntry): string[] {
   return [name, title, uri, entry.server, mimeType, description].map((text) => text.slice(0, bounds.field))
 }
 
-function textOf(fields: readonly string[]): Pick<Kept, 'text' | 'ends'> {
+function textOf(fields: readonly string[]): Pick<IndexedEntry, 'text' | 'ends'> {
   const texts = fields.map((field) =>
     wordsOf(field)
       .map((word) => ` ${word}`)

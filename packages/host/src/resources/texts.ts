@@ -1,5 +1,5 @@
 import type { ResourceContents } from '@jackfield/sdk'
-import type { Redactor } from '../config/secrets/redactor.ts'
+import type { SecretRedactor } from '../config/secrets/redactor.ts'
 import type { ResourceTextRow, ResourceTextTable } from '../log/store/resource-text-table.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
 import { oneLine, reasonOf } from '../shared/text.ts'
@@ -10,7 +10,7 @@ type TextSource = Pick<ServerConnection, 'identity' | 'principal'>
 
 interface ResourceTextsDeps {
   table: ResourceTextTable
-  redactor: Pick<Redactor, 'text'>
+  redactor: Pick<SecretRedactor, 'text'>
   /** The servers whose texts are found, by name. */
   servers: () => readonly (readonly [name: string, connection: ServerConnection])[]
   /** Decides which resources of a server may be shown: those whose definitions are as they were agreed to. */

@@ -43,7 +43,7 @@ export class Watches {
   }
 
   /** Wants resources of one server watched. Resolves when they are, or cannot be at the moment. */
-  hold(server: string, uris: readonly string[]): Promise<void> {
+  add(server: string, uris: readonly string[]): Promise<void> {
     this.#listen()
     const one = this.#servers.get(server) ?? {
       wanted: new Map(),

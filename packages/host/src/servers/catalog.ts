@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { McpError, type Prompt, type Resource, type ResourceTemplate, type Tool } from '@jackfield/sdk'
-import type { Redactor } from '../config/secrets/redactor.ts'
+import type { SecretRedactor } from '../config/secrets/redactor.ts'
 import { matchesGlob } from '../shared/glob.ts'
 import type {
   CatalogPrompt,
@@ -14,7 +14,10 @@ import type {
 import type { ServerConnection } from './connections/connection.ts'
 
 /** Why a thing of a server may not be used; undefined where it may. */
-export type UseGate = (what: Exclude<TrustItem['what'], 'instructions'>, entry: object) => string | undefined
+export type TrustGate = (
+  what: Exclude<TrustItem['what'], 'instructions'>,
+  entry: object,
+) => string | undefined
 
 /** One space of names over what all servers offer. Lists leave out what may not be used; names find it all the same. */
 export interface Catalog {
@@ -32,7 +35,7 @@ export interface Catalog {
 export function createCatalog(
   connections: ReadonlyMap<string, ServerConnection>,
   warn: (server: string, message: string) => void,
-  gateOf: (connection: ServerConnection) => UseGate,
+  gateOf: (connection: ServerConnection) => TrustGate,
 ): Catalog {
   const warned = new Set<string>()
   const warnOnce = (server: string, message: string): void => {
@@ -85,12 +88,12 @@ export function createCatalog(
 
   /** What may be used of one kind, server by server. */
   function usable<T extends { server: string }>(
-    what: Parameters<UseGate>[0],
+    what: Parameters<TrustGate>[0],
     entries: readonly T[],
     of: (entry: T) => object,
   ): T[] {
-    const gates = new Map<string, UseGate>()
-    const gate = (name: string): UseGate | undefined => {
+    const gates = new Map<string, TrustGate>()
+    const gate = (name: string): TrustGate | undefined => {
       const connection = gates.has(name) ? undefined : connections.get(name)
       if (connection !== undefined) gates.set(name, gateOf(connection))
       return gates.get(name)
@@ -222,7 +225,7 @@ export interface ShownCatalog extends Lists {
  * Takes known secrets out of what a catalog lists. Each entry is prepared once, and again when a further secret becomes
  * known. A name or address that holds one is shown without it, and found by that.
  */
-export function createShownCatalog(catalog: () => Lists, redactor: Redactor): ShownCatalog {
+export function createShownCatalog(catalog: () => Lists, redactor: SecretRedactor): ShownCatalog {
   const names = new Map<string, string>()
   /** By server, what stands for the secrets in its addresses. */
   const taken = new Map<string, Map<string, string>>()
@@ -291,7 +294,7 @@ export function createShownCatalog(catalog: () => Lists, redactor: Redactor): Sh
 }
 
 /** Redacts things of one kind, each once for as long as no further secret becomes known. */
-function once<T extends object>(redactor: Redactor): (thing: T) => T {
+function once<T extends object>(redactor: SecretRedactor): (thing: T) => T {
   let prepared = new WeakMap<T, T>()
   let version = 0
   return (thing) => {

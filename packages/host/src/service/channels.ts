@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { Channel } from './frames.ts'
 
 /** Characters of one frame. */
-const longestFrame = 33_554_432
+const maxFrameChars = 33_554_432
 
 /** A channel over a stream, with one frame on each line. */
 export function streamChannel(stream: Duplex): Channel {
@@ -25,7 +25,7 @@ export function streamChannel(stream: Duplex): Channel {
           if (stream.destroyed) return
           parts.push(line)
           length += line.length
-          if (length > longestFrame) {
+          if (length > maxFrameChars) {
             reason = 'a frame was too large'
             stream.destroy()
             return

@@ -4,7 +4,7 @@ import type { Position } from './topic.ts'
 import { changed, type View } from './view.ts'
 
 const firstDelayMs = 250
-const longestDelayMs = 8_000
+const maxDelayMs = 8_000
 
 /** Whether the client is connected to its host now. */
 export type ClientState =
@@ -222,7 +222,7 @@ class Client implements HostClient {
     this.#setState({ state: 'connecting', reason })
     const jitter = 0.75 + Math.random() / 2
     this.#timer = setTimeout(() => this.#connect(), this.#delayMs * jitter)
-    this.#delayMs = Math.min(this.#delayMs * 2, longestDelayMs)
+    this.#delayMs = Math.min(this.#delayMs * 2, maxDelayMs)
   }
 
   #send(frame: ClientFrame): void {

@@ -15,7 +15,7 @@ import type {
   Activity,
   ActivityVerification,
   AttachedCopy,
-  Attaching,
+  AttachResult,
   BrokeredCall,
   CatalogPrompt,
   CatalogResource,
@@ -48,7 +48,7 @@ import type {
   LibraryPrompt,
   LibrarySearch,
   LibrarySearchOptions,
-  LoginDesk,
+  LoginService,
   MissingInput,
   ModelUsage,
   ModelWait,
@@ -73,7 +73,7 @@ import type {
   ServerTrust,
   TemplateField,
   ToolMeter,
-  ToolSearch,
+  ToolSearchResult,
   ToolSwitch,
   TraceCounters,
   TraceEvent,
@@ -117,7 +117,7 @@ export interface Methods {
   'catalog.templates': Call<InServer, CatalogTemplate[]>
   /** Instructions of each ready server. */
   'catalog.instructions': Call<None, { server: string; text: string }[]>
-  'catalog.searchTools': Call<{ query: string; server?: string; limit?: number }, ToolSearch>
+  'catalog.searchTools': Call<{ query: string; server?: string; limit?: number }, ToolSearchResult>
   /** Tokens that the definitions of the tools take. `conversation`: without the tools that are off in it. */
   'catalog.meter': Call<{ contextTokens?: number; conversation?: string }, ToolMeter>
   /** Values for an argument of a prompt or a variable of a template. */
@@ -205,7 +205,7 @@ export interface Methods {
   /** The variables of a resource template. */
   'library.fields': Call<{ uriTemplate: string }, TemplateField[]>
   'library.expand': Call<{ uriTemplate: string; values: Record<string, string> }, string>
-  'library.attach': Call<{ conversation: string; refs: ResourceRef[] }, Attaching>
+  'library.attach': Call<{ conversation: string; refs: ResourceRef[] }, AttachResult>
   'library.attached': Call<{ conversation: string }, AttachedCopy[]>
   /** Without `ref`: everything. */
   'library.detach': Call<{ conversation: string; ref?: ResourceRef }, null>
@@ -278,7 +278,7 @@ export interface Methods {
 
   /** Waits for the logins that are under way; false where there were none. */
   'logins.wait': Call<None, boolean>
-  'logins.signOut': Call<OfServer, Awaited<ReturnType<LoginDesk['signOut']>>>
+  'logins.signOut': Call<OfServer, Awaited<ReturnType<LoginService['signOut']>>>
 
   /** Oldest first. `limit`: the newest so many, default 1 000. */
   'activity.list': Call<{ id?: number; server?: string; kind?: Activity['kind']; limit?: number }, Activity[]>

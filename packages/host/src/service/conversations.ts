@@ -33,16 +33,16 @@ const joinMs = 33
 /** Milliseconds for which a conversation without watchers stays open. */
 const idleMs = 60_000
 /** Messages that may wait for the end of a turn. */
-const mostQueued = 32
+const maxQueued = 32
 /** The part of the model's context that may be filled with resources that the person did not choose. */
 const contextShare = 0.03
-const usualContextTokens = 128_000
+const defaultContextTokens = 128_000
 /** The least `annotations.priority` of such a resource. */
 const contextPriority = 0.8
 const contextTimeoutMs = 5_000
 /** Conversations that a history of inputs is made of, and characters of one input. */
 const inputConversations = 20
-const longestInput = 10_000
+const maxInputChars = 10_000
 /** Characters of a call's result as JSON that its row has. */
 const shownResult = 200_000
 
@@ -118,7 +118,7 @@ export class ConversationService {
       if (entry.kind !== 'message' || entry.by !== 'person') return []
       // What was attached goes before what was typed.
       const last = [entry.message.content].flat().findLast((block) => block.type === 'text')
-      return last?.type === 'text' && last.text.length <= longestInput ? [last.text] : []
+      return last?.type === 'text' && last.text.length <= maxInputChars ? [last.text] : []
     })
   }
 
@@ -156,7 +156,7 @@ export class LiveConversation {
   readonly #calls = new Map<string, { key: string; row: CallRow }>()
   /** When calls were sent to their servers, and for how long they were there, by activity row. */
   readonly #sentAt = new Map<number, number>()
-  readonly #taken = new Map<number, number>()
+  readonly #started = new Map<number, number>()
   readonly #off: () => void
   #options: Omit<OpenOptions, 'id'>
   #conversation: Conversation
@@ -236,11 +236,8 @@ export class LiveConversation {
     if (this.#queued.some((queued) => queued.id === id))
       throw new McpError('INVALID', 'A message with this id waits already.')
     if (this.#turn === undefined && this.#queued.length === 0) return await this.#answer({ id, said, by })
-    if (this.#queued.length >= mostQueued)
-      throw new McpError(
-        'LIMIT',
-        `${mostQueued} messages wait already. Wait for the turn to end, or stop it.`,
-      )
+    if (this.#queued.length >= maxQueued)
+      throw new McpError('LIMIT', `${maxQueued} messages wait already. Wait for the turn to end, or stop it.`)
     const queued = { id, said, by, done: Promise.withResolvers<Turn | undefined>() }
     this.#queued.push(queued)
     this.#emit([{ set: `queued:${id}`, row: { kind: 'queued', id, said, by } }])
@@ -312,7 +309,7 @@ export class LiveConversation {
   /** Attaches resources that servers mark as important for a model, and says which and why. */
   async includeContext(signal: AbortSignal): Promise<Inclusion> {
     const { host } = this.#service
-    const budget = Math.floor((this.#contextLimit ?? usualContextTokens) * contextShare)
+    const budget = Math.floor((this.#contextLimit ?? defaultContextTokens) * contextShare)
     // Reading from a server with labels puts them on the whole conversation, which only the person may cause.
     const skip = ({ server }: ResourceRef): string | undefined => {
       const labels = host.labels(server)
@@ -334,7 +331,7 @@ export class LiveConversation {
     this.stop('the host')
     this.#off()
     this.#closed()
-    this.#service.host.leave(this.id)
+    this.#service.host.endConversation(this.id)
   }
 
   #model(id: string): Model {
@@ -439,7 +436,7 @@ export class LiveConversation {
         this.#sentAt.set(activity, performance.now())
         this.#changeRunning({ sent: true })
       } else {
-        this.#taken.set(activity, performance.now() - (this.#sentAt.get(activity) ?? performance.now()))
+        this.#started.set(activity, performance.now() - (this.#sentAt.get(activity) ?? performance.now()))
         this.#sentAt.delete(activity)
       }
     } else if (event.type === 'progress' && this.#sentAt.has(event.activity)) {
@@ -508,7 +505,7 @@ export class LiveConversation {
     } finally {
       this.#turn = undefined
       this.#wait = undefined
-      this.#taken.clear()
+      this.#started.clear()
       this.#flushText()
       this.#emit([...this.#withoutPartial(), this.#info()])
       this.#idleSoon()
@@ -583,7 +580,7 @@ export class LiveConversation {
     else {
       const { activity, denied, result, decision } = event
       const { progress: _, ...row } = known.row
-      const taken = activity === undefined ? undefined : this.#taken.get(activity)
+      const taken = activity === undefined ? undefined : this.#started.get(activity)
       known.row = {
         ...row,
         state: 'done',

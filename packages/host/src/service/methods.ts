@@ -11,7 +11,7 @@ export interface Caller {
   /** Aborted when the call is no longer wanted, or its client is gone. */
   readonly signal: AbortSignal
   /** Aborted when the client is gone for good. The same object for every call of a client. */
-  readonly gone: AbortSignal
+  readonly closed: AbortSignal
 }
 
 /** What a method does. */
@@ -29,8 +29,8 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     await service.sync()
     return null
   },
-  'surface.attach': (info, service, { gone }) => {
-    service.surfaces.attach(info, gone)
+  'surface.attach': (info, service, { closed }) => {
+    service.surfaces.attach(info, closed)
     // What a new server says about itself may have waited for a person.
     service.host.askAgain()
     return null
@@ -44,10 +44,10 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'catalog.templates': ({ server }, { host }) =>
     host.templates().filter((entry) => server === undefined || entry.server === server),
   'catalog.instructions': (_, { host }) => host.instructions(),
-  'catalog.searchTools': ({ query: words, ...options }, { host }) => host.scale.search(words, options),
+  'catalog.searchTools': ({ query: words, ...options }, { host }) => host.toolSearch.search(words, options),
   'catalog.meter': ({ conversation, ...options }, { host, conversations }) => {
     const live = conversation === undefined ? undefined : conversations.get(conversation)
-    return host.scale.meter({
+    return host.toolSearch.meter({
       ...options,
       ...(live !== undefined && { isOn: (tool) => live.isToolOn(tool) }),
     })
@@ -58,8 +58,8 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     await service.start(servers, signal)
     return null
   },
-  'runs.start': ({ request, attached = false, asks = true }, service, { name: by, gone }) =>
-    service.startRun(request, { by, asks, ...(attached && { signal: gone }) }),
+  'runs.start': ({ request, attached = false, asks = true }, service, { name: by, closed }) =>
+    service.startRun(request, { by, asks, ...(attached && { signal: closed }) }),
   'runs.get': ({ id }, { runs }) => runs.get(id),
   'runs.wait': ({ id }, { runs }, { signal }) => runs.wait(id, signal),
   'runs.stop': ({ id }, { runs }, { name: by }) => {

@@ -6,18 +6,18 @@ import type { HostService } from './service.ts'
 import type { Position, TopicUpdate } from './topic.ts'
 
 /** Results of calls with effects that are kept for a client that sends a call again. */
-const keptResults = 500
+const maxStoredResults = 500
 /** Bytes that may wait to be sent before changes of topics are dropped in favour of whole rows later. */
 const staleBytes = 4_194_304
 /** Bytes below which the rows of such a topic are sent. */
 const freshBytes = 262_144
 /** Bytes that may wait before the connection is closed. */
-const mostUnsent = 33_554_432
+const maxUnsent = 33_554_432
 /** Milliseconds between two looks whether a slow client took what was sent. */
-const drainLookMs = 50
+const drainPollMs = 50
 /** Milliseconds for which a client whose connection was lost is waited for. */
 const returnMs = 15_000
-const mostCalls = 1_000
+const maxCalls = 1_000
 
 /** What lasts of a client over its connections. */
 interface ClientRecord {
@@ -193,8 +193,8 @@ class Peer {
       return
     }
     if (this.#calls.has(call)) return
-    if (this.#calls.size >= mostCalls) {
-      this.#send({ call, fault: { code: 'LIMIT', message: `${mostCalls} calls wait already.` } })
+    if (this.#calls.size >= maxCalls) {
+      this.#send({ call, fault: { code: 'LIMIT', message: `${maxCalls} calls wait already.` } })
       return
     }
     const stop = new AbortController()
@@ -205,7 +205,7 @@ class Peer {
       name,
       // What has an effect is done whether or not the connection lasts; only the client itself stops it.
       signal: isEffect ? AbortSignal.any([stop.signal, gone.signal]) : stop.signal,
-      gone: gone.signal,
+      closed: gone.signal,
     }).then(
       (result): HostFrame => ({ call, result: result ?? null }),
       (error: unknown): HostFrame => ({ call, fault: faultOf(error) }),
@@ -213,7 +213,7 @@ class Peer {
     if (isEffect) {
       record.results.set(call, answer)
       const [oldest] = record.results.keys()
-      if (record.results.size > keptResults && oldest !== undefined) record.results.delete(oldest)
+      if (record.results.size > maxStoredResults && oldest !== undefined) record.results.delete(oldest)
     }
     answer.then((frame) => {
       if (this.#calls.delete(call)) this.#send(frame)
@@ -246,7 +246,7 @@ class Peer {
       return
     }
     this.#stale.add(name)
-    this.#draining ??= setInterval(() => this.#drained(), drainLookMs)
+    this.#draining ??= setInterval(() => this.#drained(), drainPollMs)
   }
 
   /** Sends whole rows of the topics whose changes were dropped, once the client took what was sent before. */
@@ -258,7 +258,7 @@ class Peer {
   }
 
   #send(frame: HostFrame): void {
-    if (this.#channel.unsent > mostUnsent) this.close('too much waits to be sent')
+    if (this.#channel.unsent > maxUnsent) this.close('too much waits to be sent')
     else this.#channel.send(JSON.stringify(frame))
   }
 }

@@ -7,13 +7,13 @@ import type { TopicSource } from './topic.ts'
 import type { Change } from './view.ts'
 
 /** Runs that are kept after their end. */
-const keptRuns = 200
+const maxStoredRuns = 200
 /** Characters of the results of these runs as JSON; the oldest go first. */
-const keptCharacters = 33_554_432
+const maxStoredCharacters = 33_554_432
 /** Doctor steps and the like that a row shows. */
-const longestLabel = 200
+const maxLabelChars = 200
 /** Changes of a watch that its row has. */
-const keptWatched = 100
+const maxStoredWatched = 100
 
 export interface RunOptions {
   /** The client that starts it, for the person. */
@@ -24,7 +24,7 @@ export interface RunOptions {
   onActivity?: (activity: number) => void
 }
 
-interface Kept {
+interface RunEntry {
   run: Run
   readonly stop: AbortController
   readonly over: Promise<void>
@@ -34,7 +34,7 @@ interface Kept {
 /** Work by id: started by one client, watched and stopped by any. */
 export class Runs {
   readonly #host: Host
-  readonly #runs = new Map<string, Kept>()
+  readonly #runs = new Map<string, RunEntry>()
   readonly #listeners = new Set<(changes: readonly Change<RunRow>[]) => void>()
   #characters = 0
 
@@ -64,7 +64,7 @@ export class Runs {
     const run: Run = {
       id,
       kind: request.kind,
-      label: labelOf(request).slice(0, longestLabel),
+      label: labelOf(request).slice(0, maxLabelChars),
       by,
       at: new Date().toISOString(),
       state: 'running',
@@ -116,7 +116,7 @@ export class Runs {
     this.#kept(id).stop.abort(new McpError('CANCELLED', `${by} stopped it`))
   }
 
-  #kept(id: string): Kept {
+  #kept(id: string): RunEntry {
     const kept = this.#runs.get(id)
     if (kept === undefined) throw new McpError('INVALID', `There is no run ${id}, or it is too long ago.`)
     return kept
@@ -159,7 +159,7 @@ export class Runs {
           steps.push(step)
           change({ steps: [...steps] })
         }
-        return { examine: await host.examine(request.server, { onStep, signal }) }
+        return { examine: await host.diagnose(request.server, { onStep, signal }) }
       }
       case 'reconnect':
         await host.reconnect(request.server)
@@ -194,7 +194,7 @@ export class Runs {
     const watch = await this.#host.watch(server, uris, (one) => {
       count += 1
       const next = { number: count, at: new Date().toISOString(), change: one }
-      changes = [...changes, next].slice(-keptWatched)
+      changes = [...changes, next].slice(-maxStoredWatched)
       show()
     })
     acknowledged = watch.acknowledged
@@ -221,7 +221,7 @@ export class Runs {
   /** Forgets the oldest runs that are over, while there are too many or they hold too much. */
   #trim(): void {
     for (const [id, kept] of this.#runs) {
-      if (this.#runs.size <= keptRuns && this.#characters <= keptCharacters) return
+      if (this.#runs.size <= maxStoredRuns && this.#characters <= maxStoredCharacters) return
       if (kept.run.state === 'running') continue
       this.#characters -= kept.characters
       this.#runs.delete(id)

@@ -31,13 +31,13 @@ import { Topic, type TopicSource } from './topic.ts'
 import type { Change } from './view.ts'
 
 /** Rows of the topic `notices` that are kept. */
-const keptNotices = 500
+const maxStoredNotices = 500
 /** Settled questions that stay in the topic `inbox`. */
-const keptSettled = 50
+const maxStoredSettled = 50
 /** Rows of the topic `activity`. */
-const keptActivities = 200
+const maxStoredActivities = 200
 /** Questions whose activities are kept in mind. */
-const keptQuestions = 2_000
+const maxStoredQuestions = 2_000
 
 /** What a host service is made of: the options of the host, and what its clients are told of the process. */
 export interface HostServiceOptions extends HostOptions {
@@ -309,7 +309,7 @@ export class HostService {
   #activitySource(): TopicSource<Activity> {
     let newest = 0
     const rows = (): [string, Activity][] => {
-      const list = this.host.activity({ limit: keptActivities })
+      const list = this.host.activity({ limit: maxStoredActivities })
       newest = list.at(-1)?.id ?? 0
       return list.map((row) => [String(row.id), row])
     }
@@ -323,9 +323,10 @@ export class HostService {
               : event.type === 'activity-started'
                 ? this.host.activity({ id: event.id })[0]
                 : undefined
-          if (row === undefined || row.id <= newest - keptActivities) return
+          if (row === undefined || row.id <= newest - maxStoredActivities) return
           const changes: Change<Activity>[] = [{ set: String(row.id), row }]
-          for (let id = newest; id < row.id; id++) changes.push({ remove: String(id + 1 - keptActivities) })
+          for (let id = newest; id < row.id; id++)
+            changes.push({ remove: String(id + 1 - maxStoredActivities) })
           newest = Math.max(newest, row.id)
           push(changes)
         })
@@ -355,9 +356,9 @@ export class HostService {
     const changes: Change<Notice>[] = [{ set: String(this.#noticeCount), row: notice }]
     this.#notices.push(notice)
     this.#noticeCount += 1
-    if (this.#notices.length > keptNotices) {
+    if (this.#notices.length > maxStoredNotices) {
       this.#notices.shift()
-      changes.push({ remove: String(this.#noticeCount - 1 - keptNotices) })
+      changes.push({ remove: String(this.#noticeCount - 1 - maxStoredNotices) })
     }
     for (const listener of this.#noticeListeners) listener(changes)
   }
@@ -366,7 +367,8 @@ export class HostService {
     if (event.type === 'question' || event.type === 'later') {
       this.#questionRows.set(event.item.id, event.rows)
       const [oldest] = this.#questionRows.keys()
-      if (this.#questionRows.size > keptQuestions && oldest !== undefined) this.#questionRows.delete(oldest)
+      if (this.#questionRows.size > maxStoredQuestions && oldest !== undefined)
+        this.#questionRows.delete(oldest)
       if (event.type === 'later') this.#deferred.add(event.item.id)
       else if (event.item.state !== 'open') this.#deferred.delete(event.item.id)
     } else if (event.type === 'activity') this.#unasked.delete(event.row.id)
@@ -395,9 +397,9 @@ export class HostService {
     let settled: string[] = []
     const rows = (): [string, InboxRow][] => {
       const open = this.questions()
-      const over = this.questions({ state: 'all', limit: keptSettled + open.length })
+      const over = this.questions({ state: 'all', limit: maxStoredSettled + open.length })
         .filter(({ state }) => state !== 'open')
-        .slice(-keptSettled)
+        .slice(-maxStoredSettled)
       settled = over.map(({ id }) => id)
       return [...over, ...open].map((row) => [row.id, row])
     }
@@ -410,7 +412,8 @@ export class HostService {
           const changes: Change<InboxRow>[] = [{ set: row.id, row }]
           if (row.state !== 'open' && !settled.includes(row.id)) {
             settled.push(row.id)
-            for (const id of settled.splice(0, settled.length - keptSettled)) changes.push({ remove: id })
+            for (const id of settled.splice(0, settled.length - maxStoredSettled))
+              changes.push({ remove: id })
           }
           push(changes)
         })

@@ -1,4 +1,4 @@
-import { Nobody } from '../core/inbox/asker.ts'
+import { NoSurfaceError } from '../core/inbox/question-queue.ts'
 import type { HostAnswers, Question, QuestionKind, Show, Surface } from '../types/index.ts'
 import type { SurfaceInfo, SurfaceRow } from './contract.ts'
 
@@ -9,13 +9,13 @@ import type { SurfaceInfo, SurfaceRow } from './contract.ts'
 export class Surfaces {
   readonly #clients = new Map<AbortSignal, SurfaceRow>()
   readonly #shown = new Map<string, (answer: HostAnswers[QuestionKind] | undefined) => void>()
-  readonly #unasked: (question: string) => boolean
+  readonly #hidden: (question: string) => boolean
   #count = 0
   readonly #listeners = new Set<() => void>()
 
   /** `unasked`: whether a question belongs to work whose client wants it to fail rather than to wait. */
   constructor(unasked: (question: string) => boolean) {
-    this.#unasked = unasked
+    this.#hidden = unasked
   }
 
   get attached(): readonly SurfaceRow[] {
@@ -76,7 +76,7 @@ export class Surfaces {
     return (question, signal) =>
       new Promise((resolve, reject) => {
         if (!this.#canShow(kind, question.id, opensPage(question))) {
-          reject(new Nobody(this.#names))
+          reject(new NoSurfaceError(this.#names))
           return
         }
         const settle = (): void => {
@@ -89,7 +89,7 @@ export class Surfaces {
   }
 
   #canShow(kind: QuestionKind, id: string, opensPage: boolean): boolean {
-    if (this.#unasked(id)) return false
+    if (this.#hidden(id)) return false
     return [...this.#clients.values()].some(
       ({ kinds, urlElicitation = false }) => kinds.includes(kind) && (!opensPage || urlElicitation),
     )

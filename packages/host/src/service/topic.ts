@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { applyChanges, type Change, difference, type View } from './view.ts'
 
 /** Changes that are kept for a subscriber that comes back. */
-const keptChanges = 1_000
+const maxStoredChanges = 1_000
 /** Characters of these changes as JSON. */
-const keptCharacters = 1_048_576
+const maxStoredCharacters = 1_048_576
 /** Milliseconds for which a topic without subscribers stays as it is. */
 const idleMs = 30_000
 
@@ -100,7 +100,7 @@ export class Topic {
     const characters = JSON.stringify(changes).length
     this.#changes.push({ seq: this.#seq, changes, characters })
     this.#characters += characters
-    while (this.#changes.length > keptChanges || this.#characters > keptCharacters)
+    while (this.#changes.length > maxStoredChanges || this.#characters > maxStoredCharacters)
       this.#characters -= this.#changes.shift()?.characters ?? 0
     for (const update of [...this.#subscribers]) update({ epoch: this.#epoch, seq: this.#seq, changes })
   }

@@ -33,7 +33,7 @@ export interface GivenConsent {
 }
 
 /** Consents to start servers that files of the working folder name. */
-export interface ConsentDesk {
+export interface ConsentService {
   /** Every consent, oldest first. */
   list(): GivenConsent[]
   /** The consent that a server needs before it starts; undefined if it needs none. */

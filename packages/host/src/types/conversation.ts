@@ -70,7 +70,7 @@ export interface ConversationFacts {
 }
 
 /** Stored conversations, which can be resumed. */
-export interface ConversationDesk {
+export interface ConversationStore {
   /** The most recently used first. `limit`: default 50. */
   list(options?: { limit?: number }): ConversationFacts[]
   /** By id or a prefix of it. @throws McpError 'INVALID' if none or several match */

@@ -31,7 +31,7 @@ export interface OpenGateway {
  * caller `gateway`: policy, questions to the person, activity log. A server's request for input is forwarded to the
  * client whose request caused it if that client supports it, otherwise it is asked of the person.
  */
-export interface GatewayDesk {
+export interface GatewayService {
   /**
    * Opens a gateway. Call it before the host is started, so that servers with sessions see the capabilities of clients
    * in `initialize`.

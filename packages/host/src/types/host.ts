@@ -12,26 +12,26 @@ import type { CredentialStore } from '@jackfield/sdk/client/auth'
 import type { Activity, ActivityVerification, HostEvent } from './activity.ts'
 import type { CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool } from './catalog.ts'
 import type { Code } from './code.ts'
-import type { ConsentDesk } from './consents.ts'
-import type { ConversationDesk } from './conversation.ts'
+import type { ConsentService } from './consents.ts'
+import type { ConversationStore } from './conversation.ts'
 import type { DoctorReport, DoctorStep } from './doctor.ts'
 import type { PromptValues } from './forms.ts'
-import type { GatewayDesk } from './gateway.ts'
+import type { GatewayService } from './gateway.ts'
 import type { Inbox } from './inbox.ts'
 import type { Library } from './library.ts'
-import type { LoginDesk } from './login.ts'
+import type { LoginService } from './login.ts'
 import type { Model } from './model.ts'
-import type { Caller, Decision, PolicyDesk, PolicyRule, Verdict } from './policy.ts'
+import type { Caller, Decision, PolicyRule, PolicyService, Verdict } from './policy.ts'
 import type { Surface } from './questions.ts'
 import type { Results } from './results.ts'
-import type { RootsDesk } from './roots.ts'
-import type { SamplingDesk, SamplingSettings } from './sampling.ts'
-import type { Scale } from './scale.ts'
+import type { RootsService } from './roots.ts'
+import type { SamplingService, SamplingSettings } from './sampling.ts'
 import type { AskInput, SecretStore, Secrets } from './secrets.ts'
 import type { ConnectionState, Failure, ServerConfig } from './server.ts'
 import type { TaskService } from './task.ts'
-import type { TraceDesk } from './trace.ts'
-import type { TrustDesk } from './trust.ts'
+import type { ToolSearchService } from './tool-search.ts'
+import type { TraceService } from './trace.ts'
+import type { TrustService } from './trust.ts'
 
 /** The result of a tool call through the broker. */
 export interface BrokeredCall {
@@ -54,7 +54,7 @@ export interface BrokeredCall {
    * Set if the host was closed while the call waited for an answer: its questions stay in the inbox, and answering
    * them resumes the call.
    */
-  parked?: boolean
+  suspended?: boolean
   /** The activity row of this call. */
   activity: number
 }
@@ -213,7 +213,7 @@ export interface Host extends AsyncDisposable {
    * Diagnoses a server step by step, on connections of its own.
    * @throws McpError 'INVALID' for an unknown server
    */
-  examine(
+  diagnose(
     server: string,
     options?: { onStep?: (step: DoctorStep) => void; signal?: AbortSignal },
   ): Promise<DoctorReport>
@@ -227,21 +227,21 @@ export interface Host extends AsyncDisposable {
   /** Questions to the person. */
   readonly inbox: Inbox
   /** The servers, offered to other clients as one server. */
-  readonly gateway: GatewayDesk
+  readonly gateway: GatewayService
   /** Secrets that configurations refer to. */
   readonly secrets: Secrets
   /** Consents to start servers of files in the working folder. */
-  readonly consents: ConsentDesk
+  readonly consents: ConsentService
   /** Signing in to servers. */
-  readonly logins: LoginDesk
+  readonly logins: LoginService
   /** Stored conversations. */
-  readonly conversations: ConversationDesk
+  readonly conversations: ConversationStore
   /** Results that were too large for a model. */
   readonly results: Results
   /** Roots: the folders that servers may see. */
-  readonly roots: RootsDesk
+  readonly roots: RootsService
   /** Tool search, and the tokens that definitions take. */
-  readonly scale: Scale
+  readonly toolSearch: ToolSearchService
   /** Resources and prompts of all servers, and attachments of conversations. */
   readonly library: Library
   /** The last arguments of prompts. */
@@ -249,7 +249,7 @@ export interface Host extends AsyncDisposable {
   /** Programs that call tools. */
   readonly code: Code
   /** Sampling: usage by servers, grants, and model preferences. */
-  readonly sampling: SamplingDesk
+  readonly sampling: SamplingService
   readonly connections: ReadonlyMap<string, ConnectionState>
   /** The command line or URL of a server. @throws McpError 'INVALID' for an unknown server */
   origin(server: string): string
@@ -280,7 +280,7 @@ export interface Host extends AsyncDisposable {
    */
   watch(server: string, uris: readonly string[], onChange: (change: ServerChange) => void): Promise<Watch>
   /** Ends a conversation: lazy servers that only it used may be stopped. */
-  leave(conversation: string): void
+  endConversation(conversation: string): void
   /** Calls `listener` for every event until the returned function is called. */
   on(listener: (event: HostEvent) => void): () => void
   /**
@@ -290,11 +290,11 @@ export interface Host extends AsyncDisposable {
   /** Rows of the activity log, oldest first. `id`: only this row. `limit`: only the newest, default 1 000. */
   activity(filter?: { id?: number; server?: string; kind?: Activity['kind']; limit?: number }): Activity[]
   /** Pinned definitions of servers, and changes to them. */
-  readonly trust: TrustDesk
+  readonly trust: TrustService
   /** The message log, recordings and replay. */
-  readonly trace: TraceDesk
+  readonly trace: TraceService
   /** Policy rules, decisions and grants. */
-  readonly policy: PolicyDesk
+  readonly policy: PolicyService
   /**
    * Verifies that the activity log is unchanged. `head`: a hash of the chain noted earlier, which must still be in it
    * unless it was pruned.

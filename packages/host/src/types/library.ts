@@ -96,24 +96,24 @@ export interface JsonNode {
   readonly children?: readonly JsonNode[]
 }
 
-interface SeenContent {
+interface KnownContent {
   readonly uri: string
   /** As the server says; it may be wrong. */
   readonly mimeType?: string
   readonly bytes: number
 }
 
-interface SeenText {
+interface KnownText {
   readonly text: string
   /** Characters that are left out. */
   readonly leftOut: number
 }
 
 /** One content of a resource in the form it is looked at. */
-export type ContentPreview = SeenContent &
+export type ContentPreview = KnownContent &
   (
-    | ({ readonly type: 'text' | 'markdown' } & SeenText)
-    | ({ readonly type: 'json'; readonly tree: JsonNode } & SeenText)
+    | ({ readonly type: 'text' | 'markdown' } & KnownText)
+    | ({ readonly type: 'json'; readonly tree: JsonNode } & KnownText)
     | {
         readonly type: 'image'
         /** In pixels, where the bytes tell. */
@@ -192,7 +192,7 @@ export interface NotAttached extends ResourceRef {
 }
 
 /** What came of attaching resources, each in the order they were named. */
-export interface Attaching {
+export interface AttachResult {
   readonly attached: readonly AttachedCopy[]
   /** Those that could not be read. */
   readonly failed: readonly NotAttached[]
@@ -268,7 +268,7 @@ export interface Library {
     conversation: string,
     refs: readonly ResourceRef[],
     options?: { signal?: AbortSignal },
-  ): Promise<Attaching>
+  ): Promise<AttachResult>
   /** What is attached, in the order it came. */
   attached(conversation: string): AttachedCopy[]
   /** Takes a copy away, or all of them. */

@@ -1,7 +1,7 @@
 import type { Revocation } from '@jackfield/sdk/client/auth'
 
 /** Signing in to servers. Before a page is opened, a question of the kind `login` is asked. */
-export interface LoginDesk {
+export interface LoginService {
   /**
    * Opens the sign-in page without a question; resolves when the server is connected. The event `login` has the URL of
    * the page, for another browser.

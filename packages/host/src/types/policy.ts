@@ -158,7 +158,7 @@ export interface ExplainOptions {
 }
 
 /** Policy of a host: rules, decisions, and remembered answers. */
-export interface PolicyDesk {
+export interface PolicyService {
   /** Every rule with its author, in the order given. */
   rules(): readonly PolicyRule[]
   /** The verdict where no rule matches. */

@@ -1,7 +1,7 @@
 import type { CallToolResult, ContentBlock } from '@jackfield/sdk'
 
 /** A tool result that was too large for a model. */
-export interface KeptResult {
+export interface StoredResult {
   readonly id: string
   /** `jackfield://results/<id>` */
   readonly uri: string
@@ -51,7 +51,7 @@ export interface Results {
     options: { characters: number; server?: string; tool?: string; conversation?: string; activity?: number },
   ): ContentBlock[]
   /** A stored result by id or URI; undefined if it does not exist any more. */
-  get(id: string): KeptResult | undefined
+  get(id: string): StoredResult | undefined
   /**
    * Text of a stored result, by id or URI. A result is readable in its own conversation and its forks only.
    * @throws McpError 'INVALID' if it does not exist any more, or the path does not match it

@@ -62,7 +62,7 @@ export interface ServerRoots {
  * Roots: the folders offered to servers. Roots are information only; a server without a sandbox can access other
  * folders as well. Decisions are stored per working folder.
  */
-export interface RootsDesk {
+export interface RootsService {
   /** Every open folder, including refused ones, with the findings. */
   list(): Promise<OpenFolder[]>
   /**

@@ -162,7 +162,7 @@ export interface SamplingUsage {
 }
 
 /** Sampling by servers: usage, grants and choice of models. */
-export interface SamplingDesk {
+export interface SamplingService {
   /** Servers that sampled in the last 24 hours, or have their own limits or a grant; by name. */
   usage(): SamplingUsage[]
   /** Skipped reviews: of the configuration first, then remembered answers, oldest first. */

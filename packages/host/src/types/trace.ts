@@ -185,7 +185,7 @@ export interface Replay {
 }
 
 /** Everything that happened, as an inspector sees it. */
-export interface TraceDesk {
+export interface TraceService {
   /** Oldest first. Throws a TraceFilterError for a filter that cannot be read; so do all that take a query. */
   list(query?: TraceQuery): TraceEvent[]
   /** One event with all that was kept of it; undefined where it is gone. */

@@ -69,7 +69,7 @@ export interface ServerTrust {
  * Servers are called by their configured names; those that are not configured by the name or identity under which
  * they were last seen. Every method throws an McpError 'INVALID' for a server that is unknown, or an item it never had.
  */
-export interface TrustDesk {
+export interface TrustService {
   /** Every configured server, then every other one that was ever seen. */
   servers(): ServerTrust[]
   server(name: string): ServerTrust

@@ -1,8 +1,8 @@
 import type { CallToolResult, Tool } from '@jackfield/sdk'
 import { openStore } from '../../src/log/store/store.ts'
-import { createConversationDesk } from '../../src/models/conversation-store.ts'
+import { createConversationStore } from '../../src/models/conversation-store.ts'
 import { createResults } from '../../src/models/results.ts'
-import { createScale } from '../../src/models/tool-search/tool-index.ts'
+import { createToolSearch } from '../../src/models/tool-search/tool-index.ts'
 import { createLibrary } from '../../src/resources/library.ts'
 import type {
   Activity,
@@ -58,7 +58,7 @@ export function fakeHost(runs: Runs): FakeHost {
     start: async () => {},
     reconnect: refuse,
     reconfigure: refuse,
-    examine: refuse,
+    diagnose: refuse,
     secrets: {
       kind: 'memory',
       names: async () => [],
@@ -91,14 +91,14 @@ export function fakeHost(runs: Runs): FakeHost {
       deny: refuse,
       forget: () => false,
     },
-    scale: createScale(() => host.tools()),
+    toolSearch: createToolSearch(() => host.tools()),
     promptValues: { of: () => ({}), keep: () => {} },
     code: { run: refuse, types: () => '' },
     library: createLibrary(lists, () => {}),
     logins: { signIn: refuse, pending: () => undefined, signOut: refuse },
     results: createResults(kept()),
-    conversations: createConversationDesk({ store: openStore(':memory:'), redact: (value) => value }),
-    leave: () => {},
+    conversations: createConversationStore({ store: openStore(':memory:'), redact: (value) => value }),
+    endConversation: () => {},
     askAgain: () => {},
     onStored: () => () => {},
     origin: (server) => server,

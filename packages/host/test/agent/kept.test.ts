@@ -5,8 +5,8 @@ import { createConversationTable } from '../../src/log/store/conversation-table.
 import { openDatabase } from '../../src/log/store/database.ts'
 import { openStore } from '../../src/log/store/store.ts'
 import { createConversation } from '../../src/models/agent/index.ts'
-import { createConversationDesk } from '../../src/models/conversation-store.ts'
-import type { ConversationDesk, ConversationEntry } from '../../src/types/index.ts'
+import { createConversationStore } from '../../src/models/conversation-store.ts'
+import type { ConversationEntry, ConversationStore } from '../../src/types/index.ts'
 import { folder, hostOf } from '../fixtures/hosts.ts'
 import { type FakeHost, fakeHost, says, scriptedModel, text, uses } from './host.ts'
 
@@ -23,8 +23,8 @@ function said(words: string): ConversationEntry {
   }
 }
 
-function deskOf(): ConversationDesk {
-  return createConversationDesk({ store: openStore(':memory:'), redact: (value) => value })
+function deskOf(): ConversationStore {
+  return createConversationStore({ store: openStore(':memory:'), redact: (value) => value })
 }
 
 describe('a conversation that is taken up again', () => {
@@ -129,7 +129,7 @@ describe('a fork', () => {
 
   test('keeps to labels of data that was seen before it', () => {
     const store = openStore(':memory:')
-    const desk = createConversationDesk({ store, redact: (value) => value })
+    const desk = createConversationStore({ store, redact: (value) => value })
     desk.append('a', 0, [said('secret things')])
     store.labels.add('a', { label: 'private', server: 'mail' })
     expect(store.labels.of(desk.fork('a'))).toEqual([{ label: 'private', server: 'mail' }])
@@ -207,7 +207,7 @@ describe('kept conversations', () => {
   test('cannot be changed once they are there', () => {
     const database = openDatabase(':memory:')
     const store = { conversations: createConversationTable(database), labels: openStore(':memory:').labels }
-    createConversationDesk({ store, redact: (value) => value }).append('a', 0, [said('x')])
+    createConversationStore({ store, redact: (value) => value }).append('a', 0, [said('x')])
     expect(() => database.exec("UPDATE conversation_entry SET entry = '{}'")).toThrow('append-only')
   })
 
@@ -216,7 +216,7 @@ describe('kept conversations', () => {
     const table = createConversationTable(openDatabase(':memory:'), bounds)
     let now = 0
     const store = { conversations: table, labels: openStore(':memory:').labels }
-    const desk = createConversationDesk({ store, redact: (value) => value, now: () => (now += 1_000) })
+    const desk = createConversationStore({ store, redact: (value) => value, now: () => (now += 1_000) })
     desk.append('trunk', 0, [said('x')])
     const fork = desk.fork('trunk')
     desk.append('b', 0, [said('x')])
@@ -231,7 +231,7 @@ describe('kept conversations', () => {
     const store = openStore(':memory:')
     const hide = (text: string): string => text.replaceAll('hunter2', '[secret]')
     const redact = <T>(value: T): T => JSON.parse(hide(JSON.stringify(value)))
-    const desk = createConversationDesk({ store, redact })
+    const desk = createConversationStore({ store, redact })
     desk.append('a', 0, [said('the password is hunter2'), said('y'.repeat(9_000_000))])
     const kept = JSON.stringify(desk.entries('a'))
     expect(kept).not.toContain('hunter2')

@@ -32,7 +32,7 @@ describe('with five hundred tools', () => {
     expect(names(model.requests[0])).toEqual(meta)
     // Three bytes a token is more than any tokenizer needs for such text.
     expect(JSON.stringify(model.requests[0]?.tools).length / 3).toBeLessThanOrEqual(2_500)
-    expect(host.scale.meter().tokens).toBeGreaterThan(100_000)
+    expect(host.toolSearch.meter().tokens).toBeGreaterThan(100_000)
     expect(model.requests[0]?.tools?.[3]?.description).toContain('github (25)')
   })
 

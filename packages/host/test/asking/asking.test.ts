@@ -1,6 +1,6 @@
 import type { CreateMessageParams, ElicitParams } from '@jackfield/sdk'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Origins } from '../../src/core/active-requests.ts'
+import { ActiveRequests } from '../../src/core/active-requests.ts'
 import type { HostAnswers, HostOptions, Surface } from '../../src/types/index.ts'
 import {
   everything,
@@ -287,7 +287,7 @@ describe('where a question comes from', () => {
   const asked = (params: Record<string, unknown>) => ({ id: 1, method: 'tools/call', params })
 
   it('is what the transport says, among many calls', () => {
-    const origins = new Origins()
+    const origins = new ActiveRequests()
     const [a, b] = [{ n: 1 }, { n: 2 }]
     origins.begin({ ...origin, row: 1, arguments: a })
     origins.begin({ ...origin, row: 2, arguments: b })
@@ -300,7 +300,7 @@ describe('where a question comes from', () => {
   })
 
   it('is the only call under way where the transport does not say, and nothing where there are more', () => {
-    const origins = new Origins()
+    const origins = new ActiveRequests()
     expect(origins.find('s', undefined)).toEqual({ cause: { server: 's' }, row: null })
     const over = origins.begin({ ...origin, row: 1, arguments: { n: 1 } })
     expect(origins.find('s', undefined)).toMatchObject({ row: 1, cause: { tool: 't', caller: 'cli' } })
@@ -311,7 +311,7 @@ describe('where a question comes from', () => {
   })
 
   it('is a call like it, without a row, where two equal ones cannot be told apart', () => {
-    const origins = new Origins()
+    const origins = new ActiveRequests()
     origins.begin({ ...origin, row: 1, arguments: { n: 1 } })
     origins.begin({ ...origin, row: 2, arguments: { n: 1 } })
     expect(origins.find('s', asked({ name: 't', arguments: { n: 1 } }))).toMatchObject({

@@ -90,7 +90,7 @@ describe('an answer about the read-only tools of a server', () => {
   it('ends with the conversation', async () => {
     const { host, call, asked } = await talking()
     await call('s__first', 'talk')
-    host.leave('talk')
+    host.endConversation('talk')
     expect(host.policy.grants()).toEqual([])
     await call('s__first', 'talk')
     expect(asked()).toHaveLength(2)

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { createRedactor, type Redactor } from '../../src/config/secrets/redactor.ts'
+import { createSecretRedactor, type SecretRedactor } from '../../src/config/secrets/redactor.ts'
 import { createShownCatalog } from '../../src/servers/catalog.ts'
 import type { CatalogTool } from '../../src/types/index.ts'
 
 /** A catalog of tools that all hold a secret, and how often one was looked through. */
 function world(count: number) {
-  const redactor = createRedactor()
+  const redactor = createSecretRedactor()
   let looks = 0
-  const counting: Redactor = {
+  const counting: SecretRedactor = {
     ...redactor,
     get version() {
       return redactor.version
@@ -42,7 +42,7 @@ describe('what servers offer, as it is told', () => {
   })
 
   it('has names that a model takes, also where a secret stood in one, and finds the tool by it', () => {
-    const redactor = createRedactor()
+    const redactor = createSecretRedactor()
     redactor.add('SECRET-value', 'token')
     const tool = { name: 'get-SECRET-value', inputSchema: { type: 'object' as const } }
     const lists = {

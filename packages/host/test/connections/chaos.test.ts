@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
-import { Quiet } from '../../src/servers/connections/opener.ts'
+import { StderrFilter } from '../../src/servers/connections/opener.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
 import { eraHttp } from '../fixtures/era-http.ts'
 import { gate } from '../fixtures/gate.ts'
@@ -306,7 +306,7 @@ describe('what a program writes beside the protocol', () => {
     let now = 0
     const shown: string[] = []
     const told: string[] = []
-    const quiet = new Quiet(
+    const quiet = new StderrFilter(
       (text) => shown.push(text),
       (message) => told.push(message),
       { maxChars: 10, windowMs: 1_000 },

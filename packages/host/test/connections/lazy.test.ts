@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
-import { Sleep, Traffic } from '../../src/servers/connections/liveness.ts'
+import { IdleTimer, Traffic } from '../../src/servers/connections/liveness.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
 import { eraHttp } from '../fixtures/era-http.ts'
 import { folder, hostOf, started, states, textOf, until } from '../fixtures/hosts.ts'
@@ -46,7 +46,7 @@ describe('a lazy server', () => {
     const host = await started({ servers: { s: config }, store, rules })
     expect(host.connections.get('s')).toMatchObject({ state: 'asleep', listedMs: expect.any(Number) })
     expect(host.tools().map(({ name }) => name)).toEqual(['s__hello'])
-    expect(host.scale.search('greet').matches).toHaveLength(1)
+    expect(host.toolSearch.search('greet').matches).toHaveLength(1)
     expect(pids().size).toBe(1)
 
     const calling = host.call('s__hello', {}, { caller: 'chat' })
@@ -75,7 +75,7 @@ describe('a lazy server', () => {
     const other = await started({ servers: { s: lazy({ sleepAfterMs: 300 }).config }, rules })
     await until(() => other.connections.get('s')?.state === 'asleep', 'the other one asleep')
     expect(host.connections.get('s')).toMatchObject({ state: 'ready' })
-    host.leave('one')
+    host.endConversation('one')
     await until(() => host.connections.get('s')?.state === 'asleep', 'asleep')
   })
 
@@ -120,18 +120,18 @@ describe('when a lazy server may sleep', () => {
   it('depends on its use, on open requests and on conversations', () => {
     let now = 0
     const traffic = new Traffic(() => now)
-    const sleep = new Sleep(1_000, () => now)
+    const sleep = new IdleTimer(1_000, () => now)
     expect(sleep.dueMs(traffic)).toBe(1_000)
     now = 900
     sleep.use('one')
     expect(sleep.dueMs(traffic)).toBe(3_600_000)
-    sleep.leave('one')
+    sleep.endConversation('one')
     expect(sleep.dueMs(traffic)).toBe(1_000)
     now = 1_000
-    traffic.see('sent', { jsonrpc: '2.0', id: 1, method: 'tools/call' })
+    traffic.note('sent', { jsonrpc: '2.0', id: 1, method: 'tools/call' })
     now = 50_000
     expect(sleep.dueMs(traffic)).toBeGreaterThan(0)
-    traffic.see('received', { jsonrpc: '2.0', id: 1, result: {} })
+    traffic.note('received', { jsonrpc: '2.0', id: 1, result: {} })
     expect(sleep.dueMs(traffic)).toBe(1_000)
     now = 51_000
     expect(sleep.dueMs(traffic)).toBe(0)
@@ -142,13 +142,13 @@ describe('when a lazy server may sleep', () => {
 
   it('does not depend on a watch, nor on what was cancelled', () => {
     const traffic = new Traffic(() => 0)
-    traffic.see('sent', { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen' })
-    expect(traffic.busy).toBe(false)
-    traffic.see('sent', { jsonrpc: '2.0', id: 'a', method: 'tools/call' })
-    traffic.see('received', { jsonrpc: '2.0', id: 'a', method: 'sampling/createMessage' })
-    traffic.see('sent', { jsonrpc: '2.0', id: 'a', result: {} })
-    expect(traffic.busy).toBe(true)
-    traffic.see('sent', { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'a' } })
-    expect(traffic.busy).toBe(false)
+    traffic.note('sent', { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen' })
+    expect(traffic.isBusy).toBe(false)
+    traffic.note('sent', { jsonrpc: '2.0', id: 'a', method: 'tools/call' })
+    traffic.note('received', { jsonrpc: '2.0', id: 'a', method: 'sampling/createMessage' })
+    traffic.note('sent', { jsonrpc: '2.0', id: 'a', result: {} })
+    expect(traffic.isBusy).toBe(true)
+    traffic.note('sent', { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'a' } })
+    expect(traffic.isBusy).toBe(false)
   })
 })

@@ -14,7 +14,7 @@ import { certificate, key } from './certificate.ts'
 async function examined(config: ServerConfig) {
   const told: string[] = []
   const host = hostOf({ servers: { s: config } })
-  const report = await host.examine('s', { onStep: ({ step }) => told.push(step) })
+  const report = await host.diagnose('s', { onStep: ({ step }) => told.push(step) })
   expect(told).toEqual(report.steps.map(({ step }) => step))
   const failed = report.steps.find(({ outcome }) => outcome === 'failed')
   expect(report.healthy).toBe(failed === undefined)

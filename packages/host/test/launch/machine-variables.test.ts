@@ -146,7 +146,7 @@ describe('a started server', () => {
       env: reaching,
     })
     await host.close()
-    const { steps } = await again.examine('s')
+    const { steps } = await again.diagnose('s')
     const message = steps.find(({ step }) => step === 'environment')?.message
     expect(message).toMatch(/^given: .*\bMODE\b.*\bNO_PROXY\b.*\bPATH\b.*; withheld: .*\bVITEST\b/)
     expect(message).not.toContain('corp.example')

@@ -140,7 +140,7 @@ describe.each(eras)('copies on %s', (revision) => {
     expect(host.activity({ kind: 'change' })).toHaveLength(1)
     host.library.detach('talk')
     await until(() => host.activity({ kind: 'change' }).length === 2 && open() === 1, 'a watch of less')
-    host.leave('other')
+    host.endConversation('other')
     await until(() => open() === 0, 'no watch')
     expect(host.library.attached('other')).toEqual([])
     const { failed } = await host.library.attach('talk', [ref('note://missing')])

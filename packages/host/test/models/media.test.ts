@@ -1,6 +1,6 @@
 import type { ContentBlock, SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
-import { saidOf } from '../../src/resources/contents.ts'
+import { textBlock } from '../../src/resources/contents.ts'
 import type { Model } from '../../src/types/index.ts'
 import { claude, first, gpt, hello, local, request, weather } from './asked-models.ts'
 import { type Answer, anthropic, chat, google, ollama, openai, type Provider, provider } from './provider.ts'
@@ -78,7 +78,7 @@ function expectNoBytesAsText(body: unknown): void {
 
 describe('a PDF that is attached to a message', () => {
   const contents = [{ uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: pdf }]
-  const attached = [...saidOf(contents), ...hello]
+  const attached = [...textBlock(contents), ...hello]
 
   test('reaches Anthropic, OpenAI and Google as a document, named by its resource', async () => {
     await using one = await provider(anthropic.message([{ type: 'text', text: 'ok' }]))

@@ -233,8 +233,8 @@ describe('the policy', () => {
   it.each(cases)('$name', ({ rules, call, verdict, by, fallback }) => {
     const store = openStore(':memory:')
     const labels = createLabels(store.labels)
-    if (call.seen !== undefined) labels.saw('talk', 'another', call.seen)
-    if (call.own !== undefined) labels.saw('talk', 'srv', call.own)
+    if (call.seen !== undefined) labels.add('talk', 'another', call.seen)
+    if (call.own !== undefined) labels.add('talk', 'srv', call.own)
     const policy = createPolicy({
       rules: rules.map((rule, n) => ({ ...rule, id: `rule ${n}`, author: `file, line ${n}` })),
       defaultVerdict: fallback,

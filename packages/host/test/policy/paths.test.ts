@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { likenessOf } from '../../src/core/policy/grants.ts'
+import { argumentPatternsOf } from '../../src/core/policy/grants.ts'
 import { isInside, testsHold } from '../../src/core/policy/rules.ts'
 
 let base: string
@@ -133,7 +133,7 @@ describe('what nobody can tell', () => {
 describe('calls like this one', () => {
   it('are these arguments, this folder, this host, and any', () => {
     const args = { path: join(good, 'a.txt'), url: 'https://example.org/a?b', n: 1 }
-    expect(likenessOf(args, undefined)).toEqual([
+    expect(argumentPatternsOf(args, undefined)).toEqual([
       { label: 'exactly these arguments', arguments: [{ at: '', equals: args }] },
       { label: `paths inside ${good}`, arguments: [{ at: '/path', inside: [good] }] },
       {
@@ -142,12 +142,13 @@ describe('calls like this one', () => {
       },
       { label: 'any arguments' },
     ])
-    expect(likenessOf({ path: good }, undefined)[1]?.label).toBe(`paths inside ${good}`)
-    expect(likenessOf({}, undefined)).toEqual([{ label: 'any arguments' }])
+    expect(argumentPatternsOf({ path: good }, undefined)[1]?.label).toBe(`paths inside ${good}`)
+    expect(argumentPatternsOf({}, undefined)).toEqual([{ label: 'any arguments' }])
   })
 
   it('are not offered where they would not cover the call, or too much', () => {
-    const labels = (args: Record<string, unknown>) => likenessOf(args, undefined).map(({ label }) => label)
+    const labels = (args: Record<string, unknown>) =>
+      argumentPatternsOf(args, undefined).map(({ label }) => label)
     expect(labels({ path: '/nowhere' })).toEqual(['exactly these arguments', 'any arguments'])
     expect(labels({ url: 'https://a:b@example.org/' })).toEqual(['exactly these arguments', 'any arguments'])
     expect(labels({ url: 'https://EXAMPLE.org/' })).toEqual(['exactly these arguments', 'any arguments'])
@@ -168,7 +169,7 @@ describe('calls like this one', () => {
     )
     fc.assert(
       fc.property(fc.dictionary(fc.string(), value, { maxKeys: 4 }), (args) => {
-        for (const { arguments: tests = [] } of likenessOf(args, undefined)) {
+        for (const { arguments: tests = [] } of argumentPatternsOf(args, undefined)) {
           expect(testsHold(tests, args, 'every', undefined)).toBe(true)
         }
       }),

@@ -264,7 +264,7 @@ describe('labelled data', () => {
     const policy = policyOf([rule('ask', { label: 'private', scope: 'always' })])
     const of = subject('web', tool('post'))
     expect(policy.decide(of).remember).toEqual(['conversation', 'always'])
-    policy.saw(undefined, 'diary', ['private'])
+    policy.noteLabels(undefined, 'diary', ['private'])
     const ruling = policy.decide(of)
     expect(ruling).toMatchObject({ decision: { rule: 'ask' }, remember: [], labels: ['private'] })
     expect(policy.remember(of, 'allow', { scope: 'always' }, ruling)).toBeUndefined()
@@ -272,7 +272,7 @@ describe('labelled data', () => {
 
   it('flows where the person typed the call', () => {
     const policy = policyOf([])
-    policy.saw(undefined, 'diary', ['private'])
+    policy.noteLabels(undefined, 'diary', ['private'])
     expect(policy.decide(subject('web', tool('post'))).decision.rule).toBe('label')
     expect(policy.decide(subject('web', tool('post')), true).decision.rule).toBe('typed')
   })

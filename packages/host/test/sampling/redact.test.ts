@@ -2,7 +2,7 @@ import { type CreateMessageParams, McpError } from '@jackfield/sdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { patternProblem } from '../../src/config/sampling-section.ts'
-import { createRedactor } from '../../src/models/sampling/redact.ts'
+import { createSamplingRedactor } from '../../src/models/sampling/redact.ts'
 import type { RedactionRule } from '../../src/types/index.ts'
 import { hostOf } from '../fixtures/hosts.ts'
 
@@ -11,7 +11,7 @@ const said = (text: string): CreateMessageParams => ({
   maxTokens: 5,
 })
 const blanked = (text: string, rules: RedactionRule[] = []): string => {
-  const { content } = createRedactor(rules).redact(said(text)).params.messages[0] ?? {}
+  const { content } = createSamplingRedactor(rules).redact(said(text)).params.messages[0] ?? {}
   return content !== undefined && 'text' in content ? content.text : ''
 }
 const pem = '-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc==\n-----END RSA PRIVATE KEY-----'
@@ -83,7 +83,7 @@ describe('what goes to a model', () => {
         },
       ],
     }
-    const { params: sent, redactions } = createRedactor().redact(params)
+    const { params: sent, redactions } = createSamplingRedactor().redact(params)
     expect(JSON.stringify(sent)).not.toContain('abcdefghijklmnop')
     expect(sent.messages[1]).toMatchObject({ content: [{ type: 'tool_use', id: 'u1', name: 'look' }] })
     expect(redactions).toEqual([
@@ -104,7 +104,7 @@ describe('what goes to a model', () => {
           tools: [{ name: 't', inputSchema: { type: 'object', 'x-any': JSON.parse(json) } }],
         }
         fc.pre(!/sk-|eyJ|bearer|BEGIN|npm_|hf_|AIza/i.test(JSON.stringify(params)))
-        const { params: sent, redactions } = createRedactor().redact(params)
+        const { params: sent, redactions } = createSamplingRedactor().redact(params)
         expect(sent).toEqual(params)
         expect(redactions).toEqual([])
       }),

@@ -61,7 +61,7 @@ describe.each(eras)('sampling (%s)', (era) => {
     expect(await answeredBy({}, 'another conversation')).toBe('test/first')
     talk.model = scripted('test/third')
     expect(await answeredBy({ hints: [{ name: 'unknown' }], speedPriority: 1 })).toBe('test/third')
-    host.leave(talk.id)
+    host.endConversation(talk.id)
     expect(await answeredBy({})).toBe('test/first')
   })
 

@@ -37,7 +37,7 @@ async function written({ sandbox, server, account, inherited }: Started): Promis
     const box = await sandboxed(config, { home: '/nonexistent' })
     const onStderr = (text) => process.stdout.write(text)
     await connect(stdio({ ...box.launch, onStderr }), { revisions: ['2026-07-28'] }).catch(() => {})
-    await box.over()`
+    await box.closed()`
   const client = spawn(process.execPath, ['--input-type=module', '-e', program], {
     ...account,
     cwd: packageFolder,

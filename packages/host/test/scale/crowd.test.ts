@@ -35,7 +35,7 @@ test('twenty servers with five hundred tools stay within a model’s reach', asy
   expect(host.tools()).toHaveLength(500)
 
   const found = queries.filter(({ server, tool, query }) =>
-    host.scale
+    host.toolSearch
       .search(query, { limit: 5 })
       .matches.some((match) => match.tool.server === server && match.tool.tool.name === tool),
   )
@@ -54,7 +54,7 @@ test('twenty servers with five hundred tools stay within a model’s reach', asy
   expect(others).toHaveLength(89)
   expect(new Set(others)).toEqual(new Set([first]))
   expect((first ?? '').length / 3).toBeLessThanOrEqual(2_500)
-  expect(host.scale.meter().tokens).toBeGreaterThan(100_000)
+  expect(host.toolSearch.meter().tokens).toBeGreaterThan(100_000)
 
   const rows = host.activity({ kind: 'call' })
   expect(rows.map(({ outcome, detail }) => [outcome, detail['caller']])).toEqual(
@@ -106,7 +106,7 @@ test('searching wakes nobody, and calling what was found does', async () => {
   )
   const talk = createConversation({ host, model })
   await talk.say('How many tools are there for this?')
-  for (const { query } of queries) host.scale.search(query)
+  for (const { query } of queries) host.toolSearch.search(query)
   expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain('weather__getForecast(city')
   expect(starts()).toHaveLength(3)
   expect(states()).toEqual(['asleep', 'asleep', 'asleep'])

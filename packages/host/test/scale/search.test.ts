@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createScale } from '../../src/models/tool-search/tool-index.ts'
-import type { CatalogTool, Scale } from '../../src/types/index.ts'
+import { createToolSearch } from '../../src/models/tool-search/tool-index.ts'
+import type { CatalogTool, ToolSearchService } from '../../src/types/index.ts'
 import { popularServers } from '../fixtures/popular-servers.ts'
 import { corpusTools } from './corpus.ts'
 import { popularQueries } from './popular-queries.ts'
 import { queries } from './queries.ts'
 
-const scale = createScale(() => corpusTools)
-const named = (of: Scale, query: string, limit?: number): string[] =>
+const scale = createToolSearch(() => corpusTools)
+const named = (of: ToolSearchService, query: string, limit?: number): string[] =>
   of.search(query, limit === undefined ? {} : { limit }).matches.map(({ tool }) => tool.name)
 
 describe('searching among five hundred tools', () => {
@@ -64,7 +64,7 @@ describe('searching among the tools of popular servers', () => {
   const tools = popularServers.flatMap(({ server, tools }) =>
     tools.map((tool): CatalogTool => ({ name: `${server}__${tool.name}`, server, tool })),
   )
-  const popular = createScale(() => tools)
+  const popular = createToolSearch(() => tools)
   const places = popularQueries.map(({ server, tool, query }) => ({
     query,
     wanted: `${server}__${tool}`,
@@ -99,7 +99,7 @@ describe('the index follows the tools', () => {
 
   test('that come, go and change', () => {
     let tools = [tool('sell', 'Sells a teapot')]
-    const shop = createScale(() => tools)
+    const shop = createToolSearch(() => tools)
     expect(named(shop, 'teapot')).toEqual(['shop__sell'])
     tools = [...tools, tool('weigh', 'Weighs a teapot')]
     expect(named(shop, 'teapot')).toHaveLength(2)
@@ -113,7 +113,7 @@ describe('the index follows the tools', () => {
   test('with names and schemas that a hostile server would choose', () => {
     const odd = [tool('__proto__', 'odd one'), tool('constructor', 'odd two'), tool('', 'odd three')]
     const strange = { ...tool('long', 'odd '.repeat(100_000)), always: true as const }
-    const shop = createScale(() => [
+    const shop = createToolSearch(() => [
       ...odd,
       strange,
       {
@@ -155,7 +155,7 @@ describe('the meter', () => {
     [3, 10_000, false, 'up to 10 %'],
     [0, 10_000, false, '0.0 %'],
   ])('%i tools in a context of %i', (count, contextTokens, deferred, why) => {
-    const meter = createScale(() => corpusTools.slice(0, count)).meter({ contextTokens })
+    const meter = createToolSearch(() => corpusTools.slice(0, count)).meter({ contextTokens })
     expect(meter.deferred).toBe(deferred)
     expect(meter.why).toContain(why)
   })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createRedactor } from '../../src/config/secrets/redactor.ts'
+import { createSecretRedactor } from '../../src/config/secrets/redactor.ts'
 
 const secret = 'hunter2/+ "ü" secret'
 
@@ -15,7 +15,7 @@ describe('a redactor', () => {
     ['in base64 between other things', Buffer.from(`xy${secret}-and-more`).toString('base64')],
     ['in base64 of URLs', Buffer.from(`a${secret}`).toString('base64url')],
   ])('finds a secret %s', (_where, text) => {
-    const redactor = createRedactor()
+    const redactor = createSecretRedactor()
     redactor.add(secret, 'TOKEN')
     expect(redactor.text(text)).toContain('[TOKEN]')
     expect(redactor.text(text)).not.toContain('hunter2')
@@ -31,7 +31,7 @@ describe('a redactor', () => {
           fc.string({ maxLength: 4 }),
           fc.string({ maxLength: 4 }),
           (value, before, after) => {
-            const redactor = createRedactor()
+            const redactor = createSecretRedactor()
             redactor.add(value, 'K')
             const text = Buffer.from(`${before}${value}${after}`).toString(encoding)
             expect(redactor.text(text)).toContain('[K]')
@@ -43,7 +43,7 @@ describe('a redactor', () => {
   )
 
   it('redacts values and names in any structure, and leaves others as they are', () => {
-    const redactor = createRedactor()
+    const redactor = createSecretRedactor()
     redactor.add('abcdef-secret', 'K')
     const clean = { a: [1, null, { b: 'x' }] }
     expect(redactor.value(clean)).toBe(clean)
@@ -54,7 +54,7 @@ describe('a redactor', () => {
   })
 
   it('leaves what is too short to be told from other text', () => {
-    const redactor = createRedactor()
+    const redactor = createSecretRedactor()
     redactor.add('12345', 'PIN')
     expect(redactor.text('12345')).toBe('12345')
   })
@@ -65,7 +65,7 @@ describe('a redactor', () => {
         fc.array(fc.oneof(fc.constant('abcdef-secret'), fc.string({ maxLength: 12 })), { maxLength: 8 }),
         fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 40 }),
         (words, cuts) => {
-          const redactor = createRedactor()
+          const redactor = createSecretRedactor()
           redactor.add('abcdef-secret', 'K')
           const whole = words.join('')
           const stream = redactor.stream()

@@ -3,20 +3,20 @@ import { McpError, RpcError } from '@jackfield/sdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  createAddressee,
-  createRedactor,
+  createSealRecipient,
+  createSecretRedactor,
   marksIn,
-  putBack,
   redactedError,
+  restoreMarks,
   sealFor,
 } from '../../src/config/secrets/redactor.ts'
-import { fill, withhold } from '../../src/core/suspended-secrets.ts'
+import { extractSecrets, fill } from '../../src/core/suspended-secrets.ts'
 
 const named = 'NAMED-secret-19'
 const bare = 'BARE-secret-77'
 
 function redactor() {
-  const made = createRedactor()
+  const made = createSecretRedactor()
   made.add(named, 'office', 'office')
   made.add(bare, 'header')
   return made
@@ -44,7 +44,7 @@ describe('a value without its secrets', () => {
       fc.asyncProperty(json, async (given) => {
         // As it comes out of the store.
         const value: unknown = JSON.parse(JSON.stringify(given))
-        const held = withhold({ value }, redactor())
+        const held = extractSecrets({ value }, redactor())
         if (held === undefined) {
           expect(JSON.stringify(value)).not.toMatch(/NAMED-secret-19|BARE-secret-77/)
           return
@@ -59,7 +59,7 @@ describe('a value without its secrets', () => {
 
   it('fills in only what was taken out: a reference that somebody wrote is a text', async () => {
     const reference = `$${'{'}secret:office}`
-    const held = withhold({ given: reference, token: named }, redactor())
+    const held = extractSecrets({ given: reference, token: named }, redactor())
     if (held === undefined) throw new Error('nothing was taken out')
     expect(held.holes).toEqual([{ at: ['token'], parts: [{ secret: 'office' }] }])
     expect(await fill(held, async () => 'another value')).toEqual({
@@ -75,11 +75,11 @@ describe('marks of secrets', () => {
     const known = redactor()
     const shown = known.value(given)
     expect(shown).toEqual({ a: 'Bearer [header]', b: ['[office]'] })
-    expect(putBack({ ...shown, c: 'more' }, marksIn(given, known))).toEqual({ ...given, c: 'more' })
+    expect(restoreMarks({ ...shown, c: 'more' }, marksIn(given, known))).toEqual({ ...given, c: 'more' })
   })
 
   it('that were not in what was shown mean themselves', () => {
-    expect(putBack('[office]', marksIn({ a: bare }, redactor()))).toBe('[office]')
+    expect(restoreMarks('[office]', marksIn({ a: bare }, redactor()))).toBe('[office]')
   })
 })
 
@@ -87,7 +87,7 @@ describe('a text that is sealed for one program', () => {
   it('is opened by that program alone, for the question it is about, and only as it was sealed', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (given, about) => {
-        const [me, other] = [createAddressee(), createAddressee()]
+        const [me, other] = [createSealRecipient(), createSealRecipient()]
         const sealed = sealFor(me.address, given, about)
         expect(me.open(sealed, about)).toBe(Buffer.from(given, 'utf8').toString('utf8'))
         expect(other.open(sealed, about)).toBeUndefined()
@@ -102,7 +102,7 @@ describe('a text that is sealed for one program', () => {
 
   it('that is none is not opened', () => {
     for (const text of ['', '.', 'x.y', 'AAAA.AAAA'])
-      expect(createAddressee().open(text, 'q')).toBeUndefined()
+      expect(createSealRecipient().open(text, 'q')).toBeUndefined()
   })
 })
 
@@ -139,7 +139,7 @@ describe('an error', () => {
 
 describe('a value that is too short to be looked for everywhere', () => {
   it('is replaced where it stands alone in a member of its name', () => {
-    const known = createRedactor()
+    const known = createSecretRedactor()
     known.addMember('pin', 4711)
     expect(known.value({ pin: 4711, deep: [{ pin: '4711' }], other: 4711, text: 'pin 4711' })).toEqual({
       pin: '[pin]',

@@ -18,7 +18,7 @@ it('programs that begin and end at once on one store all have their place, and n
      process.on('message', () => {
        for (let n = 0; n < 100; n++) {
          const one = createOwners(process.argv[2])
-         one.hold()
+         one.lock()
          if (createOwners(process.argv[2]).isGone(one.me)) throw new Error('taken for gone')
          one.close()
        }
@@ -33,7 +33,7 @@ it('programs that begin and end at once on one store all have their place, and n
   expect((await Promise.all(endings)).map(([code]) => code)).toEqual([0, 0, 0, 0])
 
   const last = createOwners(store)
-  last.hold()
+  last.lock()
   expect(readdirSync(`${store}.running`).filter((name) => name.endsWith('.lock'))).toEqual([
     `${last.me}.lock`,
   ])

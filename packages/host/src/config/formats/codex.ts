@@ -1,12 +1,12 @@
 import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import { Draft } from '../draft.ts'
 import type { Path } from '../reader.ts'
-import { type Form, mustBeEntry, unused } from './entry.ts'
+import { type ConfigFormat, mustBeEntry, unused } from './entry.ts'
 
 /** Codex: `[mcp_servers.name]` in `config.toml`. */
-export const codex: Form = {
+export const codex: ConfigFormat = {
   name: 'Codex',
-  fits: (document) => isRecord(document['mcp_servers']),
+  matches: (document) => isRecord(document['mcp_servers']),
   read(document) {
     const servers = isRecord(document['mcp_servers']) ? document['mcp_servers'] : {}
     return {
@@ -17,7 +17,7 @@ export const codex: Form = {
   },
 }
 
-const silent = new Set([
+const handledElsewhere = new Set([
   'name',
   'description',
   'required',
@@ -29,11 +29,11 @@ function draftOf(name: string, entry: unknown): Draft {
   const path = ['mcp_servers', name]
   const draft = new Draft(name, path)
   if (!isRecord(entry)) return draft.fault(path, mustBeEntry(entry))
-  for (const [key, value] of Object.entries(entry)) take(draft, key, value, [...path, key], entry)
+  for (const [key, value] of Object.entries(entry)) readEntry(draft, key, value, [...path, key], entry)
   return draft
 }
 
-function take(draft: Draft, key: string, value: unknown, from: Path, entry: JsonRecord): void {
+function readEntry(draft: Draft, key: string, value: unknown, from: Path, entry: JsonRecord): void {
   if (key === 'command' || key === 'cwd' || key === 'url' || key === 'args') draft.set(key, value, from)
   else if (key === 'env') draft.group('env', value, from)
   else if (key === 'http_headers') draft.group('headers', value, from)
@@ -62,5 +62,5 @@ function take(draft: Draft, key: string, value: unknown, from: Path, entry: Json
   else if (key === 'scopes') draft.setIn('auth', 'scopes', value, from)
   else if (key === 'bearer_token')
     draft.fault(from, 'holds a token in plain text, which Codex itself refuses: use bearer_token_env_var')
-  else if (!silent.has(key)) draft.warn(from, unused)
+  else if (!handledElsewhere.has(key)) draft.warn(from, unused)
 }

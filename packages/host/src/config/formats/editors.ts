@@ -1,12 +1,12 @@
 import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import { Draft } from '../draft.ts'
 import type { Path } from '../reader.ts'
-import { entryDraft, type Form, mustBeEntry, unused } from './entry.ts'
+import { type ConfigFormat, entryDraft, mustBeEntry, unused } from './entry.ts'
 
 /** Zed: `context_servers` in `settings.json`. */
-export const zed: Form = {
+export const zed: ConfigFormat = {
   name: 'Zed',
-  fits: (document) => isRecord(document['context_servers']),
+  matches: (document) => isRecord(document['context_servers']),
   read(document) {
     const servers = isRecord(document['context_servers']) ? document['context_servers'] : {}
     return {
@@ -39,9 +39,9 @@ function zedDraft(name: string, entry: unknown): Draft {
 }
 
 /** OpenCode: `mcp` in `opencode.json`, with variables as `{env:NAME}` and `{file:path}`. */
-export const openCode: Form = {
+export const openCode: ConfigFormat = {
   name: 'OpenCode',
-  fits: ({ mcp }) =>
+  matches: ({ mcp }) =>
     isRecord(mcp) &&
     Object.values(mcp).some(
       (entry) => isRecord(entry) && (entry['type'] === 'local' || entry['type'] === 'remote'),
@@ -63,11 +63,11 @@ function openCodeDraft(name: string, entry: unknown): Draft {
   if (entry['command'] === undefined && entry['url'] === undefined && typeof entry['enabled'] === 'boolean')
     return draft.fault(path, 'only switches a server of another file on or off')
   for (const [key, value] of Object.entries(entry))
-    takeOpenCode(draft, key, translated(value), [...path, key])
+    readOpenCodeEntry(draft, key, translated(value), [...path, key])
   return draft
 }
 
-function takeOpenCode(draft: Draft, key: string, value: unknown, from: Path): void {
+function readOpenCodeEntry(draft: Draft, key: string, value: unknown, from: Path): void {
   if (key === 'command' && Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
       if (index === 0) draft.set('command', item, [...from, 0])
@@ -78,11 +78,11 @@ function takeOpenCode(draft: Draft, key: string, value: unknown, from: Path): vo
   else if (key === 'headers') draft.group('headers', value, from)
   else if (key === 'enabled' && typeof value === 'boolean') draft.set('disabled', !value, from)
   else if (key === 'timeout') draft.set('connectTimeoutMs', value, from)
-  else if (key === 'oauth' && (value === false || isRecord(value))) takeOAuth(draft, value, from)
+  else if (key === 'oauth' && (value === false || isRecord(value))) readOAuth(draft, value, from)
   else if (key !== 'type') draft.warn(from, unused)
 }
 
-function takeOAuth(draft: Draft, value: false | JsonRecord, from: Path): void {
+function readOAuth(draft: Draft, value: false | JsonRecord, from: Path): void {
   if (value === false) {
     draft.set('auth', false, from)
     return

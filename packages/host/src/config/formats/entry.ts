@@ -4,7 +4,7 @@ import { Draft } from '../draft.ts'
 import type { Path } from '../reader.ts'
 
 /** Members that products write into entries for themselves, and that change nothing about the server. */
-const silent = new Set([
+const handledElsewhere = new Set([
   'name',
   'description',
   'icon',
@@ -29,7 +29,7 @@ const same = [
   'callTimeoutMs',
   'sleepAfterMs',
 ]
-const kept = ['roots', 'labels', 'extends']
+const passedThrough = ['roots', 'labels', 'extends']
 const approvals = new Set([
   'autoApprove',
   'alwaysAllow',
@@ -50,7 +50,8 @@ export function entryDraft(
 ): Draft {
   const draft = new Draft(name, path)
   if (!isRecord(entry)) return draft.fault(path, mustBeEntry(entry))
-  for (const [key, value] of Object.entries(entry)) take(draft, key, value, [...path, key], timeouts, entry)
+  for (const [key, value] of Object.entries(entry))
+    readEntry(draft, key, value, [...path, key], timeouts, entry)
   return draft
 }
 
@@ -59,7 +60,7 @@ export function mustBeEntry(value: unknown): string {
   return `must be an object with "command" or "url", not ${kind}`
 }
 
-function take(
+function readEntry(
   draft: Draft,
   key: string,
   value: unknown,
@@ -67,9 +68,9 @@ function take(
   timeouts: TimeoutUnit,
   entry: JsonRecord,
 ): void {
-  if (key === 'sandbox') takeSandbox(draft, value, from)
-  else if (same.includes(key) || kept.includes(key)) draft.set(key, value, from)
-  else if (key === 'args') takeList(draft, 'args', value, from)
+  if (key === 'sandbox') readSandbox(draft, value, from)
+  else if (same.includes(key) || passedThrough.includes(key)) draft.set(key, value, from)
+  else if (key === 'args') readList(draft, 'args', value, from)
   else if (key === 'env' || key === 'headers') draft.group(key, value, from)
   else if (key === 'url') draft.set('url', value, from)
   else if (key === 'serverUrl' || key === 'httpUrl') {
@@ -84,26 +85,26 @@ function take(
   } else if (key === 'timeout') {
     const ms = typeof value === 'number' && timeouts === 'seconds' ? Math.round(value * 1000) : value
     if (value !== 0) draft.set('callTimeoutMs', ms, from)
-  } else if (key === 'tools') takeTools(draft, value, from)
+  } else if (key === 'tools') readTools(draft, value, from)
   else if (key === 'includeTools' || key === 'enabledTools') draft.setIn('tools', 'only', value, from)
   else if (key === 'excludeTools' || key === 'disabledTools') {
     if (!Array.isArray(value) || value.length > 0) draft.setIn('tools', 'without', value, from)
-  } else if (key === 'auth' || key === 'oauth') takeAuth(draft, value, from)
+  } else if (key === 'auth' || key === 'oauth') readAuth(draft, value, from)
   else if (approvals.has(key))
     draft.warn(from, 'is not used: calls are asked about here, or allowed by your rules')
-  else if (!silent.has(key) && !(key === 'alwaysLoad' && alwaysLoad(draft, entry[key], from)))
+  else if (!handledElsewhere.has(key) && !(key === 'alwaysLoad' && alwaysLoad(draft, entry[key], from)))
     draft.warn(from, unused)
 }
 
 export const unused = 'is not used by Jackfield'
 
-function takeList(draft: Draft, name: string, value: unknown, from: Path): void {
+function readList(draft: Draft, name: string, value: unknown, from: Path): void {
   if (!Array.isArray(value) || value.length === 0) draft.set(name, value, from)
   else for (const [index, item] of value.entries()) draft.add(name, item, [...from, index])
 }
 
 /** `{ read, write, network }`, or VS Code's `{ filesystem: { allowWrite }, network: { allowedDomains } }`. */
-function takeSandbox(draft: Draft, value: unknown, from: Path): void {
+function readSandbox(draft: Draft, value: unknown, from: Path): void {
   if (!isRecord(value) || (!isRecord(value['filesystem']) && !isRecord(value['network']))) {
     draft.set('sandbox', value, from)
     return
@@ -118,7 +119,7 @@ function takeSandbox(draft: Draft, value: unknown, from: Path): void {
 }
 
 /** `{ only, without, always }`, or a plain list of names, where `*` is all of them. */
-function takeTools(draft: Draft, value: unknown, from: Path): void {
+function readTools(draft: Draft, value: unknown, from: Path): void {
   if (!Array.isArray(value)) draft.group('tools', value, from)
   else if (!value.includes('*')) draft.setIn('tools', 'only', value, from)
 }
@@ -139,7 +140,7 @@ const authNames: Readonly<Record<string, string>> = {
   scope: 'scopes',
 }
 
-function takeAuth(draft: Draft, value: unknown, from: Path): void {
+function readAuth(draft: Draft, value: unknown, from: Path): void {
   if (!isRecord(value)) {
     if (value !== true) draft.set('auth', value, from)
     return
@@ -157,7 +158,7 @@ function takeAuth(draft: Draft, value: unknown, from: Path): void {
 }
 
 /** What a file says, in one form for all kinds of files. */
-export interface Found {
+export interface ReadServers {
   drafts: Draft[]
   inputs: ConfigInput[]
   /** Something about the whole file. */
@@ -165,11 +166,11 @@ export interface Found {
 }
 
 /** A kind of file that names servers. */
-export interface Form {
+export interface ConfigFormat {
   /** The product, or the key that it is known by. */
   readonly name: string
   /** Whether this document is of this kind. */
-  fits(document: JsonRecord, file: string): boolean
+  matches(document: JsonRecord, file: string): boolean
   /** What stands in it that concerns this working folder. Values are taken as they are; whether they can be used is found out later. */
-  read(document: JsonRecord, file: string, workspace: string): Found
+  read(document: JsonRecord, file: string, workspace: string): ReadServers
 }

@@ -2,15 +2,15 @@ import { inWords, isRecord, type JsonRecord } from '../../shared/json.ts'
 import type { ConfigInput } from '../../types/index.ts'
 import { Draft } from '../draft.ts'
 import type { Path } from '../reader.ts'
-import { type Form, mustBeEntry, unused } from './entry.ts'
+import { type ConfigFormat, mustBeEntry, unused } from './entry.ts'
 
 const own = new Set(['builtin', 'platform', 'frontend', 'inline_python'])
-const silent = new Set(['type', 'name', 'display_name', 'description', 'bundled'])
+const handledElsewhere = new Set(['type', 'name', 'display_name', 'description', 'bundled'])
 
 /** Goose: `extensions` in `config.yaml`. What is part of Goose itself is left out. */
-export const goose: Form = {
+export const goose: ConfigFormat = {
   name: 'Goose',
-  fits: (document, file) => /\.ya?ml$/i.test(file) && isRecord(document['extensions']),
+  matches: (document, file) => /\.ya?ml$/i.test(file) && isRecord(document['extensions']),
   read(document) {
     const extensions = isRecord(document['extensions']) ? document['extensions'] : {}
     const inputs: ConfigInput[] = []
@@ -25,11 +25,12 @@ function draftOf(name: string, entry: unknown, inputs: ConfigInput[]): Draft {
   const path = ['extensions', name]
   const draft = new Draft(name, path)
   if (!isRecord(entry)) return draft.fault(path, mustBeEntry(entry))
-  for (const [key, value] of Object.entries(entry)) take(draft, key, value, [...path, key], entry, inputs)
+  for (const [key, value] of Object.entries(entry))
+    readEntry(draft, key, value, [...path, key], entry, inputs)
   return draft
 }
 
-function take(
+function readEntry(
   draft: Draft,
   key: string,
   value: unknown,
@@ -56,5 +57,5 @@ function take(
     draft.set('callTimeoutMs', Math.round(value * 1000), from)
   else if (key === 'available_tools') {
     if (!Array.isArray(value) || value.length > 0) draft.setIn('tools', 'only', value, from)
-  } else if (!silent.has(key) && value !== null) draft.warn(from, unused)
+  } else if (!handledElsewhere.has(key) && value !== null) draft.warn(from, unused)
 }

@@ -1,14 +1,14 @@
 import type { JsonRecord } from '../../shared/json.ts'
 import { codex } from './codex.ts'
 import { openCode, zed } from './editors.ts'
-import type { Form } from './entry.ts'
+import type { ConfigFormat } from './entry.ts'
 import { goose } from './goose.ts'
 import { claudeCode, geminiCli, mcpServers, vsCode } from './json-servers.ts'
 import { serverJson } from './server-json.ts'
 
-export type { Form, Found } from './entry.ts'
+export type { ConfigFormat, ReadServers } from './entry.ts'
 
-const forms: readonly Form[] = [
+const formats: readonly ConfigFormat[] = [
   claudeCode,
   geminiCli,
   mcpServers,
@@ -21,6 +21,6 @@ const forms: readonly Form[] = [
 ]
 
 /** The form of a document, or undefined where it is none that is known. */
-export function formOf(document: JsonRecord, file: string): Form | undefined {
-  return forms.find((form) => form.fits(document, file))
+export function formOf(document: JsonRecord, file: string): ConfigFormat | undefined {
+  return formats.find((form) => form.matches(document, file))
 }

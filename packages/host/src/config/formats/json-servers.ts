@@ -2,29 +2,29 @@ import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import type { ConfigInput } from '../../types/index.ts'
 import type { Draft } from '../draft.ts'
 import type { Path } from '../reader.ts'
-import { entryDraft, type Form, type Found, type TimeoutUnit } from './entry.ts'
+import { type ConfigFormat, entryDraft, type ReadServers, type TimeoutUnit } from './entry.ts'
 
 /**
  * `{ "mcpServers": { name: entry } }`: Jackfield, Claude Code and Desktop, Cursor, Windsurf, Cline, Roo Code, Gemini CLI
  * and most others, in JSON or YAML. A list of entries with names is taken too.
  */
-export const mcpServers: Form = {
+export const mcpServers: ConfigFormat = {
   name: 'mcpServers',
-  fits: (document) => document['mcpServers'] !== undefined || document['jackfield'] !== undefined,
+  matches: (document) => document['mcpServers'] !== undefined || document['jackfield'] !== undefined,
   read(document, file) {
-    const problems: Found['problems'] = []
+    const problems: ReadServers['problems'] = []
     const drafts = servers(document['mcpServers'], ['mcpServers'], timeoutsOf(file), problems)
     return { drafts, inputs: readInputs(document['inputs'], problems), problems }
   },
 }
 
 /** `~/.claude.json`: the person's own servers, and those of the folder that is worked in. */
-export const claudeCode: Form = {
+export const claudeCode: ConfigFormat = {
   name: 'Claude Code',
-  fits: (document, file) =>
+  matches: (document, file) =>
     /[\\/]\.claude\.json$/.test(file) && (isRecord(document['mcpServers']) || isRecord(document['projects'])),
   read(document, _file, workspace) {
-    const problems: Found['problems'] = []
+    const problems: ReadServers['problems'] = []
     const { projects } = document
     const project = isRecord(projects) ? projects[workspace] : undefined
     const here = isRecord(project) ? project['mcpServers'] : undefined
@@ -40,12 +40,12 @@ export const claudeCode: Form = {
 }
 
 /** Gemini CLI: `mcpServers` in `.gemini/settings.json`, where variables may also be written `$NAME`. */
-export const geminiCli: Form = {
+export const geminiCli: ConfigFormat = {
   name: 'Gemini CLI',
-  fits: (document, file) =>
+  matches: (document, file) =>
     /[\\/]\.gemini[\\/]settings\.json$/.test(file) && document['mcpServers'] !== undefined,
   read(document) {
-    const problems: Found['problems'] = []
+    const problems: ReadServers['problems'] = []
     const value = braced(document['mcpServers'])
     return { drafts: servers(value, ['mcpServers'], 'milliseconds', problems), inputs: [], problems }
   },
@@ -59,11 +59,11 @@ function braced(value: unknown): unknown {
 }
 
 /** `.vscode/mcp.json`: `servers` and `inputs`. */
-export const vsCode: Form = {
+export const vsCode: ConfigFormat = {
   name: 'VS Code',
-  fits: (document) => isRecord(document['servers']) || isVsCodeSettings(document),
+  matches: (document) => isRecord(document['servers']) || isVsCodeSettings(document),
   read(document) {
-    const problems: Found['problems'] = []
+    const problems: ReadServers['problems'] = []
     const [top, path]: [JsonRecord, Path] = isRecord(document['servers'])
       ? [document, []]
       : settingsOf(document)
@@ -87,7 +87,12 @@ function settingsOf(document: JsonRecord): [JsonRecord, Path] {
   return [{}, []]
 }
 
-function servers(value: unknown, path: Path, timeouts: TimeoutUnit, problems: Found['problems']): Draft[] {
+function servers(
+  value: unknown,
+  path: Path,
+  timeouts: TimeoutUnit,
+  problems: ReadServers['problems'],
+): Draft[] {
   if (value === undefined) return []
   const entries: [string, unknown, Path][] = Array.isArray(value)
     ? value.map((item: unknown, index) => [nameOf(item), item, [...path, index]])
@@ -116,7 +121,7 @@ function timeoutsOf(file: string): TimeoutUnit {
 }
 
 /** The `inputs` of a file: what the person is asked for once. */
-function readInputs(value: unknown, problems: Found['problems']): ConfigInput[] {
+function readInputs(value: unknown, problems: ReadServers['problems']): ConfigInput[] {
   if (value === undefined) return []
   if (!Array.isArray(value)) {
     problems.push({ path: ['inputs'], severity: 'error', message: 'must be a list' })

@@ -2,7 +2,7 @@ import { inWords, isRecord, type JsonRecord } from '../../shared/json.ts'
 import type { ConfigInput } from '../../types/index.ts'
 import { Draft } from '../draft.ts'
 import type { Path } from '../reader.ts'
-import type { Form } from './entry.ts'
+import type { ConfigFormat } from './entry.ts'
 
 interface Launcher {
   command: string
@@ -30,9 +30,9 @@ const launchers: Readonly<Record<string, Launcher>> = {
 }
 
 /** `server.json`, in which a server is published: its packages and addresses. The first that can be used is taken. */
-export const serverJson: Form = {
+export const serverJson: ConfigFormat = {
   name: 'server.json',
-  fits: ({ name, packages, remotes }) =>
+  matches: ({ name, packages, remotes }) =>
     typeof name === 'string' && name.includes('/') && (Array.isArray(packages) || Array.isArray(remotes)),
   read(document) {
     const full = inWords(document['name'])

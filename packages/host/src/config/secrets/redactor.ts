@@ -18,13 +18,13 @@ export interface FoundSecret {
   text: string
   name: string
   /** The name it is kept under in the store of secrets, where it is kept there. */
-  kept?: string | undefined
+  isStored?: string | undefined
   /** Whether it is the value itself, and not another form of it. */
   plain: boolean
 }
 
 /** Replaces known secret values wherever they turn up. */
-export interface Redactor {
+export interface SecretRedactor {
   /** Another number after every value that was made known. */
   readonly version: number
   /**
@@ -50,11 +50,11 @@ export interface RedactedStream {
   end(): string
 }
 
-const leastChars = 6
+const minChars = 6
 
 type Form = Omit<FoundSecret, 'text'>
 
-export function createRedactor(): Redactor {
+export function createSecretRedactor(): SecretRedactor {
   /** By each form that a value may be seen in, whose it is. */
   const forms = new Map<string, Form>()
   /** By the names of members, values that are secret there. */
@@ -108,12 +108,12 @@ export function createRedactor(): Redactor {
     get version() {
       return version
     },
-    add(value, name, kept) {
-      if (value.length < leastChars) return
+    add(value, name, isStored) {
+      if (value.length < minChars) return
       for (const form of formsOf(value)) {
         const known = forms.get(form)
-        if (known !== undefined && (known.kept !== undefined || kept === undefined)) continue
-        forms.set(form, { name: known?.name ?? name, kept, plain: form === value })
+        if (known !== undefined && (known.isStored !== undefined || isStored === undefined)) continue
+        forms.set(form, { name: known?.name ?? name, isStored, plain: form === value })
         longest = Math.max(longest, form.length)
         version += 1
         pattern = undefined
@@ -195,7 +195,7 @@ function formsOf(value: string): Set<string> {
     const start = Math.ceil((before * 8) / 6)
     const end = Math.floor(((before + bytes.length) * 8) / 6)
     const stable = encoded.slice(start, end)
-    if (stable.length < leastChars) continue
+    if (stable.length < minChars) continue
     forms.add(stable)
     forms.add(stable.replaceAll('+', '-').replaceAll('/', '_'))
   }
@@ -206,7 +206,7 @@ function formsOf(value: string): Set<string> {
 type Marks = ReadonlyMap<string, string>
 
 /** The marks of a value's redacted copy. One that stands for two different texts is left out. */
-export function marksIn(value: unknown, redactor: Redactor): Marks {
+export function marksIn(value: unknown, redactor: SecretRedactor): Marks {
   const marks = new Map<string, string>()
   const ambiguous = new Set<string>()
   eachText(value, (text) => {
@@ -223,7 +223,7 @@ export function marksIn(value: unknown, redactor: Redactor): Marks {
 }
 
 /** A JSON value with the secrets in place of their marks; the value itself where it holds none. */
-export function putBack<T>(value: T, marks: Marks): T {
+export function restoreMarks<T>(value: T, marks: Marks): T {
   if (marks.size === 0) return value
   const text = (given: string): string => {
     let whole = given
@@ -255,11 +255,11 @@ const maxDepth = 8
  * The error with every known secret taken out of its message, data and causes; the same one where it holds none. A cause
  * that holds one is left out.
  */
-export function redactedError(error: unknown, redactor: Redactor): unknown {
-  if (!(error instanceof Error) || !holdsSecret(error, redactor)) return error
+export function redactedError(error: unknown, redactor: SecretRedactor): unknown {
+  if (!(error instanceof Error) || !containsSecret(error, redactor)) return error
   const message = redactor.text(error.message)
   const { cause } = error
-  const kept = cause === undefined || holdsSecret(cause, redactor) ? {} : { cause }
+  const kept = cause === undefined || containsSecret(cause, redactor) ? {} : { cause }
   if (error instanceof RpcError) return new RpcError(error.code, message, redactor.value(error.data))
   if (error instanceof McpError) {
     return new McpError(error.code, message, { ...kept, details: redactor.value(error.details) })
@@ -267,17 +267,17 @@ export function redactedError(error: unknown, redactor: Redactor): unknown {
   return new Error(message, kept)
 }
 
-function holdsSecret(error: unknown, redactor: Redactor, depth = 0): boolean {
+function containsSecret(error: unknown, redactor: SecretRedactor, depth = 0): boolean {
   if (!(error instanceof Error)) return redactor.value(error) !== error
   const { message, cause, stack = '' } = error
   if (depth > maxDepth || redactor.text(message) !== message || redactor.text(stack) !== stack) return true
   if (error instanceof RpcError && redactor.value(error.data) !== error.data) return true
   if (error instanceof McpError && redactor.value(error.details) !== error.details) return true
-  return cause !== undefined && holdsSecret(cause, redactor, depth + 1)
+  return cause !== undefined && containsSecret(cause, redactor, depth + 1)
 }
 
 /** Opens what was sealed for this program. Its key is in memory alone and ends with it. */
-export interface Addressee {
+export interface SealRecipient {
   /** What others seal with: no secret. */
   readonly address: string
   /** What was sealed; undefined where it was sealed for somebody else or changed on its way. */
@@ -287,7 +287,7 @@ export interface Addressee {
 const ivBytes = 12
 const tagBytes = 16
 
-export function createAddressee(): Addressee {
+export function createSealRecipient(): SealRecipient {
   const { publicKey, privateKey } = generateKeyPairSync('x25519')
   return {
     address: written(publicKey),

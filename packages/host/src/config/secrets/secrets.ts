@@ -18,11 +18,11 @@ import {
   type ConfigEnvironment,
   folderText,
   fromEnvironment,
+  isSecretName,
   type Part,
   partsOf,
-  soundsSecret,
 } from '../variables.ts'
-import type { Redactor } from './redactor.ts'
+import type { SecretRedactor } from './redactor.ts'
 
 /** What the answers of inputs are remembered under, as values of forms are under their server. */
 const settingsPlace = 'inputs of configuration files'
@@ -32,7 +32,7 @@ interface SecretsDeps {
   store: SecretStore
   /** Where answers are remembered that are no secrets. */
   settings: FormTable
-  redactor: Redactor
+  redactor: SecretRedactor
   env: ConfigEnvironment
   home: string
   ask?: AskInput | undefined
@@ -61,7 +61,7 @@ export function createSecrets(deps: SecretsDeps): Secrets & {
   }
   /** The answer to an input of a file. One that is no secret is remembered with the settings. */
   const inputOfFile: ResolveDeps['input'] = (secret, server, wanted) => {
-    if (wanted.password === true || soundsSecret(wanted.id)) return input(secret, server, wanted)
+    if (wanted.password === true || isSecretName(wanted.id)) return input(secret, server, wanted)
     const turn = last.then(async () => {
       const kept = (await store.get(secret)) ?? settings.get(settingsPlace, secret)
       if (typeof kept === 'string') return kept
@@ -103,7 +103,7 @@ interface ResolveDeps {
   env: ConfigEnvironment
   home: string
   store: SecretStore
-  redactor: Redactor
+  redactor: SecretRedactor
   /** Gets the value that is kept under a name, or asks the person for it. */
   input: (secret: string, server: string, input: ConfigInput) => Promise<string | undefined>
 }
@@ -133,7 +133,7 @@ async function resolveServer(server: string, config: ServerConfig, deps: Resolve
       : Object.fromEntries(
           await inTurn(Object.entries(given), async ([name, item]) => {
             const value = await text(item, `${field}.${name}`)
-            if (soundsSecret(name)) deps.redactor.add(bare(value), name)
+            if (isSecretName(name)) deps.redactor.add(bare(value), name)
             return [name, value] as const
           }),
         )
@@ -144,7 +144,7 @@ async function resolveServer(server: string, config: ServerConfig, deps: Resolve
       : { ...rest, command: await text(rest.command, 'command'), ...(await stdioTexts(rest, text, record)) }
   if ('envFile' in resolved && resolved.envFile !== undefined) {
     const kept = await fileVariables(resolve(dirname(from.file), resolved.envFile))
-    for (const [name, value] of Object.entries(kept)) if (soundsSecret(name)) deps.redactor.add(value, name)
+    for (const [name, value] of Object.entries(kept)) if (isSecretName(name)) deps.redactor.add(value, name)
     resolved.env = { ...kept, ...resolved.env }
     delete resolved.envFile
   }
@@ -229,7 +229,7 @@ async function partText(
     case 'env': {
       const found = fromEnvironment(part, deps.env)
       if ('problem' in found) throw new Error(found.problem)
-      if (soundsSecret(part.name)) deps.redactor.add(found.text, part.name)
+      if (isSecretName(part.name)) deps.redactor.add(found.text, part.name)
       return found.text
     }
     case 'secret': {
@@ -268,7 +268,7 @@ async function inputText(
       `the input "${id}"${what} is not given yet. Give it with: jackfield secret set ${quoted(name)}`,
     )
   }
-  if (input.password === true || soundsSecret(id)) deps.redactor.add(value, id, name)
+  if (input.password === true || isSecretName(id)) deps.redactor.add(value, id, name)
   return value
 }
 
@@ -308,7 +308,7 @@ export async function fileVariables(file: string): Promise<Record<string, string
 }
 
 /** Makes the values known that stand in the configuration itself under names that say that they are secret. */
-export function learnSecrets(config: ServerConfig, redactor: Redactor): void {
+export function learnSecrets(config: ServerConfig, redactor: SecretRedactor): void {
   for (const { name, text } of secretTexts(config)) {
     const read = partsOf(text)
     if (config.from === undefined || ('parts' in read && read.parts.every(({ kind }) => kind === 'text')))
@@ -317,7 +317,7 @@ export function learnSecrets(config: ServerConfig, redactor: Redactor): void {
 }
 
 /** Makes the values known that a configuration takes from the environment for something that is secret by its name. */
-export function learnVariables(config: ServerConfig, env: ConfigEnvironment, redactor: Redactor): void {
+export function learnVariables(config: ServerConfig, env: ConfigEnvironment, redactor: SecretRedactor): void {
   learnSecrets(config, redactor)
   if (config.from === undefined) return
   for (const { name, text } of textsOf(config)) {
@@ -327,11 +327,11 @@ export function learnVariables(config: ServerConfig, env: ConfigEnvironment, red
     for (const part of read.parts) {
       const found = part.kind === 'text' ? part : part.kind === 'env' ? fromEnvironment(part, env) : undefined
       const value = found !== undefined && 'text' in found ? found.text : undefined
-      if (value !== undefined && part.kind === 'env' && soundsSecret(part.name))
+      if (value !== undefined && part.kind === 'env' && isSecretName(part.name))
         redactor.add(value, part.name)
       whole = value === undefined ? undefined : whole === undefined ? undefined : whole + value
     }
-    if (whole !== undefined && soundsSecret(name)) redactor.add(bare(whole), name)
+    if (whole !== undefined && isSecretName(name)) redactor.add(bare(whole), name)
   }
 }
 
@@ -366,7 +366,7 @@ function secretTexts(config: ServerConfig): { name: string; text: string }[] {
   const inAddresses =
     'url' in config ? [] : [...(config.args ?? []), ...Object.values(config.env ?? {})].flatMap(passwordsOf)
   return [
-    ...named.filter(([name]) => soundsSecret(name)).map(([name, text]) => ({ name, text })),
+    ...named.filter(([name]) => isSecretName(name)).map(([name, text]) => ({ name, text })),
     ...inAddresses.map((text) => ({ name: 'password', text })),
   ]
 }

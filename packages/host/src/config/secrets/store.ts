@@ -258,7 +258,7 @@ async function explained(reading: Promise<string | undefined>, what: string): Pr
 }
 
 /** Each folder of sealed files, with what has to be set so that it is read. */
-const ways = [
+const remedies = [
   ['passphrase', 'a passphrase', 'Set JACKFIELD_PASSPHRASE to it'],
   ['key-file', 'a key file', 'Set JACKFIELD_KEY_FILE to it'],
   [
@@ -273,7 +273,7 @@ const ways = [
 function refuseOtherKey(folder: string, name: string): undefined {
   // The name of the file depends on the name of the secret alone.
   const file = createHash('sha256').update(keyOf(name)).digest('hex').slice(0, 40)
-  const found = ways.find(([place]) => existsSync(join(folder, place, file)))
+  const found = remedies.find(([place]) => existsSync(join(folder, place, file)))
   if (found === undefined) return undefined
   const [place, sealedWith, how] = found
   throw new McpError(

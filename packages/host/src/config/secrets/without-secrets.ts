@@ -1,7 +1,7 @@
 import type { Store } from '../../log/store/store.ts'
 import type { ServerConfig } from '../../types/index.ts'
-import { partsOf, soundsSecret } from '../variables.ts'
-import type { Redactor } from './redactor.ts'
+import { isSecretName, partsOf } from '../variables.ts'
+import type { SecretRedactor } from './redactor.ts'
 
 /** A configuration whose secrets are named and no longer written out, with the secrets to keep under those names. */
 export function withoutSecrets(
@@ -14,7 +14,7 @@ export function withoutSecrets(
       Object.entries(record).map(([name, text]) => {
         const read = partsOf(text)
         const literal = 'parts' in read && read.parts.every(({ kind }) => kind === 'text')
-        if (!soundsSecret(name) || !literal || text === '') return [name, text]
+        if (!isSecretName(name) || !literal || text === '') return [name, text]
         const secret = `${server}.${name}`.replaceAll('}', '')
         const [, scheme = '', value = text] = /^(Bearer |Basic |Token )?(.*)$/is.exec(text) ?? []
         secrets.push({ name: secret, value })
@@ -29,7 +29,7 @@ export function withoutSecrets(
 }
 
 /** The store, where nothing that servers or forms say is kept with a known secret in it. */
-export function withoutKeptSecrets(store: Store, redactor: Redactor): Store {
+export function withoutStoredSecrets(store: Store, redactor: SecretRedactor): Store {
   const { forms, manifests } = store
   const holds = (value: unknown): boolean => redactor.value(value) !== value
   return {

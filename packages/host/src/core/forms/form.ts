@@ -7,7 +7,7 @@ import {
   fillDefaults,
 } from '@jackfield/sdk/internal'
 import type { FieldKind, FormChoice, FormField, FormPlan } from '../../types/index.ts'
-import { secretAskedBy } from './secret-fields.ts'
+import { secretRequestedBy } from './secret-fields.ts'
 
 /** Reads the form of a server for showing. `message`: the question's own words, which may ask for a secret too. */
 export function planForm(schema: ElicitSchema, message = ''): FormPlan {
@@ -30,7 +30,7 @@ function fieldOf(key: string, property: ElicitField, schema: ElicitSchema, messa
     ({ value, title }): FormChoice => ({ value, label: text(title) ?? value }),
   )
   const fits = property.default !== undefined && checkElicitValue(property, property.default) === undefined
-  const secret = secretAskedBy({ key, label, description, kind, format: formatOf(property), message })
+  const secret = secretRequestedBy({ key, label, description, kind, format: formatOf(property), message })
   const required = schema.required?.includes(key) === true
   return {
     key,
@@ -189,7 +189,7 @@ export function reviewForm(
   })
 }
 
-const notKept = '(not kept)'
+const isNotStored = '(not kept)'
 
 /** The fields of a form that seem to ask for a secret, by their keys. */
 export function secretFields(params: ElicitParams): ReadonlySet<string> {
@@ -205,6 +205,6 @@ export function withoutSecretFields<T extends ElicitResult>(answer: T, params: E
   if (content === undefined) return answer
   const secret = secretFields(params)
   if (!Object.keys(content).some((key) => secret.has(key))) return answer
-  const kept = Object.entries(content).map(([key, value]) => [key, secret.has(key) ? notKept : value])
+  const kept = Object.entries(content).map(([key, value]) => [key, secret.has(key) ? isNotStored : value])
   return { ...answer, content: Object.fromEntries(kept) }
 }

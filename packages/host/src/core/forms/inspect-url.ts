@@ -11,7 +11,7 @@ export interface InspectOptions {
 }
 
 const longUrl = 2_000
-const gravity = ['danger', 'warning', 'notice']
+const severityOrder = ['danger', 'warning', 'notice']
 
 /**
  * Takes a URL apart that a server wants a person to visit, and says what about it they should know. Nothing is fetched
@@ -69,7 +69,7 @@ function findingsAbout(url: URL, text: string, reads: string, known: readonly st
   if (username !== '' || password !== '') {
     add('danger', 'user-information', `The part before the @ is not the site. The site is ${hostname}.`)
   }
-  lookOfName(hostname, reads, add)
+  hostNameFindings(hostname, reads, add)
   const local = isLoopback(hostname)
   const kind = kindOfAddress(hostname)
   if (local) add('notice', 'this-machine', 'The page is on this machine.')
@@ -112,13 +112,15 @@ function findingsAbout(url: URL, text: string, reads: string, known: readonly st
     )
   }
   if (!local) besideKnown(url, reads, known, add)
-  return found.sort((one, other) => gravity.indexOf(one.severity) - gravity.indexOf(other.severity))
+  return found.sort(
+    (one, other) => severityOrder.indexOf(one.severity) - severityOrder.indexOf(other.severity),
+  )
 }
 
 type Add = (severity: TrustFinding['severity'], code: string, message: string) => void
 
 /** What letters outside ASCII in a host name may pretend. */
-function lookOfName(hostname: string, reads: string, add: Add): void {
+function hostNameFindings(hostname: string, reads: string, add: Add): void {
   if (reads === '' || reads === hostname) return
   const labels = reads.split('.')
   const mixed = labels.find(mixesScripts)
@@ -175,7 +177,7 @@ function besideKnown(url: URL, reads: string, known: readonly string[], add: Add
       : [other.hostname]
   })
   if (own.length === 0 || own.some((name) => domainOf(name) === domainOf(url.hostname))) return
-  const posing = own.find((name) => posesAs(url.hostname, reads, name))
+  const posing = own.find((name) => imitatedHost(url.hostname, reads, name))
   if (posing !== undefined) {
     add(
       'danger',
@@ -187,7 +189,7 @@ function besideKnown(url: URL, reads: string, known: readonly string[], add: Add
   }
 }
 
-function posesAs(hostname: string, reads: string, own: string): boolean {
+function imitatedHost(hostname: string, reads: string, own: string): boolean {
   const [domain, real] = [domainOf(reads === '' ? hostname : reads), domainOf(own)]
   if (skeleton(domain) === skeleton(real) || nearlySame(domain, real)) return true
   const name = real.split('.')[0] ?? real

@@ -3,14 +3,14 @@ import { checkElicitValue } from '@jackfield/sdk/internal'
 import type { FormTable } from '../../log/store/answer-tables.ts'
 import type { PromptValues } from '../../types/index.ts'
 import { planForm } from './form.ts'
-import { secretAskedBy } from './secret-fields.ts'
+import { secretRequestedBy } from './secret-fields.ts'
 
 /** Answers to one server's forms that the person let be remembered. */
-interface Remembered {
+interface RememberedAnswers {
   /** Those that fit the fields of this form; undefined where there are none. */
   for(params: ElicitFormParams): Record<string, ElicitValue> | undefined
   /** Stores the values of these fields and removes those of the form's other fields. Secrets are never stored. */
-  keep(
+  remember(
     params: ElicitFormParams,
     content: Readonly<Record<string, ElicitValue>>,
     fields: readonly string[],
@@ -20,7 +20,7 @@ interface Remembered {
 const maxFormValue = 10_000
 
 /** `identity`: what the server is, so that another of the same name gets none of it. */
-export function rememberedAnswers(identity: string, table: FormTable): Remembered {
+export function rememberedAnswers(identity: string, table: FormTable): RememberedAnswers {
   return {
     for(params) {
       const found = fieldsOf(params).flatMap(({ key, schema, secret }): [string, ElicitValue][] => {
@@ -29,7 +29,7 @@ export function rememberedAnswers(identity: string, table: FormTable): Remembere
       })
       return found.length === 0 ? undefined : Object.fromEntries(found)
     },
-    keep(params, content, fields) {
+    remember(params, content, fields) {
       for (const { key, secret } of fieldsOf(params)) {
         const value = Object.hasOwn(content, key) ? content[key] : undefined
         const small = JSON.stringify(value ?? null).length <= maxFormValue
@@ -65,7 +65,7 @@ interface PromptValuesDeps {
   /** What a server is, so that another of the same name gets none of it; undefined for an unknown one. */
   identityOf(server: string): string | undefined
   /** Whether a value has a known secret in it. */
-  holdsSecret(value: string): boolean
+  containsSecret(value: string): boolean
 }
 
 /** The last arguments of prompts, by folder and identity of the server. Secrets are never stored. */
@@ -73,7 +73,7 @@ export function createPromptValues({
   table,
   workspace,
   identityOf,
-  holdsSecret,
+  containsSecret,
 }: PromptValuesDeps): PromptValues {
   type Prompt = Parameters<PromptValues['of']>[0]
   const placeOf = ({ server, prompt }: Prompt): string | undefined => {
@@ -84,7 +84,7 @@ export function createPromptValues({
   const open = ({ prompt }: Prompt): string[] =>
     (prompt.arguments ?? []).flatMap(({ name, title, description }) => {
       const words = { key: name, label: title ?? name, description, kind: 'text' as const, message: '' }
-      return secretAskedBy(words) === undefined ? [name] : []
+      return secretRequestedBy(words) === undefined ? [name] : []
     })
   return {
     of(entry) {
@@ -102,7 +102,7 @@ export function createPromptValues({
       for (const name of open(entry)) {
         const value = Object.hasOwn(given, name) ? given[name] : undefined
         if (value === undefined || value === '') table.forget(place, name)
-        else if (value.length <= maxPromptValue && !holdsSecret(value)) table.set(place, name, value)
+        else if (value.length <= maxPromptValue && !containsSecret(value)) table.set(place, name, value)
       }
     },
   }

@@ -97,7 +97,7 @@ const bareToken = /(?:^| )tokens?$/
 const refused = /\b(?:not|never|no|without|nicht|kein\w*|jamais|nunca|don t|isn t|won t)\b.{0,40}$/
 
 /** What secret a field seems to ask for, such as `a password`; undefined where it does not. */
-export function secretAskedBy(words: FieldWords): string | undefined {
+export function secretRequestedBy(words: FieldWords): string | undefined {
   const { kind, format, description, message } = words
   // Yes, no and the choices that the server names carry no secret of the person.
   if (kind === 'boolean' || kind === 'choice' || kind === 'choices') return undefined
@@ -109,10 +109,10 @@ export function secretAskedBy(words: FieldWords): string | undefined {
     if (!isNumber && bareToken.test(name)) return 'a token'
   }
   if (kind !== 'text') return undefined
-  return spokenIn(description ?? '') ?? spokenIn(message)
+  return mentionedIn(description ?? '') ?? mentionedIn(message)
 }
 
-function spokenIn(said: string): string | undefined {
+function mentionedIn(said: string): string | undefined {
   for (const sentence of said.slice(0, 2_000).split(/[.!?\n。！？]+/)) {
     const heard = folded(sentence)
     const found = secrets.find(({ spoken }) => {

@@ -1,7 +1,7 @@
 import { McpError } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
-import { type Redactor, redactedError } from '../../config/secrets/redactor.ts'
-import type { InboxRow, ParkedCall } from '../../log/store/inbox-tables.ts'
+import { redactedError, type SecretRedactor } from '../../config/secrets/redactor.ts'
+import type { InboxRow, SuspendedCall } from '../../log/store/inbox-tables.ts'
 import type { Owners } from '../../log/store/owners.ts'
 import type { Store } from '../../log/store/store.ts'
 import { advice, asStoreError, cannotRecord } from '../../log/store/store-error.ts'
@@ -16,14 +16,14 @@ import type {
   QuestionKind,
   Surface,
 } from '../../types/index.ts'
-import { type Answered, type Asker, type AskOptions, Nobody } from './asker.ts'
-import { InboxDiscretion, type KeptAnswer } from './discretion.ts'
-import { fitsQuestion, isRefusal, misfit } from './fitting.ts'
-import { Unrecorded } from './unrecorded.ts'
-import { type Attachment, Waiting } from './waiting.ts'
+import { isAnswerTo, isRefusal, problemWithAnswer } from './answers.ts'
+import { type AskOptions, type GivenAnswer, NoSurfaceError, type QuestionQueue } from './question-queue.ts'
+import { InboxRedaction, type StoredAnswer } from './redaction.ts'
+import { UnrecordedAnswers } from './unrecorded.ts'
+import { type Attachment, WaitingQuestion } from './waiting.ts'
 
 /** Milliseconds between two checks for answers of other programs, while a question is open. */
-const lookMs = 50
+const pollMs = 50
 /** Questions that may be open in one program. */
 const maxOpen = 1_000
 /** Characters of one question as JSON. */
@@ -31,28 +31,28 @@ const maxQuestion = 8_388_608
 /** Characters of all questions that are open in one program. */
 const maxOpenCharacters = 67_108_864
 /** Maximum results of resumed calls held in memory. */
-const keptResults = 64
+const maxRetainedResults = 64
 
 export interface InboxDeps {
-  store: Pick<Store, 'inbox' | 'parked' | 'owners'>
-  redactor: Redactor
+  store: Pick<Store, 'inbox' | 'suspendedCalls' | 'owners'>
+  redactor: SecretRedactor
   /** Called for every change of an item. `rows`: its activity row and those that led to it. */
-  told(item: InboxItem, rows: readonly number[]): void
+  onChange(item: InboxItem, rows: readonly number[]): void
   /** The person left a question for later. `rows`: its activity row and those that led to it. */
-  left(item: InboxItem, rows: readonly number[]): void
+  onSuspended(item: InboxItem, rows: readonly number[]): void
   /** Shows the person a warning about a server's question. */
   warn(server: string, message: string): void
   /** A surface was attached or detached. */
-  facesChanged(): void
+  onSurfacesChanged(): void
   /** Resumes calls whose program ended. */
-  takeUp: {
+  resume: {
     /** Why this host cannot. */
-    refusal(call: ParkedCall): string | undefined
-    run(call: ParkedCall): Promise<BrokeredCall>
+    refusal(call: SuspendedCall): string | undefined
+    run(call: SuspendedCall): Promise<BrokeredCall>
   }
 }
 
-interface Open extends Waiting {
+interface Open extends WaitingQuestion {
   /** The row is no longer open. */
   settled(row: InboxRow): void
   /** Of the question as JSON. */
@@ -63,11 +63,11 @@ interface Open extends Waiting {
  * Puts questions to every face that can show them and keeps them in the store, where any program can answer them; the
  * first answer counts.
  */
-export class LiveInbox implements Inbox, Asker {
+export class LiveInbox implements Inbox, QuestionQueue {
   readonly #deps: InboxDeps
-  readonly #discretion: InboxDiscretion
+  readonly #redaction: InboxRedaction
   readonly #owners: Owners
-  readonly #unrecorded: Unrecorded
+  readonly #unrecorded: UnrecordedAnswers
   readonly #open = new Map<string, Open>()
   readonly #attached = new Set<Attachment>()
   /** Questions of suspended calls that this program asked, or whose answer it claimed. */
@@ -76,66 +76,68 @@ export class LiveInbox implements Inbox, Asker {
   readonly #reused = new Map<number, number>()
   readonly #results = new Map<number, Promise<BrokeredCall>>()
   #seen = 0
-  #looking: NodeJS.Timeout | undefined
+  #polling: NodeJS.Timeout | undefined
   #closed = false
 
   constructor(deps: InboxDeps) {
     this.#deps = deps
-    this.#discretion = new InboxDiscretion(deps.redactor)
+    this.#redaction = new InboxRedaction(deps.redactor)
     this.#owners = deps.store.owners
-    this.#unrecorded = new Unrecorded(deps.store.inbox, (id, { answer, by }) => this.#settle(id, answer, by))
+    this.#unrecorded = new UnrecordedAnswers(deps.store.inbox, (id, { answer, by }) =>
+      this.#settle(id, answer, by),
+    )
   }
 
   get names(): string {
     return [...this.#attached].map(({ surface }) => surface.name).join(', ') || 'nobody'
   }
 
-  get urls(): boolean {
+  get canOpenUrls(): boolean {
     return [...this.#attached].some(
       ({ surface }) => surface.show.elicitation !== undefined && surface.urlElicitation,
     )
   }
 
-  can(kind: QuestionKind): boolean {
+  canAsk(kind: QuestionKind): boolean {
     return [...this.#attached].some(({ surface }) => surface.show[kind] !== undefined)
   }
 
   attach(surface: Surface): () => void {
     const gone = new AbortController()
-    const attachment = { surface, gone: gone.signal }
+    const attachment = { surface, detached: gone.signal }
     this.#attached.add(attachment)
     for (const open of this.#open.values()) open.show(attachment)
-    this.#deps.facesChanged()
+    this.#deps.onSurfacesChanged()
     return () => {
       if (!this.#attached.delete(attachment)) return
       for (const open of this.#open.values()) open.hide(attachment)
       gone.abort(new McpError('CANCELLED', 'The surface was detached'))
-      this.#deps.facesChanged()
+      this.#deps.onSurfacesChanged()
     }
   }
 
-  ask<Q extends HostQuestion>(asked: Q, { signal, activity }: AskOptions): Promise<Answered<Q>> {
+  ask<Q extends HostQuestion>(asked: Q, { signal, activity }: AskOptions): Promise<GivenAnswer<Q>> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted()
       if (this.#closed) throw new McpError('CANCELLED', 'The host is closed')
-      const question = this.#discretion.shown(asked)
-      const parked = this.#parkedFor(question, activity)
-      const before = parked && this.#answeredBefore(question, parked)
+      const question = this.#redaction.redacted(asked)
+      const suspended = this.#suspendedCallFor(question, activity)
+      const before = suspended && this.#answeredBefore(question, suspended)
       if (before !== undefined) return resolve(before)
       const characters = JSON.stringify(question).length
       this.#refuseWhenFull(characters)
-      const row = this.#put(question, activity, parked)
+      const row = this.#store(question, activity, suspended)
 
       const over = (why: string): void => {
         open.end(why)
         signal.removeEventListener('abort', withdraw)
         this.#open.delete(question.id)
         this.#unrecorded.removePending(question.id)
-        if (this.#open.size === 0) this.#stopLooking()
+        if (this.#open.size === 0) this.#stopPolling()
       }
       const settled = (now: InboxRow): void => {
         over(outcomeOf(now))
-        const answer = now.state === 'answered' ? this.#taken(asked, now) : undefined
+        const answer = now.state === 'answered' ? this.#claimed(asked, now) : undefined
         if (answer !== undefined) resolve(answer)
         else if (now.state === 'open') reject(new McpError('CANCELLED', 'The question stays in the inbox'))
         else
@@ -159,11 +161,11 @@ export class LiveInbox implements Inbox, Asker {
       }
       const withdraw = (): void =>
         fail(`the answer is no longer wanted: ${reasonOf(signal.reason)}`, signal.reason)
-      const waiting = new Waiting({
+      const waiting = new WaitingQuestion({
         row,
         signal,
         answer: (answer, by) => {
-          const fault = misfit(question, answer)
+          const fault = problemWithAnswer(question, answer)
           if (fault !== undefined) throw new McpError('INVALID', `${by} gave no valid answer: ${fault}`)
           try {
             this.#settle(question.id, answer, by)
@@ -172,18 +174,18 @@ export class LiveInbox implements Inbox, Asker {
             throw error
           }
         },
-        later: () => {
-          this.#deps.left(this.#item(row), this.#rowsOf(row))
+        deferred: () => {
+          this.#deps.onSuspended(this.#item(row), this.#rowsOf(row))
         },
         failed: (error) => fail('it could not be shown', error),
       })
       const open: Open = Object.assign(waiting, { settled, characters })
       this.#open.set(question.id, open)
-      this.#told(row)
+      this.#notify(row)
       signal.addEventListener('abort', withdraw, { once: true })
-      this.#look()
+      this.#poll()
       const shown = [...this.#attached].filter((attachment) => open.show(attachment))
-      if (shown.length === 0) fail('no-surface: no surface could show it', new Nobody(this.names))
+      if (shown.length === 0) fail('no-surface: no surface could show it', new NoSurfaceError(this.names))
     })
   }
 
@@ -192,7 +194,7 @@ export class LiveInbox implements Inbox, Asker {
     const { state = 'open' } = filter
     return this.#deps.store.inbox
       .list(filter)
-      .map((row) => this.#unrecorded.now(row))
+      .map((row) => this.#unrecorded.current(row))
       .filter((row) => state === 'all' || row.state === state)
       .map((row) => this.#item(row))
   }
@@ -208,7 +210,7 @@ export class LiveInbox implements Inbox, Asker {
     const row = this.#row(id)
     if (row === undefined) throw new McpError('INVALID', `There is no question ${id}`)
     if (row.state !== 'open') throw notOpen(row)
-    const fault = misfit(row.question, answer)
+    const fault = problemWithAnswer(row.question, answer)
     if (fault !== undefined) throw new McpError('INVALID', `The answer does not fit the question: ${fault}`)
     const refusal = this.refusal(id)
     if (refusal !== undefined) throw new McpError('INVALID', refusal)
@@ -219,33 +221,33 @@ export class LiveInbox implements Inbox, Asker {
   refusal(id: string): string | undefined {
     const row = this.#row(id)
     if (row === undefined || row.state !== 'open' || row.owner !== null) return undefined
-    const call = row.parked && this.#deps.store.parked.get(row.parked.call)
+    const call = row.suspended && this.#deps.store.suspendedCalls.get(row.suspended.call)
     return call === undefined
       ? `The call that asked ${row.id} is gone; make it again`
-      : this.#deps.takeUp.refusal(call)
+      : this.#deps.resume.refusal(call)
   }
 
   resumed(id: string): Promise<BrokeredCall> | undefined {
     this.#sweep()
-    const { inbox, parked } = this.#deps.store
-    const at = inbox.get(id)?.parked
+    const { inbox, suspendedCalls: suspended } = this.#deps.store
+    const at = inbox.get(id)?.suspended
     if (at === undefined) return undefined
     const known = this.#results.get(at.call)
     if (known !== undefined) return known
-    const call = parked.get(at.call)
+    const call = suspended.get(at.call)
     if (call === undefined || call.owner !== null || call.sent || call.round !== at.round) return undefined
     if (inbox.ofRound(at.call, at.round).some(({ state }) => state === 'open')) return undefined
-    const refusal = this.#deps.takeUp.refusal(call)
+    const refusal = this.#deps.resume.refusal(call)
     if (refusal !== undefined) throw new McpError('INVALID', refusal)
     for (const { id: own } of inbox.ofRound(at.call, at.round)) this.#own.delete(own)
     const { redactor } = this.#deps
-    const result = this.#deps.takeUp.run(call).then(
+    const result = this.#deps.resume.run(call).then(
       (done) => redactor.value(done),
       (error: unknown) => {
         throw redactedError(error, redactor)
       },
     )
-    this.#keepResult(at.call, result)
+    this.#storeResult(at.call, result)
     return result
   }
 
@@ -259,7 +261,7 @@ export class LiveInbox implements Inbox, Asker {
   close(): void {
     if (this.#closed) return
     this.#closed = true
-    this.#stopLooking()
+    this.#stopPolling()
     this.#unrecorded.end()
     const { inbox } = this.#deps.store
     // A store that cannot be written does not prevent closing: the next program detects that this one has ended.
@@ -274,7 +276,7 @@ export class LiveInbox implements Inbox, Asker {
     tried(() => inbox.abandon(this.#owners.me, 'the program that asked ended'))
     for (const [id, open] of [...this.#open]) {
       const now = tried(() => inbox.get(id)) ?? open.row
-      tried(() => this.#told(now))
+      tried(() => this.#notify(now))
       open.settled(now)
     }
   }
@@ -282,7 +284,7 @@ export class LiveInbox implements Inbox, Asker {
   /** The row of a question as it is now. */
   #row(id: string): InboxRow | undefined {
     const row = this.#deps.store.inbox.get(id)
-    return row && this.#unrecorded.now(row)
+    return row && this.#unrecorded.current(row)
   }
 
   /** The answer counts if no other came before it; true also if it counts once it can be recorded. */
@@ -291,7 +293,7 @@ export class LiveInbox implements Inbox, Asker {
     const row = this.#row(id)
     if (row === undefined || row.state !== 'open') return false
     const isMine = row.owner === null || row.owner === this.#owners.me
-    const kept = this.#discretion.keep(row.question, answer, row.address, isMine)
+    const kept = this.#redaction.toStored(row.question, answer, row.address, isMine)
     let counts: boolean
     try {
       counts = inbox.answer(id, { ...kept, by })
@@ -301,7 +303,7 @@ export class LiveInbox implements Inbox, Asker {
     }
     const now = inbox.get(id)
     if (now === undefined) return counts
-    if (counts) this.#told(now)
+    if (counts) this.#notify(now)
     this.#open.get(id)?.settled(now)
     return counts
   }
@@ -314,16 +316,16 @@ export class LiveInbox implements Inbox, Asker {
    */
   #settleUnrecorded(
     row: InboxRow,
-    { answer, kept, by }: { answer: unknown; kept: KeptAnswer; by: string },
+    { answer, kept, by }: { answer: unknown; kept: StoredAnswer; by: string },
     error: unknown,
   ): void {
     const fault = asStoreError(error)
     if (fault === undefined) throw error
-    const { id, question, parked } = row
+    const { id, question, suspended } = row
     const open = this.#open.get(id)
     const why = `${reasonOf(error)}. ${advice[fault.fault]}`
     const warn = (message: string): void => this.#deps.warn(question.cause.server, message)
-    const isNow = isRefusal(question, answer) || (question.kind === 'elicitation' && parked === undefined)
+    const isNow = isRefusal(question, answer) || (question.kind === 'elicitation' && suspended === undefined)
     if (open !== undefined && isNow) {
       const { value, ...sealed } = kept
       const now: InboxRow = {
@@ -335,7 +337,7 @@ export class LiveInbox implements Inbox, Asker {
       }
       this.#unrecorded.addSettled(now)
       warn(`Your answer was sent, but it cannot be recorded yet: ${why}`)
-      this.#told(now)
+      this.#notify(now)
       open.settled(now)
     } else if (open !== undefined && question.kind === 'elicitation') {
       if (this.#unrecorded.addPending(id, { answer, by }))
@@ -350,21 +352,21 @@ export class LiveInbox implements Inbox, Asker {
     const { inbox } = this.#deps.store
     const withdrawn = inbox.withdraw(id, reason)
     const now = inbox.get(id)
-    if (withdrawn && now !== undefined) this.#told(now)
+    if (withdrawn && now !== undefined) this.#notify(now)
     return now
   }
 
   /** Forms, URL visits and folders of a parked call can be answered whenever; a model's answer is not asked for twice. */
-  #parkedFor(question: HostQuestion, activity: number | null): InboxRow['parked'] {
+  #suspendedCallFor(question: HostQuestion, activity: number | null): InboxRow['suspended'] {
     if (question.kind !== 'elicitation' && question.kind !== 'roots') return undefined
-    return activity === null ? undefined : this.#deps.store.parked.above(activity)
+    return activity === null ? undefined : this.#deps.store.suspendedCalls.above(activity)
   }
 
   /** The answer that was given while no program waited for it. Equal questions are distinguished by their order. */
   #answeredBefore<Q extends HostQuestion>(
     question: Q,
-    { call, round }: NonNullable<InboxRow['parked']>,
-  ): Answered<Q> | undefined {
+    { call, round }: NonNullable<InboxRow['suspended']>,
+  ): GivenAnswer<Q> | undefined {
     const { inbox } = this.#deps.store
     const reused = this.#reused.get(call)
     const rows = [...inbox.ofRound(call, round), ...(reused === undefined ? [] : inbox.ofRound(call, reused))]
@@ -373,17 +375,17 @@ export class LiveInbox implements Inbox, Asker {
     )
     if (found === undefined) return undefined
     this.#own.add(found.id)
-    return this.#taken(question, found)
+    return this.#claimed(question, found)
   }
 
   /** The unredacted answer; undefined if there is none, or its secrets are not available any more. */
-  #taken<Q extends HostQuestion>(asked: Q, { id, answer, sealed }: InboxRow): Answered<Q> | undefined {
+  #claimed<Q extends HostQuestion>(asked: Q, { id, answer, sealed }: InboxRow): GivenAnswer<Q> | undefined {
     if (answer === undefined) return undefined
     const { value, by } = answer
-    const whole = this.#discretion.whole(id, { value, ...(sealed !== undefined && { sealed }) })
-    if (whole === undefined || !fitsQuestion(asked, whole.value)) return undefined
-    if (sealed !== undefined && sealed !== '') this.#deps.store.inbox.taken(id)
-    return { answer: this.#discretion.meant(asked, whole.value), by }
+    const whole = this.#redaction.restore(id, { value, ...(sealed !== undefined && { sealed }) })
+    if (whole === undefined || !isAnswerTo(asked, whole.value)) return undefined
+    if (sealed !== undefined && sealed !== '') this.#deps.store.inbox.isClaimed(id)
+    return { answer: this.#redaction.withSecrets(asked, whole.value), by }
   }
 
   #refuseWhenFull(characters: number): void {
@@ -406,23 +408,24 @@ export class LiveInbox implements Inbox, Asker {
     }
   }
 
-  #put(question: HostQuestion, activity: number | null, parked: InboxRow['parked']): InboxRow {
-    this.#owners.hold()
-    if (parked !== undefined) this.#own.add(question.id)
-    const address = this.#owners.shared ? { address: this.#discretion.address } : {}
-    return this.#deps.store.inbox.add({ question, activity, owner: this.#owners.me, parked, ...address })
+  #store(question: HostQuestion, activity: number | null, suspended: InboxRow['suspended']): InboxRow {
+    this.#owners.lock()
+    if (suspended !== undefined) this.#own.add(question.id)
+    const address = this.#owners.shared ? { address: this.#redaction.address } : {}
+    return this.#deps.store.inbox.add({ question, activity, owner: this.#owners.me, suspended, ...address })
   }
 
-  #keepResult(call: number, result: Promise<BrokeredCall>): void {
+  #storeResult(call: number, result: Promise<BrokeredCall>): void {
     this.#results.set(call, result)
     const again = (): void => {
       this.#reused.delete(call)
       // A call that failed before its answers were sent can be resumed again.
-      if (!this.#closed && this.#deps.store.parked.get(call)?.owner === null) this.#results.delete(call)
+      if (!this.#closed && this.#deps.store.suspendedCalls.get(call)?.owner === null)
+        this.#results.delete(call)
     }
     result.then(again, again)
     const [oldest] = this.#results.keys()
-    if (this.#results.size > keptResults && oldest !== undefined) this.#results.delete(oldest)
+    if (this.#results.size > maxRetainedResults && oldest !== undefined) this.#results.delete(oldest)
   }
 
   /** Finds out which programs have ended, and what becomes of their questions. */
@@ -431,16 +434,16 @@ export class LiveInbox implements Inbox, Asker {
     const { inbox } = this.#deps.store
     for (const owner of inbox.owners()) {
       if (!this.#owners.isGone(owner)) continue
-      for (const row of inbox.abandon(owner, 'the program that asked ended')) this.#told(row)
+      for (const row of inbox.abandon(owner, 'the program that asked ended')) this.#notify(row)
     }
   }
 
   /** Polls for answers of other programs while a question is open. */
-  #look(): void {
-    if (!this.#owners.shared || this.#looking !== undefined) return
+  #poll(): void {
+    if (!this.#owners.shared || this.#polling !== undefined) return
     const { inbox } = this.#deps.store
     this.#seen = -1
-    this.#looking = setInterval(() => {
+    this.#polling = setInterval(() => {
       try {
         const version = inbox.version()
         if (version === this.#seen) return
@@ -449,31 +452,31 @@ export class LiveInbox implements Inbox, Asker {
       } catch {
         // A store that is busy is looked at again the next time.
       }
-    }, lookMs)
+    }, pollMs)
   }
 
   #notice(id: string): void {
     const row = this.#deps.store.inbox.get(id)
     if (row === undefined || row.state === 'open') return
-    this.#told(row)
+    this.#notify(row)
     this.#open.get(id)?.settled(row)
   }
 
-  #stopLooking(): void {
-    clearInterval(this.#looking)
-    this.#looking = undefined
+  #stopPolling(): void {
+    clearInterval(this.#polling)
+    this.#polling = undefined
   }
 
-  #told(row: InboxRow): void {
-    this.#deps.told(this.#item(row), this.#rowsOf(row))
+  #notify(row: InboxRow): void {
+    this.#deps.onChange(this.#item(row), this.#rowsOf(row))
   }
 
   #rowsOf({ activity }: InboxRow): number[] {
     return activity === null ? [] : this.#deps.store.inbox.above(activity)
   }
 
-  #item({ owner, parked, address: _address, sealed: _sealed, ...row }: InboxRow): InboxItem {
-    return { ...row, resumable: parked !== undefined, waits: row.state === 'open' && owner !== null }
+  #item({ owner, suspended, address: _address, sealed: _sealed, ...row }: InboxRow): InboxItem {
+    return { ...row, resumable: suspended !== undefined, waits: row.state === 'open' && owner !== null }
   }
 }
 

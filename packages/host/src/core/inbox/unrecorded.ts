@@ -14,9 +14,9 @@ interface PendingAnswer {
  * What the store could not record of questions that are open in this program: settled questions, which are settled all the
  * same, and answers that take effect once they are recorded. Both are tried again until the store can be written.
  */
-export class Unrecorded {
+export class UnrecordedAnswers {
   readonly #table: Pick<InboxTable, 'answer' | 'withdraw'>
-  readonly #again: (id: string, pending: PendingAnswer) => void
+  readonly #retryAnswer: (id: string, pending: PendingAnswer) => void
   readonly #settled = new Map<string, InboxRow>()
   readonly #pending = new Map<string, PendingAnswer>()
   #retrying: NodeJS.Timeout | undefined
@@ -24,14 +24,14 @@ export class Unrecorded {
   /** `again`: gives a pending answer once more, which adds it again if it still cannot be recorded. */
   constructor(
     table: Pick<InboxTable, 'answer' | 'withdraw'>,
-    again: (id: string, pending: PendingAnswer) => void,
+    retryAnswer: (id: string, pending: PendingAnswer) => void,
   ) {
     this.#table = table
-    this.#again = again
+    this.#retryAnswer = retryAnswer
   }
 
   /** A row as it is now, which the store may not have. */
-  now(row: InboxRow): InboxRow {
+  current(row: InboxRow): InboxRow {
     const settled = this.#settled.get(row.id)
     return settled !== undefined && row.state === 'open' ? settled : row
   }
@@ -69,7 +69,7 @@ export class Unrecorded {
     }
     for (const [id, pending] of [...this.#pending]) {
       try {
-        this.#again(id, pending)
+        this.#retryAnswer(id, pending)
       } catch (error) {
         this.#pending.delete(id)
         process.emitWarning(`An answer could not be recorded: ${reasonOf(error)}`)

@@ -7,7 +7,7 @@ import { canShow, showQuestion } from './show.ts'
 export interface Attachment {
   readonly surface: Surface
   /** Aborted when the surface is detached. */
-  readonly gone: AbortSignal
+  readonly detached: AbortSignal
 }
 
 export interface WaitingOptions {
@@ -16,18 +16,18 @@ export interface WaitingOptions {
   /** Settles the question with an answer of a surface. Throws if the answer is not valid. */
   answer(answer: unknown, by: string): void
   /** The question was deferred: no surface shows it. */
-  later(): void
+  deferred(): void
   /** No surface can show the question; `error` is that of the last one. */
   failed(error: unknown): void
 }
 
 /** One question on the surfaces of this program. */
-export class Waiting {
+export class WaitingQuestion {
   readonly #options: WaitingOptions
-  readonly #over = new AbortController()
+  readonly #ended = new AbortController()
   readonly #showing = new Set<Attachment>()
   /** A surface deferred the question or was detached, so failures of other surfaces do not end it. */
-  #left = false
+  #wasDeferred = false
 
   constructor(options: WaitingOptions) {
     this.#options = options
@@ -40,34 +40,34 @@ export class Waiting {
   /** Shows the question on one more surface; returns false if that surface cannot. */
   show(attachment: Attachment): boolean {
     const { row, signal, answer, failed } = this.#options
-    const { surface, gone } = attachment
+    const { surface, detached } = attachment
     if (!canShow(surface, row.question)) return false
     this.#showing.add(attachment)
-    const until = AbortSignal.any([signal, gone, this.#over.signal])
+    const until = AbortSignal.any([signal, detached, this.#ended.signal])
     Promise.resolve()
       .then(() => showQuestion(surface, row.question, until))
       .then((given) => {
         if (until.aborted) return
         if (given !== undefined) return answer(given, surface.name)
-        this.#left = true
+        this.#wasDeferred = true
         this.#showing.delete(attachment)
-        if (this.#showing.size === 0) this.#options.later()
+        if (this.#showing.size === 0) this.#options.deferred()
       })
       .catch((error: unknown) => {
         if (until.aborted) return
         this.#showing.delete(attachment)
-        if (this.#showing.size === 0 && !this.#left) failed(error)
+        if (this.#showing.size === 0 && !this.#wasDeferred) failed(error)
       })
     return true
   }
 
   /** A surface was detached: the question stays. */
   hide(attachment: Attachment): void {
-    if (this.#showing.delete(attachment)) this.#left = true
+    if (this.#showing.delete(attachment)) this.#wasDeferred = true
   }
 
   /** Withdraws the question from every surface, with the reason. */
   end(reason: string): void {
-    this.#over.abort(new McpError('CANCELLED', reason))
+    this.#ended.abort(new McpError('CANCELLED', reason))
   }
 }

@@ -35,11 +35,11 @@ export interface Grants {
   /** `label` names the server in lists of answers. */
   add(subject: GrantSubject, verdict: 'allow' | 'deny', remember: Remember, label: string): void
   /** Forgets an answer about read-only tools of this server that was given for other definitions than these. */
-  keepOnly(identity: string, definitions: string | undefined): void
+  removeExcept(identity: string, definitions: string | undefined): void
   /** Whether there is an answer about read-only tools of this server. */
   coversReadOnly(identity: string): boolean
   /** Forgets the answers of a conversation that ended. */
-  leave(conversation: string): void
+  endConversation(conversation: string): void
   /** Oldest first. */
   list(): Grant[]
   /** Removes one answer and returns it; undefined if there is none of that id. */
@@ -91,12 +91,12 @@ export function createGrants(
       if (scope === 'conversation') passing.set(idOf(grant), grant)
       else store.put(grant)
     },
-    keepOnly(identity, definitions) {
+    removeExcept(identity, definitions) {
       for (const [id, { key }] of readOnlyOf(identity))
         if (key.definition !== `server:${definitions ?? ''}`) passing.delete(id)
     },
     coversReadOnly: (identity) => readOnlyOf(identity).length > 0,
-    leave(conversation) {
+    endConversation(conversation) {
       for (const [id, { within }] of passing) if (within === conversation) passing.delete(id)
     },
     list: () => all().map(shown),
@@ -137,30 +137,30 @@ function shown(grant: StoredGrant): Grant {
   }
 }
 
-type Likeness = Question<'approval'>['likeness'][number]
+type ArgumentPattern = Question<'approval'>['likeness'][number]
 
 const maxExact = 16_384
 const maxNamed = 8
 
 /** Which calls like this one an answer can be remembered for, the narrowest first. Each covers the call itself. */
-export function likenessOf(args: JsonRecord, base: string | undefined): Likeness[] {
+export function argumentPatternsOf(args: JsonRecord, base: string | undefined): ArgumentPattern[] {
   const exact = canonical(args).length <= maxExact
-  const found: Likeness[] = [
+  const found: ArgumentPattern[] = [
     ...(exact && Object.keys(args).length > 0
       ? [{ label: 'exactly these arguments', arguments: [{ at: '', equals: args }] }]
       : []),
-    ...alike(args, 'paths inside', folderTest),
-    ...alike(args, 'addresses at', hostTest),
-  ].filter((likeness) => testsHold(likeness.arguments, args, 'every', base))
+    ...similarTest(args, 'paths inside', folderTest),
+    ...similarTest(args, 'addresses at', hostTest),
+  ].filter((pattern) => testsHold(pattern.arguments, args, 'every', base))
   return [...found, { label: 'any arguments' }]
 }
 
 /** One likeness that tests every argument `test` knows something about; the others may be anything. */
-function alike(
+function similarTest(
   args: JsonRecord,
   words: string,
   test: (value: string) => { test: Omit<ArgumentTest, 'at'>; name: string } | undefined,
-): (Likeness & { arguments: readonly ArgumentTest[] })[] {
+): (ArgumentPattern & { arguments: readonly ArgumentTest[] })[] {
   const known = Object.entries(args).flatMap(([name, value]) => {
     const texts = typeof value === 'string' ? [value] : Array.isArray(value) ? value : []
     const tests = texts.map((text) => (typeof text === 'string' ? test(text) : undefined))

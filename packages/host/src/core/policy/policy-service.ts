@@ -10,8 +10,8 @@ import type {
   Caller,
   CatalogTool,
   Decision,
-  PolicyDesk,
   PolicyRule,
+  PolicyService,
   PreviewedCall,
   ServerConfig,
   Verdict,
@@ -20,7 +20,7 @@ import { createGrants, type Grants, subjectOf } from './grants.ts'
 import { createLabels, createPolicy, type Policy, type ServerDefinitions } from './policy.ts'
 import { matches, strictest } from './rules.ts'
 
-interface PolicyRoomOptions extends Pick<DeskDeps, 'find' | 'recorder' | 'refuseWhenClosed'> {
+interface LivePolicyOptions extends Pick<ServiceDeps, 'find' | 'recorder' | 'refuseWhenClosed'> {
   rules: readonly PolicyRule[]
   defaultVerdict: Verdict | undefined
   /** The folder that answers can be remembered for. */
@@ -30,24 +30,24 @@ interface PolicyRoomOptions extends Pick<DeskDeps, 'find' | 'recorder' | 'refuse
 }
 
 /** The policy of a host, and its public service. */
-interface PolicyRoom {
+interface LivePolicy {
   policy: Policy
-  desk: PolicyDesk
+  service: PolicyService
   /** Forgets the answers of a conversation that ended. */
-  leave(conversation: string): void
+  endConversation(conversation: string): void
   /**
    * Decides by these rules from now on; remembered answers stay. False where they are those there are.
    * @throws McpError 'INVALID' for an invalid rule; the previous rules then stay
    */
-  reload(next: Pick<PolicyRoomOptions, 'rules' | 'defaultVerdict'>): boolean
+  reload(next: Pick<LivePolicyOptions, 'rules' | 'defaultVerdict'>): boolean
 }
 
-export function createPolicyRoom(options: PolicyRoomOptions): PolicyRoom {
+export function createLivePolicy(options: LivePolicyOptions): LivePolicy {
   const { rules, defaultVerdict, store, definitions, ...deps } = options
   const workspace = options.workspace === undefined ? undefined : resolved(options.workspace)
   const grants = createGrants(store.grants, workspace)
   const labels = createLabels(store.labels)
-  const made = (next: Pick<PolicyRoomOptions, 'rules' | 'defaultVerdict'>): Policy =>
+  const made = (next: Pick<LivePolicyOptions, 'rules' | 'defaultVerdict'>): Policy =>
     createPolicy({ ...next, grants, labels, definitions, workspace: workspace !== undefined })
   let current = made({ rules, defaultVerdict })
   const policy: Policy = {
@@ -60,12 +60,12 @@ export function createPolicyRoom(options: PolicyRoomOptions): PolicyRoom {
     decide: (...given) => current.decide(...given),
     decideResult: (...given) => current.decideResult(...given),
     remember: (...given) => current.remember(...given),
-    saw: (...given) => current.saw(...given),
+    noteLabels: (...given) => current.noteLabels(...given),
   }
   return {
     policy,
-    desk: createDesk({ ...deps, policy, grants, log: store.activity }),
-    leave: (conversation) => grants.leave(conversation),
+    service: createService({ ...deps, policy, grants, log: store.activity }),
+    endConversation: (conversation) => grants.endConversation(conversation),
     reload(next) {
       const { recorder } = options
       const after = made(next)
@@ -91,7 +91,7 @@ function resolved(folder: string): string {
   }
 }
 
-interface DeskDeps {
+interface ServiceDeps {
   policy: Policy
   grants: Grants
   /** The tool of this name and its server. Throws an McpError for an unknown name. */
@@ -105,7 +105,14 @@ interface DeskDeps {
 const dayMs = 86_400_000
 
 /** The public service. */
-function createDesk({ policy, grants, find, log, recorder, refuseWhenClosed }: DeskDeps): PolicyDesk {
+function createService({
+  policy,
+  grants,
+  find,
+  log,
+  recorder,
+  refuseWhenClosed,
+}: ServiceDeps): PolicyService {
   return {
     rules: () => policy.rules,
     get defaultVerdict() {
@@ -144,7 +151,7 @@ function createDesk({ policy, grants, find, log, recorder, refuseWhenClosed }: D
       let considered = 0
       let uncertain = 0
       for (const { id, at, server, outcome, detail } of log.since('call', since)) {
-        const told = toldOf(detail)
+        const told = recordedCallOf(detail)
         if (server === null || told === undefined) continue
         considered += 1
         const { tool, caller, decision, labels, base, whole } = told
@@ -171,7 +178,7 @@ function argumentsOf(args: unknown): JsonRecord {
   throw new McpError('INVALID', 'The arguments must be a JSON object')
 }
 
-interface Told {
+interface RecordedCall {
   tool: { name: string; annotations: JsonRecord }
   arguments: JsonRecord
   caller: Caller
@@ -183,7 +190,7 @@ interface Told {
 }
 
 /** The facts in the row of a call that rules need. */
-function toldOf(detail: JsonRecord): Told | undefined {
+function recordedCallOf(detail: JsonRecord): RecordedCall | undefined {
   const { tool, arguments: args, caller, decision, labels, annotations, base, cut } = detail
   const known = callers.find((one) => one === caller)
   const decided = decisionOf(decision)

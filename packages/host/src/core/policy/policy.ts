@@ -60,11 +60,11 @@ export interface Policy {
     ruling: Ruling,
   ): GrantScope | undefined
   /** Notes that a conversation saw data of the server of this name with these labels. */
-  saw(conversation: string | undefined, server: string, labels: readonly string[]): void
+  noteLabels(conversation: string | undefined, server: string, labels: readonly string[]): void
 }
 
-const person = 'the person'
-const house = 'Jackfield'
+const userAuthor = 'the person'
+const defaultAuthor = 'Jackfield'
 
 /**
  * Decides by the strictest of all matching rules: deny, then ask, then allow. A remembered answer counts as a rule
@@ -94,22 +94,22 @@ export function createPolicy(options: {
     rules.filter((rule) => (rule.gate ?? 'call') === gate && matches(rule, subject))
   const fallback: Decision =
     options.defaultVerdict === undefined
-      ? { verdict: 'ask', rule: 'default', author: house }
+      ? { verdict: 'ask', rule: 'default', author: defaultAuthor }
       : { verdict: options.defaultVerdict, rule: 'default', author: 'the configuration' }
 
   function ruled(matched: readonly PolicyRule[], holdBack: boolean): Decision {
     const found = strictest(matched)
-    const asked: Decision = { verdict: 'ask', rule: 'label', author: house }
+    const asked: Decision = { verdict: 'ask', rule: 'label', author: defaultAuthor }
     if (found === undefined) return holdBack && fallback.verdict !== 'deny' ? asked : fallback
     return holdBack && found.verdict === 'allow' ? asked : byRule(found)
   }
 
   /** The server's definitions, where the tool is pinned and says that it is read-only. Ends an answer about other ones. */
   function definitionsFor({ server, identity, tool }: PolicySubject): ServerDefinitions | undefined {
-    const isReadOnly = saysReadOnly(tool)
+    const isReadOnly = hasReadOnlyHint(tool)
     if (!isReadOnly && !grants.coversReadOnly(identity)) return undefined
     const found = options.definitions?.(server)
-    grants.keepOnly(identity, found?.fingerprint)
+    grants.removeExcept(identity, found?.fingerprint)
     return isReadOnly && found?.readOnlyTools.includes(tool.name) === true ? found : undefined
   }
 
@@ -139,7 +139,7 @@ export function createPolicy(options: {
       if (decision.verdict === 'deny') return ruling(decision)
       // What the person writes now says more than what they answered once.
       if (typed && decision.verdict === 'ask') {
-        return ruling({ verdict: 'allow', rule: 'typed', author: person })
+        return ruling({ verdict: 'allow', rule: 'typed', author: userAuthor })
       }
       if (typed) return ruling(decision)
 
@@ -154,7 +154,7 @@ export function createPolicy(options: {
       const found = strictest(about('result', ruleSubject(subject, subject.gives ?? [])))
       if (found === undefined) return undefined
       const typedAsk = typed && found.verdict === 'ask'
-      return typedAsk ? { verdict: 'allow', rule: 'typed', author: person } : byRule(found)
+      return typedAsk ? { verdict: 'allow', rule: 'typed', author: userAuthor } : byRule(found)
     },
     remember(subject, verdict, remember, ruling) {
       const scope = ruling.remember.includes(remember.scope) ? remember.scope : ruling.remember[0]
@@ -172,7 +172,7 @@ export function createPolicy(options: {
       grants.add(grantSubject(subject, definitions), verdict, answer, subject.server)
       return 'conversation'
     },
-    saw: (conversation, server, seen) => labels.saw(conversation, server, seen),
+    noteLabels: (conversation, server, seen) => labels.add(conversation, server, seen),
   }
 }
 
@@ -181,7 +181,7 @@ function byRule({ verdict, id, author }: PolicyRule): Decision {
 }
 
 function remembered({ verdict, scope, at }: Grant): Decision {
-  return { verdict, rule: `remembered:${scope}`, author: person, at }
+  return { verdict, rule: `remembered:${scope}`, author: userAuthor, at }
 }
 
 /** Whether a rule says outright what becomes of data with this label. */
@@ -213,14 +213,14 @@ function grantSubject(subject: PolicySubject, definitions: ServerDefinitions | u
 }
 
 /** Whether a tool says that it only reads, and does not contradict itself. */
-export function saysReadOnly({ annotations }: Tool): boolean {
+export function hasReadOnlyHint({ annotations }: Tool): boolean {
   return annotations?.readOnlyHint === true && annotations.destructiveHint !== true
 }
 
 /** Which labelled data each conversation saw. */
 interface Labels {
   /** Notes that data of the server of this name with these labels was seen. */
-  saw(conversation: string | undefined, server: string, labels: readonly string[]): void
+  add(conversation: string | undefined, server: string, labels: readonly string[]): void
   /** Labels of data from other servers than this one that was seen. */
   flowing(conversation: string | undefined, server: string): string[]
 }
@@ -229,7 +229,7 @@ interface Labels {
 export function createLabels(table: LabelTable): Labels {
   const outside: SeenLabel[] = []
   return {
-    saw(conversation, server, labels) {
+    add(conversation, server, labels) {
       for (const label of labels) {
         if (conversation !== undefined) table.add(conversation, { label, server })
         else if (!outside.some((seen) => seen.label === label && seen.server === server)) {

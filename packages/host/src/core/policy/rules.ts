@@ -61,14 +61,14 @@ export function testsHold(
   return tests.every((test) => {
     const selected = select(args, test.at)
     if (selected === undefined) return demand === 'any'
-    const fits = (value: unknown): Known => (value === absent ? false : fitsOne(test, value, base))
+    const fits = (value: unknown): Known => (value === absent ? false : matchesOne(test, value, base))
     return demand === 'every'
       ? selected.length > 0 && selected.every((value) => fits(value) === true)
       : selected.some((value) => fits(value) !== false)
   })
 }
 
-function fitsOne(test: ArgumentTest, value: unknown, base: string | undefined): Known {
+function matchesOne(test: ArgumentTest, value: unknown, base: string | undefined): Known {
   let known: Known = true
   const answers: Known[] = [
     ...('equals' in test ? [canonical(value) === canonical(test.equals)] : []),

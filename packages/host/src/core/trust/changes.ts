@@ -4,15 +4,15 @@ import type { TrustRow } from '../../log/store/trust-table.ts'
 import { canonical, frozenCopy, isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'
 import type { DefinitionChange, HostEvent, TrustFinding, TrustItem } from '../../types/index.ts'
-import { type Asker, Nobody } from '../inbox/asker.ts'
+import { NoSurfaceError, type QuestionQueue } from '../inbox/question-queue.ts'
 
 const maxPlaces = 40
 const maxDepth = 64
 /** Maximum characters of JSON shown on one line. */
 const shortJson = 100
 /** Characters of JSON below which a schema is too common to recognise a tool by. */
-const tellingSchema = 60
-const tellingText = 15
+const visibleSchema = 60
+const visibleText = 15
 
 /** Whether a thing is as it was agreed to, waits for the person, or is not wanted by them. */
 export function stateOf({ agreed, seen, blocked }: TrustRow): 'pinned' | 'quarantined' | 'blocked' {
@@ -47,8 +47,8 @@ function formerOf(row: TrustRow, all: Iterable<TrustRow>): TrustRow | undefined 
   for (const other of all) {
     if (other.what !== row.what || other.listed || other.agreed === undefined) continue
     const sameText =
-      description.length >= tellingText && textOf(other.seen.says, 'description') === description
-    const sameSchema = schema.length >= tellingSchema && canonical(other.seen.says['inputSchema']) === schema
+      description.length >= visibleText && textOf(other.seen.says, 'description') === description
+    const sameSchema = schema.length >= visibleSchema && canonical(other.seen.says['inputSchema']) === schema
     if (sameText && sameSchema) return other
     if (sameText || sameSchema) found ??= other
   }
@@ -109,8 +109,8 @@ export function listed(items: readonly TrustItem[], most = 5): string {
   return more > 0 ? `${words.join(', ')} and ${more} more` : words.join(', ')
 }
 
-interface QuestionerDeps {
-  asker: Asker
+interface ChangeReviewDeps {
+  questions: QuestionQueue
   recorder: Recorder
   emit: (event: HostEvent) => void
   /** Aborted when the host closes. */
@@ -125,18 +125,18 @@ interface Review {
   isNew: boolean
   waiting: readonly TrustRow[]
   /** The changes and the findings about them. */
-  tell: () => { changes: readonly DefinitionChange[]; findings: readonly TrustFinding[] }
+  notify: () => { changes: readonly DefinitionChange[]; findings: readonly TrustFinding[] }
 }
 
 type Settle = (identity: string, rows: readonly TrustRow[], verdict: 'accept' | 'block') => void
 
 /** Keeps at most one open question for each server, about all its pending changes. */
-export class Questioner {
-  readonly #deps: QuestionerDeps
+export class ChangeReview {
+  readonly #deps: ChangeReviewDeps
   readonly #settle: Settle
   readonly #open = new Map<string, { about: string; withdraw: AbortController }>()
 
-  constructor(deps: QuestionerDeps, settle: Settle) {
+  constructor(deps: ChangeReviewDeps, settle: Settle) {
     this.#deps = deps
     this.#settle = settle
   }
@@ -154,21 +154,22 @@ export class Questioner {
     open?.withdraw.abort(new Error('what it was about changed or was decided'))
     this.#open.delete(identity)
     if (waiting.length === 0) return
-    if (this.#deps.asker.can('drift')) this.#ask(review, about)
+    if (this.#deps.questions.canAsk('drift')) this.#ask(review, about)
     else if (isNew) {
-      this.#row(review, review.tell()).close('quarantined', { reason: 'no person can be asked here' })
+      this.#row(review, review.notify()).close('quarantined', { reason: 'no person can be asked here' })
       this.#deps.emit({
         type: 'warning',
         server,
-        message: `${summary(review)}. Nobody can be asked here. ${lookWith(server)}`,
+        message: `${summary(review)}. Nobody can be asked here. ${reviewCommand(server)}`,
       })
-    } else this.#deps.emit({ type: 'warning', server, message: `${summary(review)}. ${lookWith(server)}` })
+    } else
+      this.#deps.emit({ type: 'warning', server, message: `${summary(review)}. ${reviewCommand(server)}` })
   }
 
   async #ask(review: Review, about: string): Promise<void> {
-    const { server, identity, waiting, tell } = review
-    const { changes, findings } = tell()
-    const { asker, emit, signal } = this.#deps
+    const { server, identity, waiting, notify } = review
+    const { changes, findings } = notify()
+    const { questions, emit, signal } = this.#deps
     const withdraw = new AbortController()
     this.#open.set(identity, { about, withdraw })
     const until = AbortSignal.any([withdraw.signal, signal])
@@ -181,7 +182,7 @@ export class Questioner {
         changes,
         findings,
       })
-      const { answer, by } = await asker.ask(question, { signal: until, activity: row.id })
+      const { answer, by } = await questions.ask(question, { signal: until, activity: row.id })
       if (this.#open.get(identity)?.withdraw === withdraw) this.#open.delete(identity)
       this.#settle(identity, waiting, answer.verdict)
       row.close(answer.verdict === 'accept' ? 'accepted' : 'blocked', { by })
@@ -191,12 +192,12 @@ export class Questioner {
         reason: reasonOf(until.aborted ? until.reason : error),
       })
       if (until.aborted) return
-      const why = error instanceof Nobody ? 'Nobody can be asked here' : reasonOf(error)
-      emit({ type: 'warning', server, message: `${summary(review)}. ${why}. ${lookWith(server)}` })
+      const why = error instanceof NoSurfaceError ? 'Nobody can be asked here' : reasonOf(error)
+      emit({ type: 'warning', server, message: `${summary(review)}. ${why}. ${reviewCommand(server)}` })
     }
   }
 
-  #row(review: Review, told: ReturnType<Review['tell']>): ReturnType<Recorder['open']> {
+  #row(review: Review, told: ReturnType<Review['notify']>): ReturnType<Recorder['open']> {
     const { server, waiting } = review
     const items = waiting.map(({ what, name, agreed, seen }) => ({
       what,
@@ -208,7 +209,7 @@ export class Questioner {
       kind: 'drift',
       server,
       summary: summary(review),
-      detail: { items, ...told, surface: this.#deps.asker.names },
+      detail: { items, ...told, surface: this.#deps.questions.names },
     })
   }
 }
@@ -220,6 +221,6 @@ function summary({ server, waiting }: Review): string {
   return `${listed(waiting)} of ${server} ${are} ${why}, and out of use until accepted`
 }
 
-function lookWith(server: string): string {
+function reviewCommand(server: string): string {
   return `See why with: jackfield trust ${oneLine(server)}`
 }

@@ -1,6 +1,6 @@
 import type { Prompt, Resource, ResourceTemplate, Tool } from '@jackfield/sdk'
-import type { Redactor } from '../../config/secrets/redactor.ts'
-import type { TrustRow, TrustTable, TrustWriter, Wording } from '../../log/store/trust-table.ts'
+import type { SecretRedactor } from '../../config/secrets/redactor.ts'
+import type { DefinitionText, TrustRow, TrustTable, TrustWriter } from '../../log/store/trust-table.ts'
 import { fingerprint, isRecord, type JsonRecord } from '../../shared/json.ts'
 import type { TrustItem } from '../../types/index.ts'
 
@@ -25,7 +25,7 @@ export interface Definition extends TrustItem {
   /** Of what the server says, letter by letter. */
   hash: string
   /** The hash of the redacted definition, if it contained a secret. */
-  toldHash?: string
+  shownHash?: string
 }
 
 const named: Readonly<Record<Listed, string>> = {
@@ -37,29 +37,29 @@ const named: Readonly<Record<Listed, string>> = {
 
 /** Reads definitions of servers. Comparisons use the original; what is shown and stored is redacted. */
 export class Definitions {
-  readonly #redactor: Pick<Redactor, 'value'>
-  readonly #made = new WeakMap<object, Definition>()
+  readonly #redactor: Pick<SecretRedactor, 'value'>
+  readonly #definitions = new WeakMap<object, Definition>()
 
-  constructor(redactor: Pick<Redactor, 'value'>) {
+  constructor(redactor: Pick<SecretRedactor, 'value'>) {
     this.#redactor = redactor
   }
 
   /** The definition of one entry of a list: all that it says but what changes with a resource's data. */
   of(what: Listed, entry: object): Definition {
-    const known = this.#made.get(entry)
+    const known = this.#definitions.get(entry)
     if (known !== undefined) return known
     const says: JsonRecord = { ...entry }
     if (what === 'resource') {
       delete says['size']
       delete says['annotations']
     }
-    const definition = this.#told(what, named[what], says)
-    this.#made.set(entry, definition)
+    const definition = this.#shown(what, named[what], says)
+    this.#definitions.set(entry, definition)
     return definition
   }
 
   instructions(text: string): Definition {
-    return this.#told('instructions', undefined, { text })
+    return this.#shown('instructions', undefined, { text })
   }
 
   /**
@@ -85,14 +85,14 @@ export class Definitions {
     return said
   }
 
-  #told(what: Part, name: string | undefined, says: JsonRecord): Definition {
+  #shown(what: Part, name: string | undefined, says: JsonRecord): Definition {
     const told = this.#redactor.value(says)
     return {
       what,
       name: name === undefined ? what : String(told[name]),
       says: told,
       hash: fingerprint(says),
-      ...(told !== says && { toldHash: fingerprint(told) }),
+      ...(told !== says && { shownHash: fingerprint(told) }),
     }
   }
 }
@@ -141,10 +141,10 @@ export function isAgreed(
  * now on, as a new definition is at first use. The same wording where there is nothing to add.
  */
 export function withRevision(
-  agreed: Wording,
+  agreed: DefinitionText,
   { says, hash }: Pick<Definition, 'says' | 'hash'>,
   revision: string | undefined,
-): Wording {
+): DefinitionText {
   if (revision === undefined || agreed.revisions?.includes(revision)) return agreed
   const revisions = [...(agreed.revisions ?? []), revision].toSorted()
   const here = missingIn([revision])
@@ -160,7 +160,11 @@ export function withRevision(
 }
 
 /** Whether the members that would be added are there. */
-export function addsMembers(agreed: Wording, definition: Definition, revision: string | undefined): boolean {
+export function addsMembers(
+  agreed: DefinitionText,
+  definition: Definition,
+  revision: string | undefined,
+): boolean {
   return withRevision(agreed, definition, revision).says !== agreed.says
 }
 

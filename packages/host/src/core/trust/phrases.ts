@@ -181,17 +181,17 @@ const phrases: readonly Phrase[] = [
 const searched = phrases.map((phrase) => ({ ...phrase, pattern: new RegExp(phrase.pattern, 'g') }))
 
 /** Ends right before what it forbids: "do not", "never share or", "**do not** ever". "Do not forget to" forbids nothing. */
-const forbids =
+const negation =
   /(?:\b(?:do not|don't|does not|doesn't|never|must not|mustn't|should not|shouldn't|shall not|cannot|can't|may not|will not|won't|avoid|refrain from|instead of|rather than|no need to)|(?<!\b(?:if|or|whether) )\bnot)[ *_]+(?:(?:ever|please|to|be|directly|accidentally|also|any|it|them|or|and|share|sharing|send|sending|paste|pasting|pass|passing|include|including|put|putting|write|writing|store|storing|print|log|expose|exposing|read|reading|open|access|copy|return|show|provide|submit|commit|enter)[ ,*_]+){0,6}["'`]?(?:(?:~|\$home)?\/)?$/
 /** Takes a prohibition back, in the sentence that holds it. */
-const takesBack = /\b(?:without|unless|except|but|instead|only if|just|rather)\b/
+const negationEnd = /\b(?:without|unless|except|but|instead|only if|just|rather)\b/
 const beforeLength = 80
 const afterLength = 60
 /** So many forbidden matches are looked past; a text with more is no ordinary one. */
-const mostForbidden = 200
+const maxNegated = 200
 
 /** The words of the first match that the text does not forbid; undefined where there is none. */
-function unforbidden(plain: string, pattern: RegExp): string | undefined {
+function notNegated(plain: string, pattern: RegExp): string | undefined {
   pattern.lastIndex = 0
   for (let count = 0; ; count += 1) {
     const match = pattern.exec(plain)
@@ -200,16 +200,16 @@ function unforbidden(plain: string, pattern: RegExp): string | undefined {
     const end = match.index + words.length
     const rest = plain.slice(end, end + afterLength).split(/[.!?](?:\s|$)/, 1)
     const isForbidden =
-      count < mostForbidden &&
-      forbids.test(plain.slice(Math.max(0, match.index - beforeLength), match.index)) &&
-      !takesBack.test(words + rest.join(''))
+      count < maxNegated &&
+      negation.test(plain.slice(Math.max(0, match.index - beforeLength), match.index)) &&
+      !negationEnd.test(words + rest.join(''))
     if (!isForbidden) return words
     pattern.lastIndex = match.index + 1
   }
 }
 
 /** A phrase that was found, with the words that say it. */
-interface PhraseFound {
+interface PhraseMatch {
   code: string
   severity: TrustFinding['severity']
   says: string
@@ -217,13 +217,13 @@ interface PhraseFound {
 }
 
 /** Every phrase of one text that speaks to a model rather than of a tool. */
-export function phrasesIn(text: string): PhraseFound[] {
+export function phrasesIn(text: string): PhraseMatch[] {
   const plain = flat(text)
-  const found: PhraseFound[] = []
+  const found: PhraseMatch[] = []
   const said = new Set<string>()
   for (const { code, severity, says, pattern } of searched) {
     if (said.has(says)) continue
-    const words = unforbidden(plain, pattern)
+    const words = notNegated(plain, pattern)
     if (words === undefined) continue
     if (code === 'reads-secrets' && found.some((earlier) => earlier.code === code)) continue
     said.add(says)

@@ -1,14 +1,14 @@
 import { McpError } from '@jackfield/sdk'
-import type { Redactor } from '../../config/secrets/redactor.ts'
+import type { SecretRedactor } from '../../config/secrets/redactor.ts'
 import type { Recorder } from '../../log/store/activity-log.ts'
 import type { ListKey, TrustRow, TrustTable, TrustWriter } from '../../log/store/trust-table.ts'
-import type { UseGate } from '../../servers/catalog.ts'
+import type { TrustGate } from '../../servers/catalog.ts'
 import type { ServerConnection } from '../../servers/connections/connection.ts'
 import { fingerprint } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
-import type { DefinitionChange, HostEvent, ServerTrust, TrustDesk, TrustItem } from '../../types/index.ts'
-import type { Asker } from '../inbox/asker.ts'
-import { changesOf, listed, Questioner, stateOf } from './changes.ts'
+import type { DefinitionChange, HostEvent, ServerTrust, TrustItem, TrustService } from '../../types/index.ts'
+import type { QuestionQueue } from '../inbox/question-queue.ts'
+import { ChangeReview, changesOf, listed, stateOf } from './changes.ts'
 import {
   addsMembers,
   type Definition,
@@ -27,15 +27,15 @@ interface TrustDeps {
   servers: () => ReadonlyMap<string, ServerConnection>
   /** Names of servers whose changes are accepted and reported. */
   unpinned: readonly string[]
-  asker: Asker
+  questions: QuestionQueue
   recorder: Recorder
-  redactor: Redactor
+  redactor: SecretRedactor
   emit: (event: HostEvent) => void
   /** Aborted when the host closes. */
   signal: AbortSignal
 }
 
-interface Looked extends Pick<ServerConnection, 'lists' | 'client'> {
+interface CheckedRevision extends Pick<ServerConnection, 'lists' | 'client'> {
   /** The revision that was spoken last. */
   revision: string | undefined
 }
@@ -43,13 +43,13 @@ interface Looked extends Pick<ServerConnection, 'lists' | 'client'> {
 const closed = 'The host is closed'
 
 /** Pins the definitions of servers and quarantines changed ones until the person accepts them. */
-export class Trust implements TrustDesk {
+export class Trust implements TrustService {
   readonly #deps: TrustDeps
   readonly #ledger: Ledger
   readonly #definitions: Definitions
-  readonly #questioner: Questioner
+  readonly #changeReview: ChangeReview
   /** What was looked at last, by connection: looking again would find nothing new. */
-  readonly #looked = new WeakMap<ServerConnection, Looked>()
+  readonly #checked = new WeakMap<ServerConnection, CheckedRevision>()
   /** Why definitions that were never accepted are out of use: lists ask about each of them again and again. */
   readonly #unaccepted = new WeakMap<Definition, string>()
 
@@ -57,21 +57,21 @@ export class Trust implements TrustDesk {
     this.#deps = deps
     this.#ledger = new Ledger(deps.table)
     this.#definitions = new Definitions(deps.redactor)
-    this.#questioner = new Questioner(deps, (identity, rows, verdict) =>
+    this.#changeReview = new ChangeReview(deps, (identity, rows, verdict) =>
       this.#settle(identity, rows, verdict),
     )
   }
 
   /** Compares what a server says now with what was agreed to, if it was not done since its lists were fetched. */
-  look(connection: ServerConnection): void {
+  check(connection: ServerConnection): void {
     const { lists, client, name } = connection
     const identity = this.#identity(connection)
     const isPinned = !this.#deps.unpinned.includes(name)
-    const last = this.#looked.get(connection)
+    const last = this.#checked.get(connection)
     if (this.#deps.signal.aborted || (last?.lists === lists && last.client === client)) return
     const revision = client?.server.revision ?? last?.revision
-    this.#looked.set(connection, { lists, client, revision })
-    const found = lookAt({
+    this.#checked.set(connection, { lists, client, revision })
+    const found = checkLists({
       connection,
       identity,
       revision,
@@ -83,16 +83,16 @@ export class Trust implements TrustDesk {
         isPinned &&
         scanDefinition(definition, this.#neighbours(name)).some(({ severity }) => severity === 'danger'),
     })
-    this.#keep(name, found)
-    if (found.gone.length > 0) {
-      const summary = `${name} offers less than was agreed to: ${listed(found.gone)}`
+    this.#store(name, found)
+    if (found.removed.length > 0) {
+      const summary = `${name} offers less than was agreed to: ${listed(found.removed)}`
       this.#deps.recorder.note(
-        { kind: 'drift', server: name, summary, detail: { gone: found.gone } },
+        { kind: 'drift', server: name, summary, detail: { gone: found.removed } },
         'noted',
       )
     }
     const accepted = isPinned ? [] : this.#acceptChanges(name, identity)
-    if (found.rows.length + found.gone.length > 0)
+    if (found.rows.length + found.removed.length > 0)
       this.#deps.emit({ type: 'trust', server: name, ...(accepted.length > 0 && { accepted }) })
     this.#review(
       name,
@@ -126,15 +126,15 @@ export class Trust implements TrustDesk {
   }
 
   /** What decides about the things of one server. */
-  gate(connection: ServerConnection): UseGate {
+  gate(connection: ServerConnection): TrustGate {
     if (this.#deps.signal.aborted) return () => closed
-    this.look(connection)
+    this.check(connection)
     const { name } = connection
     const identity = this.#identity(connection)
     // Another program on the same store may have decided meanwhile.
-    if (this.#questioner.asks(identity)) this.#review(name, identity, false)
+    if (this.#changeReview.asks(identity)) this.#review(name, identity, false)
     const rows = this.#ledger.rows(identity)
-    const revision = this.#looked.get(connection)?.revision
+    const revision = this.#checked.get(connection)?.revision
     return (what, entry) => this.#refusal(name, this.#definitions.of(what, entry), rows, revision)
   }
 
@@ -173,7 +173,7 @@ export class Trust implements TrustDesk {
   instructions(connection: ServerConnection): string | undefined {
     const text = connection.client?.server.instructions
     if (text === undefined || this.#deps.signal.aborted) return undefined
-    this.look(connection)
+    this.check(connection)
     const said = this.#definitions.instructions(text)
     const rows = this.#ledger.rows(this.#identity(connection))
     const refused = this.#refusal(connection.name, said, rows, undefined)
@@ -250,8 +250,8 @@ export class Trust implements TrustDesk {
     }
     row.close('reset')
     for (const connection of this.#named(identity)) {
-      this.#looked.delete(connection)
-      this.look(connection)
+      this.#checked.delete(connection)
+      this.check(connection)
     }
     this.#changed(identity)
     return gone
@@ -315,12 +315,12 @@ export class Trust implements TrustDesk {
     })
   }
 
-  #keep(server: string, { identity, rows, gone, write }: Look): void {
+  #store(server: string, { identity, rows, removed, write }: ListCheck): void {
     if (write === undefined) return
     try {
       this.#ledger.write(identity, (writer: TrustWriter) => write(writer))
     } catch (error) {
-      const names = listed([...rows, ...gone])
+      const names = listed([...rows, ...removed])
       const message = `What ${server} says could not be pinned (${names}), so it stays out of use: ${reasonOf(error)}`
       this.#deps.emit({ type: 'warning', server, message })
     }
@@ -338,12 +338,12 @@ export class Trust implements TrustDesk {
   #review(server: string, identity: string, isNew: boolean): void {
     const rows = this.#ledger.rows(identity)
     const waiting = [...rows.values()].filter((row) => row.listed && stateOf(row) === 'quarantined')
-    this.#questioner.review({
+    this.#changeReview.review({
       server,
       identity,
       isNew,
       waiting,
-      tell: () => {
+      notify: () => {
         const neighbours = this.#neighbours(server)
         return {
           changes: waiting.flatMap((row) => changesOf(row, rows.values())),
@@ -425,9 +425,11 @@ export class Trust implements TrustDesk {
 
   /** Definitions can depend on the host's capabilities, so they are stored by profile. */
   #profile(server: string): string {
-    const { asker } = this.#deps
-    const kinds = (['elicitation', 'sampling-request', 'roots'] as const).filter((kind) => asker.can(kind))
-    return [server, ...kinds, ...(asker.urls ? ['url'] : [])].join(' ')
+    const { questions } = this.#deps
+    const kinds = (['elicitation', 'sampling-request', 'roots'] as const).filter((kind) =>
+      questions.canAsk(kind),
+    )
+    return [server, ...kinds, ...(questions.canOpenUrls ? ['url'] : [])].join(' ')
   }
 }
 
@@ -437,7 +439,7 @@ function inOrder(one: TrustRow, other: TrustRow): number {
   return order.indexOf(one.what) - order.indexOf(other.what) || (one.name < other.name ? -1 : 1)
 }
 
-interface LookOptions {
+interface ListCheckOptions {
   connection: ServerConnection
   /** The key under which the server is stored. */
   identity: string
@@ -454,12 +456,12 @@ interface LookOptions {
 }
 
 /** The result of checking the lists of a server. */
-interface Look {
+interface ListCheck {
   identity: string
   /** Things that are new or say something else than before. */
   rows: TrustRow[]
   /** Things that were listed before. */
-  gone: TrustItem[]
+  removed: TrustItem[]
   /** Stores the result; undefined if there is nothing to store. */
   write: ((writer: TrustWriter) => void) | undefined
 }
@@ -468,7 +470,7 @@ interface Look {
  * Compares what a server says with what is known of it. A list that was never seen is pinned; what is new in one that
  * was, or says something else, is only noted. Resources come and go with data, so new ones are pinned too.
  */
-function lookAt(options: LookOptions): Look {
+function checkLists(options: ListCheckOptions): ListCheck {
   const { connection, identity, revision, ledger, definitions, profile, at, isDangerous } = options
   const { lists, client, name: label } = connection
   const known = ledger.rows(identity)
@@ -512,7 +514,7 @@ function lookAt(options: LookOptions): Look {
     for (const name of listedBefore) {
       const row = now.has(name) ? undefined : known.get(keyOf({ what, name }))
       if (row === undefined) continue
-      if (keeps(what, row)) gone.push({ ...row, listed: false })
+      if (isStored(what, row)) gone.push({ ...row, listed: false })
       else forgotten.push({ what, name })
     }
     const changed =
@@ -530,12 +532,12 @@ function lookAt(options: LookOptions): Look {
   return {
     identity,
     rows,
-    gone: gone.map(({ what, name }) => ({ what, name })),
+    removed: gone.map(({ what, name }) => ({ what, name })),
     write: isNothing ? undefined : write,
   }
 }
 
 /** Whether a removed definition stays stored: those with a decision do, except resources, which change often. */
-function keeps(what: Part, row: TrustRow): boolean {
+function isStored(what: Part, row: TrustRow): boolean {
   return what !== 'resource' && (row.agreed !== undefined || row.blocked !== undefined)
 }

@@ -174,8 +174,8 @@ export const activityKinds: readonly Activity['kind'][] = [
 
 /** Characters of JSON one row may keep. */
 const maxDetail = 262_144
-const keptText = 2_000
-const keptItems = 100
+const storedText = 2_000
+const maxItems = 100
 
 /**
  * The detail of a row as JSON text. What is too long to keep is cut, and says so where it was cut; `cut` then holds the
@@ -202,20 +202,18 @@ function detailText(detail: JsonRecord): string {
 }
 
 function shorten(value: unknown, depth: number): unknown {
-  if (typeof value === 'string' && value.length > keptText) {
-    return `${value.slice(0, keptText)}… [${value.length - keptText} more characters]`
+  if (typeof value === 'string' && value.length > storedText) {
+    return `${value.slice(0, storedText)}… [${value.length - storedText} more characters]`
   }
   if (depth > 16 && typeof value === 'object' && value !== null) return '… [nested deeper]'
   if (Array.isArray(value)) {
-    const kept = value.slice(0, keptItems).map((item) => shorten(item, depth + 1))
-    return value.length > keptItems ? [...kept, `… [${value.length - keptItems} more items]`] : kept
+    const kept = value.slice(0, maxItems).map((item) => shorten(item, depth + 1))
+    return value.length > maxItems ? [...kept, `… [${value.length - maxItems} more items]`] : kept
   }
   if (!isRecord(value)) return value
   const entries = Object.entries(value)
-  const kept = entries
-    .slice(0, keptItems)
-    .map(([name, member]) => [name, shorten(member, depth + 1)] as const)
-  if (entries.length > keptItems) kept.push(['…', `[${entries.length - keptItems} more members]`])
+  const kept = entries.slice(0, maxItems).map(([name, member]) => [name, shorten(member, depth + 1)] as const)
+  if (entries.length > maxItems) kept.push(['…', `[${entries.length - maxItems} more members]`])
   return Object.fromEntries(kept)
 }
 

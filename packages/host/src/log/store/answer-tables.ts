@@ -118,7 +118,7 @@ export const formMigration: string = `
   ) STRICT;
 `
 
-const keptPerServer = 500
+const maxStoredPerServer = 500
 
 /** Values of forms' fields that the person let be remembered, by what the server is. */
 export interface FormTable {
@@ -137,7 +137,7 @@ export function createFormTable(database: DatabaseSync): FormTable {
   )
   const trim = database.prepare(
     `DELETE FROM form_answers WHERE identity = ?1 AND field NOT IN (
-       SELECT field FROM form_answers WHERE identity = ?1 ORDER BY at DESC, rowid DESC LIMIT ${keptPerServer}
+       SELECT field FROM form_answers WHERE identity = ?1 ORDER BY at DESC, rowid DESC LIMIT ${maxStoredPerServer}
      )`,
   )
   const forget = database.prepare('DELETE FROM form_answers WHERE identity = ? AND field = ?')

@@ -171,7 +171,7 @@ export function openDatabase(file: string): DatabaseSync {
     if (file !== ':memory:') {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
       closeSync(openSync(file, 'a', 0o600))
-      keepFromOthers(file)
+      restrictToOwner(file)
     }
     const database = new DatabaseSync(file)
     try {
@@ -244,7 +244,7 @@ function sqlite(): typeof import('node:sqlite') {
 }
 
 /** Those that SQLite keeps beside the file, and makes like it, were made before too. */
-function keepFromOthers(file: string): void {
+function restrictToOwner(file: string): void {
   if (process.platform === 'win32') return
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     const found = statSync(path, { throwIfNoEntry: false })

@@ -10,14 +10,14 @@ export interface InboxRow extends Omit<InboxItem, 'waits' | 'resumable'> {
   /** The program that waits; null where none does. */
   readonly owner: string | null
   /** The parked call that asked, by its first activity row, and which of its rounds. */
-  readonly parked: { readonly call: number; readonly round: number } | undefined
+  readonly suspended: { readonly call: number; readonly round: number } | undefined
   /** What an answer that holds secrets is sealed for; absent where no other program can answer. */
   readonly address?: string
   /** Set where the answer is not all that was answered: the whole, sealed for the program that waits, or nothing. */
   readonly sealed?: string
 }
 
-type NewInboxRow = Pick<InboxRow, 'question' | 'activity' | 'owner' | 'parked' | 'address'>
+type NewInboxRow = Pick<InboxRow, 'question' | 'activity' | 'owner' | 'suspended' | 'address'>
 
 interface InboxFilter {
   state?: InboxItem['state'] | 'all'
@@ -42,11 +42,11 @@ export interface InboxTable {
   /** Whether this answer counts: false where the question was no longer open. */
   answer(id: string, answer: { value: unknown; sealed?: string; by: string }): boolean
   /** The whole answer was taken, so that what was sealed of it need not stay. */
-  taken(id: string): void
+  isClaimed(id: string): void
   /** Whether it was open until now. */
   withdraw(id: string, reason: string): boolean
   /** The server no longer takes the answers of a round. */
-  lose(call: number, round: number, reason: string): void
+  markLost(call: number, round: number, reason: string): void
   /** How many questions a program waits for. */
   countOf(owner: string): number
   /** The programs that wait for an answer, or for a parked call. */
@@ -61,9 +61,9 @@ export interface InboxTable {
 
 const columns = `id, question, state, at, activity, owner, call, round, answer, answered_by, answered_at, reason,
   address, sealed`
-const onItsWay = ' while the answer was on its way, so nobody knows whether it arrived'
+const isPending = ' while the answer was on its way, so nobody knows whether it arrived'
 /** Settled questions that are kept. */
-const keptSettled = 1_000
+const maxStoredSettled = 1_000
 
 export function createInboxTable(database: DatabaseSync): InboxTable {
   const insert = database.prepare(
@@ -72,7 +72,7 @@ export function createInboxTable(database: DatabaseSync): InboxTable {
   )
   const prune = database.prepare(
     `DELETE FROM inbox WHERE state <> 'open' AND seq <=
-       (SELECT seq FROM inbox WHERE state <> 'open' ORDER BY seq DESC LIMIT 1 OFFSET ${keptSettled})`,
+       (SELECT seq FROM inbox WHERE state <> 'open' ORDER BY seq DESC LIMIT 1 OFFSET ${maxStoredSettled})`,
   )
   const one = database.prepare(`SELECT ${columns} FROM inbox WHERE id = ?`)
   const ofRound = database.prepare(`SELECT ${columns} FROM inbox WHERE call = ? AND round = ? ORDER BY seq`)
@@ -115,7 +115,7 @@ export function createInboxTable(database: DatabaseSync): InboxTable {
      ) SELECT id FROM up`,
   )
   return {
-    add({ question, activity, owner, parked, address }) {
+    add({ question, activity, owner, suspended, address }) {
       const row = insert.get(
         question.id,
         question.cause.server,
@@ -123,8 +123,8 @@ export function createInboxTable(database: DatabaseSync): InboxTable {
         new Date().toISOString(),
         activity,
         owner,
-        parked?.call ?? null,
-        parked?.round ?? null,
+        suspended?.call ?? null,
+        suspended?.round ?? null,
         address ?? null,
       )
       prune.run()
@@ -155,11 +155,11 @@ export function createInboxTable(database: DatabaseSync): InboxTable {
     answer: (id, { value, sealed, by }) =>
       Number(answer.run(JSON.stringify(value), sealed ?? null, by, new Date().toISOString(), id).changes) ===
       1,
-    taken: (id) => {
+    isClaimed: (id) => {
       taken.run(id)
     },
     withdraw: (id, reason) => Number(withdraw.run(reason, id).changes) === 1,
-    lose: (call, round, reason) => {
+    markLost: (call, round, reason) => {
       lose.run(reason, call, round)
     },
     countOf: (owner) => Number(countOf.get(owner)?.['count']),
@@ -167,7 +167,9 @@ export function createInboxTable(database: DatabaseSync): InboxTable {
     abandon(owner, reason) {
       database.exec('BEGIN IMMEDIATE')
       try {
-        const lost = [...loseOf.all(reason, owner), ...loseSent.all(`${reason}${onItsWay}`, owner)].map(toRow)
+        const lost = [...loseOf.all(reason, owner), ...loseSent.all(`${reason}${isPending}`, owner)].map(
+          toRow,
+        )
         for (const statement of free) statement.run(owner)
         database.exec('COMMIT')
         return lost
@@ -191,7 +193,7 @@ function toRow(row: Record<string, unknown>): InboxRow {
     at: String(row['at']),
     activity: typeof activity === 'number' ? activity : null,
     owner: typeof owner === 'string' ? owner : null,
-    parked: typeof call === 'number' && typeof round === 'number' ? { call, round } : undefined,
+    suspended: typeof call === 'number' && typeof round === 'number' ? { call, round } : undefined,
     ...(typeof answer === 'string' && {
       answer: { value: readJson(answer), by: String(row['answered_by']), at: String(row['answered_at']) },
     }),
@@ -214,7 +216,7 @@ export interface Hole {
 }
 
 /** A call as it was sent, and why it was. */
-interface ParkedRequest {
+interface SuspendedRequest {
   server: string
   tool: string
   arguments: JsonRecord
@@ -226,12 +228,12 @@ interface ParkedRequest {
 }
 
 /** A call whose server asked back and keeps nothing itself: whoever has the answers can go on with it. */
-export interface ParkedCall {
+export interface SuspendedCall {
   /** The activity row of the call. */
   readonly call: number
   /** What the server is, whatever it is called. */
   readonly identity: string
-  readonly request: ParkedRequest
+  readonly request: SuspendedRequest
   /** How often the server asked back. */
   readonly round: number
   readonly asked: Round
@@ -241,10 +243,10 @@ export interface ParkedCall {
   readonly owner: string | null
 }
 
-export interface ParkedTable {
+export interface SuspendedCallTable {
   /** Keeps the newest round of a call. */
-  keep(call: Pick<ParkedCall, 'call' | 'identity' | 'request' | 'asked'>, owner: string): void
-  get(call: number): ParkedCall | undefined
+  put(call: Pick<SuspendedCall, 'call' | 'identity' | 'request' | 'asked'>, owner: string): void
+  get(call: number): SuspendedCall | undefined
   /** The parked call that led to an activity row, through whatever lies between. */
   above(activity: number): { call: number; round: number } | undefined
   /** The answers of the round go out now. */
@@ -252,7 +254,7 @@ export interface ParkedTable {
   /** Takes a call that no program goes on with, and whose answers have not gone out; false where there is none. */
   claim(call: number, owner: string): boolean
   /** Another program may go on with the call. */
-  leave(call: number, owner: string): void
+  release(call: number, owner: string): void
   /** The call is over. False where this program does not go on with it. */
   end(call: number, owner: string): boolean
   /** The row of the person's consent to a call, else of the call itself. */
@@ -264,7 +266,7 @@ export interface ParkedTable {
 
 const callColumns = 'call, owner, identity, request, round, asked, sent'
 
-export function createParkedTable(database: DatabaseSync): ParkedTable {
+export function createSuspendedCallTable(database: DatabaseSync): SuspendedCallTable {
   const keep = database.prepare(
     `INSERT INTO parked_call (call, owner, identity, request, round, asked, sent, at) VALUES (?, ?, ?, ?, 1, ?, 0, ?)
      ON CONFLICT DO UPDATE SET round = round + 1, asked = excluded.asked, sent = 0, owner = excluded.owner`,
@@ -293,7 +295,7 @@ export function createParkedTable(database: DatabaseSync): ParkedTable {
      RETURNING call, round`,
   )
   return {
-    keep({ call, identity, request, asked }, owner) {
+    put({ call, identity, request, asked }, owner) {
       const texts = [JSON.stringify(request), JSON.stringify(asked)] as const
       keep.run(call, owner, identity, ...texts, new Date().toISOString())
     },
@@ -309,7 +311,7 @@ export function createParkedTable(database: DatabaseSync): ParkedTable {
       sending.run(call, owner)
     },
     claim: (call, owner) => Number(claim.run(owner, call).changes) === 1,
-    leave: (call, owner) => {
+    release: (call, owner) => {
       leave.run(call, owner)
     },
     end: (call, owner) => Number(end.run(call, owner).changes) === 1,
@@ -322,8 +324,8 @@ export function createParkedTable(database: DatabaseSync): ParkedTable {
   }
 }
 
-function toCall(row: Record<string, unknown>): ParkedCall {
-  const request: ParkedRequest = readJson(String(row['request']))
+function toCall(row: Record<string, unknown>): SuspendedCall {
+  const request: SuspendedRequest = readJson(String(row['request']))
   const asked: Round = readJson(String(row['asked']))
   return {
     call: Number(row['call']),

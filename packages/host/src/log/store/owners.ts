@@ -10,7 +10,7 @@ export interface Owners {
   /** Whether other programs can be on the store. */
   readonly shared: boolean
   /** From here on others see that this program runs, until it ends in whatever way. */
-  hold(): void
+  lock(): void
   /** Whether that program has ended. */
   isGone(owner: string): boolean
   close(): void
@@ -18,7 +18,7 @@ export interface Owners {
 
 const own = /^[0-9a-f-]{36}$/
 /** Milliseconds to wait for programs that make, look at or take away a lock at this moment. */
-const patienceMs = 5000
+const lockTimeoutMs = 5000
 
 /**
  * A program that runs holds a lock on a file of its own beside the store. The system lets go of the lock when the
@@ -33,7 +33,7 @@ export function createOwners(store: string): Owners {
 
   /** One program at a time: a lock that is just being made looks like one that was left. Undefined where that is not to be had. */
   const alone = <T>(work: () => T): T | undefined => {
-    const gate = lockOn(join(folder, 'gate'), patienceMs)
+    const gate = lockOn(join(folder, 'gate'), lockTimeoutMs)
     try {
       return gate && work()
     } finally {
@@ -60,7 +60,7 @@ export function createOwners(store: string): Owners {
       if (!shared || !own.test(owner) || !existsSync(fileOf(owner))) return true
       return alone(() => clearOf(owner)) ?? false
     },
-    hold() {
+    lock() {
       if (!shared || held !== undefined) return
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       held = alone(() => {
@@ -68,7 +68,7 @@ export function createOwners(store: string): Owners {
         return lockOn(fileOf(me))
       })
       if (held === undefined) {
-        throw new Error(`Other programs kept ${folder} locked for ${patienceMs / 1000} s: try again`)
+        throw new Error(`Other programs kept ${folder} locked for ${lockTimeoutMs / 1000} s: try again`)
       }
     },
     close() {

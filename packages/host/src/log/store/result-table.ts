@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 /** One kept result, as JSON text. */
-interface StoredResult {
+interface ResultRow {
   id: string
   server: string
   tool: string
@@ -16,9 +16,9 @@ interface StoredResult {
 
 /** Results of tools that were too large for a model, for as long as there is room. */
 export interface ResultTable {
-  get(id: string): StoredResult | undefined
+  get(id: string): ResultRow | undefined
   /** Keeps one, and lets go of the oldest where there are too many or they are too large together. */
-  put(result: StoredResult): void
+  put(result: ResultRow): void
 }
 
 export const resultMigration = `

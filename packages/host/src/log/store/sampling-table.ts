@@ -85,7 +85,7 @@ export const samplingMigration = `
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
-const keptMs = 31 * dayMs
+const retentionMs = 31 * dayMs
 
 export function createSamplingTable(database: DatabaseSync): SamplingTable {
   const minute = database.prepare(
@@ -153,7 +153,7 @@ export function createSamplingTable(database: DatabaseSync): SamplingTable {
     },
     rounds: (cause) => Number(rounds.get(cause)?.['rounds']),
     add({ server, at, cause, tools, auto, tokens, cost }) {
-      forget.run(at - keptMs)
+      forget.run(at - retentionMs)
       const row = add.get(
         server,
         at,

@@ -82,14 +82,14 @@ export const identityMigration: string = `
   ) STRICT;
 `
 
-const keptIdentities = 1_000
+const maxStoredIdentities = 1_000
 
 export function createIdentityTable(database: DatabaseSync, now: () => number = Date.now): IdentityTable {
   const get = database.prepare('SELECT identity FROM identities WHERE template = ?')
   const put = database.prepare('INSERT OR REPLACE INTO identities (template, identity, at) VALUES (?, ?, ?)')
   const trim = database.prepare(
     `DELETE FROM identities WHERE template NOT IN (
-       SELECT template FROM identities ORDER BY at DESC, rowid DESC LIMIT ${keptIdentities}
+       SELECT template FROM identities ORDER BY at DESC, rowid DESC LIMIT ${maxStoredIdentities}
      )`,
   )
   return {
@@ -127,7 +127,7 @@ export const eraMigration = `
   ) STRICT;
 `
 
-const eraKeptMs = 7 * 86_400_000
+const eraRetentionMs = 7 * 86_400_000
 
 export function createEraTable(database: DatabaseSync, now: () => number = Date.now): EraTable {
   const get = database.prepare('SELECT era, version, at FROM eras WHERE identity = ?')
@@ -136,7 +136,7 @@ export function createEraTable(database: DatabaseSync, now: () => number = Date.
   return {
     get(identity) {
       const row = get.get(identity)
-      if (row === undefined || now() - Number(row['at']) > eraKeptMs) return undefined
+      if (row === undefined || now() - Number(row['at']) > eraRetentionMs) return undefined
       const version = row['version']
       return {
         era: row['era'] === 'session' ? 'session' : 'stateless',
@@ -182,7 +182,7 @@ export const manifestMigration = `
   ) STRICT;
 `
 
-const manifestKeptMs = 30 * 86_400_000
+const manifestRetentionMs = 30 * 86_400_000
 const maxChars = 8_000_000
 
 export function createManifestTable(database: DatabaseSync, now: () => number = Date.now): ManifestTable {
@@ -196,12 +196,12 @@ export function createManifestTable(database: DatabaseSync, now: () => number = 
     get(identity, principal) {
       const row = get.get(identity, principal)
       const atMs = Number(row?.['at'])
-      return row === undefined || now() - atMs > manifestKeptMs
+      return row === undefined || now() - atMs > manifestRetentionMs
         ? undefined
         : { lists: String(row['lists']), atMs }
     },
     put(identity, principal, lists) {
-      prune.run(now() - manifestKeptMs)
+      prune.run(now() - manifestRetentionMs)
       if (lists.length <= maxChars) put.run(identity, principal, lists, now())
     },
     forget: (identity) => {

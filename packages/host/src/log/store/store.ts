@@ -10,7 +10,12 @@ import {
 } from './answer-tables.ts'
 import { type ConversationTable, createConversationTable } from './conversation-table.ts'
 import { openDatabase } from './database.ts'
-import { createInboxTable, createParkedTable, type InboxTable, type ParkedTable } from './inbox-tables.ts'
+import {
+  createInboxTable,
+  createSuspendedCallTable,
+  type InboxTable,
+  type SuspendedCallTable,
+} from './inbox-tables.ts'
 import { createOwners, type Owners } from './owners.ts'
 import {
   createResourceTextTable,
@@ -48,7 +53,7 @@ export interface Store {
   readonly labels: LabelTable
   readonly sampling: SamplingTable
   readonly inbox: InboxTable
-  readonly parked: ParkedTable
+  readonly suspendedCalls: SuspendedCallTable
   readonly tasks: TaskTable
   readonly owners: Owners
   readonly trust: TrustTable
@@ -87,7 +92,7 @@ export function openStore(file: string, log: LogSettings = {}): Store {
     labels: createLabelTable(database),
     sampling: createSamplingTable(database),
     inbox: createInboxTable(database),
-    parked: createParkedTable(database),
+    suspendedCalls: createSuspendedCallTable(database),
     tasks: createTaskTable(database),
     owners,
     trust: createTrustTable(database),

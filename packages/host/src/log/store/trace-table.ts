@@ -42,7 +42,7 @@ export interface TraceTable {
   close(): void
   add(row: NewTraceRow): number
   /** Says what caused an event, where that was found out later. */
-  blame(seq: number, cause: number): void
+  setCause(seq: number, cause: number): void
   /** Drops what is too old or too much, as is done with what is added from time to time. */
   trim(): void
   /** The event that an activity row is. */
@@ -65,7 +65,7 @@ export const memoryTraceBounds: TraceBounds = { bytes: 8_388_608, ageMs: traceBo
 /** What a row costs beside its payload. */
 const rowBytes = 256
 /** The share that is left after something had to go, so that it is not done with every row. */
-const keptShare = 0.98
+const retainedShare = 0.98
 
 export function createTraceTable(
   database: DatabaseSync,
@@ -87,7 +87,7 @@ export function createTraceTable(
   function look(): void {
     sinceLook = 0
     const over = Number(store.get()?.['bytes']) - bounds.bytes
-    let excess = over <= 0 ? 0 : over + bounds.bytes * (1 - keptShare)
+    let excess = over <= 0 ? 0 : over + bounds.bytes * (1 - retainedShare)
     const tooOld = now() - bounds.ageMs
     let last = 0
     for (const row of oldest.iterate()) {
@@ -128,7 +128,7 @@ export function createTraceTable(
       return Number(lastInsertRowid)
     },
     trim: look,
-    blame: (seq, cause) => {
+    setCause: (seq, cause) => {
       blame.run(cause, seq)
     },
     eventOf(activity) {

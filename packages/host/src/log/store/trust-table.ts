@@ -5,7 +5,7 @@ import type { TrustItem } from '../../types/index.ts'
 import { rollBack } from './chain.ts'
 
 /** One wording of one thing that a server says about itself. */
-export interface Wording {
+export interface DefinitionText {
   hash: string
   says: JsonRecord
   /** When it was first seen, or agreed to. ISO 8601. */
@@ -16,8 +16,8 @@ export interface Wording {
 
 /** One thing of one server: what was agreed to, and what it said when it was last seen. */
 export interface TrustRow extends TrustItem {
-  agreed?: Wording
-  seen: Wording
+  agreed?: DefinitionText
+  seen: DefinitionText
   /** The hash of a wording that the person does not want. */
   blocked?: string
   listed: boolean
@@ -141,11 +141,11 @@ export function createTrustTable(database: DatabaseSync): TrustTable {
 function toRow(row: Record<string, unknown>): TrustRow[] {
   const what = parts.find((part) => part === row['what'])
   if (what === undefined) return []
-  const seen = wording(row['seen'], row['seen_says'], row['seen_at'], row['seen_revisions'])
+  const seen = definitionText(row['seen'], row['seen_says'], row['seen_at'], row['seen_revisions'])
   const agreed =
     row['agreed'] === null
       ? undefined
-      : wording(
+      : definitionText(
           row['agreed'],
           row['agreed_says'] ?? row['seen_says'],
           row['agreed_at'],
@@ -163,7 +163,7 @@ function toRow(row: Record<string, unknown>): TrustRow[] {
   ]
 }
 
-function wording(hash: unknown, says: unknown, at: unknown, revisions: unknown): Wording {
+function definitionText(hash: unknown, says: unknown, at: unknown, revisions: unknown): DefinitionText {
   const value: unknown = readJson(String(says))
   return {
     hash: String(hash),

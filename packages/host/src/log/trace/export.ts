@@ -21,7 +21,7 @@ interface ExportDeps {
 /** Events of one tree export, unless the query says otherwise. */
 const treeLimit = 100_000
 /** Events that are read at once, and the bytes that these should not exceed by much. */
-const mostAtOnce = 16
+const maxAtOnce = 16
 const bytesAtOnce = 262_144
 
 /** Events as text in a format that other programs read. Other work of the program runs between two pieces. */
@@ -55,7 +55,7 @@ async function* pages(query: TraceQuery, events: Events): AsyncGenerator<WholeTr
     yield page
     after = newest.id
     const bytes = page.reduce((sum, event) => sum + event.bytes, 1)
-    count = Math.max(1, Math.min(mostAtOnce, Math.floor((bytesAtOnce * page.length) / bytes)))
+    count = Math.max(1, Math.min(maxAtOnce, Math.floor((bytesAtOnce * page.length) / bytes)))
     await new Promise((resolve) => setImmediate(resolve))
   }
 }

@@ -73,7 +73,7 @@ export async function playBack(
     const meta = isRecord(params['_meta']) ? params['_meta'] : {}
     for (const { message, answer } of exchange.before) {
       if (answer === undefined) {
-        const told = toldAs(message, id, meta['progressToken'])
+        const told = expectedAs(message, id, meta['progressToken'])
         if (told !== undefined) send(told)
         continue
       }
@@ -133,7 +133,7 @@ function messageIn(line: string): JsonRecord | undefined {
 }
 
 /** A notice with the names that this time's request has; undefined for progress that nobody wants this time. */
-function toldAs(message: JsonRecord, id: unknown, token: unknown): JsonRecord | undefined {
+function expectedAs(message: JsonRecord, id: unknown, token: unknown): JsonRecord | undefined {
   const params = isRecord(message['params']) ? message['params'] : {}
   if ('progressToken' in params) {
     return token === undefined ? undefined : { ...message, params: { ...params, progressToken: token } }

@@ -161,7 +161,7 @@ function exchangeOf(value: unknown): RecordedExchange | undefined {
   if (!isRecord(value)) return undefined
   const { method, params, before, answer } = value
   if (typeof method !== 'string' || !isRecord(params) || !Array.isArray(before)) return undefined
-  const told = before.flatMap((one) => (isRecord(one) ? (toldOf(one) ?? []) : []))
+  const told = before.flatMap((one) => (isRecord(one) ? (notificationsOf(one) ?? []) : []))
   if (told.length !== before.length) return undefined
   if (answer === undefined) return { method, params, before: told }
   const said = answerOf(answer)
@@ -169,7 +169,7 @@ function exchangeOf(value: unknown): RecordedExchange | undefined {
 }
 
 /** A notice, or a question with its answer; nothing else of a message is played back. */
-function toldOf({ message, answer }: JsonRecord): RecordedExchange['before'][number] | undefined {
+function notificationsOf({ message, answer }: JsonRecord): RecordedExchange['before'][number] | undefined {
   if (!isRecord(message)) return undefined
   const { method, params } = message
   if (typeof method !== 'string' || method === '' || !method.isWellFormed()) return undefined
@@ -263,7 +263,7 @@ function byRequest(recording: Recording, server: string): Map<string, Exchange[]
 }
 
 /** Requests by which a server is met: who asks makes no difference. */
-const meetings: ReadonlySet<string> = new Set([
+const occurrences: ReadonlySet<string> = new Set([
   'initialize',
   'server/discover',
   'subscriptions/listen',
@@ -272,5 +272,5 @@ const meetings: ReadonlySet<string> = new Set([
 
 /** One text for requests that are the same, whoever sends them and when. */
 export function requestKey(method: string, params: unknown): string {
-  return meetings.has(method) ? method : `${method} ${canonical(withoutMeta(params))}`
+  return occurrences.has(method) ? method : `${method} ${canonical(withoutMeta(params))}`
 }

@@ -2,8 +2,8 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { JsonRpcMessage } from '@jackfield/sdk'
 import type { ClientTelemetry, Fetch, TelemetryRequest, TelemetrySpan } from '@jackfield/sdk/client'
 import { readJson } from '@jackfield/sdk/internal'
-import type { Redactor } from '../../config/secrets/redactor.ts'
-import type { Origins } from '../../core/active-requests.ts'
+import type { SecretRedactor } from '../../config/secrets/redactor.ts'
+import type { ActiveRequests } from '../../core/active-requests.ts'
 import { isRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type { Activity } from '../../types/index.ts'
@@ -11,8 +11,8 @@ import type { NewTraceRow, TraceTable } from '../store/trace-table.ts'
 
 interface TapDeps {
   table: TraceTable
-  origins: Origins
-  redactor: Redactor
+  activeRequests: ActiveRequests
+  redactor: SecretRedactor
   /** Whether anything is written. */
   keep: boolean
   /** Further headers that hold credentials. */
@@ -37,7 +37,7 @@ export interface Tap {
   readonly fetch: Fetch
 }
 
-interface Asked {
+interface OpenRequest {
   seq: number
   tick: number
   method: string
@@ -51,9 +51,9 @@ const maxPayload = 1_048_576
 const maxOpen = 10_000
 
 export function createTap(server: string, deps: TapDeps): Tap {
-  const { table, origins, redactor, now, tick } = deps
+  const { table, activeRequests, redactor, now, tick } = deps
   const connection = `${server}/${randomUUID().slice(0, 8)}`
-  const open = new Map<string, Asked>()
+  const open = new Map<string, OpenRequest>()
   /** The activity row of each request of this client. */
   const rowOf = new Map<string | number, number>()
   const spans = new WeakMap<TelemetrySpan, number>()
@@ -63,7 +63,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
   const write = (row: Written): number | undefined => {
     if (!deps.keep) return undefined
     try {
-      return table.add({ ...row, ...kept(row.payload), at: now(), tick: tick(), server, connection })
+      return table.add({ ...row, ...storedPayload(row.payload), at: now(), tick: tick(), server, connection })
     } catch (error) {
       deps.failed(error)
       return undefined
@@ -80,7 +80,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
     const token = message.params?.['progressToken']
     const request = typeof token === 'string' || typeof token === 'number' ? rowOf.get(token) : undefined
     if (request !== undefined) return eventOf(request)
-    return 'id' in message ? eventOf(origins.find(server, undefined).row) : null
+    return 'id' in message ? eventOf(activeRequests.find(server, undefined).row) : null
   }
 
   function request(direction: 'sent' | 'received', message: JsonRpcMessage): void {
@@ -129,7 +129,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
     if (by === 'server') {
       const seq = questions.get(params)
       const cause = row === undefined ? null : table.eventOf(row)
-      if (seq !== undefined && cause !== null) table.blame(seq, cause)
+      if (seq !== undefined && cause !== null) table.setCause(seq, cause)
     }
     const own = row ?? (by === 'client' ? originRow(method, params) : undefined)
     if (own === undefined) return undefined
@@ -147,7 +147,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
   }
 
   function originRow(method: string, params: Readonly<Record<string, unknown>>): number | undefined {
-    return origins.find(server, { id: 0, method, params }).row ?? undefined
+    return activeRequests.find(server, { id: 0, method, params }).row ?? undefined
   }
 
   const send: Fetch = async (url, init) => {
@@ -215,7 +215,7 @@ type Written = Omit<NewTraceRow, 'at' | 'tick' | 'server' | 'connection' | 'byte
 }
 
 /** A payload as it is kept: whole, or its beginning and the hash of all of it. */
-export function kept(payload: unknown): Pick<NewTraceRow, 'payload' | 'bytes' | 'sha256'> {
+export function storedPayload(payload: unknown): Pick<NewTraceRow, 'payload' | 'bytes' | 'sha256'> {
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload)
   const bytes = Buffer.byteLength(text)
   if (bytes <= maxPayload) return { payload: text, bytes, sha256: null }

@@ -1,14 +1,14 @@
 import type { Fetch } from '@jackfield/sdk/client'
-import type { Redactor } from '../../config/secrets/redactor.ts'
-import type { Origins } from '../../core/active-requests.ts'
+import type { SecretRedactor } from '../../config/secrets/redactor.ts'
+import type { ActiveRequests } from '../../core/active-requests.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'
 import type {
   Host,
   HostConnectOptions,
   HostEvent,
   LogSettings,
-  TraceDesk,
   TraceQuery,
+  TraceService,
   TraceStatistics,
 } from '../../types/index.ts'
 import type { TraceTable } from '../store/trace-table.ts'
@@ -16,10 +16,10 @@ import { Events } from './events.ts'
 import { exported, pairsOf, timelineOf, treeOf } from './export.ts'
 import { recordingOf } from './recording.ts'
 import { replayed, requestOf } from './replay.ts'
-import { createSpanIds, createTap, createTraceparents, kept, type Tap } from './tap.ts'
+import { createSpanIds, createTap, createTraceparents, storedPayload, type Tap } from './tap.ts'
 
 /** The log as an inspector sees it, and what writes it. */
-export interface Trace extends TraceDesk {
+export interface Trace extends TraceService {
   /** Gives what sees each new connection of a server. */
   tap(server: string, options?: HostConnectOptions): () => Tap
 }
@@ -32,8 +32,8 @@ const maxDepth = 64
 /** Makes the room of the log. `table` is asked for when something is written or read, and not before. */
 export function createTrace(
   host: Doing,
-  origins: Origins,
-  redactor: Redactor,
+  activeRequests: ActiveRequests,
+  redactor: SecretRedactor,
   table: () => TraceTable,
   log: LogSettings = {},
   fetch: Fetch = globalFetch,
@@ -65,9 +65,9 @@ export function createTrace(
   const note = (kind: 'stderr' | 'warning', server: string, text: string): void => {
     if (!keep) return
     try {
-      const { row } = origins.find(server, undefined)
+      const { row } = activeRequests.find(server, undefined)
       table().add({
-        ...kept(text),
+        ...storedPayload(text),
         at: now(),
         tick: tick(),
         kind,
@@ -104,7 +104,7 @@ export function createTrace(
         const ids = createSpanIds(salt)
         const tap = createTap(server, {
           table: table(),
-          origins,
+          activeRequests,
           redactor,
           keep,
           fetch,

@@ -24,10 +24,10 @@ import type {
 import { askModel } from './ask-model.ts'
 import { failed, toolResult, toolUses, wordsOf } from './blocks.ts'
 import { systemPrompt } from './instructions.ts'
-import { cameLate, performUntilLater, waiting } from './late-calls.ts'
+import { deferredResult, lateResultMessages, performUntilDeferred } from './late-calls.ts'
 import { meant } from './search-tools.ts'
 import { summaryRequest } from './summary.ts'
-import type { Performed } from './tool-calls.ts'
+import type { ToolOutcome } from './tool-calls.ts'
 import { createToolOffer } from './tool-offer.ts'
 import { isSwitchedOn, switched } from './tool-switches.ts'
 import { Transcript } from './transcript.ts'
@@ -83,12 +83,12 @@ export interface Turn {
 }
 
 /** Characters of unreadable arguments that the model is shown. */
-const mostWritten = 200
+const maxWritten = 200
 
 type Tally = Pick<Turn, 'rounds' | 'usage'> & { calls: number }
 
 /** Something the person says: words, or whole messages such as those of a prompt (see `promptMessages`). */
-export type Said = string | readonly SamplingMessage[]
+export type UserInput = string | readonly SamplingMessage[]
 
 /**
  * What a conversation runs on: the host with its tools, the model that answers, and how much of both one
@@ -142,7 +142,7 @@ export interface Conversation {
   /** The model that answers; another one takes over from the next `say`. */
   model: Model
   /** Lets the model answer, running the tools it asks for. Rejects when the model fails; the conversation can go on. */
-  say(said: Said, options?: SayOptions): Promise<Turn>
+  say(said: UserInput, options?: SayOptions): Promise<Turn>
   /**
    * Switches tools on or off for the model of this conversation, from its next request on: what is off is not offered,
    * and a call of it is refused. The person can call it all the same. It is kept with the conversation and its forks.
@@ -217,9 +217,9 @@ export function createConversation(options: ConversationOptions): Conversation {
       maxCalls: maxCalls - tally.calls,
       ...(say.signal !== undefined && { signal: say.signal }),
     }
-    const done = await performUntilLater(host, wanted, origin, { codeMode, isOn }, options.taskPatienceMs)
+    const done = await performUntilDeferred(host, wanted, origin, { codeMode, isOn }, options.taskPatienceMs)
     if ('later' in done) {
-      transcript.result(toolResult(use, waiting(done.later)), done.activity)
+      transcript.result(toolResult(use, deferredResult(done.later)), done.activity)
       say.onToolCall?.({
         id: use.id,
         name: wanted.name,
@@ -240,9 +240,9 @@ export function createConversation(options: ConversationOptions): Conversation {
   }
 
   /** A call is over whose question was left for later. */
-  function takeLate(id: string, name: string, outcome: Performed): void {
-    if (outcome.parked === true) return
-    late.push(cameLate(name, outcome.result, fitted(name, outcome.result, outcome.activity)))
+  function takeLate(id: string, name: string, outcome: ToolOutcome): void {
+    if (outcome.suspended === true) return
+    late.push(lateResultMessages(name, outcome.result, fitted(name, outcome.result, outcome.activity)))
     if (!busy) tellLateWhereKept()
     if (id !== '') options.onLate?.(ended(id, name, outcome))
   }
@@ -259,7 +259,7 @@ export function createConversation(options: ConversationOptions): Conversation {
   /** Tells the model what came after the turn that called for it. */
   function tellLate(): void {
     for (let next = late[0]; next !== undefined; next = late[0]) {
-      transcript.show(next)
+      transcript.addNote(next)
       late.shift()
     }
   }
@@ -333,7 +333,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       const callsNotRun = await runAll(uses, reply.unreadable ?? {}, row, say, tally)
       tellLate()
       const news = offer.update(model)
-      if (news !== undefined) transcript.tell(news)
+      if (news !== undefined) transcript.addLateResult(news)
       if (callsNotRun > 0) return { ...end('maxCalls'), callsNotRun }
       if (tally.rounds >= maxTurns) return end('maxTurns')
     }
@@ -427,18 +427,18 @@ export function createConversation(options: ConversationOptions): Conversation {
 function ended(
   id: string,
   name: string,
-  { activity, parked: _parked, calls: _calls, ...outcome }: Performed,
+  { activity, suspended: _parked, calls: _calls, ...outcome }: ToolOutcome,
 ): LateResult {
   return { type: 'end', id, name, ...outcome, ...(activity !== undefined && { activity }) }
 }
 
 function unreadableArguments(name: string, written: string): string {
   const shown = oneLine(written)
-  const start = shown.length > mostWritten ? `${shown.slice(0, mostWritten)}…` : shown
+  const start = shown.length > maxWritten ? `${shown.slice(0, maxWritten)}…` : shown
   return `${name} was not called: its arguments must be one JSON object, and these cannot be read: ${start} Call it again with a whole JSON object.`
 }
 
-function lostCall(error: unknown): Performed {
+function lostCall(error: unknown): ToolOutcome {
   return { result: failed(`The call failed: ${reasonOf(error)}`), denied: false }
 }
 

@@ -3,9 +3,9 @@ export {
   type ConversationOptions,
   createConversation,
   type LateResult,
-  type Said,
   type SayOptions,
   type ToolCallEvent,
   type Turn,
+  type UserInput,
 } from './conversation.ts'
 export { promptMessages } from './prompt-messages.ts'

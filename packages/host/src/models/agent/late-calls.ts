@@ -2,33 +2,33 @@ import type { CallToolResult, ContentBlock, SamplingContent, SamplingMessage } f
 import type { Host, HostTask, InboxItem } from '../../types/index.ts'
 import { blocksOf } from './blocks.ts'
 import { promptMessages } from './prompt-messages.ts'
-import { type CallOrigin, type OfferedTools, type Performed, performCall } from './tool-calls.ts'
+import { type CallOrigin, type OfferedTools, performCall, type ToolOutcome } from './tool-calls.ts'
 
 /** Milliseconds for which a turn waits for a task. */
-const usualTaskPatienceMs = 10_000
+const defaultTaskPatienceMs = 10_000
 
 /** Why a turn continues without the result of a call. */
-export type Later = { readonly question: InboxItem } | { readonly task: HostTask }
+export type DeferredCall = { readonly question: InboxItem } | { readonly task: HostTask }
 
 /** A call that runs on: the person left its question for later, or its server takes long for its task. */
 export interface LateCall {
-  readonly later: Later
+  readonly later: DeferredCall
   /** The activity row of the call. */
   readonly activity: number
-  readonly outcome: Promise<Performed>
+  readonly outcome: Promise<ToolOutcome>
 }
 
 /**
  * Runs one call, until it is over, the person leaves a question of it for later, or it is a task that takes longer than
  * `taskPatienceMs`. From then on the signal no longer ends it: it outlives the turn.
  */
-export async function performUntilLater(
+export async function performUntilDeferred(
   host: Host,
   use: Parameters<typeof performCall>[1],
   { signal, ...origin }: Omit<CallOrigin, 'onRow'>,
   offer: OfferedTools,
-  taskPatienceMs: number = usualTaskPatienceMs,
-): Promise<Performed | LateCall> {
+  taskPatienceMs: number = defaultTaskPatienceMs,
+): Promise<ToolOutcome | LateCall> {
   const stop = new AbortController()
   const end = (): void => stop.abort(signal?.reason)
   const left = Promise.withResolvers<Omit<LateCall, 'outcome'>>()
@@ -59,7 +59,7 @@ export async function performUntilLater(
 }
 
 /** What the model gets in place of a result. */
-export function waiting(later: Later): CallToolResult {
+export function deferredResult(later: DeferredCall): CallToolResult {
   if ('task' in later) {
     const { task } = later
     const text = `The server runs this call as a task in the background (task ${task.id}${task.message === undefined ? '' : `: ${task.message}`}). It has neither failed nor finished, and you get its result once it is there. Do not make the same call again meanwhile: continue with what does not need it, or end your turn.`
@@ -71,7 +71,7 @@ export function waiting(later: Later): CallToolResult {
 }
 
 /** How the model is told of a result that came after the turn had gone on. */
-export function cameLate(
+export function lateResultMessages(
   name: string,
   { isError }: CallToolResult,
   content: ContentBlock[],

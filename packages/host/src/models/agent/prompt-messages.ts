@@ -1,6 +1,6 @@
 import type { GetPromptResult, SamplingMessage } from '@jackfield/sdk'
 import { isForPersonOnly } from '../../shared/audience.ts'
-import { saidOf } from '../messages.ts'
+import { textBlock } from '../messages.ts'
 
 /**
  * A prompt's messages as the conversation takes them: embedded images and audio become messages, other resources and
@@ -8,5 +8,7 @@ import { saidOf } from '../messages.ts'
  */
 export function promptMessages(prompt: Pick<GetPromptResult, 'messages'>): SamplingMessage[] {
   const forModels = prompt.messages.filter(({ content }) => !isForPersonOnly(content.annotations))
-  return forModels.flatMap(({ role, content }) => saidOf(content).map((block) => ({ role, content: block })))
+  return forModels.flatMap(({ role, content }) =>
+    textBlock(content).map((block) => ({ role, content: block })),
+  )
 }

@@ -109,7 +109,7 @@ function search(
       `There are no tools of a server "${server}". Servers are: ${[...servers].slice(0, bounds.servers).join(', ')}.`,
     )
   }
-  const { matches, total } = host.scale.search(query, {
+  const { matches, total } = host.toolSearch.search(query, {
     isOn,
     limit: typeof limit === 'number' ? Math.min(limit, bounds.found) : 8,
     ...(typeof server === 'string' && { server }),

@@ -6,14 +6,14 @@ import { callSearchTool, isSearchTool } from './search-tools.ts'
 import { callVirtual, isVirtual } from './virtual-tools.ts'
 
 /** What became of one tool call of the model. */
-export interface Performed {
+export interface ToolOutcome {
   result: CallToolResult
   denied: boolean
   decision?: Decision
   /** The row of the call, where it went through the broker. */
   activity?: number
   /** The host was closed while the call waited for an answer; answering goes on with it elsewhere. */
-  parked?: boolean
+  suspended?: boolean
   /** Tool calls that a program made. */
   calls?: number
 }
@@ -49,7 +49,7 @@ export async function performCall(
   use: { name: string; input: Record<string, unknown> },
   { maxCalls, ...origin }: CallOrigin,
   { codeMode, isOn }: OfferedTools,
-): Promise<Performed> {
+): Promise<ToolOutcome> {
   const { name, input } = use
   if (isVirtual(name)) {
     return { result: await callVirtual(host, origin.conversation, name, input, origin.signal), denied: false }
@@ -71,6 +71,6 @@ export async function performCall(
     return { result: { content: [{ type: 'text', text: message }], isError: true }, denied: true }
   }
   const done = await host.call(name, input, { caller: 'chat', ...origin })
-  const { result, denied, decision, activity, parked } = done
-  return { result, denied, decision, activity, ...(parked !== undefined && { parked }) }
+  const { result, denied, decision, activity, suspended } = done
+  return { result, denied, decision, activity, ...(suspended !== undefined && { suspended }) }
 }

@@ -20,7 +20,7 @@ export interface ToolOffer {
   tools(model: Model): ModelTool[]
 }
 
-interface Seen {
+interface OfferedTool {
   tool: CatalogTool['tool']
   /** The definition that the model knows; undefined where it finds it by searching. */
   known: string | undefined
@@ -40,7 +40,7 @@ const changedCharacters = 4_000
  */
 export function createToolOffer(host: Host, { codeMode, isOn }: OfferedTools): ToolOffer {
   const offered: ModelTool[] = [...virtualTools, ...(codeMode ? codeTools : [])]
-  const seen = new Map<string, Seen>()
+  const seen = new Map<string, OfferedTool>()
   let searching = false
   let begun = false
 
@@ -69,7 +69,7 @@ export function createToolOffer(host: Host, { codeMode, isOn }: OfferedTools): T
       const present = all.filter(isOn)
       const off = new Set(all.filter((entry) => !isOn(entry)).map(({ name }) => name))
       const { contextTokens } = model
-      const meter = host.scale.meter({ isOn, ...(contextTokens !== undefined && { contextTokens }) })
+      const meter = host.toolSearch.meter({ isOn, ...(contextTokens !== undefined && { contextTokens }) })
       if (!searching && meter.deferred) {
         searching = true
         offered.push(...searchTools(present))
@@ -93,7 +93,7 @@ export function createToolOffer(host: Host, { codeMode, isOn }: OfferedTools): T
       const first = !begun
       begun = true
       if (first || changes.length === 0) return undefined
-      return told(changes, (name) => JSON.stringify(definitionOf(here.get(name))))
+      return announcement(changes, (name) => JSON.stringify(definitionOf(here.get(name))))
     },
     tools: (model) =>
       model.isLanguageModel
@@ -106,7 +106,7 @@ function definitionOf(entry: CatalogTool | undefined): ModelTool | undefined {
   return entry === undefined ? undefined : modelTool(entry)
 }
 
-function told(changes: readonly [Change, string][], definition: (name: string) => string): string {
+function announcement(changes: readonly [Change, string][], definition: (name: string) => string): string {
   const of = (...wanted: Change[]): string[] =>
     changes.flatMap(([change, name]) => (wanted.includes(change) ? [name] : []))
   const part = (names: string[], words: string): string[] => {

@@ -6,11 +6,11 @@ import type { CatalogTool, Host, ToolSwitch } from '../../types/index.ts'
 type Named = Pick<CatalogTool, 'server' | 'name' | 'tool'>
 
 /** Switches that one conversation keeps. */
-const mostSwitches = 200
+const maxSwitches = 200
 
 /** Whether a tool is on: as the last switch that fits it says, else it is. */
 export function isSwitchedOn(tool: Named, switches: readonly ToolSwitch[]): boolean {
-  return switches.findLast(({ pattern }) => fits(pattern, tool))?.on ?? true
+  return switches.findLast(({ pattern }) => matches(pattern, tool))?.on ?? true
 }
 
 /**
@@ -27,7 +27,7 @@ export function switched(
   const servers = [...host.connections.keys()]
   for (const pattern of patterns) {
     const isKnown =
-      tools.some((tool) => fits(pattern, tool)) ||
+      tools.some((tool) => matches(pattern, tool)) ||
       servers.some((server) => matchesGlob(pattern, server)) ||
       before.some((one) => one.pattern === pattern)
     if (!isKnown) {
@@ -48,15 +48,15 @@ export function switched(
   )
   const first = counted.findIndex((one) => !one.on)
   const result = first === -1 ? [] : counted.slice(first)
-  if (result.length > mostSwitches) {
+  if (result.length > maxSwitches) {
     throw new McpError(
       'INVALID',
-      `A conversation keeps at most ${mostSwitches} switches of tools, and nothing was switched. Use a pattern with *, such as server.*.`,
+      `A conversation keeps at most ${maxSwitches} switches of tools, and nothing was switched. Use a pattern with *, such as server.*.`,
     )
   }
   return result
 }
 
-function fits(pattern: string, { server, name, tool }: Named): boolean {
+function matches(pattern: string, { server, name, tool }: Named): boolean {
   return [server, `${server}.${tool.name}`, name].some((text) => matchesGlob(pattern, text))
 }

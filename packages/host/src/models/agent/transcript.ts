@@ -3,8 +3,8 @@ import type { SamplingMessage, ToolResultContent, ToolUseContent } from '@jackfi
 import { oneLine } from '../../shared/text.ts'
 import type {
   ConversationCall,
-  ConversationDesk,
   ConversationEntry,
+  ConversationStore,
   ModelUsage,
   ToolSwitch,
 } from '../../types/index.ts'
@@ -23,7 +23,7 @@ export class Transcript {
   readonly unfinished: readonly ToolUseContent[]
   /** Every call that a model asked for, in order, including those before a summary. */
   readonly calls: ConversationCall[] = []
-  readonly #desk: ConversationDesk
+  readonly #store: ConversationStore
   readonly #usage = new Map<string, { inputTokens: number; outputTokens: number }>()
   #title = ''
   #switches: readonly ToolSwitch[] = []
@@ -32,14 +32,14 @@ export class Transcript {
   /** Entries that are there, kept or not. */
   #known = 0
   /** Entries that are stored together with the next one: results of unfinished calls, switches before the first turn. */
-  #unkept: ConversationEntry[] = []
+  #unsaved: ConversationEntry[] = []
 
-  constructor(desk: ConversationDesk, given: { id: string } | { resume: string } | undefined) {
-    this.#desk = desk
+  constructor(desk: ConversationStore, given: { id: string } | { resume: string } | undefined) {
+    this.#store = desk
     if (given === undefined || 'id' in given) this.id = given?.id ?? randomUUID()
     else {
       this.id = desk.find(given.resume).id
-      for (const entry of desk.entries(this.id)) this.#take(entry)
+      for (const entry of desk.entries(this.id)) this.#read(entry)
     }
     this.unfinished = openCalls(this.messages)
     const repairs = this.unfinished.map((use) => ({
@@ -47,7 +47,7 @@ export class Transcript {
       result: toolResult(use, failed(lost)),
     }))
     for (const entry of repairs) this.#apply(entry)
-    this.#unkept = repairs
+    this.#unsaved = repairs
   }
 
   get title(): string {
@@ -73,7 +73,7 @@ export class Transcript {
     const entry: ConversationEntry = { kind: 'tools', switches }
     if (this.#known > 0) this.#add(entry)
     else {
-      this.#unkept = [entry]
+      this.#unsaved = [entry]
       this.#apply(entry)
     }
   }
@@ -110,12 +110,12 @@ export class Transcript {
     this.#add({ kind: 'result', result, ...(activity !== undefined && { activity }) })
   }
 
-  tell(text: string): void {
+  addLateResult(text: string): void {
     this.#add({ kind: 'message', by: 'host', message: userText(text) })
   }
 
   /** The host tells the model something that has more than words. */
-  show(message: SamplingMessage): void {
+  addNote(message: SamplingMessage): void {
     this.#add({ kind: 'message', by: 'host', message })
   }
 
@@ -128,14 +128,14 @@ export class Transcript {
   }
 
   #add(...entries: ConversationEntry[]): void {
-    const unkept = this.#unkept
-    this.#desk.append(this.id, this.#known, [...unkept, ...entries])
-    this.#unkept = []
+    const unkept = this.#unsaved
+    this.#store.append(this.id, this.#known, [...unkept, ...entries])
+    this.#unsaved = []
     this.#known += unkept.length
-    for (const entry of entries) this.#take(entry)
+    for (const entry of entries) this.#read(entry)
   }
 
-  #take(entry: ConversationEntry): void {
+  #read(entry: ConversationEntry): void {
     this.#known += 1
     this.#apply(entry)
   }

@@ -74,14 +74,14 @@ export async function callVirtual(
   signal: AbortSignal | undefined,
 ): Promise<CallToolResult> {
   if (name === 'list_resources') return text(listing(host, args))
-  if (name === 'read_result') return readKept(host, conversation, args)
+  if (name === 'read_result') return readStored(host, conversation, args)
   const { server, uri } = args
   if (typeof server !== 'string' || typeof uri !== 'string') {
     return failure(
       'read_resource needs "server" and "uri", both strings. list_resources shows what there is.',
     )
   }
-  if (uri.startsWith('jackfield://results/')) return readKept(host, conversation, { id: uri })
+  if (uri.startsWith('jackfield://results/')) return readStored(host, conversation, { id: uri })
   if (!host.connections.has(server)) {
     return failure(`There is no server "${server}". Servers are: ${[...host.connections.keys()].join(', ')}.`)
   }
@@ -106,7 +106,7 @@ export async function callVirtual(
   }
 }
 
-function readKept(host: Host, conversation: string, args: Record<string, unknown>): CallToolResult {
+function readStored(host: Host, conversation: string, args: Record<string, unknown>): CallToolResult {
   const { id, path, from, characters } = args
   if (typeof id !== 'string') return failure('read_result needs "id", as the cut result says it.')
   const wanted = typeof characters === 'number' ? characters : readable.usual

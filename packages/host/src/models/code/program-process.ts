@@ -6,16 +6,16 @@ import { runInSandbox } from './sandbox.ts'
 
 const host = process.send?.bind(process)
 if (host === undefined) throw new Error('Only the host starts this.')
-const tell = (message: FromProgram): void => {
+const send = (message: FromProgram): void => {
   host(message)
 }
 
 let answers: ((id: number, answer: string) => void) | undefined
 process.on('message', async (message: ToProgram) => {
   try {
-    if (message.type === 'job') answers = await runInSandbox(message.job, tell)
+    if (message.type === 'job') answers = await runInSandbox(message.job, send)
     else answers?.(message.id, message.answer)
   } catch (error) {
-    tell({ type: 'end', outcome: 'error', error: reasonOf(error) })
+    send({ type: 'end', outcome: 'error', error: reasonOf(error) })
   }
 })

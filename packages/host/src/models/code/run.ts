@@ -45,7 +45,7 @@ export async function runProgram(
   const ending = Promise.withResolvers<Ended>()
   const stop = new AbortController()
   const abort = (): void => stop.abort(new McpError('CANCELLED', 'The program was ended'))
-  const kept = new KeptContent()
+  const kept = new ContentHandles()
   const told = { logs: [] as string[], shown: [] as ContentBlock[], calls: [] as CodeCall[] }
   const watched = new Watched(row)
   const running = new Set<Promise<void>>()
@@ -60,7 +60,7 @@ export async function runProgram(
       error: `It took more than ${limits.totalMs} ms, not counting questions to the person.`,
     }),
   )
-  const off = deps.on((event) => watched.hear(event, clock))
+  const off = deps.on((event) => watched.observe(event, clock))
   const cancelled = (): void => giveUp({ outcome: 'cancelled' })
   options.signal?.addEventListener('abort', cancelled)
   if (options.signal?.aborted) cancelled()
@@ -136,7 +136,7 @@ function outcomeOf(done: BrokeredCall, watched: Watched): CodeCall['outcome'] {
 }
 
 /** What the program is told. A refusal and a failure are errors there, which it may catch. */
-function answerTo({ result, denied, error }: BrokeredCall, kept: KeptContent): object {
+function answerTo({ result, denied, error }: BrokeredCall, kept: ContentHandles): object {
   const failed = denied || error !== undefined || result.isError === true
   return failed
     ? { error: textOf(result) || 'The tool failed and did not say why.', denied }
@@ -161,7 +161,7 @@ function conclude(
 }
 
 /** Content that programs got, which they hold by its number. */
-class KeptContent {
+class ContentHandles {
   readonly #blocks: ContentBlock[] = []
 
   /** A result as the program sees it: texts are there, everything else is a piece it can show. */
@@ -307,7 +307,7 @@ class Watched {
   }
 
   /** While a person is asked because of one of the calls, the program's time does not run. */
-  hear(event: HostEvent, clock: Clock): void {
+  observe(event: HostEvent, clock: Clock): void {
     if (event.type === 'call' && event.state === 'ends' && event.call.cause === this.#row) {
       if (!known.has(event.outcome)) this.#unsure.add(event.call.activity)
     }

@@ -13,7 +13,7 @@ import type { FromProgram, Job } from './process.ts'
 const engine = 'default' in quickjs ? quickjs.default : quickjs
 const pageBytes = 65_536
 /** What the engine itself starts with. */
-const leastPages = 256
+const minPages = 256
 const file = 'program.js'
 const maxLines = 5_000
 const maxShown = 100
@@ -24,8 +24,8 @@ export async function runInSandbox(
   tell: (message: FromProgram) => void,
 ): Promise<(id: number, answer: string) => void> {
   // The engine does not count what it allocates in WebAssembly, so the memory itself ends where the program's does.
-  const pages = Math.max(leastPages, Math.ceil(job.memoryBytes / pageBytes))
-  const wasmMemory = new WebAssembly.Memory({ initial: leastPages, maximum: pages })
+  const pages = Math.max(minPages, Math.ceil(job.memoryBytes / pageBytes))
+  const wasmMemory = new WebAssembly.Memory({ initial: minPages, maximum: pages })
   const variant = newVariant(engine, { wasmMemory })
   const module = await newQuickJSWASMModuleFromVariant(variant)
   const runtime = module.newRuntime()
@@ -165,12 +165,12 @@ export async function runInSandbox(
 function compiled(vm: QuickJSContext, program: string): { main: QuickJSHandle } | { problem: string } {
   const first = vm.evalCode(wrapped(program), file)
   if (!first.error) return { main: first.value }
-  const problem = first.error.consume((handle) => said(vm.dump(handle)))
+  const problem = first.error.consume((handle) => printed(vm.dump(handle)))
   const plain = withoutTypes(wrapped(program))
   if (plain === undefined) return { problem }
   const second = vm.evalCode(plain, file)
   if (!second.error) return { main: second.value }
-  return { problem: second.error.consume((handle) => said(vm.dump(handle))) }
+  return { problem: second.error.consume((handle) => printed(vm.dump(handle))) }
 }
 
 function wrapped(program: string): string {
@@ -190,7 +190,7 @@ function inWords(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-function said(error: unknown): string {
+function printed(error: unknown): string {
   if (typeof error !== 'object' || error === null) return inWords(error)
   const { name, message, stack } = Object.fromEntries(Object.entries(error))
   return `${inWords(name ?? 'Error')}: ${inWords(message ?? '')}${typeof stack === 'string' ? `\n${stack.trim()}` : ''}`

@@ -8,7 +8,7 @@ import type {
   SamplingLimits,
   SamplingSettings,
 } from '../../types/index.ts'
-import type { Redactor } from './redact.ts'
+import type { SamplingRedactor } from './redact.ts'
 
 type Money = { cost: number; currency: string }
 
@@ -77,7 +77,7 @@ export class Spending {
   readonly #now: () => number
   readonly #use: { id: number; server: string; limits: SamplingLimits }
   /** As the store has it. */
-  #kept: { tokens: number; cost: Money | undefined }
+  #reserved: { tokens: number; cost: Money | undefined }
   /** What was really used. */
   #spent: { tokens: number; cost: Money | undefined } = { tokens: 0, cost: undefined }
   #auto = false
@@ -91,7 +91,7 @@ export class Spending {
     this.#table = table
     this.#now = now
     this.#use = { id, server, limits }
-    this.#kept = { tokens, cost }
+    this.#reserved = { tokens, cost }
   }
 
   /** Whether it passes without asking the person; undefined where the budget for that does not last, which is said in words. */
@@ -100,11 +100,11 @@ export class Spending {
     const { server, limits } = this.#use
     return this.#table.alone(() => {
       const tally = this.#table.tally(server, this.#now())
-      const left = limits.autoTokensPerDay - tally.autoTokens - this.#kept.tokens
+      const left = limits.autoTokensPerDay - tally.autoTokens - this.#reserved.tokens
       if (left < 0) return { why: `${limits.autoTokensPerDay} tokens in 24 hours pass without asking` }
       const { autoCostPerDay: most } = limits
       if (most !== undefined) {
-        const { cost } = this.#kept
+        const { cost } = this.#reserved
         if (cost === undefined) return { why: 'the model has no price' }
         if ((tally.autoCost[cost.currency] ?? 0) + cost.cost > most) {
           return { why: `${most} ${cost.currency} in 24 hours pass without asking` }
@@ -120,10 +120,10 @@ export class Spending {
   reserve(reserve: Reserve): void {
     const { server, limits } = this.#use
     this.#table.alone(() => {
-      this.#kept = this.#spent
+      this.#reserved = this.#spent
       this.#write()
       refuseTooMuch(server, limits, this.#table.tally(server, this.#now()), reserve)
-      this.#kept = sum(this.#spent, reserve)
+      this.#reserved = sum(this.#spent, reserve)
       this.#write()
     })
   }
@@ -136,12 +136,12 @@ export class Spending {
 
   /** Nothing more will be used. */
   settle(): void {
-    this.#kept = this.#spent
+    this.#reserved = this.#spent
     this.#write()
   }
 
   #write(): void {
-    this.#table.change(this.#use.id, { auto: this.#auto, ...this.#kept })
+    this.#table.change(this.#use.id, { auto: this.#auto, ...this.#reserved })
   }
 }
 
@@ -268,7 +268,7 @@ export type Weigher = (
   model: string,
 ) => { estimate: SamplingEstimate; redactions: readonly Redaction[] }
 
-export function createWeigher(settings: SamplingSettings, redactor: Redactor): Weigher {
+export function createWeigher(settings: SamplingSettings, redactor: SamplingRedactor): Weigher {
   return (given, model) => {
     const { params, redactions } = redactor.redact(given)
     return { estimate: estimateOf(params, factsOf(settings, model)), redactions }

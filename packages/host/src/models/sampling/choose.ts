@@ -38,7 +38,7 @@ export function chooseModel(
 ): ModelChoice {
   const hints = hintsOf(preferences)
   const fits = (model: Candidate, hint: string): boolean =>
-    fitsHint(model.id, factsOf(model, needs)?.name, hint.toLowerCase())
+    matchesHint(model.id, factsOf(model, needs)?.name, hint.toLowerCase())
   const hint = hints.find((wanted) => models.some((model) => fits(model, wanted)))
   const traits = traitsOf(models, needs)
   const weights = weightsOf(preferences)
@@ -76,7 +76,7 @@ export function chosenByPerson(choice: ModelChoice, model: string): ModelChoice 
 }
 
 /** A provider's name is no part of its models' names: `llama` means no other model of `ollama`. */
-function fitsHint(id: string, name: string | undefined, hint: string): boolean {
+function matchesHint(id: string, name: string | undefined, hint: string): boolean {
   const whole = id.toLowerCase()
   const slash = whole.indexOf('/')
   const own = whole.slice(slash + 1)

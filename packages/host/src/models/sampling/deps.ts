@@ -1,7 +1,7 @@
 import type { CreateMessageParams, CreateMessageResult } from '@jackfield/sdk'
 import type { AskContext } from '@jackfield/sdk/client'
 import { entryOf } from '../../config/sampling-section.ts'
-import type { Asker } from '../../core/inbox/asker.ts'
+import type { QuestionQueue } from '../../core/inbox/question-queue.ts'
 import type { ActivityLog, OpenRow, Recorder } from '../../log/store/activity-log.ts'
 import type { SamplingTable } from '../../log/store/sampling-table.ts'
 import type { JsonRecord } from '../../shared/json.ts'
@@ -10,7 +10,7 @@ import type {
   Cause,
   HostEvent,
   Model,
-  SamplingDesk,
+  SamplingService,
   SamplingSettings,
   SamplingStage,
 } from '../../types/index.ts'
@@ -18,7 +18,7 @@ import { offlineModel } from '../offline/model.ts'
 
 /** What sampling needs of the host. */
 export interface SamplingDeps {
-  asker: Asker
+  questions: QuestionQueue
   /** In the person's order. */
   models: readonly Model[]
   settings: SamplingSettings
@@ -36,16 +36,16 @@ export interface SamplingDeps {
 
 /** Answers requests of servers for a model's message. */
 export interface Sampling {
-  readonly desk: SamplingDesk
+  readonly service: SamplingService
   /** A conversation ended. */
-  leave(conversation: string): void
+  endConversation(conversation: string): void
   /** Whether a request of this server could be answered now: somebody can look at it, or said before that nobody needs to. */
   canAnswer(server: string): boolean
   answer(server: string, params: CreateMessageParams, context: AskContext): Promise<CreateMessageResult>
 }
 
 /** One request on its way from the server to the model and back. */
-export interface Passage {
+export interface SamplingRequest {
   server: string
   /** The models that may answer it. */
   models: readonly Model[]
@@ -57,8 +57,8 @@ export interface Passage {
 }
 
 /** The person said no. */
-export class Refused extends Error {
-  override readonly name: string = 'Refused'
+export class SamplingRefused extends Error {
+  override readonly name: string = 'SamplingRefused'
   readonly detail: JsonRecord
 
   constructor(stage: SamplingStage, reason: string | undefined) {

@@ -11,26 +11,26 @@ import type {
   Redaction,
   SamplingContext,
 } from '../../types/index.ts'
-import { keepWithin } from '../keep-within.ts'
+import { limitTokens } from '../limit-tokens.ts'
 import { costOf, factsOf, replyTokens, requestTokens, reserveFor, type Spending } from './budget.ts'
 import { replyFault } from './check.ts'
-import { type Passage, type SamplingDeps, stepped } from './deps.ts'
-import type { Redactor } from './redact.ts'
-import type { Agreed } from './review.ts'
+import { type SamplingDeps, type SamplingRequest, stepped } from './deps.ts'
+import type { SamplingRedactor } from './redact.ts'
+import type { ReviewedRequest } from './review.ts'
 
 /** A model's answer as the server would be told it, and what it used. */
-export interface Made {
+export interface Generated {
   result: CreateMessageResult
   usage: { inputTokens: number; outputTokens: number; cost?: number; currency?: string }
 }
 
 /** Asks the chosen model what was agreed to, with everything blanked that must not leave. */
 export async function generate(
-  { params: agreed, choice, context }: Agreed,
+  { params: agreed, choice, context }: ReviewedRequest,
   spending: Spending,
-  { server, models, row, signal }: Passage,
-  deps: SamplingDeps & { redactor: Redactor },
-): Promise<Made> {
+  { server, models, row, signal }: SamplingRequest,
+  deps: SamplingDeps & { redactor: SamplingRedactor },
+): Promise<Generated> {
   const { recorder, settings, redactor } = deps
   const model = models.find(({ id }) => id === choice.model)
   if (model === undefined) throw new Error(`There is no model ${choice.model}`)
@@ -48,7 +48,7 @@ export async function generate(
       model: model.id,
       why: choice.why,
       maxTokens: params.maxTokens,
-      ...(redactions.length > 0 && { redactions: told(redactions) }),
+      ...(redactions.length > 0 && { redactions: redactionSummary(redactions) }),
     },
   })
   const reply = await stepped(step, signal, async (until) => {
@@ -58,7 +58,7 @@ export async function generate(
     spending.spend({ tokens: inputTokens + outputTokens, money: costOf(facts, inputTokens, outputTokens) })
     // A reply that says it was cut tells what was made, not what is left of it.
     const used = given.stopReason === 'maxTokens' ? replyTokens(given) : outputTokens
-    const kept = keepWithin(given, params.maxTokens, used)
+    const kept = limitTokens(given, params.maxTokens, used)
     const fault = faultOf(kept) ?? replyFault(params, kept)
     if (fault !== undefined) throw new Error(`The answer of ${model.id} cannot be used: ${fault}`)
     return { ...kept, usage: { inputTokens, outputTokens } }
@@ -87,7 +87,7 @@ function requestOf(params: CreateMessageParams, signal: AbortSignal): Parameters
   }
 }
 
-function told(redactions: readonly Redaction[]): { rule: string; count: number }[] {
+function redactionSummary(redactions: readonly Redaction[]): { rule: string; count: number }[] {
   return redactions.map(({ rule, count }) => ({ rule, count }))
 }
 
@@ -105,7 +105,7 @@ function resultOf(reply: ModelReply): CreateMessageResult {
 
 const maxTexts = 20
 const maxCharacters = 4_000
-const lookedAt = 500
+const searchedTexts = 500
 
 /**
  * What a server's `includeContext` would add: calls of the conversation that its request belongs to, with what they
@@ -121,7 +121,7 @@ export function contextFor(
   if (conversation === undefined) return { wanted: includeContext, texts: [] }
   const only = includeContext === 'thisServer' ? { server } : {}
   const texts = activity
-    .list({ kind: 'call', limit: lookedAt, ...only })
+    .list({ kind: 'call', limit: searchedTexts, ...only })
     .filter(({ detail, outcome }) => detail['conversation'] === conversation && outcome === 'ok')
     .flatMap(textOf)
     .slice(-maxTexts)

@@ -3,7 +3,7 @@ import { entryOf } from '../../config/sampling-section.ts'
 import type { SamplingTable } from '../../log/store/sampling-table.ts'
 import type { SamplingGrant, SamplingSettings, SamplingStage } from '../../types/index.ts'
 
-interface Kept {
+interface GrantEntry {
   grant: SamplingGrant & { id: string }
   identity: string
 }
@@ -19,7 +19,7 @@ export class SamplingGrants {
   readonly #table: SamplingTable
   readonly #settings: SamplingSettings
   readonly #identityOf: (server: string) => string | undefined
-  readonly #passing: Kept[] = []
+  readonly #passing: GrantEntry[] = []
 
   constructor(
     table: SamplingTable,

@@ -12,11 +12,11 @@ interface Rule {
 
 /** Work that the person's patterns may take for one request. */
 const maxSteps = 15_000_000
-const toldPlaces = 10
+const maxPlaces = 10
 const always = ['private-key', 'bearer-token', 'api-key'] as const
 
 /** Blanks what must not reach a model. */
-export interface Redactor {
+export interface SamplingRedactor {
   /**
    * The request as it goes out, and what was blanked in it. Names, ids, types and binary data stay as they are.
    * @throws McpError 'INVALID' where the patterns cannot search all of it in bounded time; nothing may be sent then
@@ -28,7 +28,7 @@ export interface Redactor {
  * Makes a redactor of the built-in rules and the person's own, which come after.
  * @throws McpError 'INVALID' for a pattern that cannot be searched in linear time
  */
-export function createRedactor(given: readonly RedactionRule[] = []): Redactor {
+export function createSamplingRedactor(given: readonly RedactionRule[] = []): SamplingRedactor {
   // Rules that cannot be followed are told of now and not at the first request.
   rulesOf(given, () => {})
   return {
@@ -75,7 +75,7 @@ class Tally {
     const entry = this.#counts.get(rule) ?? { count: 0, at: new Set() }
     this.#counts.set(rule, entry)
     entry.count++
-    if (entry.at.size < toldPlaces) entry.at.add(at)
+    if (entry.at.size < maxPlaces) entry.at.add(at)
   }
 
   list(): Redaction[] {

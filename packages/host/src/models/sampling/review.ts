@@ -5,12 +5,19 @@ import type { ModelChoice, SamplingContext } from '../../types/index.ts'
 import type { Spending, Weigher } from './budget.ts'
 import { requestFault, resultFault } from './check.ts'
 import { chosenByPerson } from './choose.ts'
-import { maxAttempts, type Passage, passesOffline, Refused, type SamplingDeps, stepped } from './deps.ts'
-import { contextFor, type Made } from './generate.ts'
+import {
+  maxAttempts,
+  passesOffline,
+  type SamplingDeps,
+  SamplingRefused,
+  type SamplingRequest,
+  stepped,
+} from './deps.ts'
+import { contextFor, type Generated } from './generate.ts'
 import type { SamplingGrants } from './grants.ts'
 
 /** What the person agreed to send, and to which model. */
-export interface Agreed {
+export interface ReviewedRequest {
   params: CreateMessageParams
   choice: ModelChoice
   /** Texts that the person let be added. */
@@ -22,11 +29,11 @@ export async function reviewRequest(
   asked: CreateMessageParams,
   choice: ModelChoice,
   spending: Spending,
-  passage: Passage,
+  passage: SamplingRequest,
   deps: SamplingDeps & { grants: SamplingGrants; weigh: Weigher },
-): Promise<Agreed> {
+): Promise<ReviewedRequest> {
   const { server, models, cause, row, signal } = passage
-  const { recorder, asker, grants, weigh, now } = deps
+  const { recorder, questions, grants, weigh, now } = deps
   const context = contextFor(asked, cause, deps.activity)
   const model = models.find(({ id }) => id === choice.model)
   if (passesOffline(server, model, deps)) {
@@ -78,11 +85,11 @@ export async function reviewRequest(
       ...(problem !== undefined && { problem }),
     } as const
     const { answer, by } = await stepped(step, signal, (until) =>
-      asker.ask(question, { signal: until, activity: step.id }),
+      questions.ask(question, { signal: until, activity: step.id }),
     )
     if (answer.verdict !== 'allow') {
       step.close('denied', { by, reason: answer.reason ?? null })
-      throw new Refused('request', answer.reason)
+      throw new SamplingRefused('request', answer.reason)
     }
     const edited = answer.params === undefined ? asked : frozenCopy(answer.params)
     problem =
@@ -118,25 +125,25 @@ function ignored(context: SamplingContext | undefined): { contextIgnored?: strin
   return context === undefined ? {} : { contextIgnored: context.wanted }
 }
 
-function unknownModel(model: string | undefined, models: Passage['models']): string | undefined {
+function unknownModel(model: string | undefined, models: SamplingRequest['models']): string | undefined {
   if (model === undefined || models.some(({ id }) => id === model)) return undefined
   return `there is no model "${model}"; there are ${models.map(({ id }) => id).join(', ')}`
 }
 
 /** What the person decided about an answer: the server is told it, or a model is asked again. */
-type Outcome = { told: CreateMessageResult } | { again: string }
+type Outcome = { result: CreateMessageResult } | { again: string }
 
 /** Lets the person see and edit the result for a server, unless a grant or the offline planner makes the review unnecessary. */
 export async function reviewResult(
   params: CreateMessageParams,
-  made: Made,
+  made: Generated,
   choice: ModelChoice,
   spending: Spending,
-  passage: Passage,
+  passage: SamplingRequest,
   deps: SamplingDeps & { grants: SamplingGrants },
 ): Promise<Outcome> {
   const { server, models, cause, row, signal } = passage
-  const { recorder, asker, grants, now } = deps
+  const { recorder, questions, grants, now } = deps
   const result = frozenCopy(made.result)
   const model = models.find(({ id }) => id === choice.model)
   if (passesOffline(server, model, deps)) {
@@ -151,7 +158,7 @@ export async function reviewResult(
       'allowed',
     )
     deps.emit({ type: 'sampling', server, model: choice.model })
-    return { told: result }
+    return { result: result }
   }
   const passing = grants.find(server, 'result', cause.conversation)
   const outcome = passing === undefined ? undefined : spending.passes()
@@ -166,7 +173,7 @@ export async function reviewResult(
       },
       'allowed',
     )
-    return { told: result }
+    return { result: result }
   }
   let problem: string | undefined
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
@@ -188,11 +195,11 @@ export async function reviewResult(
       ...(problem !== undefined && { problem }),
     } as const
     const { answer, by } = await stepped(step, signal, (until) =>
-      asker.ask(question, { signal: until, activity: step.id }),
+      questions.ask(question, { signal: until, activity: step.id }),
     )
     if (answer.verdict === 'deny') {
       step.close('denied', { by, reason: answer.reason ?? null })
-      throw new Refused('result', answer.reason)
+      throw new SamplingRefused('result', answer.reason)
     }
     if (answer.verdict === 'regenerate') {
       problem = unknownModel(answer.model, models)
@@ -220,7 +227,7 @@ export async function reviewResult(
       ...(changed && { result: told }),
       ...(answer.remember !== undefined && { remembered: answer.remember }),
     })
-    return { told }
+    return { result: told }
   }
   throw new Error(`The answer could not be used: ${problem}`)
 }

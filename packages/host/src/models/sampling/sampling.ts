@@ -1,10 +1,10 @@
 import { type CreateMessageParams, type CreateMessageResult, ErrorCode, RpcError } from '@jackfield/sdk'
 import type { AskContext } from '@jackfield/sdk/client'
 import { limitsOf } from '../../config/sampling-section.ts'
-import { Nobody } from '../../core/inbox/asker.ts'
+import { NoSurfaceError } from '../../core/inbox/question-queue.ts'
 import { frozenCopy } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
-import type { Activity, Cause, Model, SamplingDesk, SamplingUsage } from '../../types/index.ts'
+import type { Activity, Cause, Model, SamplingService, SamplingUsage } from '../../types/index.ts'
 import {
   Budget,
   createWeigher,
@@ -16,10 +16,16 @@ import {
   type Weigher,
 } from './budget.ts'
 import { chooseModel, chosenByPerson } from './choose.ts'
-import { type Passage, passesOffline, Refused, type Sampling, type SamplingDeps } from './deps.ts'
+import {
+  passesOffline,
+  type Sampling,
+  type SamplingDeps,
+  SamplingRefused,
+  type SamplingRequest,
+} from './deps.ts'
 import { generate } from './generate.ts'
 import { SamplingGrants } from './grants.ts'
-import { createRedactor } from './redact.ts'
+import { createSamplingRedactor } from './redact.ts'
 import { reviewRequest, reviewResult } from './review.ts'
 
 /** Conversations whose model is known; a program that never leaves one loses the oldest. */
@@ -30,8 +36,8 @@ const maxConversations = 1_000
  * model answers, and the person sees and may edit what would be told.
  */
 export function createSampling(deps: SamplingDeps): Sampling {
-  const { models, asker, recorder, settings } = deps
-  const redactor = createRedactor(settings.redact)
+  const { models, questions, recorder, settings } = deps
+  const redactor = createSamplingRedactor(settings.redact)
   const weigh = createWeigher(settings, redactor)
   const grants = new SamplingGrants(deps.table, settings, deps.identityOf)
   const budget = new Budget(deps.table, deps.now)
@@ -45,7 +51,10 @@ export function createSampling(deps: SamplingDeps): Sampling {
     return caller === undefined && others.length === 0 ? only : undefined
   }
 
-  function choose(params: CreateMessageParams, { models, chosen }: Passage): ReturnType<typeof chooseModel> {
+  function choose(
+    params: CreateMessageParams,
+    { models, chosen }: SamplingRequest,
+  ): ReturnType<typeof chooseModel> {
     return chooseModel(models, params.modelPreferences, {
       facts: settings.models ?? [],
       tokens: requestTokens(params) + params.maxTokens,
@@ -54,7 +63,7 @@ export function createSampling(deps: SamplingDeps): Sampling {
   }
 
   /** Lets the request in, or refuses it before anybody is asked. */
-  function admit(given: CreateMessageParams, passage: Passage, cause: number | null) {
+  function admit(given: CreateMessageParams, passage: SamplingRequest, cause: number | null) {
     const { server } = passage
     const limits = limitsOf(server, settings)
     const asked = { ...given, maxTokens: Math.min(given.maxTokens, limits.maxTokens) }
@@ -68,7 +77,7 @@ export function createSampling(deps: SamplingDeps): Sampling {
     return { asked: frozenCopy(asked), choice, spending }
   }
 
-  async function carry(given: CreateMessageParams, passage: Passage, cause: number | null) {
+  async function carry(given: CreateMessageParams, passage: SamplingRequest, cause: number | null) {
     const { asked, choice, spending } = admit(given, passage, cause)
     try {
       return await between(asked, choice, spending, passage)
@@ -81,13 +90,13 @@ export function createSampling(deps: SamplingDeps): Sampling {
     asked: CreateMessageParams,
     choice: ReturnType<typeof choose>,
     spending: Spending,
-    passage: Passage,
+    passage: SamplingRequest,
   ): Promise<CreateMessageResult> {
     let agreed = await reviewRequest(asked, choice, spending, passage, parts)
     for (;;) {
       const made = await generate(agreed, spending, passage, parts)
       const outcome = await reviewResult(agreed.params, made, agreed.choice, spending, passage, parts)
-      if ('told' in outcome) return outcome.told
+      if ('result' in outcome) return outcome.result
       agreed = { ...agreed, choice: chosenByPerson(agreed.choice, outcome.again) }
     }
   }
@@ -104,10 +113,10 @@ export function createSampling(deps: SamplingDeps): Sampling {
       server,
       cause: causeRow,
       summary: `${server} asks a model for a message`,
-      detail: { cause, params: given, surface: asker.names },
+      detail: { cause, params: given, surface: questions.names },
     })
     const own = conversationModel(cause)
-    const passage: Passage = {
+    const passage: SamplingRequest = {
       server,
       models: own === undefined || models.some(({ id }) => id === own.id) ? models : [...models, own],
       chosen: own?.id,
@@ -129,11 +138,11 @@ export function createSampling(deps: SamplingDeps): Sampling {
     canAnswer: (server) =>
       models.length > 0 &&
       (models.every((model) => passesOffline(server, model, deps)) ||
-        ((asker.can('sampling-request') || lasts(server, 'request')) &&
-          (asker.can('sampling-result') || lasts(server, 'result')))),
-    leave: (conversation) => void ofConversations.delete(conversation),
-    desk: {
-      ...createDesk(parts),
+        ((questions.canAsk('sampling-request') || lasts(server, 'request')) &&
+          (questions.canAsk('sampling-result') || lasts(server, 'result')))),
+    endConversation: (conversation) => void ofConversations.delete(conversation),
+    service: {
+      ...createService(parts),
       setModel(conversation, model) {
         ofConversations.delete(conversation)
         ofConversations.set(conversation, model)
@@ -150,8 +159,8 @@ export function createSampling(deps: SamplingDeps): Sampling {
 }
 
 /** Writes how a request failed, and gives what its server hears of it. */
-function ended(error: unknown, { row, signal }: Passage): RpcError {
-  if (error instanceof Refused) {
+function ended(error: unknown, { row, signal }: SamplingRequest): RpcError {
+  if (error instanceof SamplingRefused) {
     row.close('denied', error.detail)
     return new RpcError(ErrorCode.UserRejected, 'User rejected sampling request')
   }
@@ -164,7 +173,9 @@ function ended(error: unknown, { row, signal }: Passage): RpcError {
   row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
   if (signal.aborted) return new RpcError(ErrorCode.InternalError, 'The request was withdrawn')
   const why =
-    error instanceof Nobody ? 'Nobody is there to agree to the sampling request' : 'No message could be made'
+    error instanceof NoSurfaceError
+      ? 'Nobody is there to agree to the sampling request'
+      : 'No message could be made'
   return new RpcError(ErrorCode.InternalError, why)
 }
 
@@ -184,11 +195,11 @@ function usesTools({ content }: CreateMessageParams['messages'][number]): boolea
 const dayMs = 86_400_000
 
 /** What a face shows of sampling besides its questions. */
-function createDesk(
+function createService(
   deps: SamplingDeps & { grants: SamplingGrants; weigh: Weigher },
-): Omit<SamplingDesk, 'setModel'> {
+): Omit<SamplingService, 'setModel'> {
   const { models, settings, table, grants, weigh, now, recorder } = deps
-  const choose: SamplingDesk['rank'] = (preferences) =>
+  const choose: SamplingService['rank'] = (preferences) =>
     chooseModel(models, preferences, { facts: settings.models ?? [] })
 
   function usageOf(server: string): SamplingUsage {

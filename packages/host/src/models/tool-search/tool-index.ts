@@ -1,6 +1,6 @@
 import MiniSearch from 'minisearch'
 import { isRecord } from '../../shared/json.ts'
-import type { CatalogTool, Scale, ToolMatch, ToolSearch } from '../../types/index.ts'
+import type { CatalogTool, ToolMatch, ToolSearchResult, ToolSearchService } from '../../types/index.ts'
 import { createMeter } from './meter.ts'
 import { synonyms, wish, words } from './words.ts'
 
@@ -59,7 +59,7 @@ export class ToolIndex {
       limit?: number | undefined
       isOn?: ((tool: CatalogTool) => boolean) | undefined
     } = {},
-  ): ToolSearch {
+  ): ToolSearchResult {
     const limit = Math.min(Math.max(1, Math.trunc(options.limit ?? 10)), bounds.results)
     const asked = query.slice(0, bounds.query)
     const scores = this.#scores(asked)
@@ -208,7 +208,7 @@ function parameterText(schema: unknown): string {
 }
 
 /** Search and meter over the tools there are at the time. */
-export function createScale(tools: () => readonly CatalogTool[]): Scale {
+export function createToolSearch(tools: () => readonly CatalogTool[]): ToolSearchService {
   const index = new ToolIndex()
   const meter = createMeter()
   return {

@@ -6,24 +6,24 @@ import { failureFrom, reasonOf } from '../../shared/text.ts'
 import type { ConnectionState, ServerConfig } from '../../types/index.ts'
 import { SignInNeeded } from '../login/sign-in-needed.ts'
 import { Breaker, backoff, pause } from './backoff.ts'
-import { everyKind, KeptLists, ListKeeper, principalOf } from './lists.ts'
-import { Sleep, Traffic, Vigil } from './liveness.ts'
+import { everyKind, ListCache, principalOf, StoredLists } from './lists.ts'
+import { HealthCheck, IdleTimer, Traffic } from './liveness.ts'
 import { type ConnectionOptions, Opener } from './opener.ts'
 import {
-  Board,
   describe,
-  givenUp,
+  failedState,
+  hasLists,
   howToSignIn,
   isComing,
   isFinal,
   isUp,
-  keepsLists,
-  type Standing,
+  type StateDetails,
+  StateStore,
 } from './states.ts'
 
 const coolDownMs = 60_000
 const sleepAfterMs = 600_000
-const longestTimerMs = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 /**
  * One client of one server, kept alive: a server that goes away is brought back with growing pauses, a program only
@@ -33,64 +33,65 @@ export class ServerConnection {
   readonly name: string
   readonly config: ServerConfig
   readonly #options: ConnectionOptions
-  readonly #over = new AbortController()
+  readonly #ended = new AbortController()
   readonly #breaker = new Breaker()
-  readonly #keeper: ListKeeper
-  readonly #kept: KeptLists | undefined
-  readonly #sleep: Sleep
+  readonly #listCache: ListCache
+  readonly #storedLists: StoredLists | undefined
+  readonly #idleTimer: IdleTimer
   readonly #closing = new Set<Promise<void>>()
-  readonly #board: Board
+  readonly #states: StateStore
   readonly #opener: Opener
-  readonly #vigil: Vigil | undefined
+  readonly #healthCheck: HealthCheck | undefined
   #client: Client | undefined
   #traffic: Traffic
   #attempt: Promise<void> | undefined
   /** Ends the pause before the next attempt. */
-  #hurry = new AbortController()
+  #retryNow = new AbortController()
   #lostBecause: unknown
   #coolDown: NodeJS.Timeout | undefined
-  #bedtime: NodeJS.Timeout | undefined
+  #sleepTimer: NodeJS.Timeout | undefined
 
   constructor(options: ConnectionOptions) {
     const { name, config, lists: kinds = everyKind, follow = true, onWarning } = options
     this.name = name
     this.config = config
     this.#options = options
-    this.#keeper = new ListKeeper({
+    this.#listCache = new ListCache({
       kinds,
       follow,
       timeoutMs: options.connectTimeoutMs,
-      signal: this.#over.signal,
+      signal: this.#ended.signal,
       onFetched: (client) => this.#fetched(client),
       suspect: (client) => this.suspect(client),
       onWarning,
     })
-    if (config.lazy === true) this.#kept = new KeptLists(options.manifests, options.identity, name, config)
+    if (config.lazy === true)
+      this.#storedLists = new StoredLists(options.manifests, options.identity, name, config)
     const now = (): number => performance.now()
-    this.#sleep = new Sleep(config.sleepAfterMs ?? sleepAfterMs, now)
+    this.#idleTimer = new IdleTimer(config.sleepAfterMs ?? sleepAfterMs, now)
     this.#traffic = new Traffic(now)
     this.#opener = new Opener({
       ...options,
-      signal: this.#over.signal,
+      signal: this.#ended.signal,
       onChange: (change) => {
-        if (change.type !== 'resource') this.#keeper.changed(change.type)
+        if (change.type !== 'resource') this.#listCache.changed(change.type)
       },
     })
     if ('url' in config) {
-      this.#vigil = new Vigil({
+      this.#healthCheck = new HealthCheck({
         idlePingMs: options.idlePingMs,
-        quietly: (work) => this.#opener.quietly(work),
+        quietly: (work) => this.#opener.withoutStateChanges(work),
         onLost: (client, error) => this.#lost(client, error),
         onJump: () => this.#awake(),
       })
     }
-    const first: Standing = config.disabled
+    const first: StateDetails = config.disabled
       ? { state: 'disabled', reason: 'switched off in its configuration' }
       : { state: 'connecting', reason: 'not started yet' }
-    this.#board = new Board(first, {
+    this.#states = new StateStore(first, {
       shown: options.shown,
-      told: options.onState,
-      signal: this.#over.signal,
+      onState: options.onState,
+      signal: this.#ended.signal,
     })
   }
 
@@ -105,12 +106,12 @@ export class ServerConnection {
   }
 
   get state(): ConnectionState {
-    return this.#board.state
+    return this.#states.state
   }
 
   /** What the server offers; empty once it is given up. */
   get lists(): ServerLists {
-    return keepsLists(this.state) ? this.#keeper.lists : noLists
+    return hasLists(this.state) ? this.#listCache.lists : noLists
   }
 
   /** The client while connected. */
@@ -123,27 +124,27 @@ export class ServerConnection {
    * whose lists are known is left asleep.
    */
   async start(): Promise<void> {
-    if (this.state.state === 'disabled' || this.#over.signal.aborted) return
+    if (this.state.state === 'disabled' || this.#ended.signal.aborted) return
     clearTimeout(this.#coolDown)
     this.#breaker.reset()
     if (this.#client !== undefined || this.state.state === 'asleep') return
-    const kept = this.#kept?.load()
+    const kept = this.#storedLists?.load()
     if (kept === undefined || this.#attempt !== undefined) return this.#begin('the host starts it')
-    this.#keeper.lists = kept.lists
+    this.#listCache.lists = kept.lists
     this.#become({ state: 'asleep', reason: 'it starts when it is needed', listedMs: kept.atMs })
     this.#options.onLists()
   }
 
   /** Reconnects immediately, whatever the state. Resolves when the server is ready or failed. */
   async reconnect(): Promise<void> {
-    await this.#anew({ state: 'reconnecting', attempt: 1, reason: 'it was asked for', inMs: 0 })
+    await this.#restart({ state: 'reconnecting', attempt: 1, reason: 'it was asked for', inMs: 0 })
   }
 
   /** Lets the person sign in, who agreed to that. Resolves when the server is ready. */
   async signIn(): Promise<void> {
     if (!('url' in this.config))
       throw new McpError('INVALID', `${this.name} is a program, which needs no sign-in`)
-    await this.#anew(
+    await this.#restart(
       {
         state: 'needs-sign-in',
         reason: 'waiting for you to sign in',
@@ -166,7 +167,7 @@ export class ServerConnection {
     const client = this.#client
     if (client === undefined) return revocation
     this.#drop(client)
-    this.#keeper.lists = noLists
+    this.#listCache.lists = noLists
     this.#become({ state: 'needs-sign-in', reason: 'you signed out', fix: howToSignIn(this.name) })
     this.#options.onLists()
     return revocation
@@ -176,7 +177,7 @@ export class ServerConnection {
   async ready(signal: AbortSignal, conversation?: string): Promise<Client> {
     // Made only to wait: its timer outlives the call.
     let giveUp: AbortSignal | undefined
-    this.#sleep.use(conversation)
+    this.#idleTimer.use(conversation)
     if (this.state.state === 'asleep') this.#begin('it is needed')
     while (this.#client === undefined || !isUp(this.state)) {
       signal.throwIfAborted()
@@ -185,15 +186,15 @@ export class ServerConnection {
         const code = this.state.state === 'needs-sign-in' ? 'UNAUTHORIZED' : 'CONNECTION_CLOSED'
         throw new McpError(code, `${this.name} is not connected: ${describe(this.state)}`)
       }
-      await this.#board.next(giveUp)
+      await this.#states.next(giveUp)
     }
     return this.#client
   }
 
   /** A conversation is over, so it no longer counts on this server. */
-  leave(conversation: string): void {
-    this.#sleep.leave(conversation)
-    this.#lieDown()
+  endConversation(conversation: string): void {
+    this.#idleTimer.endConversation(conversation)
+    this.#goToSleep()
   }
 
   /**
@@ -201,19 +202,19 @@ export class ServerConnection {
    * needs no such check, since its end is noticed.
    */
   async suspect(client: Client): Promise<void> {
-    await this.#vigil?.suspect(client)
+    await this.#healthCheck?.suspect(client)
   }
 
   async close(): Promise<void> {
-    this.#over.abort(new McpError('CONNECTION_CLOSED', 'The host was closed'))
+    this.#ended.abort(new McpError('CONNECTION_CLOSED', 'The host was closed'))
     if (this.state.state !== 'disabled') {
-      this.#board.end({ state: 'failed', reason: 'the host was closed', fix: 'Start it again.' })
+      this.#states.end({ state: 'failed', reason: 'the host was closed', fix: 'Start it again.' })
     }
     clearTimeout(this.#coolDown)
     const client = this.#client
-    this.#keeper.leave()
-    this.#vigil?.end()
-    clearTimeout(this.#bedtime)
+    this.#listCache.detach()
+    this.#healthCheck?.end()
+    clearTimeout(this.#sleepTimer)
     if (client !== undefined) this.#end(client)
     await Promise.all([this.#attempt, ...this.#closing])
   }
@@ -222,13 +223,13 @@ export class ServerConnection {
     return this.#run(() => this.#once({ state: 'connecting', reason }))
   }
 
-  async #anew(state: Standing, mode: 'quietly' | 'openly' = 'quietly'): Promise<void> {
+  async #restart(state: StateDetails, mode: 'quietly' | 'openly' = 'quietly'): Promise<void> {
     if (this.state.state === 'disabled') throw new McpError('INVALID', `${this.name} is disabled`)
-    if (this.#over.signal.aborted) return
+    if (this.#ended.signal.aborted) return
     clearTimeout(this.#coolDown)
     this.#breaker.reset()
-    this.#hurry.abort()
-    this.#hurry = new AbortController()
+    this.#retryNow.abort()
+    this.#retryNow = new AbortController()
     if (this.#attempt !== undefined) {
       await this.#attempt
       if (mode === 'quietly') return
@@ -255,7 +256,7 @@ export class ServerConnection {
     this.#closing.add(closing)
   }
 
-  async #once(state: Standing, mode: 'quietly' | 'openly' = 'quietly'): Promise<void> {
+  async #once(state: StateDetails, mode: 'quietly' | 'openly' = 'quietly'): Promise<void> {
     this.#become(state)
     try {
       await this.#connect(mode)
@@ -274,47 +275,47 @@ export class ServerConnection {
       })
     }
     const config = await this.#opener.prepare()
-    this.#over.signal.throwIfAborted()
+    this.#ended.signal.throwIfAborted()
     if (this.state !== before) this.#become({ state: 'connecting', reason: 'you agreed to start it' })
     const { client, traffic, sinceMs, ended } = await this.#opener.open(config, mode)
-    if (this.#over.signal.aborted) return this.#end(client)
+    if (this.#ended.signal.aborted) return this.#end(client)
     this.#client = client
     this.#traffic = traffic
     client.closed.then((reason) => {
       ended()
       this.#lost(client, reason)
     })
-    await this.#keeper.begin(client, this.#options.connectTimeoutMs - (performance.now() - sinceMs))
+    await this.#listCache.begin(client, this.#options.connectTimeoutMs - (performance.now() - sinceMs))
     if (this.#client !== client) throw this.#lostBecause
     this.#watchOver(client)
   }
 
   /** Watches an open connection: whether it is alive, and whether it is still used. */
   #watchOver(client: Client): void {
-    this.#sleep.use(undefined)
-    this.#lieDown()
-    this.#vigil?.begin(client, () =>
+    this.#idleTimer.use(undefined)
+    this.#goToSleep()
+    this.#healthCheck?.begin(client, () =>
       this.#client === client ? performance.now() - this.#traffic.lastMs : undefined,
     )
   }
 
   /** The machine slept: what was waited for is tried at once, and what was known may be old. */
   #awake(): void {
-    this.#hurry.abort()
-    this.#hurry = new AbortController()
+    this.#retryNow.abort()
+    this.#retryNow = new AbortController()
     if (this.#client === undefined) return
     this.suspect(this.#client)
-    this.#keeper.refreshAll()
+    this.#listCache.refreshAll()
   }
 
   /** Ends a lazy server that is not used any more. */
-  #lieDown(): void {
-    clearTimeout(this.#bedtime)
+  #goToSleep(): void {
+    clearTimeout(this.#sleepTimer)
     const client = this.#client
-    if (this.#kept === undefined || client === undefined || this.#over.signal.aborted) return
-    const dueMs = isUp(this.state) ? this.#sleep.dueMs(this.#traffic) : coolDownMs
+    if (this.#storedLists === undefined || client === undefined || this.#ended.signal.aborted) return
+    const dueMs = isUp(this.state) ? this.#idleTimer.dueMs(this.#traffic) : coolDownMs
     if (dueMs > 0) {
-      this.#bedtime = setTimeout(() => this.#lieDown(), Math.min(dueMs, longestTimerMs)).unref()
+      this.#sleepTimer = setTimeout(() => this.#goToSleep(), Math.min(dueMs, maxTimerMs)).unref()
       return
     }
     this.#drop(client)
@@ -322,14 +323,14 @@ export class ServerConnection {
   }
 
   #fetched(client: Client): void {
-    const { problem } = this.#keeper
+    const { problem } = this.#listCache
     if (problem !== undefined) {
       const told = this.state.state === 'degraded' && this.state.reason === problem.reason
       if (!told) this.#become({ state: 'degraded', ...problem })
     } else {
       const { era, revision } = client.server
       if (this.state.state !== 'ready') this.#become({ state: 'ready', era, revision })
-      this.#kept?.save(this.#keeper.lists)
+      this.#storedLists?.save(this.#listCache.lists)
     }
     this.#options.onLists()
   }
@@ -338,18 +339,18 @@ export class ServerConnection {
     if (client !== this.#client) return
     this.#lostBecause = reason ?? new McpError('CONNECTION_CLOSED', 'the connection ended')
     this.#drop(client)
-    if (!this.#over.signal.aborted) this.#run(() => this.#reconnect())
+    if (!this.#ended.signal.aborted) this.#run(() => this.#reconnect())
   }
 
   #drop(client: Client): void {
     this.#client = undefined
-    this.#keeper.leave()
+    this.#listCache.detach()
     this.#end(client)
   }
 
   async #reconnect(): Promise<void> {
     let last = this.#lostBecause
-    for (let attempt = 1; !this.#over.signal.aborted; attempt++) {
+    for (let attempt = 1; !this.#ended.signal.aborted; attempt++) {
       if (isFinal(last)) return this.#fail(last)
       const tooOften = this.#breaker.fail()
       if (tooOften && !('url' in this.config)) {
@@ -358,8 +359,8 @@ export class ServerConnection {
       // A connection that lasts only a moment does not count as recovered.
       const inMs = backoff(Math.max(attempt, this.#breaker.recent))
       this.#become({ state: 'reconnecting', attempt, reason: reasonOf(last), inMs })
-      await pause(inMs, AbortSignal.any([this.#over.signal, this.#hurry.signal]))
-      if (this.#over.signal.aborted) return
+      await pause(inMs, AbortSignal.any([this.#ended.signal, this.#retryNow.signal]))
+      if (this.#ended.signal.aborted) return
       try {
         return await this.#connect('quietly')
       } catch (error) {
@@ -371,10 +372,10 @@ export class ServerConnection {
   /** Gives up. Servers over the network often recover, so they are retried from time to time. */
   async #fail(error: unknown, reason = reasonOf(error)): Promise<void> {
     const failure = failureFrom(error)
-    this.#keeper.lists = noLists
-    this.#vigil?.end()
+    this.#listCache.lists = noLists
+    this.#healthCheck?.end()
     this.#become(
-      givenUp({
+      failedState({
         name: this.name,
         config: this.config,
         reason,
@@ -386,12 +387,12 @@ export class ServerConnection {
     this.#options.onLists()
     if (error instanceof SignInNeeded) this.#options.onSignIn(error)
     // A refusal or a missing program does not recover; a sign-in can happen in another program.
-    if (!('url' in this.config) || failure?.code === 'INVALID' || this.#over.signal.aborted) return
+    if (!('url' in this.config) || failure?.code === 'INVALID' || this.#ended.signal.aborted) return
     this.#coolDown = setTimeout(() => this.start(), coolDownMs).unref()
   }
 
-  #become(state: Standing): void {
+  #become(state: StateDetails): void {
     const boxed = 'sandbox' in this.config && this.config.sandbox && isUp(state)
-    this.#board.put(boxed ? { ...state, sandboxed: true } : state)
+    this.#states.set(boxed ? { ...state, sandboxed: true } : state)
   }
 }

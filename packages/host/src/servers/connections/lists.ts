@@ -8,7 +8,7 @@ import { failureFrom, reasonOf, withConfiguredLimit } from '../../shared/text.ts
 import type { Failure, ServerConfig } from '../../types/index.ts'
 import { backoff, pause } from './backoff.ts'
 
-interface KeeperOptions {
+interface ListCacheOptions {
   /** Lists to fetch. */
   kinds: readonly ListKind[]
   /** Whether they are kept up to date. */
@@ -26,12 +26,12 @@ interface KeeperOptions {
 
 const debounceMs = 100
 const watchWaitMs = 1_000
-const leastListMs = 1_000
+const minListMs = 1_000
 const lastingMs = 60_000
 
 /** The lists of one server, fetched and kept up to date. They outlive a client, so that names stay while it reconnects. */
-export class ListKeeper {
-  readonly #options: KeeperOptions
+export class ListCache {
+  readonly #options: ListCacheOptions
   readonly #problems = new Map<ListKind, ListProblem>()
   readonly #stale = new Set<ListKind>()
   #lists: ServerLists = noLists
@@ -42,7 +42,7 @@ export class ListKeeper {
   #listFailures = 0
   #watchFailures = 0
 
-  constructor(options: KeeperOptions) {
+  constructor(options: ListCacheOptions) {
     this.#options = options
   }
 
@@ -74,11 +74,11 @@ export class ListKeeper {
         pause(Math.max(0, Math.min(watchWaitMs, withinMs / 3)), signal),
       ])
     const leftMs = Math.ceil(withinMs - (performance.now() - since))
-    await this.#refresh(client, kinds, Math.max(leastListMs, leftMs))
+    await this.#refresh(client, kinds, Math.max(minListMs, leftMs))
   }
 
   /** Detaches the client; the lists stay. */
-  leave(): void {
+  detach(): void {
     this.#client = undefined
     this.#problems.clear()
     this.#stale.clear()
@@ -249,7 +249,7 @@ async function templatesOf(client: Client, options: ReadOptions): Promise<Resour
 }
 
 /** The stored lists of a server, for when it does not run. */
-export class KeptLists {
+export class StoredLists {
   readonly #table: ManifestTable
   readonly #identity: () => string
   readonly #principal: string

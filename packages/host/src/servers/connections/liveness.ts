@@ -3,7 +3,7 @@ import type { Client } from '@jackfield/sdk/client'
 
 const pingTimeoutMs = 5_000
 
-interface VigilOptions {
+interface HealthCheckOptions {
   /** How long nothing may come before the server is asked for a sign of life, in milliseconds; 0 for never. */
   readonly idlePingMs: number
   /** Does something that leaves no trace among the messages. */
@@ -18,12 +18,12 @@ interface VigilOptions {
  * Checks that a connection over the network is alive, after silence and after a failed request. The end of
  * a child process is noticed without.
  */
-export class Vigil {
-  readonly #options: VigilOptions
+export class HealthCheck {
+  readonly #options: HealthCheckOptions
   #pulse: Pulse | undefined
   #checking: Promise<void> | undefined
 
-  constructor(options: VigilOptions) {
+  constructor(options: HealthCheckOptions) {
     this.#options = options
   }
 
@@ -102,8 +102,8 @@ class Pulse {
   }
 }
 
-const longestMs = 4_200_000
-const standing: ReadonlySet<string> = new Set(['subscriptions/listen'])
+const maxMs = 4_200_000
+const idleSince: ReadonlySet<string> = new Set(['subscriptions/listen'])
 
 /** Tracks the messages of one connection: the time of the last one, and whether a response is pending. */
 export class Traffic {
@@ -123,19 +123,19 @@ export class Traffic {
   }
 
   /** Whether a request of either side waits for its answer; a watch does not count. */
-  get busy(): boolean {
-    for (const [key, since] of this.#open) if (this.#now() - since > longestMs) this.#open.delete(key)
+  get isBusy(): boolean {
+    for (const [key, since] of this.#open) if (this.#now() - since > maxMs) this.#open.delete(key)
     return this.#open.size > 0
   }
 
-  see(direction: 'sent' | 'received', message: JsonRpcMessage): void {
+  note(direction: 'sent' | 'received', message: JsonRpcMessage): void {
     this.#lastMs = this.#now()
     const other = direction === 'sent' ? 'received' : 'sent'
     if (!('method' in message)) {
       this.#open.delete(`${other} ${JSON.stringify(message.id)}`)
       return
     }
-    if ('id' in message && !standing.has(message.method)) {
+    if ('id' in message && !idleSince.has(message.method)) {
       this.#open.set(`${direction} ${JSON.stringify(message.id)}`, this.#now())
     } else if (message.method === 'notifications/cancelled') {
       this.#open.delete(`${direction} ${JSON.stringify(message.params?.['requestId'])}`)
@@ -146,7 +146,7 @@ export class Traffic {
 const conversationMs = 3_600_000
 
 /** Says when a lazy server may be ended: nothing runs, nothing came for a while, and no conversation counts on it. */
-export class Sleep {
+export class IdleTimer {
   readonly #afterMs: number
   readonly #now: () => number
   /** When a conversation last used the server. One that is silent for an hour is taken to be over. */
@@ -164,7 +164,7 @@ export class Sleep {
     if (conversation !== undefined) this.#conversations.set(conversation, this.#usedMs)
   }
 
-  leave(conversation: string): void {
+  endConversation(conversation: string): void {
     this.#conversations.delete(conversation)
   }
 
@@ -174,7 +174,7 @@ export class Sleep {
     for (const [id, since] of this.#conversations) {
       if (now - since >= conversationMs) this.#conversations.delete(id)
     }
-    if (traffic.busy) return this.#afterMs
+    if (traffic.isBusy) return this.#afterMs
     const latest = Math.max(this.#usedMs, traffic.lastMs)
     const idle = latest + this.#afterMs - now
     const held = [...this.#conversations.values()].map((since) => since + conversationMs - now)

@@ -18,7 +18,7 @@ import { withConfiguredLimit } from '../../shared/text.ts'
 import type { ConnectionState, HttpServerConfig, ServerConfig } from '../../types/index.ts'
 import type { Login } from '../login/login.ts'
 import type { SignInNeeded } from '../login/sign-in-needed.ts'
-import { type Boxed, sandboxed } from '../sandbox/sandbox.ts'
+import { type SandboxedCommand, sandboxed } from '../sandbox/sandbox.ts'
 import type { ListKind } from './lists.ts'
 import { Traffic } from './liveness.ts'
 
@@ -66,7 +66,7 @@ export class Opener {
     const { onStderr, onWarning } = this.#options
     const sinceMs = performance.now()
     this.#login = 'url' in config ? await login(config) : undefined
-    const said = new Quiet(onStderr, onWarning)
+    const said = new StderrFilter(onStderr, onWarning)
     const traffic = new Traffic(() => performance.now())
     const tap = this.#options.tap()
     const client = await this.#during(mode, () =>
@@ -88,7 +88,7 @@ export class Opener {
   }
 
   /** Does something where the person is asked for no login. */
-  quietly<T>(work: () => Promise<T>): Promise<T> {
+  withoutStateChanges<T>(work: () => Promise<T>): Promise<T> {
     return this.#during('quietly', work)
   }
 
@@ -118,7 +118,7 @@ export class Opener {
       telemetry: tap.telemetry,
       onWarning,
       onMessage: (direction, message) => {
-        traffic.see(direction, message)
+        traffic.note(direction, message)
         tap.message(direction, message)
         client.onMessage?.(direction, message)
       },
@@ -154,27 +154,27 @@ interface DialOptions {
 const modern: readonly ProtocolVersion[] = ['2026-07-28']
 const legacy: readonly ProtocolVersion[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
 const probeTimeoutMs = 5_000
-const leastMs = 1_000
+const minMs = 1_000
 /** Allows large results, which are stored whole and read in parts, but bounds a message. */
 const maxMessageBytes = 16_777_216
 
-type Met = DialOptions & { launch: Boxed['launch'] | undefined }
+type Negotiated = DialOptions & { launch: SandboxedCommand['launch'] | undefined }
 
 /** Connects to a server, in a sandbox if it is configured with one. */
 async function dial(options: DialOptions): Promise<Client> {
   const { config } = options
-  if ('url' in config) return find({ ...options, launch: undefined })
+  if ('url' in config) return findRevision({ ...options, launch: undefined })
   const { onWarning } = options.connect
   const box = await sandboxed(config, {
     roots: config.sandbox ? await options.agreedRoots() : [],
     ...(onWarning !== undefined && { onWarning }),
   })
   try {
-    const client = await find({ ...options, launch: box.launch })
-    client.closed.then(() => box.over())
+    const client = await findRevision({ ...options, launch: box.launch })
+    client.closed.then(() => box.closed())
     return client
   } catch (error) {
-    await box.over()
+    await box.closed()
     throw withAdvice(error, await box.advice())
   }
 }
@@ -189,7 +189,7 @@ function withAdvice(error: unknown, advice: string | undefined): unknown {
  * Connects to a server in the era it is known to speak, and learns that where it is not known. A server that was found
  * to be of the session era is not asked again which it is, until its version changes or it no longer answers so.
  */
-async function find(options: Met): Promise<Client> {
+async function findRevision(options: Negotiated): Promise<Client> {
   const { identity, eras, withinMs } = options
   const since = performance.now()
   const allowed = revisionsFor(options)
@@ -197,21 +197,25 @@ async function find(options: Met): Promise<Client> {
   const known = eras.get(identity)
   if (known?.era === 'session' && older.length > 0 && older.length < allowed.length) {
     try {
-      const client = await meet(options, older, withinMs)
+      const client = await negotiate(options, older, withinMs)
       if (client.server.info?.version !== known.version) eras.forget(identity)
       return client
     } catch (error) {
       eras.forget(identity)
       const leftMs = withinMs - (performance.now() - since)
-      if (leftMs < leastMs || !mayBeOther(error)) throw error
-      return learn(options, allowed, Math.ceil(leftMs))
+      if (leftMs < minMs || !mayBeOther(error)) throw error
+      return rememberRevision(options, allowed, Math.ceil(leftMs))
     }
   }
-  return learn(options, allowed, withinMs)
+  return rememberRevision(options, allowed, withinMs)
 }
 
-async function learn(options: Met, allowed: readonly ProtocolVersion[], withinMs: number): Promise<Client> {
-  const client = await meet(options, allowed, withinMs)
+async function rememberRevision(
+  options: Negotiated,
+  allowed: readonly ProtocolVersion[],
+  withinMs: number,
+): Promise<Client> {
+  const client = await negotiate(options, allowed, withinMs)
   const { era, info } = client.server
   // One that was not asked is not known.
   if (modern.every((version) => allowed.includes(version))) {
@@ -220,8 +224,8 @@ async function learn(options: Met, allowed: readonly ProtocolVersion[], withinMs
   return client
 }
 
-function meet(
-  { config, launch, auth, fetch, connect: options, onStderr, limitMs }: Met,
+function negotiate(
+  { config, launch, auth, fetch, connect: options, onStderr, limitMs }: Negotiated,
   revisions: readonly ProtocolVersion[],
   withinMs: number,
 ): Promise<Client> {
@@ -310,17 +314,17 @@ export interface ConnectionOptions {
   onWarning: (message: string) => void
 }
 
-interface QuietBounds {
+interface StderrFilterBounds {
   maxChars: number
   windowMs: number
 }
 
-const bounds: QuietBounds = { maxChars: 262_144, windowMs: 60_000 }
+const bounds: StderrFilterBounds = { maxChars: 262_144, windowMs: 60_000 }
 
 /** Passes on text up to a bound per window of time; the rest is counted and reported once. */
-export class Quiet {
+export class StderrFilter {
   readonly #pass: (text: string) => void
-  readonly #tell: (message: string) => void
+  readonly #emit: (message: string) => void
   readonly #maxChars: number
   readonly #windowMs: number
   readonly #now: () => number
@@ -331,11 +335,11 @@ export class Quiet {
   constructor(
     pass: (text: string) => void,
     tell: (message: string) => void,
-    { maxChars, windowMs }: QuietBounds = bounds,
+    { maxChars, windowMs }: StderrFilterBounds = bounds,
     now: () => number = () => performance.now(),
   ) {
     this.#pass = pass
-    this.#tell = tell
+    this.#emit = tell
     this.#maxChars = maxChars
     this.#windowMs = windowMs
     this.#now = now
@@ -352,13 +356,13 @@ export class Quiet {
     this.#left += text.length - kept.length
     if (kept !== '') this.#pass(kept)
     if (first && this.#left > 0) {
-      this.#tell(`It writes more to stderr than is shown: over ${this.#maxChars} characters in a minute`)
+      this.#emit(`It writes more to stderr than is shown: over ${this.#maxChars} characters in a minute`)
     }
   }
 
   /** Reports how much was dropped, and starts a new window. */
   end(): void {
-    if (this.#left > 0) this.#tell(`${this.#left} characters that it wrote to stderr were not shown`)
+    if (this.#left > 0) this.#emit(`${this.#left} characters that it wrote to stderr were not shown`)
     this.#left = 0
     this.#chars = 0
   }

@@ -2,7 +2,7 @@ import { McpError } from '@jackfield/sdk'
 import type { ConnectionState, Failure, ServerConfig } from '../../types/index.ts'
 
 /** A state before it is known when it began. */
-export type Standing = ConnectionState extends infer S
+export type StateDetails = ConnectionState extends infer S
   ? S extends unknown
     ? Omit<S, 'sinceMs'>
     : never
@@ -19,7 +19,7 @@ export function isComing({ state }: Pick<ConnectionState, 'state'>): boolean {
 }
 
 /** Whether the lists of this state are valid. */
-export function keepsLists({ state }: Pick<ConnectionState, 'state'>): boolean {
+export function hasLists({ state }: Pick<ConnectionState, 'state'>): boolean {
   return isUp({ state }) || isComing({ state }) || state === 'asleep'
 }
 
@@ -35,7 +35,7 @@ export function isFinal(error: unknown): boolean {
 }
 
 /** Why a server was given up. */
-interface GivenUp {
+interface ConnectFailure {
   readonly name: string
   readonly config: ServerConfig
   readonly reason: string
@@ -47,7 +47,14 @@ interface GivenUp {
 }
 
 /** The state of a server that was given up, with what its person can do about it. */
-export function givenUp({ name, config, reason, failure, unapproved, signsIn }: GivenUp): Standing {
+export function failedState({
+  name,
+  config,
+  reason,
+  failure,
+  unapproved,
+  signsIn,
+}: ConnectFailure): StateDetails {
   const why = { reason, ...(failure !== undefined && { error: failure }) }
   if (unapproved) {
     return { state: 'needs-approval', ...why, fix: `Agree to it with: jackfield config allow ${name}` }
@@ -90,22 +97,22 @@ function fixFor(name: string, config: ServerConfig, error: Failure | undefined):
   }
 }
 
-interface BoardOptions {
+interface StateStoreOptions {
   /** Redacts a state. */
   shown: (state: ConnectionState) => ConnectionState
   /** Called after every change of `state`. */
-  told: (state: ConnectionState) => void
+  onState: (state: ConnectionState) => void
   /** From when this is aborted on nothing changes any more. */
   signal: AbortSignal
 }
 
 /** The state of one connection, with waiting for changes. */
-export class Board {
-  readonly #options: BoardOptions
+export class StateStore {
+  readonly #options: StateStoreOptions
   readonly #waiting = new Set<() => void>()
   #state: ConnectionState
 
-  constructor(first: Standing, options: BoardOptions) {
+  constructor(first: StateDetails, options: StateStoreOptions) {
     this.#options = options
     this.#state = { ...first, sinceMs: Date.now() }
   }
@@ -114,16 +121,16 @@ export class Board {
     return this.#state
   }
 
-  put(state: Standing): void {
-    const { shown, told, signal } = this.#options
+  set(state: StateDetails): void {
+    const { shown, onState, signal } = this.#options
     if (signal.aborted) return
     this.#state = shown({ ...state, sinceMs: Date.now() })
     for (const wake of this.#waiting) wake()
-    told(this.#state)
+    onState(this.#state)
   }
 
   /** Sets the last state without a notification. */
-  end(state: Standing): void {
+  end(state: StateDetails): void {
     this.#state = { ...state, sinceMs: Date.now() }
   }
 

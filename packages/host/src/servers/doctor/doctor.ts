@@ -25,11 +25,11 @@ import { everyKind, refreshLists } from '../connections/lists.ts'
 import type { Login } from '../login/login.ts'
 import { fetchIn, shownProxy } from '../network/fetch.ts'
 import { sandboxReady } from '../sandbox/ready.ts'
-import { type Boxed, sandboxed } from '../sandbox/sandbox.ts'
-import { Chart, Fault, type Finding } from './chart.ts'
-import { askHttp, greetTls, judgeAccess, openPort, readAddress, resolveName } from './network.ts'
+import { type SandboxedCommand, sandboxed } from '../sandbox/sandbox.ts'
+import { askHttp, checkAccess, greetTls, openPort, readAddress, resolveName } from './network.ts'
+import { DoctorSteps, type Finding, StepFailure } from './steps.ts'
 
-interface ExamineOptions {
+interface DiagnoseOptions {
   /** Asks for consent and replaces variables. */
   prepare: (config: ServerConfig) => Promise<ServerConfig>
   /** A step as it may be shown. */
@@ -44,35 +44,39 @@ interface ExamineOptions {
 
 const connectMs = 15_000
 const listMs = 10_000
-const keptChars = 4_096
+const maxOutputChars = 4_096
 
 /** Looks a server over, step by step, each with what was found and what to do about it. */
-export async function examineServer(
+export async function diagnoseServer(
   server: string,
   config: ServerConfig,
-  { prepare, shown, onStep, login, env, signal }: ExamineOptions,
+  { prepare, shown, onStep, login, env, signal }: DiagnoseOptions,
 ): Promise<DoctorReport> {
-  const chart = new Chart((step) => onStep?.(shown(step)))
+  const chart = new DoctorSteps((step) => onStep?.(shown(step)))
   const ready = await chart.step('variables', async () => {
     try {
       return { finding: { message: 'agreed to, and all variables are set' }, found: await prepare(config) }
     } catch (error) {
-      throw new Fault(
+      throw new StepFailure(
         error instanceof Error ? error.message : String(error),
         'Do what it says, then look again.',
       )
     }
   })
   if (ready !== undefined) {
-    if ('url' in ready) await examineAddress(ready, chart, { login, env, signal })
-    else await examineProgram(ready, chart, signal)
+    if ('url' in ready) await diagnoseAddress(ready, chart, { login, env, signal })
+    else await diagnoseProgram(ready, chart, signal)
   }
   const report = chart.report(server)
   return { ...report, steps: report.steps.map(shown) }
 }
 
-async function examineProgram(config: StdioServerConfig, chart: Chart, signal: AbortSignal): Promise<void> {
-  await chart.step('environment', async () => ({ finding: judgeEnvironment(config), found: true }))
+async function diagnoseProgram(
+  config: StdioServerConfig,
+  chart: DoctorSteps,
+  signal: AbortSignal,
+): Promise<void> {
+  await chart.step('environment', async () => ({ finding: checkEnvironment(config), found: true }))
   const program = await chart.step('command', () => findProgram(config))
   await chart.step('executable', () => mayRun(program ?? ''))
   const box = config.sandbox ? await chart.step('sandbox', () => enclosed(config)) : undefined
@@ -80,18 +84,18 @@ async function examineProgram(config: StdioServerConfig, chart: Chart, signal: A
   let tried: Tried | undefined
   await chart.step('start', async () => {
     const onStderr = (text: string): void => {
-      said = (said + text).slice(-keptChars)
+      said = (said + text).slice(-maxOutputChars)
     }
     tried = await tryToConnect(stdio({ ...(box?.launch ?? config), onStderr }), options(config, signal))
-    return judgeStart(tried, said)
+    return checkStart(tried, said)
   })
   await finish(chart, () => tried, 'output')
-  await box?.over()
+  await box?.closed()
 }
 
-async function enclosed(config: StdioServerConfig): Promise<{ finding: Finding; found: Boxed }> {
+async function enclosed(config: StdioServerConfig): Promise<{ finding: Finding; found: SandboxedCommand }> {
   const ready = await sandboxReady()
-  if (!ready.ready) throw new Fault(ready.reason, ready.fix)
+  if (!ready.ready) throw new StepFailure(ready.reason, ready.fix)
   const found = await sandboxed(config)
   const limits = Object.entries(ready.unenforced).map(
     ([name, reason]) => `; "${name}" is not enforced here, as ${reason}`,
@@ -99,10 +103,10 @@ async function enclosed(config: StdioServerConfig): Promise<{ finding: Finding; 
   return { finding: { message: `bubblewrap ${ready.version} can make one${limits.join('')}` }, found }
 }
 
-async function examineAddress(
+async function diagnoseAddress(
   config: HttpServerConfig,
-  chart: Chart,
-  { login, env, signal }: Pick<ExamineOptions, 'login' | 'env' | 'signal'>,
+  chart: DoctorSteps,
+  { login, env, signal }: Pick<DiagnoseOptions, 'login' | 'env' | 'signal'>,
 ): Promise<void> {
   const place = await chart.step('address', async () => readAddress(config.url, env))
   const fetch = fetchIn(env)
@@ -123,7 +127,7 @@ async function examineAddress(
   }
   await chart.step('auth', async () =>
     tried?.client === undefined
-      ? needed(answer, async (found) => judgeAccess(found, known))
+      ? needed(answer, async (found) => checkAccess(found, known))
       : { finding: { message: 'the kept login is accepted' }, found: true },
   )
   if (answer !== undefined && answer.status !== 401 && answer.status !== 403)
@@ -132,14 +136,18 @@ async function examineAddress(
 }
 
 /** What both kinds of server have in common, once there is a connection. */
-async function finish(chart: Chart, tried: () => Tried | undefined, ...before: 'output'[]): Promise<void> {
+async function finish(
+  chart: DoctorSteps,
+  tried: () => Tried | undefined,
+  ...before: 'output'[]
+): Promise<void> {
   try {
     for (const name of before)
-      await chart.step(name, () => needed(tried(), async (found) => judgeOutput(found)))
+      await chart.step(name, () => needed(tried(), async (found) => checkOutput(found)))
     const client = await chart.step('handshake', () =>
-      needed(tried(), async (found) => judgeHandshake(found)),
+      needed(tried(), async (found) => checkHandshake(found)),
     )
-    await chart.step('lists', () => needed(client, (found) => judgeLists(found, listMs)))
+    await chart.step('lists', () => needed(client, (found) => checkLists(found, listMs)))
   } finally {
     await tried()?.client?.close()
   }
@@ -155,12 +163,12 @@ function options(
 
 /** A step that needs what an earlier one found; where that failed, this one is never begun. */
 function needed<T, R>(value: T | undefined, work: (value: T) => Promise<R>): Promise<R> {
-  if (value === undefined) throw new Fault('something before it failed', 'Begin there.')
+  if (value === undefined) throw new StepFailure('something before it failed', 'Begin there.')
   return work(value)
 }
 
 const firstBytes = 200
-const mostNames = 60
+const maxNames = 60
 
 /** Finds the file that a command names, as the system would. */
 async function findProgram({
@@ -170,23 +178,23 @@ async function findProgram({
 }: StdioServerConfig): Promise<{ finding: Finding; found: string }> {
   const folder = resolve(cwd ?? '.')
   if (cwd !== undefined && !(await isFolder(folder)))
-    throw new Fault(
+    throw new StepFailure(
       `the folder ${folder} that it is to run in does not exist`,
       'Correct "cwd", or make the folder.',
     )
   if (isAbsolute(command) || command.includes('/') || command.includes('\\')) {
     const file = resolve(folder, command)
     if (await isFile(file)) return { finding: { message: file }, found: file }
-    throw new Fault(`there is no file ${file}`, 'Correct "command", or install what it names.')
+    throw new StepFailure(`there is no file ${file}`, 'Correct "command", or install what it names.')
   }
   const path = env?.['PATH'] ?? process.env['PATH'] ?? ''
   const file = await programFile(command, { path, cwd: folder, env: process.env })
   if (file !== undefined) return { finding: { message: file }, found: file }
-  throw new Fault(`no folder of PATH holds a program "${command}"`, advice(command))
+  throw new StepFailure(`no folder of PATH holds a program "${command}"`, advice(command))
 }
 
 /** Which variables it gets, and which of this process's environment it does not. */
-function judgeEnvironment({ env = {}, sandbox }: StdioServerConfig): Finding {
+function checkEnvironment({ env = {}, sandbox }: StdioServerConfig): Finding {
   const usual = Object.keys(defaultEnvironment())
   const given = [...new Set([...usual, ...Object.keys(env)])]
   const withheld = Object.keys(process.env).filter((name) => !given.includes(name))
@@ -196,8 +204,8 @@ function judgeEnvironment({ env = {}, sandbox }: StdioServerConfig): Finding {
 
 function listed(names: readonly string[]): string {
   if (names.length === 0) return 'nothing'
-  const more = names.length > mostNames ? ` and ${names.length - mostNames} more` : ''
-  return `${names.toSorted().slice(0, mostNames).join(', ')}${more}`
+  const more = names.length > maxNames ? ` and ${names.length - maxNames} more` : ''
+  return `${names.toSorted().slice(0, maxNames).join(', ')}${more}`
 }
 
 /** Whether the file may be started. */
@@ -205,11 +213,11 @@ async function mayRun(file: string): Promise<{ finding: Finding; found: true }> 
   try {
     await access(file, constants.X_OK)
   } catch {
-    throw new Fault(`${file} is not allowed to be executed`, `Allow it with: chmod +x ${file}`)
+    throw new StepFailure(`${file} is not allowed to be executed`, `Allow it with: chmod +x ${file}`)
   }
   const interpreter = await interpreterOf(file)
   if (interpreter !== undefined && isAbsolute(interpreter) && !(await isFile(interpreter)))
-    throw new Fault(
+    throw new StepFailure(
       `its first line wants ${interpreter}, which does not exist`,
       `Install it, or correct the first line of ${file}.`,
     )
@@ -274,11 +282,11 @@ async function tryToConnect(target: ClientTransportFactory, options: ConnectOpti
 }
 
 /** Whether the process runs. */
-function judgeStart({ error }: Tried, said: string): { finding: Finding; found: true } {
+function checkStart({ error }: Tried, said: string): { finding: Finding; found: true } {
   if (!(error instanceof McpError)) return { finding: { message: 'it runs' }, found: true }
   const { code, details, message } = error
   if (code === 'CONNECT_FAILED' && !('exitCode' in details))
-    throw new Fault(message, 'Start it by hand in a terminal, where it says more.')
+    throw new StepFailure(message, 'Start it by hand in a terminal, where it says more.')
   const ended = /exited with code|was ended by|closed its/.test(message)
   if (!ended) return { finding: { message: 'it runs' }, found: true }
   const last = said.trim().split('\n').at(-1) ?? ''
@@ -286,30 +294,30 @@ function judgeStart({ error }: Tried, said: string): { finding: Finding; found: 
     last === ''
       ? 'Start it by hand in a terminal, where it says more.'
       : 'Its output on stderr says why. It may want an argument, a variable in "env", or a package.'
-  throw new Fault(message, fix)
+  throw new StepFailure(message, fix)
 }
 
 /** Whether it writes messages and nothing else. */
-function judgeOutput({ warnings }: Tried): { finding: Finding; found: true } {
+function checkOutput({ warnings }: Tried): { finding: Finding; found: true } {
   const noise = warnings.filter((warning) => warning.startsWith('Ignored output that is not a message'))
   const [first] = noise
   if (first === undefined) return { finding: { message: 'nothing but messages' }, found: true }
   const times = noise.length === 1 ? 'Once' : `${noise.length} times`
-  throw new Fault(
+  throw new StepFailure(
     `it writes to stdout what is no message. ${times}, first: ${first.replace(/^Ignored output that is not a message /, '')}`,
     'Its logs belong on stderr: look for an option that makes it quiet, or tell its author.',
   )
 }
 
 /** Whether both sides agree on a revision. */
-function judgeHandshake({ client, error }: Tried): { finding: Finding; found: Client } {
+function checkHandshake({ client, error }: Tried): { finding: Finding; found: Client } {
   if (client !== undefined) {
     const { info, era, revision } = client.server
     const who = info === undefined ? 'the server' : `${info.name} ${info.version}`
     const kind = era === 'stateless' ? 'stateless' : 'with a session'
     return { finding: { message: `${who} speaks ${revision}, ${kind}` }, found: client }
   }
-  throw new Fault(reasonOf(error), handshakeAdvice(error))
+  throw new StepFailure(reasonOf(error), handshakeAdvice(error))
 }
 
 function handshakeAdvice(error: unknown): string {
@@ -324,11 +332,14 @@ function handshakeAdvice(error: unknown): string {
 }
 
 /** Whether everything it offers can be listed. */
-async function judgeLists(client: Client, withinMs: number): Promise<{ finding: Finding; found: true }> {
+async function checkLists(client: Client, withinMs: number): Promise<{ finding: Finding; found: true }> {
   const { lists, problems } = await refreshLists(client, noLists, everyKind, withinMs)
   const [problem] = problems.values()
   if (problem !== undefined)
-    throw new Fault(problem.reason, 'It says that it has this list, but does not give it. Tell its author.')
+    throw new StepFailure(
+      problem.reason,
+      'It says that it has this list, but does not give it. Tell its author.',
+    )
   const { tools, prompts, resources, templates } = lists
   const message = [
     counted(tools.length, 'tool'),

@@ -5,9 +5,9 @@ import { McpError } from '@jackfield/sdk'
 import type { Fetch } from '@jackfield/sdk/client'
 import type { ConfigEnvironment } from '../../config/variables.ts'
 import { type EnvProxy, proxyFor, shownProxy } from '../network/fetch.ts'
-import { Fault, type Finding } from './chart.ts'
+import { type Finding, StepFailure } from './steps.ts'
 
-const patienceMs = 8_000
+const stepTimeoutMs = 8_000
 
 /** The parts of an address that the steps look at. */
 interface Place {
@@ -20,7 +20,7 @@ interface Place {
 
 export function readAddress(text: string, env: ConfigEnvironment): { finding: Finding; found: Place } {
   const url = URL.parse(text)
-  if (url === null) throw new Fault(`"${text}" is no address`, 'Write it as https://host/path.')
+  if (url === null) throw new StepFailure(`"${text}" is no address`, 'Write it as https://host/path.')
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const proxy = proxyFor(url, env)
@@ -46,11 +46,14 @@ export async function resolveName({ host }: Place): Promise<{ finding: Finding; 
   } catch (error) {
     const code = codeOf(error)
     if (code === 'ENOTFOUND')
-      throw new Fault(
+      throw new StepFailure(
         `there is no host "${host}"`,
         'Look for a slip in the address, or join the network (VPN) that knows it.',
       )
-    throw new Fault(`the name service does not answer (${code})`, 'Look whether this machine is online.')
+    throw new StepFailure(
+      `the name service does not answer (${code})`,
+      'Look whether this machine is online.',
+    )
   }
 }
 
@@ -62,7 +65,7 @@ export async function openPort(
     const through = `through the proxy ${shownProxy(proxy)} (${proxy.variable})`
     if (url.protocol === 'http:') return { finding: { message: through }, found: true }
     const { openTunnel } = await import('../network/tunnel.ts')
-    const tunnel = await openTunnel(proxy, { host, port }, withPatience(signal))
+    const tunnel = await openTunnel(proxy, { host, port }, withTimeout(signal))
     tunnel.destroy()
     return { finding: { message: `port ${port} is open ${through}` }, found: true }
   }
@@ -73,11 +76,11 @@ export async function openPort(
   } catch (error) {
     const code = codeOf(error)
     if (code === 'ECONNREFUSED')
-      throw new Fault(
+      throw new StepFailure(
         `nothing listens on port ${port} of ${host}`,
         'Start the server, or correct the port in the address.',
       )
-    throw new Fault(
+    throw new StepFailure(
       `port ${port} of ${host} cannot be reached (${code})`,
       'Look for a firewall, proxy or VPN between here and there.',
     )
@@ -93,7 +96,7 @@ export async function greetTls(
   const tunnel =
     proxy === undefined
       ? undefined
-      : await (await import('../network/tunnel.ts')).openTunnel(proxy, { host, port }, withPatience(signal))
+      : await (await import('../network/tunnel.ts')).openTunnel(proxy, { host, port }, withTimeout(signal))
   const socket: TLSSocket = connectTls({
     ...(tunnel === undefined ? { host, port } : { socket: tunnel, host }),
     ...(isIP(host) === 0 && { servername: host }),
@@ -107,7 +110,7 @@ export async function greetTls(
     }
   } catch (error) {
     const code = codeOf(error)
-    throw new Fault(
+    throw new StepFailure(
       `the certificate or the encryption is not to be trusted (${code})`,
       tlsAdvice(code, proxy),
     )
@@ -145,7 +148,7 @@ export async function askHttp(
   fetch: Fetch,
   signal: AbortSignal,
 ): Promise<{ finding: Finding; found: Answer }> {
-  const until = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
+  const until = AbortSignal.any([signal, AbortSignal.timeout(stepTimeoutMs)])
   const answer = await request(url, 'POST', headers, fetch, until)
   const { status } = answer
   if (status === 404 || status === 405 || status === 400) {
@@ -157,19 +160,19 @@ export async function askHttp(
     }
   }
   if (status === 404)
-    throw new Fault(
+    throw new StepFailure(
       `${url.pathname} does not exist there (404)`,
       'Correct the path: it is often /mcp, or /sse for older servers.',
     )
   if (status === 405)
-    throw new Fault(
+    throw new StepFailure(
       `${url.pathname} takes no messages (405)`,
       'Correct the path: this one belongs to something else.',
     )
   if (status >= 500)
-    throw new Fault(`the server fails (${status})`, 'Its operator has to look at it. Try again later.')
+    throw new StepFailure(`the server fails (${status})`, 'Its operator has to look at it. Try again later.')
   if (status >= 300 && status < 400)
-    throw new Fault(
+    throw new StepFailure(
       `it sends on to ${answer.location ?? 'somewhere else'} (${status})`,
       'Write that address instead.',
     )
@@ -204,23 +207,26 @@ async function request(
     }
   } catch (error) {
     if (signal.aborted)
-      throw new Fault('the server takes the message and never answers', 'Its operator has to look at it.')
-    if (error instanceof McpError) throw new Fault(error.message, 'Do what it says, then look again.')
+      throw new StepFailure(
+        'the server takes the message and never answers',
+        'Its operator has to look at it.',
+      )
+    if (error instanceof McpError) throw new StepFailure(error.message, 'Do what it says, then look again.')
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-    throw new Fault(
+    throw new StepFailure(
       `what answers there does not speak HTTP (${codeOf(cause)})`,
       'Correct the port: another service listens there.',
     )
   }
 }
 
-export function judgeAccess(
+export function checkAccess(
   { status, challenge }: Answer,
   hasCredentials: boolean,
 ): { finding: Finding; found: true } {
   if (status === 401) {
     const scheme = challenge?.split(/\s/)[0] ?? 'no scheme'
-    throw new Fault(
+    throw new StepFailure(
       hasCredentials
         ? 'it does not accept the credentials (401)'
         : `it wants to know who asks (401, ${scheme})`,
@@ -230,7 +236,7 @@ export function judgeAccess(
     )
   }
   if (status === 403)
-    throw new Fault(
+    throw new StepFailure(
       'it knows you and says no (403)',
       'Ask its operator for access, or for a token with more scopes.',
     )
@@ -240,13 +246,13 @@ export function judgeAccess(
   }
 }
 
-function withPatience(signal: AbortSignal): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
+function withTimeout(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(stepTimeoutMs)])
 }
 
 function settled(socket: Socket, event: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    withPatience(signal).addEventListener('abort', () =>
+    withTimeout(signal).addEventListener('abort', () =>
       reject(Object.assign(new Error('no answer'), { code: 'no answer' })),
     )
     socket.once(event, () => resolve())

@@ -38,7 +38,7 @@ const locatorSignature = 0x07064b50
 const endSize = 22
 const locatorSize = 20
 const entrySize = 46
-const longestComment = 65_535
+const maxCommentChars = 65_535
 /** Below this, how well something is packed says nothing. */
 const smallFile = 1_000_000
 const typeMask = 0o170000
@@ -108,7 +108,7 @@ export function unpacked(bytes: Uint8Array, limits: ArchiveLimits = archiveLimit
 function directory(bytes: Uint8Array, limits: ArchiveLimits): Entry[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let end = bytes.length - endSize
-  const last = Math.max(0, end - longestComment)
+  const last = Math.max(0, end - maxCommentChars)
   while (end >= last && view.getUint32(end, true) !== endSignature) end--
   if (end < last || end < 0) throw invalid('is no bundle: bundles are zip archives')
   const count = view.getUint16(end + 10, true)

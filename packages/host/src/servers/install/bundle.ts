@@ -9,7 +9,7 @@ import { oneLine } from '../../shared/text.ts'
 import type { InstallPlan, NeededValue, StdioServerConfig, TrustFinding } from '../../types/index.ts'
 import { scanCommand } from '../launch/command-scan.ts'
 import { isPlainName, type PackedFile, unpacked } from './archive.ts'
-import { commandOf, given, standIn } from './plan.ts'
+import { commandOf, given, placeholderFor } from './plan.ts'
 
 /** Where bundles are unpacked, and what their variables stand for. */
 export interface BundleOptions {
@@ -90,8 +90,9 @@ export function readBundle(bytes: Uint8Array, options: BundleOptions): Bundle {
               `The bundle uses "${oneLine(id)}", which is not among its user_config`,
             )
           }
-          if (need.secret !== undefined) return need.required || has(values, id) ? [standIn(need, '')] : []
-          return given(need, values).map((value) => standIn(need, value))
+          if (need.secret !== undefined)
+            return need.required || has(values, id) ? [placeholderFor(need, '')] : []
+          return given(need, values).map((value) => placeholderFor(need, value))
         }),
     },
     unpack: () => unpackInto(folder, files),

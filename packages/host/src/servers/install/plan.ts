@@ -81,7 +81,7 @@ function planOf(name: string, config: ServerConfig, inputs: readonly ConfigInput
             const need = part.kind === 'input' ? needs.find(({ id }) => id === part.name) : undefined
             if (need === undefined) return part.written
             const [value] = need.secret === undefined ? given(need, values) : ['']
-            return standIn(need, value ?? '')
+            return placeholderFor(need, value ?? '')
           })
           .join('')
       }),
@@ -315,7 +315,7 @@ function refuseEntries(word: string, runner: Runner, own: readonly JsonRecord[],
 }
 
 /** The text that stands in a configuration for a value: the name of the secret it is kept as, or the value itself. */
-export function standIn(need: NeededValue, value: string): string {
+export function placeholderFor(need: NeededValue, value: string): string {
   if (need.secret !== undefined) return `\${secret:${need.secret}}`
   const read = partsOf(value)
   if ('parts' in read && read.parts.every(({ kind }) => kind === 'text')) return value

@@ -23,7 +23,7 @@ export interface RegistryOptions {
 const official = 'https://registry.modelcontextprotocol.io'
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 const maxResponseBytes = 4_000_000
-const mostServers = 100
+const maxServers = 100
 const maxLevels = 64
 
 /**
@@ -83,14 +83,14 @@ export function createRegistry({
     url: base.href,
     async search(words, { cursor, limit = 30, signal } = {}) {
       const query = new URLSearchParams({
-        limit: String(Math.min(Math.max(1, limit), mostServers)),
+        limit: String(Math.min(Math.max(1, limit), maxServers)),
         version: 'latest',
         ...(words !== '' && { search: words }),
         ...(cursor !== undefined && { cursor }),
       })
       const { servers, metadata } = await ask(`/servers?${query}`, signal)
       const next = isRecord(metadata) ? metadata['nextCursor'] : undefined
-      const found = Array.isArray(servers) ? servers.slice(0, mostServers) : []
+      const found = Array.isArray(servers) ? servers.slice(0, maxServers) : []
       return {
         servers: found.flatMap((entry) => readEntry(entry) ?? []),
         ...(typeof next === 'string' && next !== '' && { nextCursor: next }),

@@ -307,7 +307,7 @@ interface Wanted {
 function packageFindings(program: string, args: readonly string[]): TrustFinding[] {
   const start = firstWord(program, args)
   if (start === undefined) return []
-  const { packages, runsScript } = wantedAt(program, args, start)
+  const { packages, runsScript } = packagesAt(program, args, start)
   const message = 'It runs a shell script from its command line; read the script whole.'
   const shell: TrustFinding[] = runsScript
     ? [{ severity: 'warning', code: 'shell', at: 'command', message }]
@@ -374,7 +374,7 @@ function firstWord(program: string, args: readonly string[]): number | undefined
   return undefined
 }
 
-function wantedAt(program: string, args: readonly string[], start: number): Wanted {
+function packagesAt(program: string, args: readonly string[], start: number): Wanted {
   const scripts = runsScripts.has(program)
   const ofPython = program === 'uvx' || program === 'uv'
   const packages: Wanted['packages'] = []

@@ -2,24 +2,30 @@ import { createHash, randomUUID } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
 import { McpError } from '@jackfield/sdk'
 import { textsOf } from '../../config/config.ts'
-import type { Redactor } from '../../config/secrets/redactor.ts'
+import type { SecretRedactor } from '../../config/secrets/redactor.ts'
 import { fileVariables, maxVariablesBytes } from '../../config/secrets/secrets.ts'
-import { type ConfigEnvironment, givenValues, partsOf, soundsSecret } from '../../config/variables.ts'
-import { type Asker, Nobody } from '../../core/inbox/asker.ts'
+import { type ConfigEnvironment, givenValues, isSecretName, partsOf } from '../../config/variables.ts'
+import { NoSurfaceError, type QuestionQueue } from '../../core/inbox/question-queue.ts'
 import type { Recorder } from '../../log/store/activity-log.ts'
 import type { ConsentTable } from '../../log/store/server-tables.ts'
 import { readSmallFile } from '../../shared/files.ts'
 import { fingerprint } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
-import type { ConsentDesk, ConsentNeeded, GivenValue, ServerConfig, TrustFinding } from '../../types/index.ts'
+import type {
+  ConsentNeeded,
+  ConsentService,
+  GivenValue,
+  ServerConfig,
+  TrustFinding,
+} from '../../types/index.ts'
 import { scanCommand } from './command-scan.ts'
-import { placed, type Surroundings, spelled } from './placed.ts'
+import { resolveCommand, type Surroundings, spelled } from './resolve-command.ts'
 
 interface ConsentDeps {
   table: ConsentTable
-  asker: Asker
+  questions: QuestionQueue
   recorder: Recorder
-  redactor: Redactor
+  redactor: SecretRedactor
   env: ConfigEnvironment
   home: string
   /** Agrees to everything without asking. */
@@ -41,7 +47,7 @@ const changedElsewhere: TrustFinding = {
 }
 
 /** Whether the person agreed to start what a file of the working folder names. */
-export class Consents implements ConsentDesk {
+export class Consents implements ConsentService {
   readonly #deps: ConsentDeps
   /** Why not, by what was refused in this run. */
   readonly #refused = new Map<string, string>()
@@ -51,12 +57,12 @@ export class Consents implements ConsentDesk {
     this.#deps = deps
   }
 
-  list: ConsentDesk['list'] = () =>
+  list: ConsentService['list'] = () =>
     this.#deps.table.list().map(({ server, file, command, at }) => ({ server, file, command, at }))
 
   async needed(server: string): Promise<ConsentNeeded | undefined> {
     const config = this.#deps.configOf(server)
-    const wanted = config === undefined ? undefined : await this.#wanted(server, config)
+    const wanted = config === undefined ? undefined : await this.#pending(server, config)
     if (wanted === undefined) return undefined
     const { identity: _identity, written: _written, ...needed } = wanted
     return needed
@@ -64,7 +70,7 @@ export class Consents implements ConsentDesk {
 
   async allow(server: string, by: string): Promise<boolean> {
     const config = this.#deps.configOf(server)
-    const wanted = config === undefined ? undefined : await this.#wanted(server, config)
+    const wanted = config === undefined ? undefined : await this.#pending(server, config)
     if (wanted === undefined) return false
     const { file, command, program, findings, before } = wanted
     const summary = `${server} of ${file} may be started: ${command}`
@@ -98,7 +104,7 @@ export class Consents implements ConsentDesk {
    */
   async admit(server: string, config: ServerConfig, signal: AbortSignal): Promise<void> {
     for (;;) {
-      const wanted = await this.#wanted(server, config)
+      const wanted = await this.#pending(server, config)
       if (wanted === undefined) return
       const refusal = this.#refused.get(wanted.identity)
       if (refusal !== undefined) throw new McpError('INVALID', refusal)
@@ -113,7 +119,7 @@ export class Consents implements ConsentDesk {
 
   /** What was agreed to also holds for the server with its variables looked up, as long as nothing else changed. */
   async carry(server: string, config: ServerConfig): Promise<void> {
-    const wanted = await this.#wanted(server, config)
+    const wanted = await this.#pending(server, config)
     if (wanted !== undefined && this.#deps.table.has(wanted.written)) this.#agree(wanted)
   }
 
@@ -123,7 +129,7 @@ export class Consents implements ConsentDesk {
   }
 
   /** Only configurations that another author may have written need consent. */
-  async #wanted(server: string, config: ServerConfig): Promise<Wanted | undefined> {
+  async #pending(server: string, config: ServerConfig): Promise<Wanted | undefined> {
     const { table, redactor, agreeToAll, lastIdentity } = this.#deps
     if (config.from?.layer !== 'project' || agreeToAll) return undefined
     const { identity: written, command, findings, given, program } = await described(config, this.#deps)
@@ -140,7 +146,7 @@ export class Consents implements ConsentDesk {
       command: redactor.text(command),
       given: redactor.value(given),
       findings: [
-        ...takenName(config),
+        ...duplicateName(config),
         ...(before === redactor.text(command) ? [changedElsewhere] : []),
         ...findings,
       ],
@@ -155,7 +161,7 @@ export class Consents implements ConsentDesk {
   }
 
   async #ask(wanted: Wanted, config: ServerConfig, signal: AbortSignal): Promise<void> {
-    const { asker, recorder, redactor } = this.#deps
+    const { questions, recorder, redactor } = this.#deps
     const { server, file, command, program, given, findings, before } = wanted
     const changed = before === undefined ? {} : { before }
     const row = recorder.open({
@@ -166,7 +172,7 @@ export class Consents implements ConsentDesk {
         file,
         command,
         findings,
-        surface: asker.names,
+        surface: questions.names,
         ...(program !== undefined && { program }),
         ...changed,
       },
@@ -174,7 +180,7 @@ export class Consents implements ConsentDesk {
     try {
       const shown = { given, ...(program !== undefined && { program }) }
       const question = { file, command, ...shown, findings, ...changed, config: redactor.value(config) }
-      const { answer, by } = await asker.ask(
+      const { answer, by } = await questions.ask(
         { kind: 'install', id: randomUUID(), cause: { server }, ...question },
         { signal, activity: row.id },
       )
@@ -189,7 +195,7 @@ export class Consents implements ConsentDesk {
       throw new McpError('INVALID', refusal)
     } catch (error) {
       row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
-      if (!(error instanceof Nobody)) throw error
+      if (!(error instanceof NoSurfaceError)) throw error
       throw new McpError(
         'INVALID',
         `It was not started: you have not agreed yet to what ${file} names. It would run: ${command} — Agree to it with: jackfield config allow ${server}, or start all that this folder names with: --start-what-this-folder-names`,
@@ -224,7 +230,7 @@ async function described(config: ServerConfig, around: Surroundings): Promise<De
       auth: config.auth,
       files: await filesIn(config),
     })
-    const findings = [...scanCommand(config), ...handedOver(config)]
+    const findings = [...scanCommand(config), ...passedVariables(config)]
     return { command: text(config.url), given: givenValues(config.headers), findings, identity }
   }
   const words = [config.command, ...(config.args ?? [])].map(text)
@@ -236,7 +242,7 @@ async function described(config: ServerConfig, around: Surroundings): Promise<De
   const own = Object.entries(config.env ?? {}).map(([name, value]) => [name, text(value)])
   // The texts of a file of variables are taken as they are, so they are not looked up here either.
   const now = { ...ofFile, ...Object.fromEntries(own) }
-  const place = await placed(
+  const place = await resolveCommand(
     { ...config, command, args, env: now, ...(cwd !== undefined && { cwd }) },
     around,
   )
@@ -261,7 +267,7 @@ async function described(config: ServerConfig, around: Surroundings): Promise<De
       program: place.real === undefined ? place.file : `${place.file} → ${place.real}`,
     }),
     given: givenValues(env),
-    findings: [...scanCommand({ ...config, env }), ...handedOver(config), ...place.findings],
+    findings: [...scanCommand({ ...config, env }), ...passedVariables(config), ...place.findings],
     identity,
   }
 }
@@ -283,14 +289,14 @@ async function variablesOf(file: string): Promise<Record<string, string>> {
 }
 
 /** Whether rules that name a server apply to another server than the one they were written for. */
-function takenName({ from }: ServerConfig): TrustFinding[] {
+function duplicateName({ from }: ServerConfig): TrustFinding[] {
   if (from?.replaces === undefined) return []
   const message = `It takes the place of your own server of this name in ${from.replaces}, and your rules for that name hold for it.`
   return [{ severity: 'warning', code: 'takes-a-name', at: 'name', message }]
 }
 
 /** What a configuration hands over of the person's own. */
-function handedOver(config: ServerConfig): TrustFinding[] {
+function passedVariables(config: ServerConfig): TrustFinding[] {
   return textsOf(config).flatMap(({ field, text }) => {
     const read = partsOf(text)
     const at = field.join('.')
@@ -313,7 +319,7 @@ function handedOver(config: ServerConfig): TrustFinding[] {
             message: `It gets the value of ${part.name}.`,
           },
         ]
-      if (part.kind !== 'env' || !soundsSecret(part.name)) return []
+      if (part.kind !== 'env' || !isSecretName(part.name)) return []
       const message = `It is given ${part.name} of your environment, which sounds like a secret.`
       return [{ severity: 'warning', code: 'gives-a-variable', at, message }]
     })

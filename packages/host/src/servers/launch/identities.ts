@@ -5,7 +5,7 @@ import { serverIdentity } from '../../core/policy/identity.ts'
 import type { IdentityTable } from '../../log/store/server-tables.ts'
 import { fingerprint } from '../../shared/json.ts'
 import type { ServerConfig } from '../../types/index.ts'
-import { spelled } from './placed.ts'
+import { spelled } from './resolve-command.ts'
 
 interface IdentitiesDeps {
   table: IdentityTable
@@ -51,7 +51,7 @@ export class Identities {
   /** Takes notice of what the variables stand for now. */
   async settle(config: ServerConfig, resolved: ServerConfig): Promise<void> {
     const named = this.#named(config)
-    const { identity } = this.#keep(config, named)
+    const { identity } = this.#store(config, named)
     if (named.open.size === 0) return
     const key = await this.#secretKey()
     const values = new Map(textsOf(resolved))
@@ -65,10 +65,10 @@ export class Identities {
   }
 
   #template(config: ServerConfig): { identity: string; isOpen: boolean } {
-    return this.#templates.get(config) ?? this.#keep(config, this.#named(config))
+    return this.#templates.get(config) ?? this.#store(config, this.#named(config))
   }
 
-  #keep(config: ServerConfig, { config: named, open }: Named): { identity: string; isOpen: boolean } {
+  #store(config: ServerConfig, { config: named, open }: Named): { identity: string; isOpen: boolean } {
     const own = serverIdentity(named)
     const isOpen = open.size > 0
     const identity = isOpen ? fingerprint({ file: config.from?.file, own }) : own

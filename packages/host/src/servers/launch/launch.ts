@@ -1,20 +1,20 @@
 import { mkdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import {
-  createRedactor,
+  createSecretRedactor,
   type RedactedStream,
-  type Redactor,
   redactedError,
+  type SecretRedactor,
 } from '../../config/secrets/redactor.ts'
 import { createSecrets, learnSecrets, learnVariables } from '../../config/secrets/secrets.ts'
 import { memorySecrets } from '../../config/secrets/store.ts'
-import type { Asker } from '../../core/inbox/asker.ts'
+import type { QuestionQueue } from '../../core/inbox/question-queue.ts'
 import type { ActivityLog, Recorder } from '../../log/store/activity-log.ts'
 import type { FormTable } from '../../log/store/answer-tables.ts'
 import type { ConsentTable, IdentityTable } from '../../log/store/server-tables.ts'
 import { canonical } from '../../shared/json.ts'
 import type {
-  ConsentDesk,
+  ConsentService,
   HostEvent,
   HostOptions,
   Reconfigured,
@@ -27,7 +27,7 @@ import type { ServerConnection } from '../connections/connection.ts'
 import { Consents } from './consents.ts'
 import { Identities } from './identities.ts'
 import { type MachineVariable, secretsIn, variablesFor, withMachineVariables } from './machine-variables.ts'
-import { placed, type Surroundings, startedAs } from './placed.ts'
+import { resolveCommand, type Surroundings, startedAs } from './resolve-command.ts'
 
 interface LaunchDeps {
   options: Pick<
@@ -39,10 +39,10 @@ interface LaunchDeps {
   settings: FormTable
   identities: IdentityTable
   salt: string
-  asker: Asker
+  questions: QuestionQueue
   recorder: Recorder
   servers: () => Iterable<[string, ServerConfig]>
-  redactor: Redactor
+  redactor: SecretRedactor
   onWarning: (server: string, message: string) => void
 }
 
@@ -52,7 +52,7 @@ export class Launch {
   readonly identities: Identities
   readonly #resolve: (server: string, config: ServerConfig) => Promise<ServerConfig>
   readonly #consents: Consents
-  readonly #redactor: Redactor
+  readonly #redactor: SecretRedactor
   readonly #store: SecretStore
   readonly #around: Surroundings
   readonly #answer: ReturnType<typeof createSecrets>['answer']
@@ -63,8 +63,18 @@ export class Launch {
   readonly #warned = new Set<string>()
 
   constructor(deps: LaunchDeps) {
-    const { options, consents, settings, identities, salt, asker, recorder, servers, redactor, onWarning } =
-      deps
+    const {
+      options,
+      consents,
+      settings,
+      identities,
+      salt,
+      questions,
+      recorder,
+      servers,
+      redactor,
+      onWarning,
+    } = deps
     const env = options.env ?? process.env
     const home = options.home ?? homedir()
     this.#redactor = redactor
@@ -87,7 +97,7 @@ export class Launch {
     const agreeToAll = options.startProjectServers === true
     this.#consents = new Consents({
       table: consents,
-      asker,
+      questions,
       recorder,
       redactor,
       env,
@@ -115,7 +125,7 @@ export class Launch {
     const variables = await this.#machineVariables(server, config, resolved)
     if (config.from?.layer !== 'project') return withMachineVariables(resolved, variables)
     await this.#consents.admit(server, config, signal)
-    const place = await placed({ ...resolved, from: config.from }, this.#around)
+    const place = await resolveCommand({ ...resolved, from: config.from }, this.#around)
     if (place.isApart) await mkdir(place.cwd, { recursive: true, mode: 0o700 })
     return withMachineVariables(startedAs(resolved, place), variables)
   }
@@ -167,7 +177,7 @@ export class Launch {
    * Makes every secret known that can be read without a question, whichever server it is for, and what further
    * configurations take from the environment. Once for a host.
    */
-  learn(): Promise<void> {
+  learnSecrets(): Promise<void> {
     this.#learned ??= this.#learnAll()
     return this.#learned
   }
@@ -193,7 +203,7 @@ export class Launch {
     return value
   }
 
-  get consents(): ConsentDesk {
+  get consents(): ConsentService {
     return this.#consents
   }
 
@@ -210,11 +220,11 @@ function markOf(name: string): string {
 
 /** States in which the process that wrote to stderr has ended. */
 const ended: ReadonlySet<string> = new Set(['reconnecting', 'failed', 'disabled', 'asleep'])
-const leastHidden = 6
+const minRedacted = 6
 
 /** Everything that leaves the host passes here, so that no secret does. */
-export class Discretion {
-  readonly redactor: Redactor = createRedactor()
+export class Redaction {
+  readonly redactor: SecretRedactor = createSecretRedactor()
   readonly #streams = new Map<string, RedactedStream>()
 
   /** The activity log, with redaction. */
@@ -239,7 +249,7 @@ export class Discretion {
     const rest = this.#streams.get(event.server)?.end() ?? ''
     this.#streams.delete(event.server)
     // What was held back so long may be most of a secret.
-    if (rest === '' || rest.length >= leastHidden) return [shown]
+    if (rest === '' || rest.length >= minRedacted) return [shown]
     return [{ type: 'stderr', server: event.server, text: rest }, shown]
   }
 

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { type ConfigEnvironment, soundsSecret } from '../../config/variables.ts'
+import { type ConfigEnvironment, isSecretName } from '../../config/variables.ts'
 import type { StdioServerConfig } from '../../types/index.ts'
 
 /** A variable that says how programs of this machine reach the network and where they fetch packages. */
@@ -42,7 +42,7 @@ export function machineVariables(env: ConfigEnvironment): MachineVariable[] {
     // A value that begins so is an exported shell function.
     if (kind === undefined || value === undefined || value === '' || value.startsWith('()')) return []
     const holdsAddresses = kind === 'proxy' || kind === 'packages'
-    const isNamed = soundsSecret(name) || credentialName.test(name)
+    const isNamed = isSecretName(name) || credentialName.test(name)
     return [{ name, value, kind, isCredential: isNamed || (holdsAddresses && credentialValue.test(value)) }]
   })
 }

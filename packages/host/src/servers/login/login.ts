@@ -40,7 +40,7 @@ interface LoginOptions {
   onPage: (page: LoginPage) => void
 }
 
-const patienceMs = 300_000
+const loginTimeoutMs = 300_000
 
 /** Makes credentials for a server. @throws McpError 'INVALID' where the configuration of its sign-in is incomplete */
 export function createLogin(options: LoginOptions): Login {
@@ -96,7 +96,7 @@ function redirectFor(
     async begin(last) {
       const way = mode()
       const session = await loopback({
-        timeoutMs: patienceMs,
+        timeoutMs: loginTimeoutMs,
         open,
         onUrl: (url) => onPage(pageAt(url)),
       }).begin(last)
@@ -107,7 +107,7 @@ function redirectFor(
           const page = pageAt(url)
           if (way === 'quietly') throw new SignInNeeded(page)
           // Other programs with the same credentials wait for this login, so it has a time limit.
-          const soon = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
+          const soon = AbortSignal.any([signal, AbortSignal.timeout(loginTimeoutMs)])
           if (way === 'asking' || !agreedTo(page)) await ask(page, soon)
           return session.open(url, signal)
         },

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { McpError } from '@jackfield/sdk'
 import type { CredentialStore, NetworkOptions, Revocation } from '@jackfield/sdk/client/auth'
 import { readJson } from '@jackfield/sdk/internal'
-import type { Redactor } from '../../config/secrets/redactor.ts'
-import { type Asker, Nobody } from '../../core/inbox/asker.ts'
+import type { SecretRedactor } from '../../config/secrets/redactor.ts'
+import { NoSurfaceError, type QuestionQueue } from '../../core/inbox/question-queue.ts'
 import type { Recorder } from '../../log/store/activity-log.ts'
 import { canonical, isRecord } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
-import type { HostEvent, HttpServerConfig, Inbox, LoginDesk } from '../../types/index.ts'
+import type { HostEvent, HttpServerConfig, Inbox, LoginService } from '../../types/index.ts'
 import type { Login } from './login.ts'
 import type { LoginPage, SignInNeeded } from './sign-in-needed.ts'
 
@@ -22,15 +22,15 @@ interface SignsIn {
 /** Who answers the question of one program where the person signed in with another. */
 const otherWindow = 'a sign-in in another window'
 
-interface LoginRoomDeps {
+interface LoginsDeps {
   /** Default: in memory. */
   store?: CredentialStore | undefined
   open?: ((url: URL) => Promise<void>) | undefined
   /** How requests to authorization servers leave. */
   network?: NetworkOptions | undefined
-  asker: Asker & Pick<Inbox, 'list' | 'answer'>
+  questions: QuestionQueue & Pick<Inbox, 'list' | 'answer'>
   recorder: Recorder
-  redactor: Redactor
+  redactor: SecretRedactor
   connection: (server: string) => SignsIn
   emit: (event: HostEvent) => void
   /** Aborted when the host closes. */
@@ -38,8 +38,8 @@ interface LoginRoomDeps {
 }
 
 /** Signs the person in to servers, after consent. */
-export class LoginRoom implements LoginDesk {
-  readonly #deps: LoginRoomDeps
+export class Logins implements LoginService {
+  readonly #deps: LoginsDeps
   #store: CredentialStore | undefined
   readonly #logins = new Map<string, { login: Login; config: string }>()
   /** Servers whose question was put in this run, so that it is not put with every attempt to connect. */
@@ -54,7 +54,7 @@ export class LoginRoom implements LoginDesk {
   /** The page that was opened last for each server. */
   readonly #pages = new Map<string, LoginPage>()
 
-  constructor(deps: LoginRoomDeps) {
+  constructor(deps: LoginsDeps) {
     this.#deps = deps
   }
 
@@ -71,7 +71,7 @@ export class LoginRoom implements LoginDesk {
     const known = this.#logins.get(server)
     if (known?.config === key) return known.login
     const { open, network, emit, redactor, store = memoryStore() } = this.#deps
-    this.#store ??= withoutLeaks(store, redactor)
+    this.#store ??= withRedactedErrors(store, redactor)
     const login = createLogin({
       server,
       config,
@@ -95,8 +95,8 @@ export class LoginRoom implements LoginDesk {
 
   /** A server requires signing in: the person is asked once, and the server is connected after they agree. */
   needed(server: string, { page }: SignInNeeded): void {
-    const { asker, signal, emit } = this.#deps
-    if (this.#asked.has(server) || this.#asking.has(server) || !asker.can('login')) return
+    const { questions, signal, emit } = this.#deps
+    if (this.#asked.has(server) || this.#asking.has(server) || !questions.canAsk('login')) return
     this.#asked.add(server)
     const shown = shortened(page)
     const ready = new AbortController()
@@ -182,13 +182,13 @@ export class LoginRoom implements LoginDesk {
 
   /** Answers the questions of other programs for the login that was finished here: its tokens are theirs, too. */
   #answerOthers(server: string): void {
-    const { asker } = this.#deps
+    const { questions } = this.#deps
     const page = this.#pages.get(server)
     if (page === undefined) return
-    for (const { id, question } of asker.list({ server })) {
+    for (const { id, question } of questions.list({ server })) {
       if (question.kind !== 'login' || bare(question) !== bare(page)) continue
       try {
-        asker.answer(id, { verdict: 'allow' }, otherWindow)
+        questions.answer(id, { verdict: 'allow' }, otherWindow)
       } catch {
         // It was answered or withdrawn meanwhile.
       }
@@ -197,17 +197,17 @@ export class LoginRoom implements LoginDesk {
 
   /** Asks, and gives who agreed. @throws McpError 'UNAUTHORIZED' where no person did */
   async #ask(server: string, page: LoginPage, signal: AbortSignal): Promise<string> {
-    const { asker, recorder } = this.#deps
+    const { questions, recorder } = this.#deps
     const { issuer, scopes } = page
     const row = recorder.open({
       kind: 'login',
       server,
       summary: `${server} wants you to sign in at ${issuer}`,
-      detail: { issuer, scopes, surface: asker.names },
+      detail: { issuer, scopes, surface: questions.names },
     })
     try {
       const id = randomUUID()
-      const { answer, by } = await asker.ask(
+      const { answer, by } = await questions.ask(
         { kind: 'login', id, cause: { server }, ...page },
         { signal, activity: row.id },
       )
@@ -216,7 +216,7 @@ export class LoginRoom implements LoginDesk {
     } catch (error) {
       row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
       const why =
-        error instanceof Nobody
+        error instanceof NoSurfaceError
           ? 'no person can be asked here'
           : signal.aborted
             ? 'the question was not answered in time'
@@ -260,10 +260,10 @@ function without(names: readonly string[], page: LoginPage): string {
 }
 
 /** The secrets of tokens and registrations, with the replacement of each. */
-const keptSecrets = { accessToken: 'accessToken', refreshToken: 'refreshToken', secret: 'clientSecret' }
+const storedSecrets = { accessToken: 'accessToken', refreshToken: 'refreshToken', secret: 'clientSecret' }
 
 /** The store, where every token that passes is made known as a secret. */
-function withoutLeaks(store: CredentialStore, redactor: Redactor): CredentialStore {
+function withRedactedErrors(store: CredentialStore, redactor: SecretRedactor): CredentialStore {
   const learn = (text: string | undefined): void => {
     let value: unknown
     try {
@@ -274,7 +274,7 @@ function withoutLeaks(store: CredentialStore, redactor: Redactor): CredentialSto
     if (!isRecord(value)) return
     for (const part of [value, value['registration']]) {
       if (!isRecord(part)) continue
-      for (const [member, name] of Object.entries(keptSecrets)) {
+      for (const [member, name] of Object.entries(storedSecrets)) {
         const secret = part[member]
         if (typeof secret === 'string') redactor.add(secret, name)
       }

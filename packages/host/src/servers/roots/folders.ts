@@ -16,11 +16,11 @@ interface Surroundings {
   excluded: readonly string[]
 }
 
-const mostEntries = 10_000
+const maxEntries = 10_000
 const shownNames = 8
 
 /** Inspects folders as they are now. Folders of the same place are listed once, by the first name. */
-export async function lookAt(given: readonly Given[], around: Surroundings): Promise<OpenFolder[]> {
+export async function inspectFolder(given: readonly Given[], around: Surroundings): Promise<OpenFolder[]> {
   const homes = [around.home, await realpath(around.home).catch(() => around.home)]
   const places = await Promise.all(given.map(async (root) => ({ root, ...(await placeOf(root)) })))
   const open: Place[] = []
@@ -82,7 +82,7 @@ function remarksOn({ path, real }: Place, others: readonly Place[], homes: reado
 }
 
 /** Whether a folder may be offered to servers now. */
-export function isTold({ findings }: OpenFolder): boolean {
+export function isReported({ findings }: OpenFolder): boolean {
   return !findings.some(({ severity }) => severity === 'refused')
 }
 
@@ -104,7 +104,7 @@ export async function previewOf(folder: OpenFolder): Promise<Omit<FolderPreview,
   const entries = folder.real === undefined ? undefined : await opendir(folder.real).catch(() => undefined)
   if (entries !== undefined) {
     for await (const entry of entries) {
-      if (seen.folders + seen.files === mostEntries) {
+      if (seen.folders + seen.files === maxEntries) {
         seen.more = true
         break
       }

@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ErrorCode, McpError, type Root, RpcError } from '@jackfield/sdk'
 import type { AskContext, Client } from '@jackfield/sdk/client'
-import type { Asker } from '../../core/inbox/asker.ts'
+import type { QuestionQueue } from '../../core/inbox/question-queue.ts'
 import type { Recorder } from '../../log/store/activity-log.ts'
 import type { RootsConsent, RootsTable, SeenFolder } from '../../log/store/roots-table.ts'
 import { canonical } from '../../shared/json.ts'
@@ -15,11 +15,11 @@ import type {
   HostEvent,
   HostOptions,
   OpenFolder,
-  RootsDesk,
+  RootsService,
   ServerConfig,
   ServerRoots,
 } from '../../types/index.ts'
-import { isOffered, isTold, lookAt, OpenFolders, previewOf, sameFolder, uriOf } from './folders.ts'
+import { inspectFolder, isOffered, isReported, OpenFolders, previewOf, sameFolder, uriOf } from './folders.ts'
 
 /** What roots need of a server. */
 interface RootsServer {
@@ -31,7 +31,7 @@ interface RootsServer {
 interface RootsDeps {
   options: Pick<HostOptions, 'roots' | 'workspace' | 'home'>
   table: RootsTable
-  asker: Asker
+  questions: QuestionQueue
   recorder: Recorder
   /** Where a question comes from. */
   find: (server: string, asked: AskContext['cause']) => { cause: Cause; row: number | null }
@@ -49,7 +49,7 @@ interface Asking {
 }
 
 /** Milliseconds between two looks whether an open question was decided elsewhere. */
-const lookMs = 100
+const pollMs = 100
 /** Questions that one request leads to at most. */
 const maxRounds = 3
 /** Folders for which a decision is stored. */
@@ -57,7 +57,7 @@ const maxDecided = 1_000
 
 /** The roots of each server: only folders that the person allowed. */
 export class Roots {
-  readonly desk: RootsDesk
+  readonly service: RootsService
   readonly folders: OpenFolders
   readonly #deps: RootsDeps
   readonly #home: string
@@ -73,8 +73,8 @@ export class Roots {
     this.#deps = deps
     this.#home = home
     this.folders = new OpenFolders({ table, roots, workspace, home })
-    this.#watch = new Watch(() => this.#look(), signal)
-    this.desk = new Desk(this, deps, this.#home)
+    this.#watch = new Watch(() => this.#poll(), signal)
+    this.service = new LiveRootsService(this, deps, this.#home)
   }
 
   /** Whether `roots/list` of a server can be answered, which decides whether the capability is advertised. */
@@ -82,7 +82,7 @@ export class Roots {
     const { config, identity } = this.server(server)
     const given = this.folders.of(config)
     if (given.length === 0) return false
-    if (this.#deps.asker.can('roots')) return true
+    if (this.#deps.questions.canAsk('roots')) return true
     const consent = this.#consent(identity)
     const offered = new Set(consent?.offered.map(({ uri }) => uri))
     return consent?.verdict === 'allow' && given.every(({ uri }) => offered.has(uri))
@@ -93,16 +93,16 @@ export class Roots {
    * a server with an answer is notified when its folders change.
    */
   async answer(server: string, context: AskContext): Promise<Root[]> {
-    const { recorder, asker, find, table } = this.#deps
+    const { recorder, questions, find, table } = this.#deps
     const { cause, row: causeRow } = find(server, context.cause)
     const { identity, client } = this.server(server)
-    const before = await this.standing(server)
+    const before = await this.stateOf(server)
     const row = recorder.open({
       kind: 'roots',
       server,
       cause: causeRow,
       summary: `${server} asks for the open folders`,
-      detail: { cause, roots: before.offered.map(rootOf), surface: asker.names },
+      detail: { cause, roots: before.offered.map(rootOf), surface: questions.names },
     })
     table.noteAsked(identity, client?.server.era ?? 'stateless', new Date().toISOString())
     const asked = mustAsk(before)
@@ -112,7 +112,7 @@ export class Roots {
       // A shared question may be about other folders than these, which are asked about next.
       for (let round = 0; round < maxRounds && mustAsk(now); round += 1) {
         await this.#askOnce(server, now, cause, row.id, context.signal)
-        now = await this.standing(server)
+        now = await this.stateOf(server)
       }
       this.#seen.set(server, keyOf(now))
       this.#watch.begin()
@@ -120,7 +120,7 @@ export class Roots {
       const denied = now.consent?.verdict === 'deny'
       row.close(denied ? 'denied' : 'ok', { asked: first, ...(missing.length > 0 && { missing }) })
       if (first) this.#mindSandbox(server, now)
-      return now.told.map(rootOf)
+      return now.allowed.map(rootOf)
     } catch (error) {
       row.close(context.signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
       throw new RpcError(ErrorCode.InternalError, 'Nobody could be asked whether to tell of folders')
@@ -129,14 +129,14 @@ export class Roots {
 
   /** The real paths of what a server may know now. */
   async agreed(server: string): Promise<string[]> {
-    const { told } = await this.standing(server)
-    return told.flatMap(({ real }) => (real === undefined ? [] : [real]))
+    const { allowed } = await this.stateOf(server)
+    return allowed.flatMap(({ real }) => (real === undefined ? [] : [real]))
   }
 
-  async standing(server: string): Promise<Standing> {
+  async stateOf(server: string): Promise<RootsState> {
     const { config, identity } = this.server(server)
-    const folders = await lookAt(this.folders.of(config), this.around())
-    return standingOf(folders, this.#consent(identity))
+    const folders = await inspectFolder(this.folders.of(config), this.around())
+    return rootsStateOf(folders, this.#consent(identity))
   }
 
   around(): { home: string; excluded: string[] } {
@@ -191,7 +191,7 @@ export class Roots {
   /** Asks, or joins the question that is open. It is withdrawn when no request waits for it any more. */
   async #askOnce(
     server: string,
-    standing: Standing,
+    standing: RootsState,
     cause: Cause,
     row: number,
     signal: AbortSignal,
@@ -209,16 +209,16 @@ export class Roots {
       signal.removeEventListener('abort', abort)
       asking.waiting -= 1
       if (asking.waiting === 0) {
-        this.#over(identity, asking)
+        this.#ended(identity, asking)
         asking.withdraw.abort(signal.reason)
       }
     }
   }
 
-  #open(identity: string, server: string, standing: Standing, cause: Cause, row: number): Asking {
+  #open(identity: string, server: string, standing: RootsState, cause: Cause, row: number): Asking {
     const withdraw = new AbortController()
     const done = this.#ask(server, standing, cause, row, withdraw.signal).finally(() =>
-      this.#over(identity, asking),
+      this.#ended(identity, asking),
     )
     done.catch(() => {})
     const asking: Asking = { done, withdraw, waiting: 0 }
@@ -226,13 +226,13 @@ export class Roots {
     return asking
   }
 
-  #over(identity: string, asking: Asking): void {
+  #ended(identity: string, asking: Asking): void {
     if (this.#asking.get(identity) === asking) this.#asking.delete(identity)
   }
 
   async #ask(
     server: string,
-    standing: Standing,
+    standing: RootsState,
     cause: Cause,
     row: number,
     signal: AbortSignal,
@@ -245,7 +245,7 @@ export class Roots {
       })),
     )
     const answered = await this.#unlessDecided(server, consent, signal, (until) =>
-      this.#deps.asker.ask(
+      this.#deps.questions.ask(
         { kind: 'roots', id: randomUUID(), cause, roots: offered.map(rootOf), folders },
         { signal: until, activity: row },
       ),
@@ -280,7 +280,7 @@ export class Roots {
         return
       }
       decided.abort(new McpError('CANCELLED', 'It was decided elsewhere'))
-    }, lookMs).unref()
+    }, pollMs).unref()
     try {
       return await ask(AbortSignal.any([signal, decided.signal]))
     } catch (error) {
@@ -291,14 +291,14 @@ export class Roots {
     }
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     for (const [server, before] of [...this.#seen]) {
       const found = this.#deps.servers().get(server)
       if (found === undefined) {
         this.#seen.delete(server)
         continue
       }
-      const standing = await this.standing(server)
+      const standing = await this.stateOf(server)
       const now = keyOf(standing)
       if (now === before || this.#deps.signal.aborted) continue
       this.#seen.set(server, now)
@@ -311,9 +311,9 @@ export class Roots {
   }
 
   /** A sandbox shows what was agreed to when it was made. */
-  #mindSandbox(server: string, { told }: Standing): void {
+  #mindSandbox(server: string, { allowed }: RootsState): void {
     const { config, client } = this.server(server)
-    if (!('sandbox' in config) || !config.sandbox || client === undefined || told.length === 0) return
+    if (!('sandbox' in config) || !config.sandbox || client === undefined || allowed.length === 0) return
     this.#deps.emit({
       type: 'warning',
       server,
@@ -327,33 +327,36 @@ function rootOf({ uri, name }: Root): Root {
 }
 
 /** What a server could see, so that a change of it can be noticed. */
-function keyOf({ consent, told, fresh }: Standing): string {
+function keyOf({ consent, allowed, fresh }: RootsState): string {
   if (consent?.verdict === 'deny') return 'none'
-  return canonical([told.map(rootOf), fresh.map(rootOf)])
+  return canonical([allowed.map(rootOf), fresh.map(rootOf)])
 }
 
 /** What a person can see and decide about folders. */
-class Desk implements RootsDesk {
-  readonly #room: Roots
+class LiveRootsService implements RootsService {
+  readonly #roots: Roots
   readonly #deps: Pick<RootsDeps, 'table' | 'recorder' | 'servers'>
   readonly #home: string
 
   constructor(room: Roots, deps: Pick<RootsDeps, 'table' | 'recorder' | 'servers'>, home: string) {
-    this.#room = room
+    this.#roots = room
     this.#deps = deps
     this.#home = home
   }
 
   list(): Promise<OpenFolder[]> {
-    return lookAt(this.#room.folders.all(), this.#room.around())
+    return inspectFolder(this.#roots.folders.all(), this.#roots.around())
   }
 
   async add(folder: string, name?: string): Promise<OpenFolder> {
     const uri = uriOf(folder, this.#home)
-    const all = this.#room.folders.all()
+    const all = this.#roots.folders.all()
     const known = all.find((given) => sameFolder(given.uri, uri))
     const given = known ?? { uri, ...(name !== undefined && { name }), from: 'added' as const }
-    const looked = await lookAt([...all.filter((other) => other !== known), given], this.#room.around())
+    const looked = await inspectFolder(
+      [...all.filter((other) => other !== known), given],
+      this.#roots.around(),
+    )
     const found = looked.find((other) => other.uri === given.uri)
     const refusal = found?.findings.find(({ severity }) => severity === 'refused')
     if (found === undefined || refusal !== undefined) {
@@ -364,48 +367,48 @@ class Desk implements RootsDesk {
       )
     }
     if (known !== undefined) return found
-    this.#deps.table.add(this.#room.folders.workspace, uri, name)
+    this.#deps.table.add(this.#roots.folders.workspace, uri, name)
     this.#note(null, `${uri} was opened to servers`, { uri })
-    await this.#room.changed()
+    await this.#roots.changed()
     return found
   }
 
   async remove(folder: string): Promise<boolean> {
     const uri = uriOf(folder, this.#home)
-    const known = this.#room.folders.all().find((given) => sameFolder(given.uri, uri))
+    const known = this.#roots.folders.all().find((given) => sameFolder(given.uri, uri))
     if (known === undefined) return false
-    if (known.from === 'added') this.#deps.table.remove(this.#room.folders.workspace, known.uri)
+    if (known.from === 'added') this.#deps.table.remove(this.#roots.folders.workspace, known.uri)
     else this.exclude(fileURLToPath(known.uri).replace(/(.)\/$/, '$1'))
     this.#note(null, `${known.uri} is no longer open to servers`, { uri: known.uri })
-    await this.#room.changed()
+    await this.#roots.changed()
     return true
   }
 
   excluded(): string[] {
-    return this.#deps.table.excluded(this.#room.folders.workspace)
+    return this.#deps.table.excluded(this.#roots.folders.workspace)
   }
 
   exclude(pattern: string): void {
-    this.#deps.table.exclude(this.#room.folders.workspace, this.#pattern(pattern))
+    this.#deps.table.exclude(this.#roots.folders.workspace, this.#pattern(pattern))
     this.#note(null, `Folders like ${pattern} are left out`, { pattern })
-    this.#room.changed()
+    this.#roots.changed()
   }
 
   include(pattern: string): boolean {
-    const done = this.#deps.table.include(this.#room.folders.workspace, this.#pattern(pattern))
+    const done = this.#deps.table.include(this.#roots.folders.workspace, this.#pattern(pattern))
     if (done) {
       this.#note(null, `Folders like ${pattern} are no longer left out`, { pattern })
-      this.#room.changed()
+      this.#roots.changed()
     }
     return done
   }
 
   servers(): Promise<ServerRoots[]> {
-    return Promise.all([...this.#deps.servers().keys()].map((server) => this.#standing(server)))
+    return Promise.all([...this.#deps.servers().keys()].map((server) => this.#state(server)))
   }
 
   async preview(server: string): Promise<FolderPreview[]> {
-    const { offered, fresh, consent } = await this.#room.standing(server)
+    const { offered, fresh, consent } = await this.#roots.stateOf(server)
     return Promise.all(
       offered.map(async (folder) => ({
         ...(await previewOf(folder)),
@@ -415,7 +418,7 @@ class Desk implements RootsDesk {
   }
 
   async allow(server: string, by: string, folders?: readonly string[]): Promise<Root[]> {
-    const { offered } = await this.#room.standing(server)
+    const { offered } = await this.#roots.stateOf(server)
     const wanted = folders?.map((folder) => uriOf(folder, this.#home))
     const strange = wanted?.findIndex((uri) => !offered.some((folder) => sameFolder(folder.uri, uri))) ?? -1
     if (strange !== -1) {
@@ -429,39 +432,39 @@ class Desk implements RootsDesk {
     const roots = agreed.map(({ uri, name }) => ({ uri, ...(name !== undefined && { name }) }))
     // Recorded first: a permission that is not on record does not apply.
     this.#note(server, `${server} may know ${agreed.length} folders`, { roots, by })
-    this.#room.decide(server, offered, agreed, by)
-    await this.#room.changed()
+    this.#roots.decide(server, offered, agreed, by)
+    await this.#roots.changed()
     return roots
   }
 
   async deny(server: string, by: string): Promise<void> {
-    const { offered } = await this.#room.standing(server)
-    this.#room.decide(server, offered, undefined, by)
+    const { offered } = await this.#roots.stateOf(server)
+    this.#roots.decide(server, offered, undefined, by)
     this.#note(server, `${server} may know no folder`, { by }, 'denied')
-    await this.#room.changed()
+    await this.#roots.changed()
   }
 
   forget(server: string): boolean {
-    const { identity } = this.#room.server(server)
-    const done = this.#deps.table.forget(identity, this.#room.folders.workspace)
+    const { identity } = this.#roots.server(server)
+    const done = this.#deps.table.forget(identity, this.#roots.folders.workspace)
     if (done) {
       this.#note(server, `What was decided about folders and ${server} was forgotten`, {}, 'revoked')
-      this.#room.changed()
+      this.#roots.changed()
     }
     return done
   }
 
-  async #standing(server: string): Promise<ServerRoots> {
-    const { config, identity } = this.#room.server(server)
-    const standing = await this.#room.standing(server)
-    const { consent, told, offered } = standing
+  async #state(server: string): Promise<ServerRoots> {
+    const { config, identity } = this.#roots.server(server)
+    const standing = await this.#roots.stateOf(server)
+    const { consent, allowed, offered } = standing
     const asked = this.#deps.table.asked(identity)
     const bare = ({ uri, name }: Root): Root => ({ uri, ...(name !== undefined && { name }) })
     const decided = consent?.verdict === 'deny' ? 'denied' : mustAsk(standing) ? 'ask' : 'allowed'
     return {
       server,
       state: config.roots === false ? 'off' : consent === undefined ? 'ask' : decided,
-      roots: told.map(bare),
+      roots: allowed.map(bare),
       asks: mustAsk(standing) ? offered.map(bare) : [],
       ...(asked !== undefined && { asked }),
     }
@@ -485,32 +488,32 @@ class Desk implements RootsDesk {
 }
 
 /** The decisions about one server for the folders that are open now. */
-interface Standing {
+interface RootsState {
   consent: RootsConsent | undefined
   /** What the person is asked about. */
   offered: readonly OpenFolder[]
   /** What of it they were not asked about before, or was another folder then. */
   fresh: readonly OpenFolder[]
   /** Allowed folders that exist. */
-  told: readonly OpenFolder[]
+  allowed: readonly OpenFolder[]
   /** Allowed folders that do not exist. */
   missing: readonly OpenFolder[]
 }
 
-function standingOf(folders: readonly OpenFolder[], consent: RootsConsent | undefined): Standing {
+function rootsStateOf(folders: readonly OpenFolder[], consent: RootsConsent | undefined): RootsState {
   const offered = folders.filter(isOffered)
   const agreed = offered.filter((folder) => knows(consent?.agreed ?? [], folder))
   return {
     consent,
     offered,
     fresh: offered.filter((folder) => !knows(consent?.offered ?? [], folder)),
-    told: agreed.filter(isTold),
-    missing: agreed.filter((folder) => !isTold(folder)),
+    allowed: agreed.filter(isReported),
+    missing: agreed.filter((folder) => !isReported(folder)),
   }
 }
 
 /** A refusal is valid until it is removed; a consent is valid for the folders that were shown. */
-function mustAsk({ consent, offered, fresh }: Standing): boolean {
+function mustAsk({ consent, offered, fresh }: RootsState): boolean {
   if (consent === undefined) return offered.length > 0
   return consent.verdict === 'allow' && fresh.length > 0
 }
@@ -534,13 +537,13 @@ const watchMs = 500
 
 /** Does something over and over once it was begun, one time after another, until the signal. */
 class Watch {
-  readonly #look: () => Promise<void>
+  readonly #poll: () => Promise<void>
   readonly #signal: AbortSignal
   #timer: NodeJS.Timeout | undefined
-  #looking: Promise<void> | undefined
+  #polling: Promise<void> | undefined
 
   constructor(look: () => Promise<void>, signal: AbortSignal) {
-    this.#look = look
+    this.#poll = look
     this.#signal = signal
     signal.addEventListener('abort', () => clearInterval(this.#timer), { once: true })
   }
@@ -548,19 +551,19 @@ class Watch {
   begin(): void {
     if (this.#signal.aborted) return
     this.#timer ??= setInterval(() => {
-      if (this.#looking === undefined) this.now()
+      if (this.#polling === undefined) this.now()
     }, watchMs).unref()
   }
 
   /** Checks immediately, after a running check. */
   now(): Promise<void> {
-    const looking = (this.#looking ?? Promise.resolve())
-      .then(() => (this.#signal.aborted ? undefined : this.#look()))
+    const looking = (this.#polling ?? Promise.resolve())
+      .then(() => (this.#signal.aborted ? undefined : this.#poll()))
       .catch(() => {})
       .finally(() => {
-        if (this.#looking === looking) this.#looking = undefined
+        if (this.#polling === looking) this.#polling = undefined
       })
-    this.#looking = looking
+    this.#polling = looking
     return looking
   }
 }

@@ -52,7 +52,7 @@ async function installedAs(file: string, home: string): Promise<string[]> {
   const folder = dirname(file)
   if (basename(folder) === 'bin') return installedIn(folder, home)
   for (let above = folder; !isWide(above, home); above = dirname(above)) {
-    if (await holdsAny(above, manifests)) {
+    if (await containsAny(above, manifests)) {
       return [above, ...(await modulesAbove(above)), ...(await linkedDependencies(above, home))]
     }
   }
@@ -120,7 +120,7 @@ async function dependenciesOf(folder: string): Promise<string[]> {
 
 const packageName = /^(?:@[a-z\d~-][\w.~-]*\/)?[a-z\d~-][\w.~-]*$/i
 
-async function holdsAny(folder: string, names: readonly string[]): Promise<boolean> {
+async function containsAny(folder: string, names: readonly string[]): Promise<boolean> {
   const held = await Promise.all(names.map((name) => exists(join(folder, name))))
   return held.includes(true)
 }

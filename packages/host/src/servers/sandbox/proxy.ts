@@ -13,7 +13,7 @@ import { hostOf, openTunnel, proxyCredentials } from '../network/tunnel.ts'
 import { type ListedHost, listedAs, mayLeadTo, readWanted, type Wanted } from './hosts.ts'
 
 /** The only way out of a sandbox: an HTTP proxy on a socket file, which reaches the listed hosts and no others. */
-export interface WayOut {
+export interface SandboxProxy {
   /** The folder that holds the socket, and nothing else. */
   readonly folder: string
   /** The name of the socket in it. */
@@ -24,8 +24,8 @@ export interface WayOut {
 const socketName = 'proxy.sock'
 const connectMs = 30_000
 const maxConnections = 256
-const maxTold = 20
-const ofTheWay = new Set([
+const maxReported = 20
+const hopHeaders = new Set([
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -45,12 +45,12 @@ export async function startProxy(
   hosts: readonly ListedHost[],
   onRefused: (place: string, reason: string) => void,
   env: ConfigEnvironment = {},
-): Promise<WayOut> {
+): Promise<SandboxProxy> {
   const folder = await mkdtemp(join(tmpdir(), 'jackfield-way-'))
   const open = new Set<Duplex>()
   const told = new Set<string>()
   const refuse = (place: string, reason: string): string => {
-    if (!told.has(place) && told.size < maxTold) {
+    if (!told.has(place) && told.size < maxReported) {
       told.add(place)
       onRefused(place, reason)
     }
@@ -66,7 +66,7 @@ export async function startProxy(
   })
   server.on('connect', (asked: IncomingMessage, near: Duplex, head: Buffer) => {
     const wanted = readWanted(asked.url ?? '', 443)
-    const way = wayTo(wanted, hosts, refuse, asked.url ?? '')
+    const way = resolveUpstream(wanted, hosts, refuse, asked.url ?? '')
     near.on('error', () => near.destroy())
     if (typeof way === 'string') return near.end(forbidden(way))
     const established = (far: Socket): void => {
@@ -141,12 +141,12 @@ function passOn(
     return
   }
   const wanted = readWanted(url.host, 80)
-  const way = wayTo(wanted, hosts, refuse, url.host)
+  const way = resolveUpstream(wanted, hosts, refuse, url.host)
   if (typeof way === 'string') {
     answer.writeHead(403, { 'content-type': 'text/plain' }).end(way)
     return
   }
-  const given = Object.entries(asked.headers).filter(([name]) => !ofTheWay.has(name))
+  const given = Object.entries(asked.headers).filter(([name]) => !hopHeaders.has(name))
   const headers = { ...Object.fromEntries(given), host: url.host }
   const proxy = upstream('http:', wanted, env)
   const forward =
@@ -178,7 +178,7 @@ function passOn(
       response.destroy()
       return fail(`it answers with ${statusCode}, which is no status`)
     }
-    const back = Object.entries(response.headers).filter(([name]) => !ofTheWay.has(name))
+    const back = Object.entries(response.headers).filter(([name]) => !hopHeaders.has(name))
     answer.writeHead(statusCode, Object.fromEntries(back))
     response.pipe(answer)
     response.once('error', () => answer.destroy())
@@ -200,7 +200,7 @@ function upstream(
 }
 
 /** How to reach a place, or why not. The address that was judged is the one that is reached. */
-function wayTo(
+function resolveUpstream(
   wanted: Wanted | undefined,
   hosts: readonly ListedHost[],
   refuse: (place: string, reason: string) => string,
@@ -214,23 +214,23 @@ function wayTo(
     const socket = connect({
       host: wanted.host,
       port: wanted.port,
-      lookup: judged(entry),
+      lookup: checkedAddress(entry),
       timeout: connectMs,
     })
     socket.once('connect', () => socket.setTimeout(0))
     socket.once('timeout', () => socket.destroy(new Error(`${place} does not answer`)))
     socket.once('error', (error) => {
-      if (error instanceof LeadsAstray) refuse(place, error.message)
+      if (error instanceof ForbiddenAddress) refuse(place, error.message)
     })
     return socket
   }
 }
 
-class LeadsAstray extends Error {
-  override readonly name: string = 'LeadsAstray'
+class ForbiddenAddress extends Error {
+  override readonly name: string = 'ForbiddenAddress'
 }
 
-function judged(entry: ListedHost): LookupFunction {
+function checkedAddress(entry: ListedHost): LookupFunction {
   return (host, options, done) => {
     lookup(host, { ...options, all: true }, (error, found) => {
       if (error !== null) return done(error, '')
@@ -239,7 +239,7 @@ function judged(entry: ListedHost): LookupFunction {
       if (first === undefined) {
         const addresses = found.map(({ address }) => address).join(', ')
         const why = `its name leads to ${addresses}, inside this machine or network; list that address itself if it is meant`
-        return done(new LeadsAstray(why), '')
+        return done(new ForbiddenAddress(why), '')
       }
       if (options.all === true) done(null, allowed)
       else done(null, first.address, first.family)

@@ -19,7 +19,7 @@ export type SandboxReadiness =
 const systemPath = '/usr/bin:/bin:/run/current-system/sw/bin'
 
 const run = promisify(execFile)
-const patienceMs = 10_000
+const requestTimeoutMs = 10_000
 
 /** Finds bubblewrap and makes an empty sandbox with it. Never throws. */
 export async function sandboxReady(
@@ -41,8 +41,8 @@ export async function sandboxReady(
     }
   }
   try {
-    const { stdout } = await run(program, ['--version'], { timeout: patienceMs, env: {} })
-    await run(program, [...emptySandbox, program, '--version'], { timeout: patienceMs, env: {} })
+    const { stdout } = await run(program, ['--version'], { timeout: requestTimeoutMs, env: {} })
+    await run(program, [...emptySandbox, program, '--version'], { timeout: requestTimeoutMs, env: {} })
     const version = stdout.trim().replace(/^bubblewrap /, '')
     const [processes, temporary] = [await processLimit(), isAtLeast(version, [0, 7])]
     return {

@@ -19,14 +19,14 @@ import {
   withoutHidden,
 } from './mounts.ts'
 import { isWide, programFolders } from './program.ts'
-import type { WayOut } from './proxy.ts'
+import type { SandboxProxy } from './proxy.ts'
 import { processLimit, sandboxReady } from './ready.ts'
 
 /** What to start in place of a server's own command, until it is `over`. */
-export interface Boxed {
+export interface SandboxedCommand {
   launch: Pick<StdioTransportOptions, 'command' | 'args' | 'env' | 'cwd' | 'askToEnd'>
   /** Ends what stands beside the process. */
-  over(): Promise<void>
+  closed(): Promise<void>
   /** What a person can do about places that it could not reach; undefined where there were none. */
   advice(): Promise<string | undefined>
 }
@@ -45,7 +45,7 @@ interface SandboxSurroundings {
 const defaultProcesses = 1_024
 const defaultTemporaryBytes = 1_073_741_824
 const innerHome = '/home/sandbox'
-const wayIn = '/dev/jackfield/way'
+const proxyPath = '/dev/jackfield/way'
 const forwarder = {
   from: fileURLToPath(new URL(`./forward${extname(import.meta.url)}`, import.meta.url)),
   at: `/dev/jackfield/forward.m${extname(import.meta.url).slice(1)}`,
@@ -53,7 +53,7 @@ const forwarder = {
 /** Read by the loader of any program, so they are kept from bubblewrap. */
 const loaderVariables = /^(?:LD_.*|GLIBC_TUNABLES|GCONV_PATH|LOCPATH|MALLOC_.*)$/
 /** Variables that a server without a sandbox is given. */
-const leftBehind: Readonly<Record<string, undefined>> = {
+const droppedVariables: Readonly<Record<string, undefined>> = {
   LOGNAME: undefined,
   SHELL: undefined,
   TERM: undefined,
@@ -70,9 +70,9 @@ const leftBehind: Readonly<Record<string, undefined>> = {
 export async function sandboxed(
   config: StdioServerConfig,
   { roots = [], onWarning = () => {}, home = homedir(), env = process.env }: SandboxSurroundings = {},
-): Promise<Boxed> {
+): Promise<SandboxedCommand> {
   if (config.sandbox === undefined || config.sandbox === false) {
-    return { launch: config, over: async () => {}, advice: async () => undefined }
+    return { launch: config, closed: async () => {}, advice: async () => undefined }
   }
   const box: Sandbox = config.sandbox === true ? {} : config.sandbox
   const fetching = fetchingOf(config.command, config.args ?? [])
@@ -95,7 +95,7 @@ export async function sandboxed(
   ]
   const own = await ownMountsOf(box, [...folders, ...roots], config.from?.file, home)
   const refused: string[] = []
-  let proxy: WayOut | undefined
+  let proxy: SandboxProxy | undefined
   if (hosts !== undefined) {
     const { startProxy } = await import('./proxy.ts')
     proxy = await startProxy(
@@ -120,7 +120,7 @@ export async function sandboxed(
       launch: {
         command: bwrap,
         args: bwrapArguments({
-          mounts: [...(await withoutHidden([...system, ...own], hidden)), ...wayOut(proxy)],
+          mounts: [...(await withoutHidden([...system, ...own], hidden)), ...proxyMount(proxy)],
           home: inner === innerHome ? inner : undefined,
           cwd: seen ? cwd : inner,
           temporaryBytes,
@@ -128,14 +128,14 @@ export async function sandboxed(
           variables: given.filter(([name]) => loaderVariables.test(name)),
           command: [
             ...limitedBy,
-            ...(proxy === undefined ? [] : [process.execPath, forwarder.at, `${wayIn}/${proxy.socket}`]),
+            ...(proxy === undefined ? [] : [process.execPath, forwarder.at, `${proxyPath}/${proxy.socket}`]),
             program,
             ...args,
           ],
         }),
         // Not as arguments, which everybody on the machine can read.
         env: {
-          ...leftBehind,
+          ...droppedVariables,
           HOME: inner,
           PATH: path,
           ...Object.fromEntries(given.filter(([name]) => !loaderVariables.test(name))),
@@ -143,10 +143,10 @@ export async function sandboxed(
         cwd: '/',
         askToEnd: asksToEnd(proxy === undefined ? 1 : 2),
       },
-      over: async () => {
+      closed: async () => {
         await proxy?.close()
       },
-      advice: () => wayOutOf(refused, fetching, home),
+      advice: () => proxyMountOf(refused, fetching, home),
     }
   } catch (error) {
     await proxy?.close()
@@ -244,10 +244,10 @@ async function named(
   return found.flat()
 }
 
-function wayOut(proxy: WayOut | undefined): Mount[] {
+function proxyMount(proxy: SandboxProxy | undefined): Mount[] {
   if (proxy === undefined) return []
   return [
-    { kind: 'read', from: proxy.folder, at: wayIn },
+    { kind: 'read', from: proxy.folder, at: proxyPath },
     { kind: 'read', ...forwarder },
   ]
 }
@@ -319,7 +319,7 @@ interface Fetching {
 const npm = { settings: '.npmrc', variable: 'npm_config_registry' }
 const uv = { settings: '.config/uv/uv.toml', variable: 'UV_DEFAULT_INDEX' }
 const pip = { settings: '.config/pip/pip.conf', variable: 'PIP_INDEX_URL' }
-const ways: readonly [words: RegExp, way: Omit<Fetching, 'program'>][] = [
+const packageManagers: readonly [words: RegExp, way: Omit<Fetching, 'program'>][] = [
   [/^(?:npx|pnpx|bunx)\b|^npm (?:exec|x)\b|^(?:pnpm|yarn) dlx\b|^bun x\b/, npm],
   [/^uvx\b|^uv (?:tool run|run)\b/, uv],
   [/^pipx run\b/, pip],
@@ -329,12 +329,12 @@ const ways: readonly [words: RegExp, way: Omit<Fetching, 'program'>][] = [
 function fetchingOf(command: string, args: readonly string[]): Fetching | undefined {
   const program = basename(command)
   const words = [program, ...args.filter((arg) => !arg.startsWith('-')).slice(0, 2)].join(' ')
-  const way = ways.find(([pattern]) => pattern.test(words))?.[1]
+  const way = packageManagers.find(([pattern]) => pattern.test(words))?.[1]
   return way && { program, ...way }
 }
 
 /** What a person does where a sandbox refused places, after the reason why the server did not start. */
-async function wayOutOf(
+async function proxyMountOf(
   refused: readonly string[],
   fetching: Fetching | undefined,
   home: string,

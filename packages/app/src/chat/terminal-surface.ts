@@ -5,9 +5,9 @@ import type { MarkdownFlow } from '../output/markdown-flow.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { cleaned, readKeys } from '../surface/read-keys.ts'
-import type { ChatFace, ReadOptions } from './face.ts'
-import type { Floor } from './floor.ts'
 import { InputEditor } from './input-editor.ts'
+import type { ChatSurface, ReadOptions } from './surface.ts'
+import type { TerminalLock } from './terminal-lock.ts'
 import { type InputView, TerminalOutput } from './terminal-output.ts'
 
 /** A text that is being typed, and what becomes of it. */
@@ -25,19 +25,19 @@ interface Typing {
   end(): void
 }
 
-export interface TerminalFaceOptions {
+export interface TerminalChatOptions {
   /** Renders Markdown; without it, text stays as it was written. */
   markdown?: typeof MarkdownFlow
   /** Shows a view in turn with questions; without it, nothing is chosen from lists. */
-  screen?: NonNullable<ChatFace['screen']>
+  screen?: NonNullable<ChatSurface['screen']>
   /** Called when Ctrl+C is pressed again while something still runs that does not read a text. */
-  leave?: () => void
+  exit?: () => void
   /** What was typed in earlier conversations, oldest first. */
   earlier?: () => readonly string[]
 }
 
-const leaveHint = '(Ctrl+C again, Ctrl+D or /quit leaves)\n'
-const mostHistory = 1_000
+const exitHint = '(Ctrl+C again, Ctrl+D or /quit leaves)\n'
+const maxHistory = 1_000
 const queuedRows = 4
 /** Time after a key during which the person still counts as typing. */
 const typingMs = 1_000
@@ -46,11 +46,11 @@ const typingMs = 1_000
  * A chat face on a terminal, with several lines, history, search and Tab. What is typed while a turn runs is kept below
  * the output: whole messages are queued, and shown so. While a question is on the screen, everything else waits.
  */
-export function terminalFace(
+export function terminalChatSurface(
   io: Io,
-  floor: Floor,
-  { leave = () => {}, earlier = () => [], markdown: Markdown, screen }: TerminalFaceOptions = {},
-): ChatFace {
+  floor: TerminalLock,
+  { exit = () => {}, earlier = () => [], markdown: Markdown, screen }: TerminalChatOptions = {},
+): ChatSurface {
   const palette = paletteFor(io.stdout, io.env)
   const output = new TerminalOutput(io.stdout)
   const queue: string[] = []
@@ -71,22 +71,22 @@ export function terminalFace(
   let liveLine = ''
 
   const inputs = (): readonly string[] => {
-    history ??= [...new Set(earlier())].slice(-mostHistory)
+    history ??= [...new Set(earlier())].slice(-maxHistory)
     return history
   }
   const remember = (text: string): void => {
     if (text.trim() === '') return
-    history = [...inputs().filter((one) => one !== text), text].slice(-mostHistory)
+    history = [...inputs().filter((one) => one !== text), text].slice(-maxHistory)
   }
 
   /** Does it now, or when no question is on the screen any more. */
   function inTurn(work: () => void): void {
-    if (!floor.taken) {
+    if (!floor.isLocked) {
       work()
       return
     }
     if (held.length === 0) {
-      floor.free().then(() => {
+      floor.whenFree().then(() => {
         const all = held
         held = []
         for (const one of all) inTurn(one)
@@ -120,7 +120,7 @@ export function terminalFace(
   }
   const drawLine = (line: string, over: boolean): void => {
     // What is only on its way is drawn again when it moves on.
-    if (over || !floor.taken) inTurn(() => output.replaceLine(line, over))
+    if (over || !floor.isLocked) inTurn(() => output.replaceLine(line, over))
   }
 
   function draw(): void {
@@ -150,8 +150,8 @@ export function terminalFace(
 
   function attach(): void {
     if (typing === undefined || detach !== undefined) return
-    if (floor.taken) {
-      floor.free().then(attach)
+    if (floor.isLocked) {
+      floor.whenFree().then(attach)
       return
     }
     io.stdout.write('\u001b[?2004h')
@@ -183,7 +183,7 @@ export function terminalFace(
       detach?.()
       clearTail()
       output.endLine()
-      floor.free().then(attach)
+      floor.whenFree().then(attach)
     },
   })
 
@@ -241,8 +241,8 @@ export function terminalFace(
 
   /** Ctrl+C between two texts, also while a turn ends that it stopped. */
   function onIdleInterrupt(): void {
-    if (interrupted) leave()
-    else output.write(leaveHint)
+    if (interrupted) exit()
+    else output.write(exitHint)
     interrupted = true
   }
 
@@ -280,7 +280,7 @@ export function terminalFace(
           asked = true
           editor.replace('')
           draw()
-          output.write(leaveHint)
+          output.write(exitHint)
         },
         end() {
           done()
@@ -301,7 +301,7 @@ export function terminalFace(
         new Markdown({
           ...{ palette, columns: () => output.columns, write: writeBlock },
           live(line) {
-            if (floor.taken) return
+            if (floor.isLocked) return
             tail = line
             drawLine(line, false)
           },
@@ -311,7 +311,7 @@ export function terminalFace(
       if (!watching) io.onInterrupt(onIdleInterrupt)
       watching = true
       // The next question may begin before this continues.
-      while (floor.taken) await floor.free()
+      while (floor.isLocked) await floor.whenFree()
       const next = options.isMessage === true ? queue.shift() : undefined
       if (next === undefined) return read(prompt, options)
       echo(prompt, next)

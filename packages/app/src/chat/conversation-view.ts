@@ -60,7 +60,7 @@ export type TalkEvent =
   | { readonly type: 'attached' }
 
 /** One conversation of the host as this terminal sees it, kept up to date. */
-export class Talk {
+export class ConversationView {
   readonly id: string
   readonly #onEvent: (event: TalkEvent) => void
   readonly #client: HostClient
@@ -80,9 +80,9 @@ export class Talk {
     client: HostClient,
     options: OpenOptions,
     onEvent: (event: TalkEvent) => void,
-  ): Promise<Talk> {
+  ): Promise<ConversationView> {
     const { id: _id, ...rest } = options
-    const talk = new Talk(client, await client.call('conversations.open', options), rest, onEvent)
+    const talk = new ConversationView(client, await client.call('conversations.open', options), rest, onEvent)
     await talk.#follow()
     return talk
   }

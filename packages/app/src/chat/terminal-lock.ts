@@ -7,23 +7,23 @@ export interface Typist extends MessageTyping {
 }
 
 /** Lets the line that is being typed and the questions of servers share one terminal: one of them has the floor. */
-export interface Floor extends MessageTyping {
+export interface TerminalLock extends MessageTyping {
   /** A question has the floor. */
-  readonly taken: boolean
+  readonly isLocked: boolean
   /** Takes the floor for a question, or gives it back. The line being typed is put aside meanwhile. */
   asking(begins: boolean): void
   /** Resolves when no question has the floor. */
-  free(): Promise<void>
+  whenFree(): Promise<void>
   /** Sets the message line, until the returned function is called. */
   typing(typist: Typist): () => void
 }
 
-export function createFloor(): Floor {
+export function createTerminalLock(): TerminalLock {
   const waiting = new Set<() => void>()
   let questions = 0
   let typist: Typist | undefined
   return {
-    get taken() {
+    get isLocked() {
       return questions > 0
     },
     get isTyping() {
@@ -39,7 +39,7 @@ export function createFloor(): Floor {
       for (const go of waiting) go()
       waiting.clear()
     },
-    free() {
+    whenFree() {
       return questions === 0 ? Promise.resolve() : new Promise((resolve) => waiting.add(resolve))
     },
     typing(next) {

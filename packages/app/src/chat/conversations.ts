@@ -10,25 +10,25 @@ import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { describeCall } from './calls.ts'
-import { askUse, type ChatFace, writeModelText } from './face.ts'
+import { callsOf } from './conversation-view.ts'
 import type { ChatState } from './state.ts'
 import { count } from './status.ts'
-import { callsOf } from './talk.ts'
+import { askUse, type ChatSurface, writeModelText } from './surface.ts'
 
 /** Turns that are shown when a conversation is taken up again. */
 const recalled = 2
 /** Characters of an id that are shown. */
 export const idLength = 8
 /** Conversations of one list, and all that are kept. */
-const mostListed = 30
-const mostKept = 1_000
+const maxListed = 30
+const maxListedConversations = 1_000
 
 /** `/resume [id or words]`: lists conversations, those whose title has the words where there are any, or resumes one by its id. */
-export async function resume(words: readonly string[], state: ChatState, face: ChatFace): Promise<void> {
+export async function resume(words: readonly string[], state: ChatState, face: ChatSurface): Promise<void> {
   const [first] = words
-  const all = await state.client.call('conversations.list', { limit: mostKept })
+  const all = await state.client.call('conversations.list', { limit: maxListedConversations })
   if (first !== undefined && words.length === 1 && all.some(({ id }) => id.startsWith(first)))
-    return await takeUp(first, state, face)
+    return await openConversation(first, state, face)
   if (all.length === 0) {
     face.write('No conversation is kept yet.\n')
     return
@@ -41,8 +41,8 @@ export async function resume(words: readonly string[], state: ChatState, face: C
       `No conversation has the id or the title "${oneLine(words.join(' '), 60)}". /resume lists them.`,
     )
   // The newest is last, next to the prompt.
-  const listed = fitting.slice(0, mostListed).toReversed()
-  const rows = listed.map((facts) => rowOf(facts, state.talk.id))
+  const listed = fitting.slice(0, maxListed).toReversed()
+  const rows = listed.map((facts) => rowOf(facts, state.conversation.id))
   const columns = face.columns()
   face.write(
     `${table(['ID', 'LAST SPOKEN IN', 'TURNS', 'MODEL', 'TITLE'], rows, { palette: face.palette, columns })}\n`,
@@ -55,57 +55,62 @@ export async function resume(words: readonly string[], state: ChatState, face: C
 }
 
 /** Continues a stored conversation, by its id or the beginning of it, and shows its last turns. */
-export async function takeUp(which: string, state: ChatState, face: ChatFace): Promise<void> {
+export async function openConversation(which: string, state: ChatState, face: ChatSurface): Promise<void> {
   await state.open({ id: which })
-  await showTalk(state, face)
+  await showTranscript(state, face)
 }
 
 /** What the conversation is, its last turns in short, and what was lost. */
-export async function showTalk(state: ChatState, face: ChatFace): Promise<void> {
-  const { id } = state.talk
+export async function showTranscript(state: ChatState, face: ChatSurface): Promise<void> {
+  const { id } = state.conversation
   const [all, calls] = await Promise.all([
-    state.client.call('conversations.list', { limit: mostKept }),
+    state.client.call('conversations.list', { limit: maxListedConversations }),
     state.client.call('conversations.calls', { id }),
   ])
   const facts = all.find((one) => one.id === id)
-  if (facts !== undefined) tellConversation(facts, state, face)
-  recall(state.talk.entries, calls, state, face)
-  state.talk.show()
+  if (facts !== undefined) writeConversation(facts, state, face)
+  recall(state.conversation.entries, calls, state, face)
+  state.conversation.show()
 }
 
 /** `/new` */
-export async function begin(state: ChatState, face: ChatFace): Promise<void> {
+export async function begin(state: ChatState, face: ChatSurface): Promise<void> {
   await state.open()
-  state.talk.show()
+  state.conversation.show()
   face.write('A new conversation. The one before is kept: /resume.\n')
 }
 
 /** `/fork [turns]`: goes on in a copy that leaves the last turns out. */
-export async function fork([back = '0']: readonly string[], state: ChatState, face: ChatFace): Promise<void> {
+export async function fork(
+  [back = '0']: readonly string[],
+  state: ChatState,
+  face: ChatSurface,
+): Promise<void> {
   const turns = Number(back)
   if (!Number.isInteger(turns) || turns < 0) throw usageError('Usage: /fork [turns to leave out]')
-  const { id } = state.talk
+  const { id } = state.conversation
   const entries = await state.client.call('conversations.entries', { id })
   const starts = entries.flatMap((entry, at) => (entry.kind === 'turn' ? [at] : []))
   if (turns >= starts.length && turns > 0) throw usageError(`It has only ${starts.length} turns.`)
   const place = turns === 0 ? entries.length : (starts.at(-turns) ?? 0)
-  await takeUp(await state.client.call('conversations.fork', { id, place }), state, face)
+  await openConversation(await state.client.call('conversations.fork', { id, place }), state, face)
 }
 
 /** `/title [words]` */
 export async function title(
   words: readonly string[],
-  { client, talk }: ChatState,
-  face: ChatFace,
+  { client, conversation }: ChatState,
+  face: ChatSurface,
 ): Promise<void> {
-  if (words.length > 0) await client.call('conversations.setTitle', { id: talk.id, title: words.join(' ') })
-  face.write(`${oneLine(talk.info.title) || 'It has no title yet.'}\n`)
+  if (words.length > 0)
+    await client.call('conversations.setTitle', { id: conversation.id, title: words.join(' ') })
+  face.write(`${oneLine(conversation.info.title) || 'It has no title yet.'}\n`)
 }
 
 /** `/save <file>`: the whole conversation as Markdown, or as JSON where the name says so. */
-export async function save([file]: readonly string[], state: ChatState, face: ChatFace): Promise<void> {
+export async function save([file]: readonly string[], state: ChatState, face: ChatSurface): Promise<void> {
   if (file === undefined) throw usageError('Usage: /save <file.md | file.json>')
-  const { id, title } = state.talk.info
+  const { id, title } = state.conversation.info
   const entries = await state.client.call('conversations.entries', { id })
   const text = file.endsWith('.json')
     ? `${JSON.stringify({ id, title, entries }, null, 2)}\n`
@@ -123,15 +128,15 @@ export async function save([file]: readonly string[], state: ChatState, face: Ch
 export async function compact(
   words: readonly string[],
   state: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
   const { palette } = face
-  const { client, talk } = state
-  const { id } = talk
+  const { client, conversation } = state
+  const { id } = conversation
   let summary = words.join(' ')
   if (summary === '') {
-    face.write(`${palette.dim(`${oneLine(talk.info.model)} writes a summary …`)}\n`)
+    face.write(`${palette.dim(`${oneLine(conversation.info.model)} writes a summary …`)}\n`)
     const stop = (): void => void client.call('conversations.stop', { id }).catch(() => {})
     signal.addEventListener('abort', stop, { once: true })
     summary = await client
@@ -155,10 +160,10 @@ export async function compact(
   await client.call('conversations.compact', { id, summary })
 }
 
-function tellConversation(facts: ConversationFacts, state: ChatState, face: ChatFace): void {
-  if (face.tell !== undefined) {
+function writeConversation(facts: ConversationFacts, state: ChatState, face: ChatSurface): void {
+  if (face.emit !== undefined) {
     const { id, title, turns } = facts
-    face.tell({ type: 'conversation', id, title, turns, model: state.talk.info.model })
+    face.emit({ type: 'conversation', id, title, turns, model: state.conversation.info.model })
     return
   }
   const { palette } = face
@@ -171,9 +176,9 @@ function recall(
   entries: readonly ConversationEntry[],
   calls: readonly ConversationCall[],
   state: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
 ): void {
-  if (face.tell === undefined) {
+  if (face.emit === undefined) {
     const starts = entries.flatMap((entry, at) => (entry.kind === 'turn' ? [at] : []))
     for (const entry of entries.slice(starts.at(-recalled) ?? 0)) {
       if (entry.kind !== 'message' || entry.by === 'host') continue
@@ -188,7 +193,7 @@ function recall(
       }
     }
   }
-  for (const name of state.talk.info.unfinished ?? []) {
+  for (const name of state.conversation.info.unfinished ?? []) {
     const text = `! ${oneLine(name)} was under way when the program ended. It has no result, and whether it took effect is not known; the model is told so.`
     face.write(`${face.palette.yellow(flowed(text, face.columns(), 0, 2))}\n`)
   }
@@ -215,12 +220,12 @@ export function wordsOf({ content }: SamplingMessage): string {
     .trim()
 }
 
-function markdown(title: string, entries: readonly ConversationEntry[], face: ChatFace): string {
+function markdown(title: string, entries: readonly ConversationEntry[], face: ChatSurface): string {
   const parts = entries.map((entry) => markdownOf(entry, face)).filter((part) => part !== '')
   return `# ${title}\n\n${parts.join('\n\n')}\n`
 }
 
-function markdownOf(entry: ConversationEntry, { palette }: ChatFace): string {
+function markdownOf(entry: ConversationEntry, { palette }: ChatSurface): string {
   switch (entry.kind) {
     case 'turn':
       return '## You'

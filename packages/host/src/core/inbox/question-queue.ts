@@ -4,7 +4,7 @@ import type { HostAnswers, HostQuestion, QuestionKind } from '../../types/index.
 export type AnswerTo<Q extends HostQuestion> = HostAnswers[Q['kind']]
 
 /** An answer, and the surface that gave it. */
-export interface Answered<Q extends HostQuestion> {
+export interface GivenAnswer<Q extends HostQuestion> {
   answer: AnswerTo<Q>
   by: string
 }
@@ -17,23 +17,23 @@ export interface AskOptions {
 }
 
 /** Asks the person questions. */
-export interface Asker {
+export interface QuestionQueue {
   /** The names of the attached surfaces, for messages. */
   readonly names: string
   /** Whether an attached surface can show this kind of question. */
-  can(kind: QuestionKind): boolean
+  canAsk(kind: QuestionKind): boolean
   /** Whether an attached surface can show URL elicitations. */
-  readonly urls: boolean
+  readonly canOpenUrls: boolean
   /**
    * Asks a question and waits for the answer without a time limit. Rejects with the signal's reason when it is aborted,
    * with a Nobody error if no surface can show the question, and with the error of a surface if no other can show it.
    */
-  ask<Q extends HostQuestion>(question: Q, options: AskOptions): Promise<Answered<Q>>
+  ask<Q extends HostQuestion>(question: Q, options: AskOptions): Promise<GivenAnswer<Q>>
 }
 
 /** No surface can show the question. The message starts with `no-surface`. */
-export class Nobody extends Error {
-  override readonly name: string = 'Nobody'
+export class NoSurfaceError extends Error {
+  override readonly name: string = 'NoSurfaceError'
 
   /** `names`: the attached surfaces. */
   constructor(names: string) {

@@ -7,15 +7,15 @@ import {
   type ConfigEnvironment,
   folderText,
   fromEnvironment,
+  isSecretName,
   partsOf,
-  soundsSecret,
 } from '../../config/variables.ts'
 import { findProgram, isWithin } from '../../shared/files.ts'
 import type { ServerConfig, StdioServerConfig, TrustFinding } from '../../types/index.ts'
 import { programName, runsPackage } from './command-scan.ts'
 
 /** How a command is started on this machine: which file runs, where, and with which search path. */
-interface Placed {
+interface ResolvedCommand {
   /** The file that the command names; undefined where there is none. */
   file: string | undefined
   /** The file that `file` leads to, where it is a link. */
@@ -44,7 +44,10 @@ const relativePath = /^(--?[\w-]+=)?(\.{1,2}(?:[\\/].*)?)$/s
  * started in a folder of its own, unless the configuration names one, so that nothing of the project changes what it
  * fetches; relative paths among its arguments are made absolute for that.
  */
-export async function placed(config: StdioServerConfig, around: Surroundings): Promise<Placed> {
+export async function resolveCommand(
+  config: StdioServerConfig,
+  around: Surroundings,
+): Promise<ResolvedCommand> {
   const { command, args = [], from } = config
   const project = resolve(from?.workspace ?? dirname(from?.file ?? '.'))
   const real = await realpath(project).catch(() => project)
@@ -84,7 +87,7 @@ export async function placed(config: StdioServerConfig, around: Surroundings): P
  * What is started, in place of what the configuration says.
  * @throws McpError 'CONNECT_FAILED' for a program that fetches packages and is found in the project alone
  */
-export function startedAs(config: StdioServerConfig, place: Placed): StdioServerConfig {
+export function startedAs(config: StdioServerConfig, place: ResolvedCommand): StdioServerConfig {
   const { file, args, cwd, isApart, path, left } = place
   if (left !== undefined) {
     throw new McpError(
@@ -190,7 +193,7 @@ async function hashOf(file: string): Promise<string> {
   return hash.digest('hex')
 }
 
-interface Found {
+interface CommandFinding {
   config: StdioServerConfig
   file: string | undefined
   link: string | undefined
@@ -201,7 +204,7 @@ interface Found {
 }
 
 async function findingsOf(
-  { config, file, link, cwd, isApart, fetches, base }: Found,
+  { config, file, link, cwd, isApart, fetches, base }: CommandFinding,
   isForeign: (path: string) => boolean,
 ): Promise<TrustFinding[]> {
   const { command, args = [] } = config
@@ -283,7 +286,7 @@ export function spelled(
           open?.()
           return part.written
         case 'env': {
-          if (soundsSecret(part.name)) {
+          if (isSecretName(part.name)) {
             open?.()
             return part.written
           }

@@ -49,7 +49,7 @@ export interface ReadOptions {
 }
 
 /** The ends of a chat: a place to write, and a way to read one line. */
-export interface ChatFace {
+export interface ChatSurface {
   palette: Palette
   /** How wide lines may be at present; undefined where they are left as they are. */
   columns(): number | undefined
@@ -59,7 +59,7 @@ export interface ChatFace {
    * Writes everything that is neither an answer nor the output of a command: to stderr, where another program reads stdout.
    * Absent where all of it goes to the same place.
    */
-  notes?: ChatFace
+  notes?: ChatSurface
   /**
    * Draws one line that stands for something under way, in place of the one before. It must fit. Only faces that can
    * draw over a line have it; with `over`, the line stays and is followed by others.
@@ -68,7 +68,7 @@ export interface ChatFace {
   /** Renders Markdown that comes in pieces. Only terminals have it; elsewhere a text stays as it was written. */
   markdown?(): Flow
   /** Takes events in place of drawings. */
-  tell?(event: ChatEvent): void
+  emit?(event: ChatEvent): void
   /** Reads a line; undefined when the person is done (Ctrl+D) or, unless it is a message, leaves it (Ctrl+C, Esc). */
   readLine(prompt: string, options?: ReadOptions): Promise<string | undefined>
   /** Leaves the terminal to other work, such as an editor, until that is over. Only terminals have it. */
@@ -80,7 +80,7 @@ export interface ChatFace {
 }
 
 /** Where text of a model goes, as it comes: rendered on a terminal, as it was written elsewhere. It is made safe to print. */
-export function modelText(face: ChatFace): Flow {
+export function modelText(face: ChatSurface): Flow {
   if (face.markdown !== undefined) return face.markdown()
   const indent = face.columns() === undefined ? 0 : 2
   const flow = createFlow({ write: (text) => face.write(text), columns: () => face.columns(), indent })
@@ -88,7 +88,10 @@ export function modelText(face: ChatFace): Flow {
 }
 
 /** Asks whether a text is used as it is, until an answer is valid; undefined when the person leaves the question. */
-export async function askUse(question: string, face: ChatFace): Promise<'yes' | 'no' | 'edit' | undefined> {
+export async function askUse(
+  question: string,
+  face: ChatSurface,
+): Promise<'yes' | 'no' | 'edit' | undefined> {
   for (;;) {
     const line = (await face.readLine(`${question} [Y/n/e(dit)] › `))?.trim().toLowerCase()
     if (line === undefined) return undefined
@@ -104,7 +107,7 @@ export async function askUse(question: string, face: ChatFace): Promise<'yes' | 
 }
 
 /** Writes a whole text of a model. */
-export function writeModelText(text: string, face: ChatFace): void {
+export function writeModelText(text: string, face: ChatSurface): void {
   const flow = modelText(face)
   flow.push(text)
   if (flow.end()) flow.push('\n')

@@ -1,10 +1,10 @@
 import { checkElicitContent, fillDefaults } from '@jackfield/sdk/internal'
 import { isRecord } from '../../shared/json.ts'
 import type { HostQuestion, QuestionKind } from '../../types/index.ts'
-import type { AnswerTo } from './asker.ts'
+import type { AnswerTo } from './question-queue.ts'
 
 /** The verdicts of each kind of question. */
-const words: Readonly<Record<QuestionKind, { member: string; values: readonly string[] }>> = {
+const verdicts: Readonly<Record<QuestionKind, { member: string; values: readonly string[] }>> = {
   approval: { member: 'verdict', values: ['allow', 'deny', 'respond'] },
   result: { member: 'verdict', values: ['allow', 'deny'] },
   elicitation: { member: 'action', values: ['accept', 'decline', 'cancel'] },
@@ -17,19 +17,19 @@ const words: Readonly<Record<QuestionKind, { member: string; values: readonly st
 }
 
 /** Whether this is a valid answer to the question. */
-export function fitsQuestion<Q extends HostQuestion>(question: Q, answer: unknown): answer is AnswerTo<Q> {
-  return misfit(question, answer) === undefined
+export function isAnswerTo<Q extends HostQuestion>(question: Q, answer: unknown): answer is AnswerTo<Q> {
+  return problemWithAnswer(question, answer) === undefined
 }
 
 /** Whether an answer permits nothing and discloses nothing. */
 export function isRefusal(question: HostQuestion, answer: unknown): boolean {
-  const word = isRecord(answer) ? answer[words[question.kind].member] : undefined
+  const word = isRecord(answer) ? answer[verdicts[question.kind].member] : undefined
   return word === 'deny' || word === 'block' || word === 'decline' || word === 'cancel'
 }
 
 /** Why this is not a valid answer to the question; undefined if it is. */
-export function misfit(question: HostQuestion, answer: unknown): string | undefined {
-  const { member, values } = words[question.kind]
+export function problemWithAnswer(question: HostQuestion, answer: unknown): string | undefined {
+  const { member, values } = verdicts[question.kind]
   const word = isRecord(answer) ? answer[member] : undefined
   if (typeof word !== 'string' || !values.includes(word)) {
     return `an answer to this question (${question.kind}) has "${member}": ${values.join(', ')}`

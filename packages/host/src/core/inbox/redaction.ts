@@ -1,21 +1,21 @@
 import { readJson } from '@jackfield/sdk/internal'
 import {
-  type Addressee,
-  createAddressee,
+  createSealRecipient,
   marksIn,
-  putBack,
-  type Redactor,
+  restoreMarks,
+  type SealRecipient,
+  type SecretRedactor,
   sealFor,
 } from '../../config/secrets/redactor.ts'
 import type { HostQuestion } from '../../types/index.ts'
 import { withoutSecretFields } from '../forms/form.ts'
-import { fitsQuestion } from './fitting.ts'
+import { isAnswerTo } from './answers.ts'
 
 /** Maximum answers with secrets held in memory, for calls that are resumed again. */
-const remembered = 64
+const maxRetained = 64
 
 /** An answer as it is stored. */
-export interface KeptAnswer {
+export interface StoredAnswer {
   /** The redacted answer. */
   value: unknown
   /** Set if parts were redacted: the whole answer, sealed for the waiting program; empty if none waits. */
@@ -23,31 +23,36 @@ export interface KeptAnswer {
 }
 
 /** Redacts questions and answers for the store and surfaces. */
-export class InboxDiscretion {
-  readonly #redactor: Redactor
+export class InboxRedaction {
+  readonly #redactor: SecretRedactor
   /** Unredacted answers given in this program, by question; not stored. */
   readonly #given = new Map<string, unknown>()
-  #addressee: Addressee | undefined
+  #addressee: SealRecipient | undefined
 
-  constructor(redactor: Redactor) {
+  constructor(redactor: SecretRedactor) {
     this.#redactor = redactor
   }
 
   /** The public key to which others seal answers for this program. */
   get address(): string {
-    this.#addressee ??= createAddressee()
+    this.#addressee ??= createSealRecipient()
     return this.#addressee.address
   }
 
   /** The redacted question, for surfaces and the store. */
-  shown<Q extends HostQuestion>(question: Q): Q {
+  redacted<Q extends HostQuestion>(question: Q): Q {
     return this.#redactor.value(question)
   }
 
   /** An answer for the store. `waits`: the address of the waiting program. */
-  keep(question: HostQuestion, answer: unknown, waits: string | undefined, isMine: boolean): KeptAnswer {
+  toStored(
+    question: HostQuestion,
+    answer: unknown,
+    waits: string | undefined,
+    isMine: boolean,
+  ): StoredAnswer {
     const bare =
-      question.kind === 'elicitation' && fitsQuestion(question, answer)
+      question.kind === 'elicitation' && isAnswerTo(question, answer)
         ? withoutSecretFields(answer, question.params)
         : answer
     const value = this.#redactor.value(bare)
@@ -55,14 +60,14 @@ export class InboxDiscretion {
     if (isMine || waits === undefined) {
       this.#given.set(question.id, answer)
       const [oldest] = this.#given.keys()
-      if (this.#given.size > remembered && oldest !== undefined) this.#given.delete(oldest)
+      if (this.#given.size > maxRetained && oldest !== undefined) this.#given.delete(oldest)
       return { value, sealed: '' }
     }
     return { value, sealed: sealFor(waits, JSON.stringify(answer), question.id) }
   }
 
   /** The unredacted answer; undefined if its secrets are not available any more. */
-  whole(id: string, { value, sealed }: KeptAnswer): { value: unknown } | undefined {
+  restore(id: string, { value, sealed }: StoredAnswer): { value: unknown } | undefined {
     if (sealed === undefined) return { value }
     if (this.#given.has(id)) return { value: this.#given.get(id) }
     const text = sealed === '' ? undefined : this.#addressee?.open(sealed, id)
@@ -70,8 +75,8 @@ export class InboxDiscretion {
   }
 
   /** The answer with redaction marks replaced by the secrets they stand for. */
-  meant<A>(question: HostQuestion, answer: A): A {
-    if (question.kind !== 'approval' || this.shown(question) === question) return answer
-    return putBack(answer, marksIn(question.arguments, this.#redactor))
+  withSecrets<A>(question: HostQuestion, answer: A): A {
+    if (question.kind !== 'approval' || this.redacted(question) === question) return answer
+    return restoreMarks(answer, marksIn(question.arguments, this.#redactor))
   }
 }

@@ -10,7 +10,7 @@ export interface Finding {
 }
 
 /** What a step found wrong, with what to do about it. */
-export class Fault extends Error {
+export class StepFailure extends Error {
   override readonly name: string = 'Fault'
   readonly fix: string
 
@@ -21,14 +21,14 @@ export class Fault extends Error {
 }
 
 /** The steps of one examination. Once one failed the rest is skipped. */
-export class Chart {
+export class DoctorSteps {
   readonly #steps: DoctorStep[] = []
-  readonly #told: (step: DoctorStep) => void
+  readonly #report: (step: DoctorStep) => void
   #failed = false
 
   /** `told` hears of every step when it is done. */
   constructor(told: (step: DoctorStep) => void) {
-    this.#told = told
+    this.#report = told
   }
 
   /** Does one step and gives what `work` gave with its finding; undefined where it failed or was skipped. */
@@ -50,7 +50,7 @@ export class Chart {
       return found
     } catch (error) {
       this.#failed = true
-      const fix = error instanceof Fault ? error.fix : undefined
+      const fix = error instanceof StepFailure ? error.fix : undefined
       const message = reasonOf(error)
       this.#add({
         step: name,
@@ -74,6 +74,6 @@ export class Chart {
 
   #add(step: DoctorStep): void {
     this.#steps.push(step)
-    this.#told(step)
+    this.#report(step)
   }
 }

@@ -1,17 +1,17 @@
 import type { HostQuestion, Surface } from '@jackfield/host'
 import type { Output } from '../cli/io.ts'
 import { answerWith } from '../forms/later.ts'
-import { waysToAnswer, whatIsAsked } from '../output/inbox.ts'
+import { answerCommands, whatIsAsked } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 /** A face without a person: it says how each question can be answered, and leaves it in the inbox. */
-export function parkedSurface(output: Output, { store }: { store?: string }): Surface {
+export function deferringSurface(output: Output, { store }: { store?: string }): Surface {
   const leave = async (question: HostQuestion): Promise<undefined> => {
     const command = answerWith(question.id, store)
     output.note(
       [
         `? ${oneLine(question.cause.server)} asks (${question.kind}): ${whatIsAsked(question)}`,
-        ...waysToAnswer(question).map((way) => `    ${command} ${way}`),
+        ...answerCommands(question).map((way) => `    ${command} ${way}`),
       ].join('\n'),
     )
     return undefined

@@ -5,7 +5,7 @@ import type { ModelReply } from '../types/index.ts'
  * A reply of at most so many tokens. Models are told the limit; of one that `used` more all the same, only the share of
  * text that fits is kept, and the reply says that it was cut.
  */
-export function keepWithin(reply: ModelReply, maxTokens: number, used: number): ModelReply {
+export function limitTokens(reply: ModelReply, maxTokens: number, used: number): ModelReply {
   if (used <= maxTokens) return reply
   const blocks: SamplingContent[] = Array.isArray(reply.content) ? reply.content : [reply.content]
   const texts = blocks.filter((block) => block.type === 'text')

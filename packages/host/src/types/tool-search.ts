@@ -41,7 +41,7 @@ export interface ToolMatch {
 }
 
 /** The result of a search. */
-export interface ToolSearch {
+export interface ToolSearchResult {
   /** The best first. */
   readonly matches: readonly ToolMatch[]
   /** The number of all matches. */
@@ -49,7 +49,7 @@ export interface ToolSearch {
 }
 
 /** Tool search, and the tokens that definitions take. It uses the known lists and starts no server. */
-export interface Scale {
+export interface ToolSearchService {
   /** `contextTokens`: the context of the model, default 128 000. `isOn`: only tools for which it returns true. */
   meter(options?: { contextTokens?: number; isOn?: (tool: CatalogTool) => boolean }): ToolMeter
   /**
@@ -59,5 +59,5 @@ export interface Scale {
   search(
     query: string,
     options?: { server?: string; limit?: number; isOn?: (tool: CatalogTool) => boolean },
-  ): ToolSearch
+  ): ToolSearchResult
 }

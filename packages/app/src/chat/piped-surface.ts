@@ -3,13 +3,13 @@ import type { Io } from '../cli/io.ts'
 import { exactJson } from '../output/exact.ts'
 import { paletteFor } from '../output/palette.ts'
 import { plain } from '../output/sanitize.ts'
-import type { ChatFace } from './face.ts'
+import type { ChatSurface } from './surface.ts'
 
 /**
  * A chat face for a pipe: answers and the output of commands go to stdout, everything else to stderr, with the lines that were
  * read, so that stderr reads as a conversation. `message`: the one message of the conversation; stdin is not read then.
  */
-export function pipedFace(io: Io, message?: string): ChatFace {
+export function pipedSurface(io: Io, message?: string): ChatSurface {
   const readLine = message === undefined ? linesOf(io) : once(message)
   const base = {
     columns: () => undefined,
@@ -37,8 +37,8 @@ export function pipedFace(io: Io, message?: string): ChatFace {
 }
 
 /** A chat face for programs: lines come in from a pipe, or one message is given, and events go out as lines of JSON. */
-export function jsonFace(io: Io, message?: string): ChatFace {
-  const tell: NonNullable<ChatFace['tell']> = (event) => {
+export function jsonSurface(io: Io, message?: string): ChatSurface {
+  const emit: NonNullable<ChatSurface['emit']> = (event) => {
     io.stdout.write(`${exactJson(event)}\n`)
   }
   return {
@@ -46,9 +46,9 @@ export function jsonFace(io: Io, message?: string): ChatFace {
     columns: () => undefined,
     write(text) {
       const words = plain(text).trim()
-      if (words !== '') tell({ type: 'notice', text: words })
+      if (words !== '') emit({ type: 'notice', text: words })
     },
-    tell,
+    emit,
     readLine: message === undefined ? linesOf(io) : once(message),
     turn: () => ({ signal: io.signal, done: () => {} }),
   }

@@ -7,36 +7,36 @@ import { answerWith } from '../forms/later.ts'
 import { age } from '../output/age.ts'
 import { toolResult } from '../output/content.ts'
 import { flowed } from '../output/flow.ts'
-import { shortId, standing, waysToAnswer, whatIsAsked } from '../output/inbox.ts'
+import { answerCommands, shortId, stateText, whatIsAsked } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
-import type { ChatFace } from './face.ts'
 import type { ChatState } from './state.ts'
+import type { ChatSurface } from './surface.ts'
 
 /** `/tools [text]`: what the model is offered and what it costs; `/tools on|off <name…>` changes that. */
-export async function tools(words: readonly string[], state: ChatState, face: ChatFace): Promise<void> {
+export async function tools(words: readonly string[], state: ChatState, face: ChatSurface): Promise<void> {
   const [verb, ...names] = words
   if (verb === 'on' || verb === 'off') {
     await switchTools(verb === 'on', names, state, face)
     return
   }
-  const { client, talk } = state
+  const { client, conversation } = state
   const { palette } = face
   const match = words.join(' ').toLowerCase()
   const all = await client.call('catalog.tools', {})
-  const off = all.filter((tool) => !talk.isToolOn(tool))
+  const off = all.filter((tool) => !conversation.isToolOn(tool))
   const rows = all
     .filter(({ name, server, tool }) =>
       `${name} ${server}.${tool.name} ${tool.description ?? ''}`.toLowerCase().includes(match),
     )
     .map((entry) => [
       oneLine(entry.name),
-      ...(off.length === 0 ? [] : [!talk.isToolOn(entry) ? palette.yellow('off') : 'on']),
+      ...(off.length === 0 ? [] : [!conversation.isToolOn(entry) ? palette.yellow('off') : 'on']),
       oneLine(entry.tool.description ?? '', 90),
     ])
-  const { contextLimit } = talk.info
+  const { contextLimit } = conversation.info
   const { why } = await client.call('catalog.meter', {
-    conversation: talk.id,
+    conversation: conversation.id,
     ...(contextLimit !== undefined && { contextTokens: contextLimit }),
   })
   const columns = face.columns()
@@ -51,30 +51,32 @@ export async function tools(words: readonly string[], state: ChatState, face: Ch
 }
 
 /** Tools that are named in the answer to a switch. */
-const mostNamed = 8
+const maxNamed = 8
 
 async function switchTools(
   on: boolean,
   names: readonly string[],
-  { client, talk }: ChatState,
-  face: ChatFace,
+  { client, conversation }: ChatState,
+  face: ChatSurface,
 ): Promise<void> {
   if (names.length === 0)
     throw usageError(`Usage: /tools ${on ? 'on' : 'off'} <server | server.tool | pattern with *> …`)
-  const before = (await client.call('catalog.tools', {})).filter((tool) => talk.isToolOn(tool) !== on)
-  await client.call('conversations.switchTools', { id: talk.id, on, patterns: [...names] })
-  const changed = before.filter((tool) => talk.isToolOn(tool) === on).map(({ name }) => oneLine(name, 60))
-  const more = changed.length > mostNamed ? ` and ${changed.length - mostNamed} more` : ''
+  const before = (await client.call('catalog.tools', {})).filter((tool) => conversation.isToolOn(tool) !== on)
+  await client.call('conversations.switchTools', { id: conversation.id, on, patterns: [...names] })
+  const changed = before
+    .filter((tool) => conversation.isToolOn(tool) === on)
+    .map(({ name }) => oneLine(name, 60))
+  const more = changed.length > maxNamed ? ` and ${changed.length - maxNamed} more` : ''
   const effect = on ? 'The model is offered' : 'The model is no longer offered'
   const line =
     changed.length === 0
       ? `No tool changed: all that fit are ${on ? 'on' : 'off'} already.`
-      : `${effect} ${changed.slice(0, mostNamed).join(', ')}${more} in this conversation.`
+      : `${effect} ${changed.slice(0, maxNamed).join(', ')}${more} in this conversation.`
   face.write(`${flowed(line, face.columns(), 0, 2)}\n`)
 }
 
 /** `/inbox`: questions that wait. */
-export async function inbox({ client, store }: ChatState, face: ChatFace): Promise<void> {
+export async function inbox({ client, store }: ChatState, face: ChatSurface): Promise<void> {
   const items = await client.call('inbox.list', { state: 'open' })
   if (items.length === 0) {
     face.write('No question waits.\n')
@@ -84,7 +86,7 @@ export async function inbox({ client, store }: ChatState, face: ChatFace): Promi
     shortId(item),
     age(item.at, Date.now()),
     oneLine(item.question.cause.server, 20),
-    standing(item),
+    stateText(item),
     whatIsAsked(item.question),
   ])
   const columns = face.columns()
@@ -100,7 +102,7 @@ export async function inbox({ client, store }: ChatState, face: ChatFace): Promi
 export async function respond(
   [id, ...more]: readonly string[],
   { client, person, store }: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
   if (id === undefined || more.length > 0) throw usageError('Usage: /respond <id>. /inbox lists what waits.')
@@ -111,7 +113,7 @@ export async function respond(
     )
   }
   if (person === undefined) {
-    const ways = waysToAnswer(item.question).map((way) => `  ${answerWith(item.id, store)} ${way}`)
+    const ways = answerCommands(item.question).map((way) => `  ${answerWith(item.id, store)} ${way}`)
     throw usageError(`Nobody can be asked here. Answer it in another window:\n${ways.join('\n')}`)
   }
   const answer = await showQuestion(person, item.question, signal)
@@ -132,7 +134,7 @@ const views = ['tree', 'timeline', 'stats', 'raw'] as const
 const rowsShown = 40
 
 /** `/log`: the log of messages, as the command of that name has it. */
-export async function log(words: readonly string[], { client }: ChatState, face: ChatFace): Promise<void> {
+export async function log(words: readonly string[], { client }: ChatState, face: ChatSurface): Promise<void> {
   const wanted = views.filter((view) => words.includes(`--${view}`))
   const rest = words.filter((word) => !views.some((view) => word === `--${view}`))
   const write = (text: string): void => face.write(`${text}\n`)
@@ -158,7 +160,7 @@ export async function log(words: readonly string[], { client }: ChatState, face:
 export async function roots(
   [verb = 'show', ...words]: readonly string[],
   { client, servers, cwd }: ChatState,
-  face: ChatFace,
+  face: ChatSurface,
 ): Promise<void> {
   const output = {
     palette: face.palette,
