@@ -3,6 +3,7 @@ import { chmod, mkdir, readFile, realpath, rename, stat, writeFile } from 'node:
 import { dirname, join } from 'node:path'
 import { McpError } from '@jackfield/sdk'
 import type { Node } from 'jsonc-parser'
+import { canonical, isRecord } from '../shared/json.ts'
 import { libraries } from '../shared/libraries.ts'
 import type { Path } from './reader.ts'
 
@@ -52,7 +53,9 @@ export function editText(text: string, file: string, edits: readonly Edit[]): st
   if (/\.toml$/i.test(file))
     throw new McpError('INVALID', `${file} is TOML, which is not changed from here. Change it in an editor.`)
   if (/\.ya?ml$/i.test(file)) return editYaml(text, edits)
-  return edits.reduce(editJson, text.trim() === '' ? '{\n}\n' : text)
+  return edits
+    .flatMap((edit) => memberEdits(text, edit))
+    .reduce(editJson, text.trim() === '' ? '{\n}\n' : text)
 }
 
 function editYaml(text: string, edits: readonly Edit[]): string {
@@ -64,6 +67,21 @@ function editYaml(text: string, edits: readonly Edit[]): string {
     else document.setIn(path.slice(0, -1), document.createNode([value]))
   }
   return document.toString({ lineWidth: 0 })
+}
+
+/** A replaced object as changes of its members, so that those that stay the same keep their form and their comments. */
+function memberEdits(text: string, { path, value }: Edit): Edit[] {
+  const { findNodeAtLocation, getNodeValue, parseTree } = libraries.jsonc
+  const tree = parseTree(text, [], { allowTrailingComma: true })
+  const node = path.at(-1) === -1 || tree === undefined ? undefined : findNodeAtLocation(tree, [...path])
+  const before: unknown = node && getNodeValue(node)
+  if (!isRecord(before) || !isRecord(value)) return [{ path, value }]
+  const names = new Set([...Object.keys(before), ...Object.keys(value)])
+  return [...names].flatMap((name) => {
+    const [old, next] = [before[name], value[name]]
+    if (canonical(old) === canonical(next)) return []
+    return memberEdits(text, { path: [...path, name], value: next })
+  })
 }
 
 function editJson(text: string, { path, value }: Edit): string {

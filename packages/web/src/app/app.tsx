@@ -2,7 +2,7 @@ import { lazy, type ReactNode, Suspense } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
 import { useText } from './i18n/i18n.ts'
 import InboxScreen from './inbox/inbox.tsx'
-import { routes } from './routes.ts'
+import { addressParts, routes } from './routes.ts'
 import { Shell } from './shell/shell.tsx'
 import { Empty } from './ui/ui.tsx'
 
@@ -53,11 +53,22 @@ export function App(): ReactNode {
           <Route path={routes.library.path}>
             <Library />
           </Route>
+          <Route path={routes.resource.path}>
+            {() => {
+              const [, server = '', uri = ''] = addressParts()
+              return <Library server={server} uri={uri} />
+            }}
+          </Route>
           <Route path={routes.permissions.path}>
             <Permissions />
           </Route>
+          <Route path={routes.permission.path}>{({ view }) => <Permissions view={view} />}</Route>
           <Route path={routes.settings.path}>
-            <SettingsScreen />
+            <Redirect to={routes.setting.to('models')} replace />
+          </Route>
+          <Route path={routes.setting.path}>{({ section }) => <SettingsScreen section={section} />}</Route>
+          <Route path={routes.registryServer.path}>
+            {() => <SettingsScreen section="registry" name={addressParts()[2] ?? ''} />}
           </Route>
           <Route>
             <Unknown />

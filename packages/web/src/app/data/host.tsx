@@ -63,9 +63,8 @@ export class HostConnection {
         for (const listener of this.#listeners) listener()
       },
     })
-    this.client.subscribe('catalog', {
-      rows: () => void this.queries.invalidateQueries({ queryKey: ['catalog'] }),
-    })
+    this.#rereads('catalog', ['catalog', 'library'])
+    this.#rereads('configuration', ['config', 'policy', 'models', 'secrets', 'installs'])
   }
 
   readonly onState = (listener: () => void): (() => void) => {
@@ -74,6 +73,15 @@ export class HostConnection {
   }
 
   readonly state = (): ClientState => this.client.state
+
+  /** Reads what methods of these groups gave again with every change of a topic. */
+  #rereads(topic: 'catalog' | 'configuration', groups: readonly string[]): void {
+    this.client.subscribe(topic, {
+      rows: () => {
+        for (const group of groups) void this.queries.invalidateQueries({ queryKey: [group] })
+      },
+    })
+  }
 
   /** After every connection: a host that was started anew, or waited too long, does not know the surface of this tab. */
   #attach(): void {
