@@ -69,7 +69,7 @@ export default function Prompts({ chosen }: { chosen?: string }): ReactNode {
 
 function PromptForm({ prompt: entry }: { prompt: Wire<LibraryPrompt> }): ReactNode {
   const t = useText()
-  const { client } = useHost()
+  const { client, queries } = useHost()
   const { server, prompt } = entry
   const command = plainText(entry.command)
   const last = useRead('library.promptValues', { prompt: command }).data
@@ -87,7 +87,8 @@ function PromptForm({ prompt: entry }: { prompt: Wire<LibraryPrompt> }): ReactNo
       const filled = Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => value !== ''))
       setPreview(wire(await client.call('library.prompt', { prompt: command, arguments: filled })))
       await client.call('library.keepPromptValues', { prompt: command, arguments: filled })
-    }, [client, command, values]),
+      await queries.invalidateQueries({ queryKey: ['library', 'library.promptValues'] })
+    }, [client, queries, command, values]),
   )
   return (
     <div className={screen.stack}>

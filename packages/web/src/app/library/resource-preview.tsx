@@ -126,7 +126,7 @@ function Content({ content }: { content: Wire<ContentPreview> }): ReactNode {
   const view = wanted ?? views[0]
   const uri = plainText(content.uri)
   return (
-    <section className={screen.stack} aria-label={uri}>
+    <div className={screen.stack}>
       <div className={screen.bar}>
         <span className={`${screen.muted} ${screen.grow}`}>
           {content.mimeType !== undefined && <Foreign text={content.mimeType} most={80} inline />}{' '}
@@ -159,7 +159,7 @@ function Content({ content }: { content: Wire<ContentPreview> }): ReactNode {
       )}
       {view === 'hex' && <Hex content={content} label={uri} />}
       {view === undefined && <p className={screen.muted}>{t('library.tooLarge')}</p>}
-    </section>
+    </div>
   )
 }
 

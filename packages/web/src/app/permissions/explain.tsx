@@ -119,9 +119,9 @@ function Explanation({
   const { decision, matched, grants, labels, remember, result } = data
   return (
     <section className={style.answer} aria-label={t('permissions.view.explain')}>
-      <h2>
+      <h3>
         <VerdictLamp verdict={decision.verdict} />
-      </h2>
+      </h3>
       <dl className={style.facts}>
         <dt>{t('permissions.column.byRule')}</dt>
         <dd>{decision.rule === 'default' ? t('permissions.noMatch') : decision.rule}</dd>

@@ -37,6 +37,7 @@ export default function Permissions({ view: wanted }: { view?: string }): ReactN
           </Link>
         ))}
       </nav>
+      <h2 className="hidden-text">{t(`permissions.view.${view}`)}</h2>
       {view === 'rules' && <Rules />}
       {view === 'given' && <Given />}
       {view === 'explain' && <Explain />}

@@ -128,9 +128,11 @@ function Page({
             <Link className={`${screen.row} ${style.result}`} href={routes.registryServer.to(name)}>
               <span className={style.resultName}>
                 <Foreign text={server.title ?? server.name} most={80} inline />
-                <span className={style.code}>
-                  <Foreign text={server.name} most={120} inline />
-                </span>
+                {server.title !== undefined && (
+                  <span className={style.code}>
+                    <Foreign text={server.name} most={120} inline />
+                  </span>
+                )}
               </span>
               <span className={`${screen.grow} ${screen.muted}`}>
                 <Foreign text={server.description} most={200} inline />
