@@ -19,7 +19,6 @@ import { isEndpointMissing, isGatewayFailure, retryPastGateway } from './retry.t
 import { envelope } from './stateless-client.ts'
 import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
 
-/** What every step of connecting needs. */
 interface Handshake {
   readonly connection: ClientConnection
   readonly identity: ClientIdentity

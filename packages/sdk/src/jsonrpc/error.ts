@@ -102,7 +102,6 @@ export function invalidParams(why: string, data?: unknown): RpcError {
   return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`, data)
 }
 
-/** The error for a method that the server does not offer. */
 export function methodNotFound(method: string): RpcError {
   return new RpcError(ErrorCode.MethodNotFound, `Method not found: this server does not offer "${method}"`)
 }
@@ -125,7 +124,6 @@ export function readableError(thrown: unknown): unknown {
   }
 }
 
-/** The message of a thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }

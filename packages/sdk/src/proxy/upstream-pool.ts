@@ -46,7 +46,6 @@ interface UpstreamConnectionOptions {
   /** Resources subscribed to. */
   watchedUris: number
   onWarning(text: string): void
-  /** Called when the tools changed. */
   onTools(client: Client): void
 }
 
@@ -54,7 +53,6 @@ interface UpstreamConnectionOptions {
 export class UpstreamConnection {
   readonly upstream: Upstream
   readonly subscriptions: UpstreamSubscriptions
-  /** The changes received on it. */
   readonly changes: Changes = createChanges()
   readonly #options: UpstreamConnectionOptions
   /** Requests in flight, oldest first, each with a signal for its end. */
@@ -185,7 +183,6 @@ export class UpstreamConnection {
 interface UpstreamPoolOptions {
   /** The proxy's own connection, which declares no input capabilities. */
   base: UpstreamConnection
-  /** Whether the upstream server has sessions. */
   hasSessions: () => boolean
   /** Whether each principal has its own upstream credentials. */
   perPrincipal: boolean

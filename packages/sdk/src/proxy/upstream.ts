@@ -5,7 +5,7 @@ import { isObject } from '../jsonrpc/parse.ts'
 import { dropOldest } from '../jsonrpc/rotating-map.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
 import { type HeaderPlan, headerPlan } from '../protocol/headers.ts'
-import { type ChangeSubscription, changesIn, listFlags } from '../request/changes.ts'
+import { type ChangeSubscription, changesIn, everyList, listFlags } from '../request/changes.ts'
 import { RetryBackoff, wait } from '../transports/client/retry-backoff.ts'
 import { relayedError } from './questions.ts'
 
@@ -21,7 +21,6 @@ export class Upstream {
     this.#open = open
   }
 
-  /** The open connection, if any. */
   get current(): Client | undefined {
     return this.#client
   }
@@ -77,7 +76,6 @@ export class HeaderPlanCache {
     return this.#byTool.get(tool)
   }
 
-  /** Adds listed tools. */
   learn(tools: unknown): void {
     if (!Array.isArray(tools)) return
     for (const tool of tools) {
@@ -88,7 +86,6 @@ export class HeaderPlanCache {
     dropOldest(this.#byTool, maxTools)
   }
 
-  /** Forgets all tools after a change. */
   clear(): void {
     this.#byTool.clear()
   }
@@ -102,12 +99,6 @@ function planOf(inputSchema: Record<string, unknown>): HeaderPlan | undefined {
   } catch {
     return undefined
   }
-}
-
-const allLists: SubscriptionFilter = {
-  toolsListChanged: true,
-  promptsListChanged: true,
-  resourcesListChanged: true,
 }
 
 /** The upstream subscriptions on behalf of all clients: each resource once, until its last subscriber leaves, and the lists. */
@@ -126,7 +117,6 @@ export class UpstreamSubscriptions {
     this.#onChange = onChange
   }
 
-  /** Whether there are subscribers. */
   get inUse(): boolean {
     return this.#byUri.size > 0 || this.#listUsers > 0
   }
@@ -138,7 +128,7 @@ export class UpstreamSubscriptions {
     const subscriptions = this.#subscribeUris(uris)
     if (wantsLists) {
       this.#listUsers++
-      this.#lists ??= new UpstreamSubscription(this.#upstream, allLists, true, this.#onChange)
+      this.#lists ??= new UpstreamSubscription(this.#upstream, everyList, true, this.#onChange)
       subscriptions.add(this.#lists)
     }
     let released = false
@@ -159,7 +149,6 @@ export class UpstreamSubscriptions {
     }
   }
 
-  /** Closes all subscriptions. */
   close(): void {
     for (const { subscription } of this.#byUri.values()) subscription.close()
     this.#lists?.close()

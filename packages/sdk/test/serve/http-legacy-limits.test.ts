@@ -140,10 +140,10 @@ describe('idle sessions', () => {
       await owner?.session.request(JSON.parse(JSON.stringify(initialize())), outlet)
       owner?.session.request({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } }, outlet)
     }
-    expect(sessions.size).toBe(1002)
+    expect(sessions.values().length).toBe(1002)
     await vi.advanceTimersByTimeAsync(2_000_000)
-    expect(sessions.size).toBe(1)
+    expect(sessions.values().length).toBe(1)
     sessions.close('done')
-    expect([sessions.size, vi.getTimerCount()]).toEqual([0, 0])
+    expect([sessions.values().length, vi.getTimerCount()]).toEqual([0, 0])
   })
 })

@@ -316,7 +316,6 @@ export class Network {
   }
 }
 
-/** The error for a failed attempt to obtain credentials. */
 export function authError(message: string, details?: Record<string, unknown>, cause?: unknown): McpError {
   return new McpError('UNAUTHORIZED', message, { cause, ...(details && { details }) })
 }

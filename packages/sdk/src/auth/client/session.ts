@@ -393,7 +393,6 @@ export class AuthSession implements Authorization {
   }
 }
 
-/** The resource of stored tokens. */
 function resourceFacts({ resource }: StoredTokens): Pick<AuthTarget, 'resource' | 'scopes' | 'dpop'> {
   return { resource, scopes: undefined, dpop: false }
 }

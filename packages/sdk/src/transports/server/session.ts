@@ -26,7 +26,7 @@ import {
 } from '../../protocol/meta.ts'
 import { latestLegacy } from '../../protocol/revision.ts'
 import { revisionOf, revisions } from '../../protocol/revisions.ts'
-import { type Change, changesFor, type Subscriber } from '../../request/changes.ts'
+import { type Change, changesFor, everyList, type Subscriber } from '../../request/changes.ts'
 import type {
   Caller,
   ClientSession,
@@ -520,12 +520,6 @@ export class Session {
 /** Estimated bytes of a resource subscription. */
 function subscriptionBytes(uri: string): number {
   return 512 + 2 * uri.length
-}
-
-const everyList: SubscriptionFilter = {
-  toolsListChanged: true,
-  promptsListChanged: true,
-  resourcesListChanged: true,
 }
 
 function result({ id }: JsonRpcRequest, value: JsonObject): JsonRpcResponse {

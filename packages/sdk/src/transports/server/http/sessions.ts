@@ -319,10 +319,6 @@ export class Sessions {
     this.#quota = new PrincipalQuota(state.bounds.sessionsPerPrincipal)
   }
 
-  get size(): number {
-    return this.#byId.size
-  }
-
   /** Begins a session; undefined if a limit is reached and no session is idle. */
   begin(caller: Caller, memory: MemoryAccount, sharing?: SessionSharing): HttpSession | undefined {
     if (!this.#takePlace(caller.principal)) return undefined
