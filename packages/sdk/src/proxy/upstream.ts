@@ -1,5 +1,5 @@
+import { orAborted } from '../client/call-deadline.ts'
 import type { Client, ServerChange } from '../client/types.ts'
-import { deferred } from '../jsonrpc/deferred.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { dropOldest } from '../jsonrpc/rotating-map.ts'
@@ -128,7 +128,7 @@ export class UpstreamSubscriptions {
     const subscriptions = this.#subscribeUris(uris)
     if (wantsLists) {
       this.#listUsers++
-      this.#lists ??= new UpstreamSubscription(this.#upstream, everyList, true, this.#onChange)
+      this.#lists ??= subscribeUpstream(this.#upstream, everyList, true, this.#onChange)
       subscriptions.add(this.#lists)
     }
     let released = false
@@ -164,9 +164,7 @@ export class UpstreamSubscriptions {
     }
     if (newUris.length > 0) {
       const filter = { resourceSubscriptions: newUris }
-      const subscription = new UpstreamSubscription(this.#upstream, filter, false, (change) =>
-        this.#changed(change),
-      )
+      const subscription = subscribeUpstream(this.#upstream, filter, false, (change) => this.#changed(change))
       for (const uri of newUris) this.#byUri.set(uri, { subscription, users: 0 })
     }
     const used = new Set<UpstreamSubscription>()
@@ -199,87 +197,73 @@ export class UpstreamSubscriptions {
 }
 
 /** One upstream subscription, reopened until it is closed. */
-class UpstreamSubscription {
+interface UpstreamSubscription {
   /** Resolves with the accepted filter once it is open. */
   readonly opened: Promise<SubscriptionFilter>
-  readonly #upstream: Upstream
-  readonly #filter: SubscriptionFilter
-  readonly #onChange: (change: ServerChange) => void
-  readonly #backoff = new RetryBackoff()
-  readonly #stop = new AbortController()
+  close(): void
+}
 
-  /** `retryFirst`: retries even if the first attempt fails. */
-  constructor(
-    upstream: Upstream,
-    filter: SubscriptionFilter,
-    retryFirst: boolean,
-    onChange: (change: ServerChange) => void,
-  ) {
-    this.#upstream = upstream
-    this.#filter = filter
-    this.#onChange = onChange
-    this.opened = new Promise((resolve, reject) => {
-      const failed = (error: unknown): boolean => {
-        if (retryFirst) resolve({})
-        else reject(error)
-        return retryFirst && !isFinal(error)
-      }
-      this.#run(resolve, failed).catch(reject)
-    })
-    this.opened.catch(() => {})
+/** @param retryFirst retries even if the first attempt fails */
+function subscribeUpstream(
+  upstream: Upstream,
+  filter: SubscriptionFilter,
+  retryFirst: boolean,
+  onChange: (change: ServerChange) => void,
+): UpstreamSubscription {
+  const backoff = new RetryBackoff()
+  const stop = new AbortController()
+  const { signal } = stop
+  const publish = (change: ServerChange): void => {
+    if (!signal.aborted) onChange(change)
   }
-
-  close(): void {
-    this.#stop.abort()
-  }
-
-  async #run(
-    opened: (acknowledged: SubscriptionFilter) => void,
-    failed: (error: unknown) => boolean,
-  ): Promise<void> {
-    const { signal } = this.#stop
+  const run = async (
+    resolve: (acknowledged: SubscriptionFilter) => void,
+    reject: (error: unknown) => void,
+  ): Promise<void> => {
     let wasOpened = false
     let mayHaveMissed = false
     while (!signal.aborted) {
       try {
-        const received = await this.#runOnce((filter) => {
-          opened(filter)
-          if (mayHaveMissed) for (const change of changesIn(this.#filter)) this.#publish(change)
+        const received = await watchOnce(upstream, filter, publish, signal, (acknowledged) => {
+          resolve(acknowledged)
+          if (mayHaveMissed) for (const change of changesIn(filter)) publish(change)
         })
         wasOpened = true
-        if (received) this.#backoff.reset()
+        if (received) backoff.reset()
       } catch (error) {
-        if (!wasOpened && !failed(error)) return
-        if (isFinal(error)) return
+        if (!wasOpened && retryFirst) resolve({})
+        else if (!wasOpened) reject(error)
+        if (isFinal(error) || !(wasOpened || retryFirst)) return
       }
       mayHaveMissed = true
-      await wait(this.#backoff.afterFailure(undefined), signal).catch(() => {})
+      await wait(backoff.afterFailure(undefined), signal).catch(() => {})
     }
   }
+  const opened = new Promise<SubscriptionFilter>((resolve, reject) => {
+    run(resolve, reject).catch(reject)
+  })
+  opened.catch(() => {})
+  return { opened, close: () => stop.abort() }
+}
 
-  /** Runs until the subscription ends. Returns whether it received a change. */
-  async #runOnce(opened: (acknowledged: SubscriptionFilter) => void): Promise<boolean> {
-    const { signal } = this.#stop
-    let received = false
-    const client = await this.#upstream.get()
-    const watch = await client.watch(this.#filter, (change) => {
-      received = true
-      this.#publish(change)
-    })
-    opened(watch.acknowledged)
-    const stopped = deferred()
-    const stop = (): void => stopped.resolve()
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
-    await Promise.race([watch.closed, stopped.promise])
-    signal.removeEventListener('abort', stop)
-    await watch.close()
-    return received
-  }
-
-  #publish(change: ServerChange): void {
-    if (!this.#stop.signal.aborted) this.#onChange(change)
-  }
+/** Watches until the subscription ends. Returns whether it received a change. */
+async function watchOnce(
+  upstream: Upstream,
+  filter: SubscriptionFilter,
+  publish: (change: ServerChange) => void,
+  signal: AbortSignal,
+  opened: (acknowledged: SubscriptionFilter) => void,
+): Promise<boolean> {
+  let received = false
+  const client = await upstream.get()
+  const watch = await client.watch(filter, (change) => {
+    received = true
+    publish(change)
+  })
+  opened(watch.acknowledged)
+  await orAborted(watch.closed, signal).catch(() => {})
+  await watch.close()
+  return received
 }
 
 /** Whether a retry is useless: the server rejected the subscription. */

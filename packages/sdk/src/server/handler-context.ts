@@ -47,7 +47,10 @@ export function withoutQuestions(what: string): LazyHandlerRun {
   }
 }
 
-/** The context of one run. Its members are created on first use, and its functions can be destructured. */
+/**
+ * The context of one run. Its functions can be destructured. They are made by getters, because closures of an object made for every
+ * request keep the request before alive (`test/weight/young.test.ts`).
+ */
 export class HandlerContext implements Context {
   readonly #exchange: Exchange
   readonly #handlerRun: LazyHandlerRun
