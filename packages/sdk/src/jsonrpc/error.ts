@@ -102,6 +102,14 @@ export function invalidParams(why: string, data?: unknown): RpcError {
   return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`, data)
 }
 
+export function invalidRequest(why: string): RpcError {
+  return new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${why}`)
+}
+
+export function internalError(message = 'Internal error', data?: unknown): RpcError {
+  return new RpcError(ErrorCode.InternalError, message, data)
+}
+
 export function methodNotFound(method: string): RpcError {
   return new RpcError(ErrorCode.MethodNotFound, `Method not found: this server does not offer "${method}"`)
 }

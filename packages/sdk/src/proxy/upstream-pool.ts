@@ -1,6 +1,6 @@
 import { linkedSignal } from '../client/call-deadline.ts'
 import type { AskContext, Client, ProgressReport, Relay, ServerChange } from '../client/types.ts'
-import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, internalError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { ClientCapabilities, LoggingLevel } from '../protocol/definitions.ts'
 import { loggingLevels } from '../protocol/meta.ts'
@@ -308,10 +308,7 @@ export class UpstreamPool {
     const ofCaller = principal === null ? [] : [...this.#all].filter(([, owner]) => owner === principal)
     const own = ofCaller.map(([connection]) => connection)
     if (isFull || (own.length >= maxOfOne && !this.#makeRoom(own))) {
-      throw new RpcError(
-        ErrorCode.InternalError,
-        'Too many connections to the upstream server are in use. Try again later.',
-      )
+      throw internalError('Too many connections to the upstream server are in use. Try again later.')
     }
     const { open, create: make } = this.#options
     const owner: Caller = { principal, scopes, claims, ...(clientId === undefined ? {} : { clientId }) }

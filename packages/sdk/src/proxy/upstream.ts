@@ -1,6 +1,6 @@
-import { orAborted } from '../client/call-deadline.ts'
 import type { Client, ServerChange } from '../client/types.ts'
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { orAborted } from '../jsonrpc/deferred.ts'
+import { internalError, McpError, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { dropOldest } from '../jsonrpc/rotating-map.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
@@ -157,10 +157,7 @@ export class UpstreamSubscriptions {
   #subscribeUris(uris: readonly string[]): Set<UpstreamSubscription> {
     const newUris = uris.filter((uri) => !this.#byUri.has(uri))
     if (this.#byUri.size + newUris.length > this.#max) {
-      throw new RpcError(
-        ErrorCode.InternalError,
-        `Too many resource subscriptions: at most ${this.#max} are allowed`,
-      )
+      throw internalError(`Too many resource subscriptions: at most ${this.#max} are allowed`)
     }
     if (newUris.length > 0) {
       const filter = { resourceSubscriptions: newUris }

@@ -1,4 +1,4 @@
-import { orAborted } from '../../client/call-deadline.ts'
+import { orAborted } from '../../jsonrpc/deferred.ts'
 import { McpError } from '../../jsonrpc/error.ts'
 import { parseJson } from '../../jsonrpc/parse.ts'
 import { fetchError } from '../../transports/client/http-request.ts'

@@ -1,4 +1,4 @@
-import { orAborted } from '../../client/call-deadline.ts'
+import { orAborted } from '../../jsonrpc/deferred.ts'
 import { excerpt, invalid, McpError } from '../../jsonrpc/error.ts'
 import type { HttpAuth, Refusal } from '../../transports/client/http-request.ts'
 import {

@@ -1,8 +1,9 @@
+import { once } from 'node:events'
 import { chmodSync, lstatSync, type Stats, unlinkSync } from 'node:fs'
 import { connect, createServer, isIPv4, type Server as NetServer, type Socket } from 'node:net'
 import process from 'node:process'
 import { isMainThread } from 'node:worker_threads'
-import { ErrorCode, McpError, messageOf, RpcError } from '../../jsonrpc/error.ts'
+import { internalError, McpError, messageOf } from '../../jsonrpc/error.ts'
 import { memoryBackplane } from '../../request/backplane.ts'
 import { anonymousCaller, localCaller } from '../../request/exchange.ts'
 import { requireKnown } from '../../request/known-members.ts'
@@ -163,7 +164,7 @@ export async function serveSocket(
   const net = createServer(socketOptions, (socket) => {
     if (open.size >= limits.connections) {
       socket.on('error', () => {})
-      const full = new RpcError(ErrorCode.InternalError, 'Too many clients are connected: try again later')
+      const full = internalError('Too many clients are connected: try again later')
       socket.end(`${JSON.stringify(failure(undefined, full))}\n`)
       linger(socket)
       return
@@ -184,14 +185,12 @@ export async function serveSocket(
     })
     open.add(connection)
   })
-  await new Promise<void>((resolve, reject) => {
-    net.once('error', (cause) => {
-      const where = 'path' in address ? address.path : `${hostOf(address)} port ${address.port}`
-      reject(refused(where, cause.message, cause))
-    })
-    net.once('listening', resolve)
-    if ('path' in address) bindPrivately(net, address.path)
-    else net.listen({ port: address.port, host: hostOf(address), exclusive: true })
+  const listening = once(net, 'listening')
+  if ('path' in address) bindPrivately(net, address.path)
+  else net.listen({ port: address.port, host: hostOf(address), exclusive: true })
+  await listening.catch((cause) => {
+    const where = 'path' in address ? address.path : `${hostOf(address)} port ${address.port}`
+    throw refused(where, messageOf(cause), cause)
   })
   net.on('error', (error) => options.onError?.(error))
   const close = async (): Promise<void> => {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
-import { orAborted } from '../../../client/call-deadline.ts'
+import { orAborted } from '../../../jsonrpc/deferred.ts'
 import { invalid, McpError } from '../../../jsonrpc/error.ts'
 import { withoutInheritedDescriptors } from '../../../transports/client/inherited-descriptors.ts'
 import { isLoopback } from '../network.ts'
@@ -21,18 +22,13 @@ export async function openBrowser(url: URL): Promise<void> {
     throw invalid(`Only https: URLs are opened in the browser, not ${url.protocol} ones`)
   }
   const [command, ...args] = openers[process.platform] ?? ['xdg-open']
-  const failed = (cause: unknown): McpError =>
-    new McpError('CONNECT_FAILED', `No browser could be opened: ${command} failed`, { cause })
-  await new Promise<void>((resolve, reject) => {
-    const child = withoutInheritedDescriptors(['ignore', 'ignore', 'ignore'], (stdio) =>
-      spawn(command, [...args, url.href], { detached: true, stdio, shell: false, windowsHide: true }),
-    )
-    child.once('error', reject)
-    child.once('spawn', () => {
-      child.unref()
-      resolve()
-    })
-  }).catch((cause: unknown) => Promise.reject(failed(cause)))
+  const child = withoutInheritedDescriptors(['ignore', 'ignore', 'ignore'], (stdio) =>
+    spawn(command, [...args, url.href], { detached: true, stdio, shell: false, windowsHide: true }),
+  )
+  await once(child, 'spawn').catch((cause) => {
+    throw new McpError('CONNECT_FAILED', `No browser could be opened: ${command} failed`, { cause })
+  })
+  child.unref()
 }
 
 /**
@@ -174,14 +170,10 @@ async function listen(server: Server, fixed: number | undefined, last: number | 
   throw new McpError('CONNECT_FAILED', 'The login cannot listen on any port of this machine')
 }
 
-function tryListen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
-      server.off('error', reject)
-      const address = server.address()
-      if (address !== null && typeof address === 'object') resolve(address.port)
-      else reject(new Error('not a TCP port'))
-    })
-  })
+async function tryListen(server: Server, port: number): Promise<number> {
+  server.listen({ port, host: '127.0.0.1', exclusive: true })
+  await once(server, 'listening')
+  const address = server.address()
+  if (address !== null && typeof address === 'object') return address.port
+  throw new Error('not a TCP port')
 }

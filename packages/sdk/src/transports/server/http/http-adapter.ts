@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
+import { internalError, type RpcError } from '../../../jsonrpc/error.ts'
 import type { RequestId } from '../../../jsonrpc/message.ts'
 import type { FullBudget, MemoryAccount } from '../memory-budget.ts'
 import { failure } from '../served-request.ts'
@@ -88,7 +88,7 @@ export function sendBusy(
 /** Sends the error for a request whose session is in a backplane that failed. */
 export function sendUnavailable(reply: HttpReply, id?: RequestId): void {
   const why = 'Sessions cannot be read at present: try again later'
-  sendBusy(reply, 503, new RpcError(ErrorCode.InternalError, why), id, 2)
+  sendBusy(reply, 503, internalError(why), id, 2)
 }
 
 /** Headers with credentials, including the session id, which handlers do not receive. */

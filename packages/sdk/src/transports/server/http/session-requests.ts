@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
+import { ErrorCode, internalError, invalidRequest, RpcError } from '../../../jsonrpc/error.ts'
 import type {
   JsonObject,
   JsonRpcNotification,
@@ -232,7 +232,7 @@ export class SessionRequests {
     const { inFlight } = this.#state.bounds
     if (owner.connections < inFlight) return false
     const why = `Too many streams are open: a session may have ${inFlight} connections`
-    sendBusy(reply, 429, new RpcError(ErrorCode.InternalError, why))
+    sendBusy(reply, 429, internalError(why))
     return true
   }
 
@@ -240,7 +240,7 @@ export class SessionRequests {
     const shared = this.#state.sharesSessions ? await this.#load() : undefined
     const owner = this.#sessions.begin(caller, memory, shared?.sharing())
     if (owner === undefined) {
-      const full = new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later')
+      const full = internalError('Too many sessions are open: try again later')
       sendBusy(reply, 503, full, message.id, 60)
       return
     }
@@ -335,7 +335,7 @@ export function refusalStatus(refusal: RpcError): number {
 }
 
 function refuse(reply: HttpReply, status: number, id: RequestId | undefined, why: string): void {
-  sendError(reply, status, new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${why}`), id)
+  sendError(reply, status, invalidRequest(why), id)
 }
 
 const inputStrategy = cannotAsk(

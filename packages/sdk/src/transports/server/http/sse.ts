@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
+import { ErrorCode, internalError, RpcError } from '../../../jsonrpc/error.ts'
 import { encodeEvent } from '../../../jsonrpc/sse.ts'
 import { randomText } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
@@ -41,7 +41,7 @@ export class SseSessions {
   /** Opens a session on the response to a GET, whose first event is the endpoint for messages. */
   async open(reply: HttpReply, caller: Caller, memory: MemoryAccount): Promise<void> {
     if (this.#byId.size >= this.#state.bounds.sessions || !this.#quota.take(caller.principal)) {
-      const full = new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later')
+      const full = internalError('Too many sessions are open: try again later')
       sendBusy(reply, 503, full, undefined, 60)
       return
     }
