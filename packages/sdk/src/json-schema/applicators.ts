@@ -25,11 +25,15 @@ export const applicators: Readonly<Record<string, Builder>> = {
     return (value, run) => {
       if (!isObject(value)) return true
       run.spend(children.length >> 2)
-      return run.every(children, ({ name, child }) => {
-        if (!has(value, name)) return true
+      let ok = true
+      for (const { name, child } of children) {
+        if (!has(value, name)) continue
         run.markEvaluated(name)
-        return run.checkChild(child, value[name], name)
-      })
+        if (run.checkChild(child, value[name], name)) continue
+        ok = false
+        if (!run.wantsMore) break
+      }
+      return ok
     }
   },
   patternProperties: (keyword) => {

@@ -143,7 +143,13 @@ export class Run {
   }
 
   #checkAll(checks: readonly Check[], value: unknown): boolean {
-    return this.every(checks, (check) => check(value, this))
+    let ok = true
+    for (const check of checks) {
+      if (check(value, this)) continue
+      ok = false
+      if (!this.wantsMore) break
+    }
+    return ok
   }
 
   /** Whether all items pass. Stops at the first that does not, unless more issues are collected. */
