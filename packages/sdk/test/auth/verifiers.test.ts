@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { introspection, jwt, type VerifyToken } from '@jackfield/sdk/auth'
+import type { HttpCaller } from '@jackfield/sdk/http'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { HttpCaller } from '../../src/transports/server/http/index.ts'
 import { authenticated, inSeconds, issuer, keys, mcp, tokenOf } from './support.ts'
 
 afterEach(() => {

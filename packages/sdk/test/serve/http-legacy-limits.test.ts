@@ -1,7 +1,7 @@
+import type { Authenticate } from '@jackfield/sdk/http'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { anonymousCaller } from '../../src/request/exchange.ts'
-import type { Authenticate } from '../../src/transports/server/http/index.ts'
 import { HttpServerState } from '../../src/transports/server/http/server-state.ts'
 import { Sessions } from '../../src/transports/server/http/sessions.ts'
 import { faces, session, sessionsOver, webFace } from './http-support.ts'
