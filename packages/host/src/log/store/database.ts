@@ -6,6 +6,7 @@ import { formMigration } from './answer-tables.ts'
 import { rollBack } from './chain.ts'
 import { conversationMigration } from './conversation-table.ts'
 import { sealedMigration } from './inbox-tables.ts'
+import { logQueueMigration } from './log-writer.ts'
 import { createTextIndex, resourceTextMigration } from './resource-text-table.ts'
 import { resultMigration } from './result-table.ts'
 import { rootsMigration } from './roots-table.ts'
@@ -158,6 +159,7 @@ const migrations: readonly string[] = [
   resourceTextMigration,
   trustRevisionsMigration,
   taskMigration,
+  logQueueMigration,
 ]
 
 /**

@@ -16,6 +16,7 @@ import {
   type InboxTable,
   type SuspendedCallTable,
 } from './inbox-tables.ts'
+import { LogWriter } from './log-writer.ts'
 import { createOwners, type Owners } from './owners.ts'
 import {
   createResourceTextTable,
@@ -85,14 +86,15 @@ function boundsOf(file: string, { megabytes, days }: LogSettings): TraceBounds {
 export function openStore(file: string, log: LogSettings = {}): Store {
   const database = openDatabase(file)
   const owners = createOwners(file)
-  const trace = createTraceTable(database, boundsOf(file, log))
+  const writer = new LogWriter(database)
+  const trace = createTraceTable(database, writer, boundsOf(file, log))
   return {
-    activity: createActivityLog(database),
+    activity: createActivityLog(database, writer),
     grants: createGrantTable(database),
     labels: createLabelTable(database),
     sampling: createSamplingTable(database),
-    inbox: createInboxTable(database),
-    suspendedCalls: createSuspendedCallTable(database),
+    inbox: createInboxTable(database, writer),
+    suspendedCalls: createSuspendedCallTable(database, writer),
     tasks: createTaskTable(database),
     owners,
     trust: createTrustTable(database),
