@@ -81,9 +81,8 @@ test('the activity log of before is in the trace, and goes out of it with its ro
 })
 
 test.each([
-  ['kind:call', 'trace_kind'],
-  ['tool:echo', 'trace_tool'],
-  ['tool:ec*', 'trace_tool'],
+  ['kind:call', 'trace_facts'],
+  ['tool:echo', 'trace_facts'],
   ['status:error', 'trace_status'],
   ['row:3', 'trace_activity'],
   ['cause:3', 'trace_cause'],

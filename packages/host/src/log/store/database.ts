@@ -193,6 +193,25 @@ export function openDatabase(file: string): DatabaseSync {
 }
 
 /**
+ * A number that changes when another connection wrote to the store; it is read once in a turn of the event loop, as others
+ * write between turns.
+ */
+export function createStoreVersion(database: DatabaseSync): () => number {
+  const read = database.prepare('PRAGMA data_version')
+  let version: number | undefined
+  const forget = (): void => {
+    version = undefined
+  }
+  return () => {
+    if (version === undefined) {
+      version = Number(read.get()?.['data_version'])
+      setImmediate(forget).unref()
+    }
+    return version
+  }
+}
+
+/**
  * Renames a damaged store, with the files SQLite keeps beside it, so that the next host begins a new one. Nothing is
  * deleted. Returns the new name.
  * @throws StoreError where it is not damaged, is in use, or cannot be renamed

@@ -66,7 +66,11 @@ const isPending = ' while the answer was on its way, so nobody knows whether it 
 /** Settled questions that are kept. */
 const maxStoredSettled = 1_000
 
-export function createInboxTable(database: DatabaseSync, writer: LogWriter): InboxTable {
+export function createInboxTable(
+  database: DatabaseSync,
+  writer: LogWriter,
+  version: () => number,
+): InboxTable {
   const insert = database.prepare(
     `INSERT INTO inbox (id, server, question, state, at, activity, owner, call, round, address)
      VALUES (?, ?, ?, 'open', ?, ?, ?, ?, ?, ?) RETURNING ${columns}`,
@@ -109,7 +113,6 @@ export function createInboxTable(database: DatabaseSync, writer: LogWriter): Inb
     database.prepare('DELETE FROM parked_call WHERE owner = ? AND sent = 1'),
     database.prepare('UPDATE parked_call SET owner = NULL WHERE owner = ?'),
   ]
-  const version = database.prepare('PRAGMA data_version')
   const above = database.prepare(
     `WITH RECURSIVE up (id) AS (
        SELECT ? UNION SELECT a.cause FROM activity a JOIN up ON a.id = up.id WHERE a.cause IS NOT NULL
@@ -183,7 +186,7 @@ export function createInboxTable(database: DatabaseSync, writer: LogWriter): Inb
       writer.flush()
       return above.all(activity).map(({ id }) => Number(id))
     },
-    version: () => Number(version.get()?.['data_version']),
+    version,
   }
 }
 

@@ -356,7 +356,8 @@ function statementsOf(database: DatabaseSync) {
   } as const
 }
 
-/** The queue of the activity log: rows have a kind, ends have none. What triggers did for each row is done for each batch. */
+/** The queue of the activity log: rows have a kind, ends have none. What triggers did for each row is done for each batch, and
+ * kinds and tools are found in the narrow index of all events. */
 export const logQueueMigration: string = `
   CREATE TABLE activity_queue (
     seq INTEGER PRIMARY KEY,
@@ -371,6 +372,8 @@ export const logQueueMigration: string = `
     duration_ms REAL,
     detail TEXT NOT NULL
   ) STRICT;
+  DROP INDEX trace_kind;
+  DROP INDEX trace_tool;
   DROP TRIGGER trace_row;
   DROP TRIGGER trace_end;
   DROP TRIGGER trace_added;

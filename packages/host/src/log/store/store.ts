@@ -9,7 +9,7 @@ import {
   type LabelTable,
 } from './answer-tables.ts'
 import { type ConversationTable, createConversationTable } from './conversation-table.ts'
-import { openDatabase } from './database.ts'
+import { createStoreVersion, openDatabase } from './database.ts'
 import {
   createInboxTable,
   createSuspendedCallTable,
@@ -87,17 +87,18 @@ export function openStore(file: string, log: LogSettings = {}): Store {
   const database = openDatabase(file)
   const owners = createOwners(file)
   const writer = new LogWriter(database)
+  const version = createStoreVersion(database)
   const trace = createTraceTable(database, writer, boundsOf(file, log))
   return {
     activity: createActivityLog(database, writer),
-    grants: createGrantTable(database),
+    grants: createGrantTable(database, version),
     labels: createLabelTable(database),
     sampling: createSamplingTable(database),
-    inbox: createInboxTable(database, writer),
+    inbox: createInboxTable(database, writer, version),
     suspendedCalls: createSuspendedCallTable(database, writer),
     tasks: createTaskTable(database),
     owners,
-    trust: createTrustTable(database),
+    trust: createTrustTable(database, version),
     consents: createConsentTable(database),
     eras: createEraTable(database),
     identities: createIdentityTable(database),
