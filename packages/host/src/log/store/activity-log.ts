@@ -168,6 +168,7 @@ export const activityKinds: readonly Activity['kind'][] = [
   'install',
   'drift',
   'login',
+  'app',
   'code',
   'conversation',
 ]

@@ -8,6 +8,7 @@ import {
   type GrantTable,
   type LabelTable,
 } from './answer-tables.ts'
+import { type AppTable, createAppTable } from './app-table.ts'
 import { type ConversationTable, createConversationTable } from './conversation-table.ts'
 import { openDatabase } from './database.ts'
 import {
@@ -49,6 +50,7 @@ import { createTrustTable, type TrustTable } from './trust-table.ts'
 /** Everything the host keeps beyond its own life. */
 export interface Store {
   readonly activity: ActivityLog
+  readonly apps: AppTable
   readonly grants: GrantTable
   readonly labels: LabelTable
   readonly sampling: SamplingTable
@@ -88,6 +90,7 @@ export function openStore(file: string, log: LogSettings = {}): Store {
   const trace = createTraceTable(database, boundsOf(file, log))
   return {
     activity: createActivityLog(database),
+    apps: createAppTable(database),
     grants: createGrantTable(database),
     labels: createLabelTable(database),
     sampling: createSamplingTable(database),
