@@ -63,6 +63,8 @@ interface OpenPage {
   /** Requests that it may make now, and when that was counted. */
   allowance: number
   countedMs: number
+  /** Requests are refused, which has a row already. */
+  isRefusing: boolean
   /** Its text for the model, and whether the model has it. */
   context?: { readonly text: string; isTaken: boolean }
   /** Replaces the question about the text for the model. */
@@ -165,6 +167,7 @@ export class Apps implements AppService {
       questions: 0,
       allowance: burst,
       countedMs: performance.now(),
+      isRefusing: false,
       mayReplaceContext: false,
     }
     this.#pages.set(page.id, open)
@@ -309,7 +312,8 @@ export class Apps implements AppService {
     const question: Question<'app'> = frozenCopy({
       kind: 'app' as const,
       id: randomUUID(),
-      cause: { server, tool, caller: 'app' as const, ...within },
+      // Whether a page is shown is asked for the call that it shows, not for the app.
+      cause: { server, tool, ...(wants.kind !== 'page' && { caller: 'app' as const }), ...within },
       app,
       wants,
       ...(findings.length > 0 && { findings }),
@@ -324,9 +328,16 @@ export class Apps implements AppService {
       const problem = this.#refusal(open, params)
       if (problem !== undefined) {
         const { server, activity: cause } = open.page
-        this.#deps.recorder.note({ kind: 'app', server, cause, summary: `${method}: ${problem}` }, 'refused')
+        // One row for a series, so that an app cannot fill the log.
+        if (!open.isRefusing)
+          this.#deps.recorder.note(
+            { kind: 'app', server, cause, summary: `${method}: ${problem}` },
+            'refused',
+          )
+        open.isRefusing = true
         return failure(-32_000, problem)
       }
+      open.isRefusing = false
       open.active += 1
       const until = AbortSignal.any([open.closed.signal, this.#deps.signal, ...(signal ? [signal] : [])])
       try {

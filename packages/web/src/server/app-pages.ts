@@ -109,14 +109,18 @@ addEventListener('message', ({ source, origin, data }) => {
 document.body.append(frame)
 </script></body></html>
 `
-    send(response, body, policy, permissionsFor(allow, `"${origin}"`))
+    send(response, body, { policy, permissions: permissionsFor(allow, `"${origin}"`), reaches: [origin] })
   }
 
   /** The page as its server wrote it, with a policy of what the person agreed to. */
   #sendPage(response: ServerResponse, page: AppPage, html: string): void {
     const { frameAncestor } = this.#options
     const ancestors = `${frameAncestor} http://p-${page.site}.localhost:${this.port}`
-    send(response, html, appPolicy(page, ancestors), permissionsFor(featuresOf(page), 'self'))
+    send(response, html, {
+      policy: appPolicy(page, ancestors),
+      permissions: permissionsFor(featuresOf(page), 'self'),
+      reaches: Object.values(page.csp).flat(),
+    })
   }
 }
 
@@ -139,7 +143,6 @@ function appPolicy({ csp }: AppPage, ancestors: string): string[] {
     directive('base-uri', [], baseUriDomains),
     "object-src 'none'",
     "form-action 'none'",
-    "webrtc 'block'",
     `frame-ancestors ${ancestors}`,
     `sandbox ${appSandbox}`,
   ]
@@ -150,12 +153,26 @@ function permissionsFor(given: readonly string[], origin: string): string {
   return permissionsPolicy((feature) => (given.includes(feature) ? origin : undefined))
 }
 
-function send(response: ServerResponse, body: string, policy: readonly string[], permissions: string): void {
+/**
+ * `reaches`: the only origins that a page may connect to by any means. Beside the content security policy this also stops WebRTC and
+ * look-ups of names, in browsers that know it (Chromium).
+ * @see https://wicg.github.io/connection-allowlists/
+ */
+function send(
+  response: ServerResponse,
+  body: string,
+  {
+    policy,
+    permissions,
+    reaches,
+  }: { policy: readonly string[]; permissions: string; reaches: readonly string[] },
+): void {
   response.writeHead(200, {
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
     'Content-Security-Policy': policy.join('; '),
     'Permissions-Policy': permissions,
+    'Connection-Allowlist': `(${reaches.map((origin) => `"${origin}/*"`).join(' ')});webrtc=block`,
     ...commonHeaders,
   })
   response.end(body)

@@ -169,7 +169,20 @@ function isAbout({ question }: QuestionRow, server: string, uri: string): boolea
 function Questions({ about }: { about: (row: QuestionRow) => boolean }): ReactNode {
   const inbox = useTopic('inbox')
   const open = [...(inbox?.values() ?? [])].filter((row) => row.state === 'open' && about(row))
-  return open.map((row) => <QuestionCard key={row.id} row={row} />)
+  return open.map((row) => <InView key={row.id} row={row} />)
+}
+
+/** A question that comes into view, since it can be answered only when all of it was seen. */
+function InView({ row }: { row: QuestionRow }): ReactNode {
+  const card = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    card.current?.scrollIntoView({ block: 'end' })
+  }, [])
+  return (
+    <div ref={card}>
+      <QuestionCard row={row} />
+    </div>
+  )
 }
 
 /** The frame of an open app and the bridge to it. */

@@ -1,6 +1,6 @@
 import { appOf, type CatalogTool } from '@jackfield/host/browser'
 import type { CallToolResult } from '@jackfield/sdk'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { plain } from '../text/foreign-type.ts'
@@ -37,7 +37,16 @@ export function CallApp({
   const meant = meantBy(name, input)
   const entry = plain<CatalogTool[] | undefined>(tools)?.find((one) => one.name === meant.name)
   const uri = entry && appOf(entry.tool)
-  const [isOpen, setOpen] = useState(() => isNew && openByThemselves++ < mostByThemselves)
+  const [isOpen, setOpen] = useState(false)
+  const hasApp = uri !== undefined
+  useEffect(() => {
+    if (!isNew || !hasApp || openByThemselves >= mostByThemselves) return
+    openByThemselves += 1
+    setOpen(true)
+    return () => {
+      openByThemselves -= 1
+    }
+  }, [isNew, hasApp])
   if (entry === undefined || uri === undefined) return null
   if (!isOpen)
     return (
