@@ -109,7 +109,11 @@ addEventListener('message', ({ source, origin, data }) => {
 document.body.append(frame)
 </script></body></html>
 `
-    send(response, body, { policy, permissions: permissionsFor(allow, `"${origin}"`), reaches: [origin] })
+    send(response, body, {
+      policy,
+      permissions: permissionsFor(allow, `self "${origin}"`),
+      reaches: [origin],
+    })
   }
 
   /** The page as its server wrote it, with a policy of what the person agreed to. */

@@ -40,17 +40,14 @@ export function permissionsPolicy(originOf: (feature: string) => string | undefi
 /** The page itself copies to the clipboard. */
 const noFeatures = permissionsPolicy((feature) => (feature === 'clipboard-write' ? 'self' : undefined))
 
-/** Features that an app may be given. The frames of apps alone can use them, each if the person agreed to it. */
+/** Features that an app may be given. Its frame can have no feature that the page does not have. */
 const appFeatures: ReadonlySet<string> = new Set(['camera', 'microphone', 'geolocation', 'clipboard-write'])
 
 /** The permissions policy of the page, whose frames may pass on what an app was given. */
 export function pagePermissions(appsPort: number | undefined): string {
   if (appsPort === undefined) return noFeatures
-  const apps = `"http://*.localhost:${appsPort}"`
-  return permissionsPolicy((feature) => {
-    if (!appFeatures.has(feature)) return undefined
-    return feature === 'clipboard-write' ? `self ${apps}` : apps
-  })
+  const origins = `self "http://*.localhost:${appsPort}"`
+  return permissionsPolicy((feature) => (appFeatures.has(feature) ? origins : undefined))
 }
 
 /** The policy of a blob that a tab opens: no script, no origin, no request. */

@@ -126,7 +126,7 @@ export function isAgreed(
   revision: string | undefined,
 ): boolean {
   if (agreed === undefined || agreed.hash === definition.hash) return agreed !== undefined
-  if (linksApp(agreed.says) || linksApp(definition.says)) {
+  if (linksApp(agreed.says) !== linksApp(definition.says)) {
     const [before, now] = [withoutApp(agreed.says), withoutApp(definition.says)]
     if (fingerprint(before) === fingerprint(now)) return true
   }
@@ -141,8 +141,8 @@ export function isAgreed(
 }
 
 /**
- * Servers say which app shows a tool to hosts with apps only, and one store serves hosts with and without. The link is no part of
- * what is agreed to: every page is agreed to by itself.
+ * Servers say which app shows a tool to hosts with apps only, and one store serves hosts with and without. Whether the link is there
+ * is therefore no change; what it says is one, and every page is agreed to by itself.
  */
 function withoutApp(says: JsonRecord): JsonRecord {
   const { _meta: meta, ...rest } = says
