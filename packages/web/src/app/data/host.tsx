@@ -32,6 +32,7 @@ const kinds = [
   'install',
   'drift',
   'login',
+  'app',
 ] as const
 
 /** What stops the page from connecting again. */
@@ -198,7 +199,7 @@ export function useRead<M extends MethodName>(
   const { client } = useHost()
   const { data, error, isPending, refetch } = useQuery({
     queryKey: [method.split('.')[0], method, params],
-    queryFn: async ({ signal }) => wire(await client.call(method, params, { signal })),
+    queryFn: ({ signal }) => client.call(method, params, { signal }).then((result) => wire(result)),
     enabled,
   })
   return { data, error, isPending, refetch: () => void refetch() }
