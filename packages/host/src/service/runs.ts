@@ -135,14 +135,14 @@ export class Runs {
     }
     switch (request.kind) {
       case 'call': {
-        const { tool, arguments: args, caller = 'person', conversation } = request
+        const { kind: _, tool, arguments: args, caller = 'person', ...options } = request
         const call = await host.call(tool, args, {
+          ...options,
           caller,
           typed: true,
           signal,
           onRow,
           onProgress: (progress) => change({ progress }),
-          ...(conversation !== undefined && { conversation }),
         })
         return { call }
       }

@@ -103,7 +103,7 @@ async function startServer(
   const blobs = new Blobs()
   const files = new PageFiles(page)
   const sockets = new SocketServer({ peers, sessions, build: () => files.build(), onWarning })
-  const requests = new RequestServer({ guard, sessions, sockets, blobs, files, port, onWarning })
+  const requests = new RequestServer({ guard, sessions, sockets, peers, blobs, files, port, onWarning })
   server.on('request', (request, response) => void requests.serve(request, response))
   server.on('checkContinue', (request, response) => void requests.serve(request, response))
   server.on('checkExpectation', (_request, response) =>
