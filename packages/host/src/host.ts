@@ -507,6 +507,7 @@ class LiveHost implements Host {
     for (const { name, state } of this.#servers.values()) this.#states.set(name, state)
     await Promise.all(closing)
     await this.#running.settled(closeWaitMs)
+    await this.trace.close()
     try {
       this.#store.close()
     } catch (error) {

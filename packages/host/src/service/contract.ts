@@ -78,6 +78,8 @@ import type {
   ToolMeter,
   ToolSearchResult,
   ToolSwitch,
+  TraceBins,
+  TraceBinsQuery,
   TraceCounters,
   TraceEvent,
   TraceFormat,
@@ -295,6 +297,12 @@ export interface Methods {
   'activity.verify': Call<{ head?: string }, ActivityVerification>
 
   'trace.list': Call<TraceQuery, TraceEvent[]>
+  /** The ids of the events, oldest first: all of them, unless there is a `limit`. */
+  'trace.ids': Call<TraceQuery, number[]>
+  /** Events by id, at most 1 000, oldest first; those that are gone are left out. */
+  'trace.rows': Call<{ ids: number[] }, TraceEvent[]>
+  /** Counts by time and server, for a timeline. */
+  'trace.bins': Call<TraceBinsQuery, TraceBins>
   'trace.get': Call<{ id: number }, WholeTraceEvent | null>
   /** Requests with their responses. */
   'trace.pairs': Call<TraceQuery, ReturnType<Host['trace']['pairs']>>

@@ -35,8 +35,12 @@ export type TraceRow = Record<string, SQLOutputValue>
 
 /** Everything that happened in one order: rows of the activity log stand in it by themselves, the rest is added. */
 export interface TraceTable {
+  /** Undefined for a store in memory. */
+  readonly file: string | undefined
   /** Unlike that of any other store. */
   readonly salt: string
+  /** Bytes of the whole store. */
+  size(): number
   /** Nothing is written any more. */
   readonly closed: boolean
   close(): void
@@ -79,6 +83,9 @@ export function createTraceTable(
   const blame = database.prepare('UPDATE trace SET cause = ? WHERE seq = ?')
   const eventOf = database.prepare('SELECT seq FROM trace WHERE activity = ?')
   const store = database.prepare('SELECT * FROM trace_store')
+  const pages = database.prepare(
+    'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size',
+  )
   const oldest = database.prepare('SELECT seq, at, stored FROM trace WHERE activity IS NULL ORDER BY seq')
   const drop = database.prepare('DELETE FROM trace WHERE activity IS NULL AND seq <= ?')
   let sinceLook = Number.POSITIVE_INFINITY
@@ -99,7 +106,9 @@ export function createTraceTable(
   }
 
   return {
+    file: database.location() ?? undefined,
     salt: String(store.get()?.['salt']),
+    size: () => Number(pages.get()?.['bytes']),
     get closed() {
       return closed
     },
