@@ -85,6 +85,7 @@ import type {
   TraceFormat,
   TraceLane,
   TraceNode,
+  TracePair,
   TraceQuery,
   TraceStatistics,
   TrustItem,
@@ -305,7 +306,7 @@ export interface Methods {
   'trace.bins': Call<TraceBinsQuery, TraceBins>
   'trace.get': Call<{ id: number }, WholeTraceEvent | null>
   /** Requests with their responses. */
-  'trace.pairs': Call<TraceQuery, ReturnType<Host['trace']['pairs']>>
+  'trace.pairs': Call<TraceQuery, TracePair[]>
   'trace.tree': Call<TraceQuery, TraceNode[]>
   'trace.timeline': Call<TraceQuery, TraceLane[]>
   'trace.statistics': Call<TraceQuery, TraceStatistics>

@@ -71,7 +71,10 @@ export class Runs {
       request,
     }
     const change = (part: Partial<Run>): void => this.#change(id, part)
-    const over = this.#perform(request, until, change, onActivity).then(
+    // It begins once the run is stored, so that the first change of it is not lost.
+    const over = Promise.resolve()
+      .then(() => this.#perform(request, until, change, onActivity))
+      .then(
       (result) =>
         change({
           state: until.aborted ? 'stopped' : 'done',

@@ -51,7 +51,8 @@ export function Arguments({
 }): ReactNode {
   const t = useText()
   const read = readArguments(text)
-  const hasForm = viewOf(schema, schema).properties.length > 0
+  const { kind, properties } = viewOf(schema, schema)
+  const hasForm = kind === 'object'
   const [view, setView] = useState<'form' | 'json'>('form')
   const shown = hasForm && 'value' in read ? view : 'json'
   // What is only not filled in yet is no fault.
@@ -72,7 +73,9 @@ export function Arguments({
           onChange={setView}
         />
       )}
-      {shown === 'form' && 'value' in read ? (
+      {shown === 'form' && properties.length === 0 ? (
+        <p className={style.quiet}>{t('inspect.noArguments')}</p>
+      ) : shown === 'form' && 'value' in read ? (
         <SchemaForm
           schema={schema}
           value={read.value}

@@ -98,7 +98,7 @@ function Block({ block, server, label }: { block: unknown; server: string; label
       ? t('content.characters', { count: number(text.length) })
       : base64 !== undefined && t('content.bytes', { count: number(Math.floor((base64.length * 3) / 4)) })
   return (
-    <section className={style.block} aria-label={label}>
+    <div className={style.block}>
       <header className={style.blockHead}>
         <span>{t(`content.${kind}`)}</span>
         {mimeType !== undefined && <Foreign text={foreign(mimeType)} inline most={80} />}
@@ -132,7 +132,7 @@ function Block({ block, server, label }: { block: unknown; server: string; label
       ) : (
         <JsonTree value={parsed ?? block} label={label} />
       )}
-    </section>
+    </div>
   )
 }
 

@@ -139,7 +139,7 @@ export function Exchange({ event }: { event: TraceEvent }): ReactNode {
   const request = isRecord(payload['request']) ? payload['request'] : {}
   const response = isRecord(payload['response']) ? payload['response'] : undefined
   return (
-    <section className={style.block} aria-label={event.summary}>
+    <div className={style.block}>
       <header className={style.blockHead}>
         <Foreign text={foreign(`${request['method']} ${request['url']}`)} inline most={300} />
         <span className={event.status === 'ok' ? uiStyle.ok : uiStyle.danger}>
@@ -154,7 +154,7 @@ export function Exchange({ event }: { event: TraceEvent }): ReactNode {
       </header>
       <Headers title={t('messages.requestHeaders')} headers={request['headers']} />
       {response !== undefined && <Headers title={t('messages.responseHeaders')} headers={response['headers']} />}
-    </section>
+    </div>
   )
 }
 

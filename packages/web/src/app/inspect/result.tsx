@@ -228,10 +228,10 @@ function Given({
           )}
           {prompt.messages.map(({ role, content }, n) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: messages of one prompt have no other identity
-            <section className={style.prompt} key={n} aria-label={t(`inspect.role.${role}`)}>
+            <div className={style.prompt} key={n}>
               <h3>{t(`inspect.role.${role}`)}</h3>
               <Contents blocks={content} server={server} label={t(`inspect.role.${role}`)} />
-            </section>
+            </div>
           ))}
         </>
       )}
@@ -253,7 +253,7 @@ function Structured({ value, schema, label }: { value: unknown; schema: unknown;
   const [view, setView] = useState<'tree' | 'exact'>('tree')
   const issues = schema === undefined ? undefined : issuesOf(schema, value)
   return (
-    <section className={style.block} aria-label={label}>
+    <div className={style.block}>
       <header className={style.blockHead}>
         <span>{label}</span>
         {issues?.length === 0 && (
@@ -289,7 +289,7 @@ function Structured({ value, schema, label }: { value: unknown; schema: unknown;
         </ul>
       )}
       {view === 'tree' ? <JsonTree value={value} label={label} /> : <ExactJson value={value} label={label} />}
-    </section>
+    </div>
   )
 }
 
@@ -435,7 +435,7 @@ function App({ server, uri }: { server: string; uri: string }): ReactNode {
     setSource(result?.read?.contents)
   })
   return (
-    <section className={style.block} aria-label={t('inspect.app')}>
+    <div className={style.block}>
       <header className={style.blockHead}>
         <Link href={routes.inspectItem.to(server, 'resources', uri)}>
           <Foreign text={foreign(uri)} inline />
@@ -451,6 +451,6 @@ function App({ server, uri }: { server: string; uri: string }): ReactNode {
         </Note>
       )}
       {source !== undefined && <Contents blocks={source} server={server} label={t('inspect.app')} />}
-    </section>
+    </div>
   )
 }

@@ -34,7 +34,7 @@ export function ServerPage({ server }: { server: string }): ReactNode {
   const lines = output?.filter(({ kind }) => kind === 'stderr') ?? []
   return (
     <div className={style.serverPage}>
-      <section className={style.card} aria-label={t('inspect.server')}>
+      <div className={style.card}>
         <h2>
           {details?.info === undefined ? (
             <bdi>{server}</bdi>
@@ -81,8 +81,8 @@ export function ServerPage({ server }: { server: string }): ReactNode {
         </dl>
         {details != null && <Latency server={server} />}
         {details != null && capabilities['logging'] !== undefined && <LogLevel server={server} />}
-      </section>
-      <section className={style.card} aria-label={t('inspect.capabilities')}>
+      </div>
+      <div className={style.card}>
         <h2>{t('inspect.capabilities')}</h2>
         <ul className={style.chips}>
           {capabilityNames.map((name) => {
@@ -110,9 +110,9 @@ export function ServerPage({ server }: { server: string }): ReactNode {
           <summary>{t('inspect.exactly')}</summary>
           <JsonTree value={plain(capabilities)} label={t('inspect.capabilities')} />
         </details>
-      </section>
+      </div>
       {(faults.length > 0 || withheld.length > 0 || warnings.length > 0) && (
-        <section className={style.card} aria-label={t('inspect.problems')}>
+        <div className={style.card}>
           <h2>{t('inspect.problems')}</h2>
           {faults.map(({ name, what, reason }) => (
             <Note key={`${name} ${what}`} tone="danger">
@@ -133,19 +133,19 @@ export function ServerPage({ server }: { server: string }): ReactNode {
               <Foreign text={summary} most={400} />
             </Note>
           ))}
-        </section>
+        </div>
       )}
       {details?.instructions !== undefined && (
-        <section className={style.card} aria-label={t('inspect.instructions')}>
+        <div className={style.card}>
           <h2>{t('inspect.instructions')}</h2>
           <ForeignBox text={details.instructions} label={t('inspect.instructions')} />
-        </section>
+        </div>
       )}
       {lines.length > 0 && (
-        <section className={style.card} aria-label="stderr">
+        <div className={style.card}>
           <h2>stderr</h2>
           <ForeignBox text={foreign(lines.map(({ summary }) => plainText(summary)).join('\n'))} label="stderr" />
-        </section>
+        </div>
       )}
       <div className={style.bar}>
         <Link className={`${uiStyle.button} ${uiStyle.small}`} href={routes.server.to(server)}>

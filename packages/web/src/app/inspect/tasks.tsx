@@ -27,7 +27,7 @@ export function TaskPage({ server, id }: { server: string; id: string }): ReactN
   const error = cancel.error ?? get.error
   return (
     <div className={style.serverPage}>
-      <section className={style.card} aria-label={t('inspect.tasks')}>
+      <div className={style.card}>
         <Link href={routes.inspectKind.to(server, 'tasks')} className={style.back ?? ''}>
           ‹ <bdi>{server}</bdi>
         </Link>
@@ -80,7 +80,7 @@ export function TaskPage({ server, id }: { server: string; id: string }): ReactN
         {result !== undefined && (
           <Contents blocks={result.result.content} server={server} label={t('inspect.result')} />
         )}
-      </section>
+      </div>
     </div>
   )
 }
