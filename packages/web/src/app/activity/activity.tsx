@@ -8,7 +8,7 @@ import { type ActivityAddress, type ActivityView, activityViews, routes, useAddr
 import { Empty } from '../ui/ui.tsx'
 import style from './activity.module.css'
 import { Details } from './details.tsx'
-import { FilterBar } from './filter-bar.tsx'
+import { FilterBar, FilterHelp } from './filter-bar.tsx'
 import { Lanes, type Period, withinPeriod } from './lanes.tsx'
 import { useLog } from './log.ts'
 import { ListView, RawView, StatsView, TreeView } from './views.tsx'
@@ -129,7 +129,9 @@ function Log(): ReactNode {
             />
           </div>
         </div>
-        {error === undefined && (
+        {error !== undefined ? (
+          <FilterHelp />
+        ) : (
           <div className={style.body}>
             {view === 'list' && <ListView key={wanted} {...props} log={log} rowHeight={30} />}
             {view === 'tree' && <TreeView key={wanted} {...props} />}

@@ -1,5 +1,5 @@
 import { Search } from 'lucide-react'
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { Fragment, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { useRead, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { Foreign } from '../text/foreign.tsx'
@@ -228,6 +228,23 @@ export function FilterBar({
         })}
       </div>
     </div>
+  )
+}
+
+/** Every condition that a filter can have. */
+export function FilterHelp(): ReactNode {
+  const t = useText()
+  return (
+    <dl className={style.help}>
+      {keys.map((key) => (
+        <Fragment key={key}>
+          <dt>
+            <code>{key}</code>
+          </dt>
+          <dd>{t(`filter.${meaningOf(key)}`)}</dd>
+        </Fragment>
+      ))}
+    </dl>
   )
 }
 

@@ -142,7 +142,7 @@ export function TreeView({ filter, event, isFollowing, onSelect, onFollow }: Vie
           const isClosed = closed.has(own.id)
           const Chevron = isClosed ? ChevronRight : ChevronDown
           return (
-            <div className={style.branch} data-matched={matched} ref={(element) => element?.style.setProperty('--depth', String(depth))} role="presentation">
+            <div className={style.branch} data-matched={matched} role="presentation">
               <span role="gridcell" className={style.twig}>
                 {children > 0 && (
                   <button
@@ -159,7 +159,7 @@ export function TreeView({ filter, event, isFollowing, onSelect, onFollow }: Vie
                   </button>
                 )}
               </span>
-              <EventCells event={own} />
+              <EventCells event={own} depth={depth} />
             </div>
           )
         }}
@@ -334,7 +334,7 @@ export function StatsView({ filter }: { filter: string }): ReactNode {
                       </>
                     )}
                   </td>
-                  <td>{number(bytes)}</td>
+                  <td>{t('content.bytes', { count: number(bytes) })}</td>
                 </tr>
               ))}
             </tbody>

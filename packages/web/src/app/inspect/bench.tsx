@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { useNow } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
@@ -38,6 +38,7 @@ export function Bench({
   const t = useText()
   const [part, setPart] = useState<'form' | 'result'>('form')
   const { isRunning } = run
+  const output = useRef<HTMLElement>(null)
   useEffect(() => {
     document.querySelector<HTMLElement>('main h2')?.focus()
   }, [])
@@ -45,6 +46,8 @@ export function Bench({
     if (isOff || isRunning) return
     setPart('result')
     onRun()
+    // Where the result is below the form, it comes into view.
+    output.current?.scrollIntoView({ block: 'nearest' })
   }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: a key of the form
@@ -92,10 +95,26 @@ export function Bench({
           {isRunning && run.row !== undefined && <Progress row={run.row} />}
         </div>
       </section>
-      <section className={style.output} aria-label={t('inspect.output')}>
+      <section ref={output} className={style.output} aria-label={t('inspect.output')}>
         {children}
       </section>
     </div>
+  )
+}
+
+/** Something that is made when it is opened first. */
+export function Fold({ title, children }: { title: ReactNode; children: ReactNode }): ReactNode {
+  const [isOpened, setOpened] = useState(false)
+  return (
+    <details
+      className={style.options}
+      onToggle={({ currentTarget }) => {
+        if (currentTarget.open) setOpened(true)
+      }}
+    >
+      <summary>{title}</summary>
+      {isOpened && children}
+    </details>
   )
 }
 

@@ -6,7 +6,7 @@ import { routes, useAddress } from '../routes.ts'
 import { Foreign, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain } from '../text/foreign-type.ts'
 import { Empty, Field } from '../ui/ui.tsx'
-import { Bench } from './bench.tsx'
+import { Bench, Fold } from './bench.tsx'
 import { CompletedInput } from './completed-input.tsx'
 import style from './inspect.module.css'
 import { RunResult } from './result.tsx'
@@ -96,10 +96,9 @@ function Prompt({
               </Field>
             ))}
           </div>
-          <details className={style.options}>
-            <summary>{t('inspect.definition')}</summary>
+          <Fold title={t('inspect.definition')}>
             <JsonTree value={entry.prompt} label={t('inspect.definition')} />
-          </details>
+          </Fold>
         </>
       }
     >

@@ -7,7 +7,7 @@ import { routes, useAddress } from '../routes.ts'
 import { Foreign, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import { Button, Empty, Field, Note } from '../ui/ui.tsx'
-import { Bench } from './bench.tsx'
+import { Bench, Fold } from './bench.tsx'
 import { CompletedInput } from './completed-input.tsx'
 import style from './inspect.module.css'
 import { linkedTexts } from './prompt.tsx'
@@ -51,10 +51,9 @@ export function ResourcePage({ server, uri }: { server: string; uri: string }): 
         <>
           <Watching server={server} uri={uri} run={run} />
           {entry !== undefined && (
-            <details className={style.options}>
-              <summary>{t('inspect.definition')}</summary>
+            <Fold title={t('inspect.definition')}>
               <JsonTree value={entry.resource} label={t('inspect.definition')} />
-            </details>
+            </Fold>
           )}
         </>
       }
@@ -218,10 +217,9 @@ export function TemplatePage({ server, uriTemplate }: { server: string; uriTempl
               <Foreign text={foreign(act.error.message)} />
             </Note>
           )}
-          <details className={style.options}>
-            <summary>{t('inspect.definition')}</summary>
+          <Fold title={t('inspect.definition')}>
             <JsonTree value={entry.template} label={t('inspect.definition')} />
-          </details>
+          </Fold>
         </>
       }
     >

@@ -11,7 +11,7 @@ import { Foreign, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain } from '../text/foreign-type.ts'
 import { Button, Empty, Field, Lamp, Note, uiStyle } from '../ui/ui.tsx'
 import { Arguments, JsonField } from './arguments.tsx'
-import { Bench } from './bench.tsx'
+import { Bench, Fold } from './bench.tsx'
 import style from './inspect.module.css'
 import { RunResult } from './result.tsx'
 import { useRun } from './run.ts'
@@ -174,8 +174,7 @@ function Tool({
       form={
         <>
           <Arguments schema={schema} text={text} onChange={setText} />
-          <details className={style.options}>
-            <summary>{t('inspect.options')}</summary>
+          <Fold title={t('inspect.options')}>
             <div className={style.optionRow}>
               <Field
                 label={t('inspect.timeLimit')}
@@ -222,11 +221,10 @@ function Tool({
                 {meta.problem === 'not-object' ? t('editor.notObject') : <Foreign text={foreign(meta.problem)} />}
               </p>
             )}
-          </details>
-          <details className={style.options}>
-            <summary>{t('inspect.definition')}</summary>
+          </Fold>
+          <Fold title={t('inspect.definition')}>
             <JsonTree value={entry.tool} label={t('inspect.definition')} />
-          </details>
+          </Fold>
         </>
       }
     >
