@@ -24,6 +24,8 @@ interface Crossed {
   readonly method: string
   readonly path: string
   readonly status: number
+  /** The client closed it before the response was whole. */
+  isCut: boolean
   readonly messages: { direction: 'sent' | 'received'; message: Record<string, unknown> }[]
 }
 
@@ -40,6 +42,7 @@ async function proxyTo(target: string): Promise<{ url: string; crossed: Crossed[
           method: incoming.method ?? '',
           path: incoming.url ?? '',
           status: response.statusCode ?? 0,
+          isCut: false,
           messages: messagesIn(Buffer.concat(body).toString()).map((message) => ({ direction: 'sent', message })),
         }
         crossed.push(entry)
@@ -54,6 +57,9 @@ async function proxyTo(target: string): Promise<{ url: string; crossed: Crossed[
           outgoing.end()
         })
         response.on('error', () => outgoing.destroy())
+        outgoing.on('close', () => {
+          entry.isCut = !outgoing.writableFinished
+        })
       },
     )
     forward.on('error', () => outgoing.destroy())
@@ -191,6 +197,7 @@ describe.skipIf(missing !== undefined)(
       await tab.page.waitForFunction(() => document.querySelector('progress')?.value === 7)
       await tab.click('[data-act=stop]')
       await tab.page.getByText('stopped').waitFor()
+      await expect.poll(() => proxy.crossed.filter(({ isCut }) => isCut)).toHaveLength(1)
       await tab.check()
     })
 

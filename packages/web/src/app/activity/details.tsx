@@ -1,6 +1,6 @@
 import type { CatalogTool, ReplayRequest, TraceEvent, TraceNode } from '@jackfield/host/browser'
 import { Link2, MessageSquare, Pencil, RotateCcw, ScanSearch, Split, X } from 'lucide-react'
-import { type ReactNode, useEffect, useMemo, useState } from 'react'
+import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { useAct, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
@@ -276,10 +276,6 @@ function Repeat({
     if (run.fault !== undefined) throw new Error(run.fault.message)
     if (run.result?.replay !== undefined) setReplay(run.result.replay)
   })
-  const { run: begin } = load
-  useEffect(() => {
-    if (isEdit) void begin()
-  }, [isEdit, begin])
   const read = text === undefined ? undefined : readArguments(text)
   const error = act.error ?? load.error
   return (
@@ -288,7 +284,12 @@ function Repeat({
         <Button small isOff={act.isRunning} onClick={() => void act.run()} data-act="again">
           <RotateCcw {...small} /> {t('activity.again')}
         </Button>
-        <Button small aria-expanded={isEdit} onClick={() => setEdit(!isEdit)} data-act="edit-again">
+        <Button small aria-expanded={isEdit} onClick={() => {
+            setEdit(!isEdit)
+            if (request === undefined) void load.run()
+          }}
+          data-act="edit-again"
+        >
           <Pencil {...small} /> {t('activity.editAgain')}
         </Button>
       </div>

@@ -295,7 +295,8 @@ export function StatsView({ filter }: { filter: string }): ReactNode {
       )}
       {stats.methods.length === 0 && <Note tone="info">{t('activity.empty')}</Note>}
       {stats.methods.length > 0 && (
-        <div className={style.tableBox}>
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        <section className={style.tableBox} tabIndex={0} aria-label={t('stats.methods')}>
           <table className={style.table}>
             <caption>{t('stats.methods')}</caption>
             <thead>
@@ -339,10 +340,11 @@ export function StatsView({ filter }: { filter: string }): ReactNode {
               ))}
             </tbody>
           </table>
-        </div>
+        </section>
       )}
       {stats.models.length > 0 && (
-        <div className={style.tableBox}>
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        <section className={style.tableBox} tabIndex={0} aria-label={t('stats.models')}>
           <table className={style.table}>
             <caption>{t('stats.models')}</caption>
             <thead>
@@ -364,7 +366,7 @@ export function StatsView({ filter }: { filter: string }): ReactNode {
               ))}
             </tbody>
           </table>
-        </div>
+        </section>
       )}
     </div>
   )

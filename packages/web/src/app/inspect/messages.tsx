@@ -1,6 +1,6 @@
 import type { TraceEvent, TraceNode } from '@jackfield/host/browser'
 import { ArrowDownLeft, ArrowUpRight, Globe, Terminal, TriangleAlert } from 'lucide-react'
-import { type ReactNode, useMemo, useState } from 'react'
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ExactJson, Foreign, ForeignBox, JsonTree } from '../text/foreign.tsx'
@@ -14,11 +14,17 @@ const liveMs = 500
 
 /** Everything that an activity led to: messages, HTTP exchanges, output; in order. */
 export function useTraffic(activity: number | undefined, isRunning: boolean): readonly TraceEvent[] {
-  const { data } = useRead(
+  const { data, refetch } = useRead(
     'trace.tree',
     { filter: `row:${activity ?? 1}`, limit: 1 },
     { enabled: activity !== undefined, everyMs: isRunning ? liveMs : undefined },
   )
+  const wasRunning = useRef(isRunning)
+  useEffect(() => {
+    // The last messages come after the last reading.
+    if (wasRunning.current && !isRunning) refetch()
+    wasRunning.current = isRunning
+  }, [isRunning, refetch])
   return useMemo(() => {
     const events: TraceEvent[] = []
     const visit = ({ event, children }: TraceNode, isBelow: boolean): void => {

@@ -157,7 +157,7 @@ function Outcome({ of: { row, run, error }, bytes }: { of: InspectorRun; bytes: 
           <Foreign text={row.fault.message} />
         </Note>
       )}
-      {call?.error !== undefined && (
+      {call?.error !== undefined && row.state !== 'stopped' && (
         <Note tone="danger" live>
           <Foreign text={foreign(`${call.error.code}: ${call.error.message}`)} />
         </Note>
