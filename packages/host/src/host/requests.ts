@@ -29,7 +29,9 @@ interface RequestsDeps {
 }
 
 /** What is asked of servers besides calling tools: it changes nothing there, and leaves a row all the same. */
-export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'watch' | 'ping' | 'setLogLevel'> {
+export class Requests
+  implements Pick<Host, 'read' | 'prompt' | 'complete' | 'watch' | 'ping' | 'setLogLevel'>
+{
   readonly #deps: RequestsDeps
 
   constructor(deps: RequestsDeps) {

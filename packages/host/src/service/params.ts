@@ -54,16 +54,7 @@ const openOptions = z.strictObject({
   maxCalls: count.exactOptional(),
   context: z.boolean().exactOptional(),
 })
-const logLevel = z.enum([
-  'debug',
-  'info',
-  'notice',
-  'warning',
-  'error',
-  'critical',
-  'alert',
-  'emergency',
-])
+const logLevel = z.enum(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'])
 const runRequest = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('call'),

@@ -75,19 +75,19 @@ export class Runs {
     const over = Promise.resolve()
       .then(() => this.#perform(request, until, change, onActivity))
       .then(
-      (result) =>
-        change({
-          state: until.aborted ? 'stopped' : 'done',
-          result,
-          durationMs: Math.round(performance.now() - began),
-        }),
-      (error: unknown) =>
-        change({
-          state: until.aborted ? 'stopped' : 'failed',
-          fault: faultOf(error),
-          durationMs: Math.round(performance.now() - began),
-        }),
-    )
+        (result) =>
+          change({
+            state: until.aborted ? 'stopped' : 'done',
+            result,
+            durationMs: Math.round(performance.now() - began),
+          }),
+        (error: unknown) =>
+          change({
+            state: until.aborted ? 'stopped' : 'failed',
+            fault: faultOf(error),
+            durationMs: Math.round(performance.now() - began),
+          }),
+      )
     this.#runs.set(id, { run, stop, over, characters: 0 })
     this.#emit([{ set: id, row: rowOf(run) }])
     this.#trim()

@@ -35,12 +35,7 @@ export const routes = {
   inspectItem: {
     path: '/inspect/:server/:kind/:item',
     /** `args`: fills the form of a prompt or a template; nothing runs. */
-    to: (
-      server: string,
-      kind: InspectKind,
-      item: string,
-      args?: Readonly<Record<string, unknown>>,
-    ) =>
+    to: (server: string, kind: InspectKind, item: string, args?: Readonly<Record<string, unknown>>) =>
       `/inspect/${part(server)}/${kind}/${part(item)}${args === undefined ? '' : `?args=${part(JSON.stringify(args))}`}`,
   },
   tool: {

@@ -19,10 +19,20 @@ const perTrace = 10
 function seed(served: Served): void {
   const database = new DatabaseSync(join(dirname(served.file), 'store.db'))
   const http = JSON.stringify({
-    request: { method: 'POST', url: 'http://127.0.0.1:1/mcp', headers: { 'content-type': 'application/json' }, bytes: 90 },
+    request: {
+      method: 'POST',
+      url: 'http://127.0.0.1:1/mcp',
+      headers: { 'content-type': 'application/json' },
+      bytes: 90,
+    },
     response: { status: 200, statusText: 'OK', headers: { 'content-type': 'application/json' } },
   })
-  const call = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'find', arguments: {} } })
+  const call = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'find', arguments: {} },
+  })
   const answer = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [] } })
   database.exec('BEGIN')
   const [first] = database.prepare('SELECT coalesce(max(seq), 0) AS seq FROM trace').all()
@@ -38,7 +48,13 @@ function seed(served: Served): void {
     const seq = base + 1 + n
     const asked = seq - place
     const [kind, payload] =
-      place === 1 ? ['http', http] : place === 0 ? ['wire', call] : place === 2 ? ['wire', answer] : ['stderr', `line ${n}`]
+      place === 1
+        ? ['http', http]
+        : place === 0
+          ? ['wire', call]
+          : place === 2
+            ? ['wire', answer]
+            : ['stderr', `line ${n}`]
     insert.run(
       seq,
       start + n * 20,
@@ -117,12 +133,31 @@ const harSchema: JsonSchema = {
               time: { type: 'number', minimum: 0 },
               request: {
                 type: 'object',
-                required: ['method', 'url', 'httpVersion', 'cookies', 'headers', 'queryString', 'headersSize', 'bodySize'],
+                required: [
+                  'method',
+                  'url',
+                  'httpVersion',
+                  'cookies',
+                  'headers',
+                  'queryString',
+                  'headersSize',
+                  'bodySize',
+                ],
                 properties: { headers: pairs, queryString: pairs, headersSize: sizes, bodySize: sizes },
               },
               response: {
                 type: 'object',
-                required: ['status', 'statusText', 'httpVersion', 'cookies', 'headers', 'content', 'redirectURL', 'headersSize', 'bodySize'],
+                required: [
+                  'status',
+                  'statusText',
+                  'httpVersion',
+                  'cookies',
+                  'headers',
+                  'content',
+                  'redirectURL',
+                  'headersSize',
+                  'bodySize',
+                ],
                 properties: {
                   headers: pairs,
                   status: { type: 'integer' },
@@ -205,7 +240,9 @@ describe.skipIf(missing !== undefined)(
         }, share)
         await page.waitForFunction(
           ([to, count]) => {
-            const places = [...document.querySelectorAll('[role=grid] [data-place]')].map((row) => Number(row.getAttribute('data-place')))
+            const places = [...document.querySelectorAll('[role=grid] [data-place]')].map((row) =>
+              Number(row.getAttribute('data-place')),
+            )
             const wanted = Math.round(to * (count - 30))
             return Math.min(...places) <= wanted + 30 && Math.max(...places) >= wanted
           },
@@ -220,7 +257,10 @@ describe.skipIf(missing !== undefined)(
       await filter.fill('server:even status:error')
       await filter.press('Enter')
       const errors = (await host.trace.ids({ filter: 'server:even status:error' })).length
-      await page.waitForFunction((count) => document.querySelector('[role=grid]')?.getAttribute('aria-rowcount') === String(count), errors)
+      await page.waitForFunction(
+        (count) => document.querySelector('[role=grid]')?.getAttribute('aria-rowcount') === String(count),
+        errors,
+      )
       await loaded(tab)
       await page.locator(grid).focus()
       await page.keyboard.press('Home')
@@ -240,7 +280,9 @@ describe.skipIf(missing !== undefined)(
       await page.goto(`${served.url}/activity?filter=${encodeURIComponent('kind:call')}`)
       await page.locator('[data-act=follow][aria-pressed=true]').waitFor()
       for (let n = 0; n < 5; n++) await host.call('demo__echo', { text: `call ${n}` }, { caller: 'chat' })
-      await page.waitForFunction(() => document.querySelector('[role=grid]')?.getAttribute('aria-rowcount') === '5')
+      await page.waitForFunction(
+        () => document.querySelector('[role=grid]')?.getAttribute('aria-rowcount') === '5',
+      )
       await loaded(tab)
 
       await page.goto(link)

@@ -36,14 +36,23 @@ async function proxyTo(target: string): Promise<{ url: string; crossed: Crossed[
   const proxy = createServer((incoming, outgoing) => {
     const body: Buffer[] = []
     const forward = httpRequest(
-      { host: '127.0.0.1', port, path: incoming.url, method: incoming.method, headers: { ...incoming.headers, host: `127.0.0.1:${port}` } },
+      {
+        host: '127.0.0.1',
+        port,
+        path: incoming.url,
+        method: incoming.method,
+        headers: { ...incoming.headers, host: `127.0.0.1:${port}` },
+      },
       (response) => {
         const entry: Crossed = {
           method: incoming.method ?? '',
           path: incoming.url ?? '',
           status: response.statusCode ?? 0,
           isCut: false,
-          messages: messagesIn(Buffer.concat(body).toString()).map((message) => ({ direction: 'sent', message })),
+          messages: messagesIn(Buffer.concat(body).toString()).map((message) => ({
+            direction: 'sent',
+            message,
+          })),
         }
         crossed.push(entry)
         outgoing.writeHead(response.statusCode ?? 500, response.headers)
@@ -53,7 +62,9 @@ async function proxyTo(target: string): Promise<{ url: string; crossed: Crossed[
           outgoing.write(piece)
         })
         response.on('end', () => {
-          entry.messages.push(...messagesIn(text).map((message) => ({ direction: 'received' as const, message })))
+          entry.messages.push(
+            ...messagesIn(text).map((message) => ({ direction: 'received' as const, message })),
+          )
           outgoing.end()
         })
         response.on('error', () => outgoing.destroy())
@@ -96,7 +107,11 @@ function messagesIn(text: string): Record<string, unknown>[] {
   return texts.map((one) => JSON.parse(one))
 }
 
-const settled = (tab: Tab): Promise<void> => tab.page.getByText(/^(done|stopped|failed)$/i).first().waitFor()
+const settled = (tab: Tab): Promise<void> =>
+  tab.page
+    .getByText(/^(done|stopped|failed)$/i)
+    .first()
+    .waitFor()
 
 describe.skipIf(missing !== undefined)(
   `the inspector in the browser${missing === undefined ? '' : ` (${missing})`}`,
@@ -109,10 +124,16 @@ describe.skipIf(missing !== undefined)(
         const tools = Object.fromEntries(
           Array.from({ length: 25 }, (_, at) => [
             `tool_${n}_${at + 1}`,
-            tool({ description: `Tool ${at + 1} of ${n}`, input: z.object({ text: z.string().default('hi') }), run }),
+            tool({
+              description: `Tool ${at + 1} of ${n}`,
+              input: z.object({ text: z.string().default('hi') }),
+              run,
+            }),
           ]),
         )
-        servers[`server${n}`] = { url: await served(defineServer({ name: `server${n}`, version: '1', tools })) }
+        servers[`server${n}`] = {
+          url: await served(defineServer({ name: `server${n}`, version: '1', tools })),
+        }
       }
       const host = await serveHost({ servers, rules: allow })
       const calls = (): number => host.service.host.activity({ kind: 'call' }).length
@@ -173,9 +194,14 @@ describe.skipIf(missing !== undefined)(
       const rows = tab.page.locator('main ol details')
       const sent = proxy.crossed.flatMap(({ messages }) => messages)
       const begin = sent.findIndex(({ message }) => message['method'] === 'tools/call')
-      const expected = sent.slice(begin).filter(({ message }) => message['method'] !== 'notifications/subscriptions/acknowledged')
+      const expected = sent
+        .slice(begin)
+        .filter(({ message }) => message['method'] !== 'notifications/subscriptions/acknowledged')
       expect(expected.length).toBeGreaterThanOrEqual(9)
-      await tab.page.waitForFunction((count) => document.querySelectorAll('main ol details').length >= count, expected.length)
+      await tab.page.waitForFunction(
+        (count) => document.querySelectorAll('main ol details').length >= count,
+        expected.length,
+      )
       expect(await rows.count()).toBe(expected.length)
       for (let n = 0; n < expected.length; n++) {
         await rows.nth(n).locator('summary').click()
@@ -185,7 +211,9 @@ describe.skipIf(missing !== undefined)(
         await rows.nth(n).locator('summary').click()
       }
       await tab.page.getByRole('button', { name: /^HTTP/ }).click()
-      const exchange = proxy.crossed.find(({ messages }) => messages.some(({ message }) => message['method'] === 'tools/call'))
+      const exchange = proxy.crossed.find(({ messages }) =>
+        messages.some(({ message }) => message['method'] === 'tools/call'),
+      )
       await tab.page.getByText(`POST ${proxy.url}`).first().waitFor()
       await tab.page.getByText(String(exchange?.status)).first().waitFor()
       await tab.check()
@@ -230,7 +258,10 @@ describe.skipIf(missing !== undefined)(
       await tab.page.getByRole('button', { name: 'Add an item' }).click()
       await tab.page.getByLabel(/^0/).fill('Paris')
       await tab.page.getByLabel('people').fill('40')
-      await tab.page.getByText(/<= 9|at most 9|maximum|9/).first().waitFor()
+      await tab.page
+        .getByText(/<= 9|at most 9|maximum|9/)
+        .first()
+        .waitFor()
       await tab.page.getByLabel('people').fill('4')
       await tab.page.getByLabel('class').selectOption({ label: 'first' })
       await tab.page.getByLabel('flexible').selectOption({ label: 'Yes' })
@@ -240,7 +271,12 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
       await tab.press('Control+Enter')
       await settled(tab)
-      expect(got).toEqual({ trip: { from: 'Oslo', stops: ['Paris'] }, people: 4, class: 'first', flexible: true })
+      expect(got).toEqual({
+        trip: { from: 'Oslo', stops: ['Paris'] },
+        people: 4,
+        class: 'first',
+        flexible: true,
+      })
       await tab.page.getByText('matches the output schema').waitFor()
       // Again with one value changed: the difference is named by its place.
       await tab.page.getByRole('button', { name: 'Form' }).click()
@@ -279,11 +315,17 @@ describe.skipIf(missing !== undefined)(
           }
           if (own !== undefined) reply(own(message.params))
           else if (message.method === 'initialize')
-            reply({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'faulty', version: '1' } })
+            reply({
+              protocolVersion: '2025-11-25',
+              capabilities: { tools: {} },
+              serverInfo: { name: 'faulty', version: '1' },
+            })
           else if (message.id === undefined) outgoing.writeHead(incoming.method === 'POST' ? 202 : 405).end()
           else {
             outgoing.writeHead(200, { 'Content-Type': 'application/json' })
-            outgoing.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, error: { code: -32601, message: 'unknown' } }))
+            outgoing.end(
+              JSON.stringify({ jsonrpc: '2.0', id: message.id, error: { code: -32601, message: 'unknown' } }),
+            )
           }
         })
       })
@@ -293,7 +335,10 @@ describe.skipIf(missing !== undefined)(
         faulty.close()
       })
       const { port } = faulty.address() as AddressInfo
-      const host = await serveHost({ servers: { faulty: { url: `http://127.0.0.1:${port}/mcp` } }, rules: allow })
+      const host = await serveHost({
+        servers: { faulty: { url: `http://127.0.0.1:${port}/mcp` } },
+        rules: allow,
+      })
       const tab = await openTab(host, '/inspect/faulty/tools/measure')
       await tab.click('[data-act=run]')
       await tab.page.getByText('1 fault by the output schema').waitFor()
@@ -301,7 +346,10 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
       await tab.go('/inspect/faulty')
       await tab.page.getByRole('heading', { name: 'Problems' }).waitFor()
-      await tab.page.getByText(/nowhere/).first().waitFor()
+      await tab.page
+        .getByText(/nowhere/)
+        .first()
+        .waitFor()
       await tab.check()
     })
 
@@ -309,7 +357,10 @@ describe.skipIf(missing !== undefined)(
       const host = await serveHost({ servers: { everything }, rules: allow })
       const { service } = host
       const tab = await openTab(host, '/inspect/everything')
-      await tab.page.getByRole('heading', { name: /Everything/ }).first().waitFor()
+      await tab.page
+        .getByRole('heading', { name: /Everything/ })
+        .first()
+        .waitFor()
       await tab.click('[data-act=ping]')
       await tab.page.getByText(/\d ms/).first().waitFor()
       await tab.check()
@@ -346,26 +397,29 @@ describe.skipIf(missing !== undefined)(
       [1440, 'dark', 'en'],
       [1024, 'light', 'zh-CN'],
       [390, 'dark', 'zh-CN'],
-    ] as const)('the inspector is accessible at %i px, %s, %s, before and after a run', async (width, colorScheme, locale) => {
-      const host = await serveHost({ servers: { everything }, rules: allow })
-      const tab = await openTab(host, '/inbox', { viewport: { width, height: 844 }, colorScheme, locale })
-      for (const path of [
-        '/inspect/everything/server',
-        '/inspect/everything/prompts',
-        '/inspect/everything/templates',
-        '/inspect/everything/tasks',
-        '/inspect/everything/tools/get-structured-content',
-        '/inspect/everything/prompts/args-prompt',
-      ]) {
-        await tab.go(path)
-        await tab.page.waitForSelector('main nav a', { state: 'attached' })
+    ] as const)(
+      'the inspector is accessible at %i px, %s, %s, before and after a run',
+      async (width, colorScheme, locale) => {
+        const host = await serveHost({ servers: { everything }, rules: allow })
+        const tab = await openTab(host, '/inbox', { viewport: { width, height: 844 }, colorScheme, locale })
+        for (const path of [
+          '/inspect/everything/server',
+          '/inspect/everything/prompts',
+          '/inspect/everything/templates',
+          '/inspect/everything/tasks',
+          '/inspect/everything/tools/get-structured-content',
+          '/inspect/everything/prompts/args-prompt',
+        ]) {
+          await tab.go(path)
+          await tab.page.waitForSelector('main nav a', { state: 'attached' })
+          await tab.check()
+        }
+        await tab.go('/inspect/everything/tools/echo?args=%7B%22message%22%3A%22hi%22%7D')
+        await tab.click('[data-act=run]')
+        await tab.page.waitForSelector('main a[href^="/activity/"]')
         await tab.check()
-      }
-      await tab.go('/inspect/everything/tools/echo?args=%7B%22message%22%3A%22hi%22%7D')
-      await tab.click('[data-act=run]')
-      await tab.page.waitForSelector('main a[href^="/activity/"]')
-      await tab.check()
-    })
+      },
+    )
   },
 )
 

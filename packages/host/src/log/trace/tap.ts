@@ -83,7 +83,9 @@ export function createTap(server: string, deps: TapDeps): Tap {
     const request = isId(token) ? rowOf.get(token) : undefined
     if (request !== undefined) return eventOf(request)
     // Neither says which request it belongs to.
-    return 'id' in message || message.method === 'notifications/message' ? eventOf(activeRequests.find(server, undefined).row) : null
+    return 'id' in message || message.method === 'notifications/message'
+      ? eventOf(activeRequests.find(server, undefined).row)
+      : null
   }
 
   function request(direction: 'sent' | 'received', message: JsonRpcMessage): void {

@@ -62,7 +62,8 @@ function Log(): ReactNode {
     },
     [navigate, search],
   )
-  const wanted = view === 'raw' ? `kind:wire ${filter}`.trim() : view === 'time' ? withinPeriod(filter, period) : filter
+  const wanted =
+    view === 'raw' ? `kind:wire ${filter}`.trim() : view === 'time' ? withinPeriod(filter, period) : filter
   const log = useLog(wanted)
   const counters = useRead('trace.counters', {}, { everyMs: 5_000 }).data
   // A link to an event looks at that event.
@@ -103,7 +104,12 @@ function Log(): ReactNode {
               {activityViews.map((one: ActivityView) => {
                 const Icon = icons[one]
                 return (
-                  <button type="button" key={one} aria-pressed={one === view} onClick={() => go({ view: one })}>
+                  <button
+                    type="button"
+                    key={one}
+                    aria-pressed={one === view}
+                    onClick={() => go({ view: one })}
+                  >
                     <Icon size={16} strokeWidth={1.5} aria-hidden="true" />
                     <span>{t(`activity.view.${one}`)}</span>
                   </button>
@@ -144,7 +150,9 @@ function Log(): ReactNode {
                   period={period}
                   event={event}
                   isFollowing={isFollowing}
-                  onPeriod={(next) => go({ from: next?.from && Math.floor(next.from), to: next?.to && Math.ceil(next.to) })}
+                  onPeriod={(next) =>
+                    go({ from: next?.from && Math.floor(next.from), to: next?.to && Math.ceil(next.to) })
+                  }
                   onSelect={onSelect}
                 />
                 <ListView key={wanted} {...props} log={log} rowHeight={30} />

@@ -35,7 +35,9 @@ export function Details({
   const t = useText()
   const { dateTime, duration, number } = useFormat()
   const { data, isPending } = useRead('trace.get', { id }, { everyMs: 3_000 })
-  const tree = plain<readonly TraceNode[] | undefined>(useRead('trace.tree', { filter: `id:${id}`, limit: 1 }).data)
+  const tree = plain<readonly TraceNode[] | undefined>(
+    useRead('trace.tree', { filter: `id:${id}`, limit: 1 }).data,
+  )
   const { chain, caused } = useMemo(() => aroundOf(tree ?? [], id), [tree, id])
   const tools = plain<CatalogTool[] | undefined>(useRead('catalog.tools', {}).data)
   const close = (
@@ -56,9 +58,14 @@ export function Details({
   const event = plain<TraceEvent>(data)
   const payload: unknown = plain(data.payload)
   const { kind, method, server, tool } = event
-  const conversation = [payload, ...chain.map(() => undefined)].map(conversationOf).find((one) => one !== undefined)
+  const conversation = [payload, ...chain.map(() => undefined)]
+    .map(conversationOf)
+    .find((one) => one !== undefined)
   const canRepeat = method === 'tools/call' || method === 'resources/read' || method === 'prompts/get'
-  const entry = method === 'tools/call' ? tools?.find((one) => one.server === server && one.tool.name === tool) : undefined
+  const entry =
+    method === 'tools/call'
+      ? tools?.find((one) => one.server === server && one.tool.name === tool)
+      : undefined
   return (
     <div className={style.details}>
       <header className={style.detailsHead}>
@@ -173,7 +180,9 @@ export function Details({
               </li>
             ))}
           </ul>
-          {caused.length > mostCaused && <p className={style.note}>{t('json.more', { count: caused.length - mostCaused })}</p>}
+          {caused.length > mostCaused && (
+            <p className={style.note}>{t('json.more', { count: caused.length - mostCaused })}</p>
+          )}
         </section>
       )}
     </div>
@@ -260,7 +269,11 @@ function Repeat({
   const [isEdit, setEdit] = useState(false)
   const [text, setText] = useState<string>()
   const [request, setRequest] = useState<ReplayRequest>()
-  const [replay, setReplay] = useState<{ result: unknown; denied: boolean; changes?: readonly { path: string; before?: unknown; after?: unknown }[] }>()
+  const [replay, setReplay] = useState<{
+    result: unknown
+    denied: boolean
+    changes?: readonly { path: string; before?: unknown; after?: unknown }[]
+  }>()
   const load = useAct(async () => {
     const found = await client.call('trace.request', { id })
     setRequest(found)
@@ -284,7 +297,10 @@ function Repeat({
         <Button small isOff={act.isRunning} onClick={() => void act.run()} data-act="again">
           <RotateCcw {...small} /> {t('activity.again')}
         </Button>
-        <Button small aria-expanded={isEdit} onClick={() => {
+        <Button
+          small
+          aria-expanded={isEdit}
+          onClick={() => {
             setEdit(!isEdit)
             if (request === undefined) void load.run()
           }}
@@ -335,7 +351,9 @@ function Repeat({
           ) : (
             <>
               <h3>{t('activity.againChanged', { count: replay.changes.length })}</h3>
-              <ChangeTable changes={replay.changes.map(({ path, ...values }) => ({ pointer: path, ...values }))} />
+              <ChangeTable
+                changes={replay.changes.map(({ path, ...values }) => ({ pointer: path, ...values }))}
+              />
             </>
           )}
           <details open={replay.denied}>

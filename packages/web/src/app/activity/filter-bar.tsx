@@ -53,7 +53,15 @@ const values: Readonly<Record<string, readonly string[]>> = {
   direction: ['sent', 'received'],
   since: ['5m', '1h', '1d', '7d'],
   until: ['5m', '1h', '1d', '7d'],
-  method: ['tools/call', 'resources/read', 'prompts/get', 'tools/list', 'sampling/createMessage', 'elicitation/create', 'notifications/*'],
+  method: [
+    'tools/call',
+    'resources/read',
+    'prompts/get',
+    'tools/list',
+    'sampling/createMessage',
+    'elicitation/create',
+    'notifications/*',
+  ],
   dur: ['>100', '>500', '>1s', '>10s'],
   bytes: ['>10k', '>100k', '>1m'],
 }

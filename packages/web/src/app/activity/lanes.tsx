@@ -1,6 +1,14 @@
 import type { TraceBins, TraceLane } from '@jackfield/host/browser'
 import { ChevronLeft, ChevronRight, Maximize2, ZoomIn, ZoomOut } from 'lucide-react'
-import { type PointerEvent, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import {
+  type PointerEvent,
+  type ReactNode,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { plain } from '../text/foreign-type.ts'
@@ -51,7 +59,11 @@ export function Lanes({
   const counted = plain<TraceBins | undefined>(
     useRead(
       'trace.bins',
-      { filter, bins, ...(period !== undefined && { fromMs: Math.floor(period.from), toMs: Math.ceil(period.to) }) },
+      {
+        filter,
+        bins,
+        ...(period !== undefined && { fromMs: Math.floor(period.from), toMs: Math.ceil(period.to) }),
+      },
       { everyMs: isFollowing && period === undefined ? liveMs : undefined },
     ).data,
   )
@@ -62,7 +74,8 @@ export function Lanes({
     () => shown?.lanes.reduce((sum, lane) => sum + lane.events.reduce((all, one) => all + one, 0), 0) ?? 0,
     [shown],
   )
-  const window: Period | undefined = period ?? (shown && { from: shown.fromMs, to: Math.max(shown.toMs, shown.fromMs + shortestMs) })
+  const window: Period | undefined =
+    period ?? (shown && { from: shown.fromMs, to: Math.max(shown.toMs, shown.fromMs + shortestMs) })
   const spans = plain<readonly TraceLane[] | undefined>(
     useRead(
       'trace.timeline',
@@ -167,7 +180,9 @@ function Drawing({
   useLayoutEffect(() => {
     const element = canvas.current?.parentElement
     if (element == null) return
-    const observer = new ResizeObserver(([entry]) => setWidth(Math.max(120, Math.floor(entry?.contentRect.width ?? 600))))
+    const observer = new ResizeObserver(([entry]) =>
+      setWidth(Math.max(120, Math.floor(entry?.contentRect.width ?? 600))),
+    )
     observer.observe(element)
     return () => observer.disconnect()
   }, [])
@@ -297,7 +312,10 @@ function drawBins(
   }
 }
 
-const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000, 1_800_000, 3_600_000, 10_800_000, 21_600_000, 43_200_000, 86_400_000, 604_800_000]
+const steps = [
+  1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000,
+  1_800_000, 3_600_000, 10_800_000, 21_600_000, 43_200_000, 86_400_000, 604_800_000,
+]
 
 function drawAxis(
   context: CanvasRenderingContext2D,
@@ -323,7 +341,8 @@ function drawAxis(
 
 function tickOf(ms: number, step: number): string {
   const at = new Date(ms)
-  if (step >= 86_400_000) return at.toLocaleDateString(document.documentElement.lang, { month: 'short', day: 'numeric' })
+  if (step >= 86_400_000)
+    return at.toLocaleDateString(document.documentElement.lang, { month: 'short', day: 'numeric' })
   const text = timeOf(at.toISOString())
   return step < 1_000 ? text.slice(3) : step < 60_000 ? text.slice(0, 8) : text.slice(0, 5)
 }

@@ -53,10 +53,13 @@ export class EventLog {
   async follow(): Promise<void> {
     const { ids } = this
     if (ids === undefined || this.error !== undefined) return
-    const more = await this.#call('trace.ids', { filter: this.#filter, after: ids.at(-1) ?? 0 }).catch(() => [])
+    const more = await this.#call('trace.ids', { filter: this.#filter, after: ids.at(-1) ?? 0 }).catch(
+      () => [],
+    )
     const running = this.#inView().filter((id) => this.#rows.get(id)?.status === 'running')
     if (running.length > 0)
-      for (const row of await this.#call('trace.rows', { ids: running }).catch(() => [])) this.#rows.set(row.id, row)
+      for (const row of await this.#call('trace.rows', { ids: running }).catch(() => []))
+        this.#rows.set(row.id, row)
     if (more.length > 0) this.ids = [...ids, ...more]
     if (more.length > 0 || running.length > 0) this.#changed()
   }

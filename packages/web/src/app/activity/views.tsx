@@ -8,7 +8,7 @@ import { foreign, plain } from '../text/foreign-type.ts'
 import { Note } from '../ui/ui.tsx'
 import style from './activity.module.css'
 import { EventGrid } from './event-grid.tsx'
-import { EventCells, KindIcon, timeOf, toneOf } from './event-row.tsx'
+import { cell, EventCells, KindIcon, timeOf, toneOf } from './event-row.tsx'
 import type { EventLog } from './log.ts'
 
 const liveMs = 2_000
@@ -58,7 +58,7 @@ export function ListView({
         const id = ids[place]
         const row = id === undefined ? undefined : log.row(id)
         return row === undefined ? (
-          <span role="gridcell" className={style.loading} aria-busy="true">
+          <span {...cell} className={style.loading} aria-busy="true">
             …
           </span>
         ) : (
@@ -92,7 +92,11 @@ interface Branch {
 export function TreeView({ filter, event, isFollowing, onSelect, onFollow }: ViewProps): ReactNode {
   const t = useText()
   const { number } = useFormat()
-  const { data } = useRead('trace.tree', { filter, limit: mostInTree }, { everyMs: isFollowing ? liveMs : undefined })
+  const { data } = useRead(
+    'trace.tree',
+    { filter, limit: mostInTree },
+    { everyMs: isFollowing ? liveMs : undefined },
+  )
   const [closed, setClosed] = useState<ReadonlySet<number>>(new Set())
   const branches = useMemo(() => {
     const found: Branch[] = []
@@ -143,7 +147,7 @@ export function TreeView({ filter, event, isFollowing, onSelect, onFollow }: Vie
           const Chevron = isClosed ? ChevronRight : ChevronDown
           return (
             <div className={style.branch} data-matched={matched} role="presentation">
-              <span role="gridcell" className={style.twig}>
+              <span {...cell} className={style.twig}>
                 {children > 0 && (
                   <button
                     type="button"
@@ -186,7 +190,8 @@ export function RawView({
   const [[from, to], setWindow] = useState<readonly [number, number]>([0, 0])
   const wanted = ids.slice(Math.floor(from / 20) * 20, Math.ceil(to / 20) * 20)
   const pairs = plain<readonly TracePair[] | undefined>(
-    useRead('trace.pairs', { filter: `id:${wanted.join(',')}`, limit: 200 }, { enabled: wanted.length > 0 }).data,
+    useRead('trace.pairs', { filter: `id:${wanted.join(',')}`, limit: 200 }, { enabled: wanted.length > 0 })
+      .data,
   )
   const known = useMemo(() => {
     const all = new Map<number, unknown>()
@@ -225,14 +230,14 @@ export function RawView({
         const row = log.row(id)
         if (row === undefined)
           return (
-            <span role="gridcell" className={style.loading} aria-busy="true">
+            <span {...cell} className={style.loading} aria-busy="true">
               …
             </span>
           )
         const payload = known.get(id) ?? last.get(id)
         return (
           <div className={style.raw} role="presentation" data-direction={row.direction ?? ''}>
-            <span role="gridcell" className={style.rawHead}>
+            <span {...cell} className={style.rawHead}>
               <KindIcon event={row} />
               <span className={style.time}>{timeOf(row.at)}</span>
               <bdi>{row.server}</bdi>
@@ -244,7 +249,7 @@ export function RawView({
                 {row.status}
               </span>
             </span>
-            <span role="gridcell" className={style.rawText}>
+            <span {...cell} className={style.rawText}>
               {payload !== undefined && (
                 <Foreign
                   text={foreign(typeof payload === 'string' ? payload : (JSON.stringify(payload) ?? ''))}

@@ -128,7 +128,8 @@ function Progress({ row }: { row: NonNullable<InspectorRun['row']> }): ReactNode
     <span className={style.progress} role="status">
       <progress value={progress} max={total} aria-label={t('inspect.progress')} />
       <span>
-        {progress !== undefined && (total === undefined ? number(progress) : `${number(progress)}/${number(total)}`)}{' '}
+        {progress !== undefined &&
+          (total === undefined ? number(progress) : `${number(progress)}/${number(total)}`)}{' '}
         {message !== undefined && <Foreign text={message} most={120} inline />}{' '}
         <span className={style.quiet}>{age(now - Date.parse(row.at))}</span>
       </span>

@@ -33,11 +33,7 @@ export function CompletedInput({
   const id = useId()
   const [isOpen, setOpen] = useState(false)
   const [at, setAt] = useState(-1)
-  const { data } = useRead(
-    'library.complete',
-    { server, of, argument, value, chosen },
-    { enabled: isOpen },
-  )
+  const { data } = useRead('library.complete', { server, of, argument, value, chosen }, { enabled: isOpen })
   const values = plain<readonly string[] | undefined>(data?.values)?.slice(0, mostShown) ?? []
   const isShown = isOpen && values.length > 0 && !(values.length === 1 && values[0] === value)
   const choose = (next: string | undefined): void => {

@@ -243,7 +243,7 @@ function Sound({ base64 }: { base64: string }): ReactNode {
         )}
         {t(playing === undefined ? 'content.play' : 'content.stop')}
       </Button>
-      <canvas ref={canvas} width={waveWidth} height={waveHeight} aria-hidden="true" />
+      <canvas ref={canvas} width={waveWidth} height={waveHeight} role="img" aria-label={t('content.wave')} />
       {sound !== undefined && <span className={style.quiet}>{duration(sound.duration * 1_000)}</span>}
     </div>
   )

@@ -63,7 +63,7 @@ export function ExportButton({
           {formats.map((format) => (
             <button type="button" key={format} data-format={format} onClick={() => void act.run(format)}>
               <strong>{t(`export.${format}`)}</strong>
-              <span>{t(`export.${format}.means`)}</span>
+              <span className={style.menuText}>{t(`export.${format}.means`)}</span>
             </button>
           ))}
         </div>

@@ -53,7 +53,10 @@ export default function Inspect(): ReactNode {
           </div>
           <nav className={style.kinds} aria-label={t('inspect.offers')}>
             {inspectKinds.map((one) => {
-              const isHere = one === 'server' ? kind === 'server' || kind === undefined : kind !== undefined && one === kind
+              const isHere =
+                one === 'server'
+                  ? kind === 'server' || kind === undefined
+                  : kind !== undefined && one === kind
               return (
                 <Link
                   key={one}

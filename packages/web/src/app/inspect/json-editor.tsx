@@ -158,7 +158,8 @@ function completed(
   const node = syntaxTree(state).resolveInner(pos, -1)
   const isName = node.name === 'PropertyName' || node.name === 'Object' || node.name === '{'
   if (isName) {
-    const object = node.name === 'Object' ? node : node.name === '{' ? node.parent : (node.parent?.parent ?? null)
+    const object =
+      node.name === 'Object' ? node : node.name === '{' ? node.parent : (node.parent?.parent ?? null)
     if (object === null) return null
     const path = pathTo(state, object)
     const schema = schemaAt(path, root)
@@ -174,13 +175,17 @@ function completed(
           label: JSON.stringify(name),
           detail: viewOf(property, root).kind,
           boost: required.has(name) ? 1 : 0,
-          apply: isQuoted && node.parent?.lastChild?.name !== 'PropertyName' ? JSON.stringify(name) : `${JSON.stringify(name)}: `,
+          apply:
+            isQuoted && node.parent?.lastChild?.name !== 'PropertyName'
+              ? JSON.stringify(name)
+              : `${JSON.stringify(name)}: `,
         })),
     }
   }
   const at = node.name === 'Property' ? (node.lastChild ?? node) : node
   const property = at.name === 'PropertyName' ? at.parent : at.parent
-  const path = property?.name === 'Property' ? [...pathTo(state, property), nameOf(state, property)] : pathTo(state, at)
+  const path =
+    property?.name === 'Property' ? [...pathTo(state, property), nameOf(state, property)] : pathTo(state, at)
   const schema = schemaAt(path, root)
   if (schema === undefined) return null
   const { choices, kind } = viewOf(schema, root)

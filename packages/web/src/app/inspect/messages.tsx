@@ -74,7 +74,9 @@ function MessageRow({ event, since }: { event: TraceEvent; since: TraceEvent | u
           <Icon
             size={16}
             strokeWidth={1.5}
-            className={event.status === 'error' ? uiStyle.danger : direction === 'received' ? uiStyle.ok : uiStyle.info}
+            className={
+              event.status === 'error' ? uiStyle.danger : direction === 'received' ? uiStyle.ok : uiStyle.info
+            }
             aria-label={t(`messages.${kind === 'wire' ? (direction ?? 'sent') : kind}`)}
           />
           <span className={style.messageName}>
@@ -152,14 +154,20 @@ export function Exchange({ event }: { event: TraceEvent }): ReactNode {
           {response === undefined ? (
             <Foreign text={foreign(String(payload['error'] ?? event.status))} inline most={120} />
           ) : (
-            <Foreign text={foreign(`${response['status']} ${response['statusText'] ?? ''}`)} inline most={60} />
+            <Foreign
+              text={foreign(`${response['status']} ${response['statusText'] ?? ''}`)}
+              inline
+              most={60}
+            />
           )}
         </span>
         {event.durationMs !== null && <span>{duration(event.durationMs)}</span>}
         <span>{t('content.bytes', { count: number(Number(request['bytes'] ?? 0)) })}</span>
       </header>
       <Headers title={t('messages.requestHeaders')} headers={request['headers']} />
-      {response !== undefined && <Headers title={t('messages.responseHeaders')} headers={response['headers']} />}
+      {response !== undefined && (
+        <Headers title={t('messages.responseHeaders')} headers={response['headers']} />
+      )}
     </div>
   )
 }

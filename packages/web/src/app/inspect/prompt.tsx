@@ -18,10 +18,16 @@ export function PromptPage({ server, name }: { server: string; name: string }): 
   const t = useText()
   const prompts = useRead('catalog.prompts', { server })
   const entry = plain<CatalogPrompt[] | undefined>(prompts.data)?.find(({ prompt }) => prompt.name === name)
-  const last = useRead('library.promptValues', { prompt: entry?.name ?? '' }, { enabled: entry !== undefined })
+  const last = useRead(
+    'library.promptValues',
+    { prompt: entry?.name ?? '' },
+    { enabled: entry !== undefined },
+  )
   if (entry === undefined) return prompts.isPending ? null : <Empty title={t('inspect.unknown')} />
   if (last.isPending) return null
-  return <Prompt server={server} entry={entry} last={plain<Record<string, string> | undefined>(last.data) ?? {}} />
+  return (
+    <Prompt server={server} entry={entry} last={plain<Record<string, string> | undefined>(last.data) ?? {}} />
+  )
 }
 
 /** The texts among the arguments of a link. */
@@ -45,7 +51,9 @@ function Prompt({
   const t = useText()
   const { query } = useAddress()
   const { name, description, arguments: fields = [] } = entry.prompt
-  const [values, setValues] = useState<Record<string, string>>(() => linkedTexts(query.get('args')) ?? { ...last })
+  const [values, setValues] = useState<Record<string, string>>(
+    () => linkedTexts(query.get('args')) ?? { ...last },
+  )
   const run = useRun(`${server}/prompts/${name}`)
   const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
   return (

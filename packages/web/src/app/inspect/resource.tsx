@@ -22,7 +22,9 @@ export function ResourcePage({ server, uri }: { server: string; uri: string }): 
   const run = useRun(`${server}/resources/${uri}`)
   if (resources.isPending) return null
   // One that is not listed may come from a template or a link.
-  const entry = plain<CatalogResource[] | undefined>(resources.data)?.find(({ resource }) => resource.uri === uri)
+  const entry = plain<CatalogResource[] | undefined>(resources.data)?.find(
+    ({ resource }) => resource.uri === uri,
+  )
   const { title, description, mimeType } = entry?.resource ?? {}
   return (
     <Bench
@@ -36,7 +38,10 @@ export function ResourcePage({ server, uri }: { server: string; uri: string }): 
         <>
           {(title ?? mimeType) !== undefined && (
             <p className={style.subtitle}>
-              <Foreign text={foreign([title, mimeType].filter((one) => one !== undefined).join(' · '))} most={300} />
+              <Foreign
+                text={foreign([title, mimeType].filter((one) => one !== undefined).join(' · '))}
+                most={300}
+              />
             </p>
           )}
           {description !== undefined && (
@@ -97,11 +102,18 @@ function Watching({ server, uri, run }: { server: string; uri: string; run: Insp
       setId(started)
     }
   })
-  const fault = act.error?.message ?? (row?.state === 'failed' ? row.fault && plainText(row.fault.message) : undefined)
+  const fault =
+    act.error?.message ?? (row?.state === 'failed' ? row.fault && plainText(row.fault.message) : undefined)
   return (
     <div className={style.watch}>
       <div className={style.bar}>
-        <Button small isOff={act.isRunning} aria-pressed={isWatched} onClick={() => void act.run()} data-act="watch">
+        <Button
+          small
+          isOff={act.isRunning}
+          aria-pressed={isWatched}
+          onClick={() => void act.run()}
+          data-act="watch"
+        >
           {isWatched ? (
             <EyeOff size={16} strokeWidth={1.5} aria-hidden="true" />
           ) : (
@@ -146,7 +158,8 @@ export function TemplatePage({ server, uriTemplate }: { server: string; uriTempl
   const [values, setValues] = useState<Record<string, string>>(() => linkedTexts(query.get('args')) ?? {})
   const run = useRun(`${server}/templates/${uriTemplate}`)
   const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
-  const isReady = fields.data?.every(({ name, required }) => !required || given[plainText(name)] !== undefined) ?? false
+  const isReady =
+    fields.data?.every(({ name, required }) => !required || given[plainText(name)] !== undefined) ?? false
   const expanded = useRead('library.expand', { uriTemplate, values: given }, { enabled: isReady }).data
   const { start } = run
   const act = useAct(async () => {

@@ -93,7 +93,15 @@ export function RunResult({
 
 const small = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
 
-export function CopyButton({ text, name, icon }: { text: string; name: string; icon?: ReactNode }): ReactNode {
+export function CopyButton({
+  text,
+  name,
+  icon,
+}: {
+  text: string
+  name: string
+  icon?: ReactNode
+}): ReactNode {
   const t = useText()
   const [isCopied, setCopied] = useState(false)
   return (
@@ -120,7 +128,13 @@ function bytesOf(run: Run): number | undefined {
   return value === undefined ? undefined : new TextEncoder().encode(JSON.stringify(value)).length
 }
 
-function Outcome({ of: { row, run, error }, bytes }: { of: InspectorRun; bytes: number | undefined }): ReactNode {
+function Outcome({
+  of: { row, run, error },
+  bytes,
+}: {
+  of: InspectorRun
+  bytes: number | undefined
+}): ReactNode {
   const t = useText()
   const { duration, number, time } = useFormat()
   if (row === undefined) return null
@@ -171,7 +185,7 @@ function Outcome({ of: { row, run, error }, bytes }: { of: InspectorRun; bytes: 
   )
 }
 
-function valueOf(run: Run | undefined): unknown {
+function resultOf(run: Run | undefined): unknown {
   const { call, read, prompt } = run?.result ?? {}
   return call?.result ?? read ?? prompt
 }
@@ -191,8 +205,8 @@ function Given({
   events: readonly number[]
 }): ReactNode {
   const t = useText()
-  const value = valueOf(run)
-  const before = valueOf(previous)
+  const value = resultOf(run)
+  const before = resultOf(previous)
   const changes = before === undefined || value === undefined ? undefined : changedPlaces(before, value)
   const { call, read, prompt } = run.result ?? {}
   const structured = call?.result.structuredContent
@@ -200,7 +214,7 @@ function Given({
     <>
       {changes !== undefined && changes.length > 0 && (
         <details className={style.changes}>
-          <summary>{t('inspect.changed', { count: changes.length })}</summary>
+          <summary className={style.changed}>{t('inspect.changed', { count: changes.length })}</summary>
           <ChangeTable changes={changes} />
         </details>
       )}
@@ -323,7 +337,11 @@ function Why({
   const args = request?.kind === 'call' ? request.arguments : {}
   const enabled = request?.kind === 'call'
   const own = plain<PolicyExplanation | undefined>(
-    useRead('policy.explain', { tool: tool.name, arguments: args, caller: 'person', typed: true }, { enabled }).data,
+    useRead(
+      'policy.explain',
+      { tool: tool.name, arguments: args, caller: 'person', typed: true },
+      { enabled },
+    ).data,
   )
   const model = plain<PolicyExplanation | undefined>(
     useRead('policy.explain', { tool: tool.name, arguments: args, caller: 'chat' }, { enabled }).data,

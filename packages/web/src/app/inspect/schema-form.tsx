@@ -69,7 +69,11 @@ function Members({
         const { [name]: _, ...others } = value
         // A value that was there keeps its place.
         onChange(
-          next === undefined ? others : name in value ? { ...value, [name]: next } : { ...others, [name]: next },
+          next === undefined
+            ? others
+            : name in value
+              ? { ...value, [name]: next }
+              : { ...others, [name]: next },
         )
       }}
     />
@@ -107,7 +111,8 @@ function Member(props: MemberProps): ReactNode {
     </>
   )
   const hint = view.description !== undefined && <Foreign text={foreign(view.description)} most={400} />
-  const problem = own.length > 0 && own.map(({ message }) => <Foreign key={message} text={foreign(message)} />)
+  const problem =
+    own.length > 0 && own.map(({ message }) => <Foreign key={message} text={foreign(message)} />)
   const isNested = view.kind === 'object' && view.properties.length > 0 && common.depth < deepest
   if (isNested && (value === undefined || isRecord(value)))
     return (
@@ -214,7 +219,8 @@ function Leaf({
   const placeholder =
     view.fallback === undefined ? undefined : t('schema.default', { value: JSON.stringify(view.fallback) })
   const shown = { label, hint: hint || undefined, problem: problem || undefined }
-  const isChoice = choices !== undefined && (value === undefined || choices.some((one) => same(one.value, value)))
+  const isChoice =
+    choices !== undefined && (value === undefined || choices.some((one) => same(one.value, value)))
   if (isChoice || (kind === 'boolean' && (value === undefined || typeof value === 'boolean'))) {
     const all = choices ?? [
       { value: true, label: t('form.yes') },
@@ -227,7 +233,9 @@ function Leaf({
             {...ids}
             className={uiStyle.input}
             value={value === undefined ? '' : String(all.findIndex((one) => same(one.value, value)))}
-            onChange={({ target }) => onChange(target.value === '' ? undefined : all[Number(target.value)]?.value)}
+            onChange={({ target }) =>
+              onChange(target.value === '' ? undefined : all[Number(target.value)]?.value)
+            }
           >
             <option value="">{placeholder ?? t('form.none')}</option>
             {all.map((one, n) => (
@@ -282,7 +290,12 @@ function Leaf({
         isNumber ? (
           <input {...ids} {...control} className={`${uiStyle.input} ${uiStyle.mono}`} inputMode="decimal" />
         ) : (
-          <textarea {...ids} {...control} className={`${uiStyle.input} ${uiStyle.mono} ${style.text}`} rows={1} />
+          <textarea
+            {...ids}
+            {...control}
+            className={`${uiStyle.input} ${uiStyle.mono} ${style.text}`}
+            rows={1}
+          />
         )
       }
     </Field>

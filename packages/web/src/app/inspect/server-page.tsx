@@ -23,12 +23,18 @@ export function ServerPage({ server }: { server: string }): ReactNode {
   const details = useRead('servers.details', { server }, { everyMs: 10_000 }).data
   const tools = plain<CatalogTool[] | undefined>(useRead('catalog.tools', { server }).data) ?? []
   const trust = useRead('trust.get', { server }).data
-  const output = useRead('trace.list', { filter: `server:"${server.replaceAll('"', '\\"')}" kind:warning,stderr`, limit: 50 }, { everyMs: 5_000 }).data
+  const output = useRead(
+    'trace.list',
+    { filter: `server:"${server.replaceAll('"', '\\"')}" kind:warning,stderr`, limit: 50 },
+    { everyMs: 5_000 },
+  ).data
   if (row === undefined) return null
   const { connection } = row
   const capabilities: Record<string, unknown> = isRecord(details?.capabilities) ? details.capabilities : {}
   const extensions = isRecord(capabilities['extensions']) ? capabilities['extensions'] : {}
-  const faults = tools.flatMap((entry) => faultsOf(entry).map((fault) => ({ name: entry.tool.name, ...fault })))
+  const faults = tools.flatMap((entry) =>
+    faultsOf(entry).map((fault) => ({ name: entry.tool.name, ...fault })),
+  )
   const withheld = trust?.items.filter(({ state, listed }) => state !== 'pinned' && listed) ?? []
   const warnings = output?.filter(({ kind }) => kind === 'warning') ?? []
   const lines = output?.filter(({ kind }) => kind === 'stderr') ?? []
@@ -90,7 +96,10 @@ export function ServerPage({ server }: { server: string }): ReactNode {
             const own = isRecord(capabilities[name]) ? Object.keys(capabilities[name]) : []
             return (
               <li key={name} data-has={has}>
-                <Lamp tone={has ? 'ok' : 'off'} icon={has ? <CircleCheck {...icon} /> : <CircleMinus {...icon} />}>
+                <Lamp
+                  tone={has ? 'ok' : 'off'}
+                  icon={has ? <CircleCheck {...icon} /> : <CircleMinus {...icon} />}
+                >
                   <code>{name}</code>
                 </Lamp>{' '}
                 <span className={style.quiet}>
@@ -144,7 +153,10 @@ export function ServerPage({ server }: { server: string }): ReactNode {
       {lines.length > 0 && (
         <div className={style.card}>
           <h2>stderr</h2>
-          <ForeignBox text={foreign(lines.map(({ summary }) => plainText(summary)).join('\n'))} label="stderr" />
+          <ForeignBox
+            text={foreign(lines.map(({ summary }) => plainText(summary)).join('\n'))}
+            label="stderr"
+          />
         </div>
       )}
       <div className={style.bar}>
@@ -153,7 +165,9 @@ export function ServerPage({ server }: { server: string }): ReactNode {
         </Link>
         <Link
           className={`${uiStyle.button} ${uiStyle.small}`}
-          href={routes.activities.to({ filter: `server:${/\s/.test(server) ? JSON.stringify(server) : server}` })}
+          href={routes.activities.to({
+            filter: `server:${/\s/.test(server) ? JSON.stringify(server) : server}`,
+          })}
         >
           <Activity {...icon} /> {t('nav.activity')}
         </Link>

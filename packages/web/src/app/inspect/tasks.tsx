@@ -37,7 +37,8 @@ export function TaskPage({ server, id }: { server: string; id: string }): ReactN
         <dl className={style.facts}>
           <dt>{t('activity.outcome')}</dt>
           <dd role="status">
-            {t(`task.${task.status}`)} {task.message !== undefined && <Foreign text={task.message} most={400} />}
+            {t(`task.${task.status}`)}{' '}
+            {task.message !== undefined && <Foreign text={task.message} most={400} />}
           </dd>
           <dt>{t('activity.at')}</dt>
           <dd>{dateTime(plainText(task.createdAt))}</dd>

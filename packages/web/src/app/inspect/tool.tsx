@@ -160,11 +160,7 @@ function Tool({
                   ? t('inspect.fromLink')
                   : t('inspect.fromLast', { age: age(Date.now() - Date.parse(last?.at ?? '')) })}
               </span>
-              <Button
-                small
-                look="quiet"
-                onClick={() => setText(JSON.stringify(defaultsOf(schema), null, 2))}
-              >
+              <Button small look="quiet" onClick={() => setText(JSON.stringify(defaultsOf(schema), null, 2))}>
                 {t('inspect.clear')}
               </Button>
             </div>
@@ -218,7 +214,11 @@ function Tool({
             />
             {meta !== undefined && 'problem' in meta && (
               <p className={uiStyle.problem}>
-                {meta.problem === 'not-object' ? t('editor.notObject') : <Foreign text={foreign(meta.problem)} />}
+                {meta.problem === 'not-object' ? (
+                  t('editor.notObject')
+                ) : (
+                  <Foreign text={foreign(meta.problem)} />
+                )}
               </p>
             )}
           </Fold>
@@ -262,7 +262,9 @@ export function commandLine(
   if (args !== undefined && Object.keys(args).length > 0)
     words.push(
       ...(command === 'prompt'
-        ? Object.entries(args).map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+        ? Object.entries(args).map(
+            ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+          )
         : ['--args', JSON.stringify(args)]),
     )
   return words.map(quoted).join(' ')

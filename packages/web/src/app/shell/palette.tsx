@@ -25,7 +25,8 @@ export function fitOf(name: string, typed: string): number | undefined {
   if (word === '') return 3
   if (at === word) return 0
   if (at.startsWith(word)) return 1
-  if (new RegExp(`(?:^|[^\\p{L}\\p{N}])${word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}`, 'u').test(at)) return 2
+  if (new RegExp(`(?:^|[^\\p{L}\\p{N}])${word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}`, 'u').test(at))
+    return 2
   return at.includes(word) ? 3 : undefined
 }
 
