@@ -44,13 +44,9 @@ export function App(): ReactNode {
           <Route path={routes.chat.path}>
             {({ conversation }) => <Chat key={conversation} conversation={conversation} />}
           </Route>
-          <Route path={routes.inspect.path}>
+          <Route path={/^\/inspect(?:\/|$)/}>
             <Inspect />
           </Route>
-          <Route path={routes.tool.path}>
-            {({ server, tool }) => <Inspect server={server} tool={tool} />}
-          </Route>
-          <Route path={routes.inspectServer.path}>{({ server }) => <Inspect server={server} />}</Route>
           <Route path={routes.tasks.path}>
             <Tasks />
           </Route>
