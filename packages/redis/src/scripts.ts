@@ -9,7 +9,7 @@ export interface Script {
   readonly mayRepeat: boolean
 }
 
-function script(name: string, text: string, mayRepeat = false): Script {
+export function script(name: string, text: string, mayRepeat = false): Script {
   return { name, text, sha: createHash('sha1').update(text).digest('hex'), mayRepeat }
 }
 

@@ -20,7 +20,9 @@ export class RetryLater extends RpcError {
  */
 export function retryLater(delayMs: number, reason = 'This cannot be done now'): RetryLater {
   if (!(delayMs >= 0 && delayMs <= longestMs)) {
-    throw invalid(`The delay of retryLater must be a number of milliseconds from 0 to ${longestMs}, got ${delayMs}`)
+    throw invalid(
+      `The delay of retryLater must be a number of milliseconds from 0 to ${longestMs}, got ${delayMs}`,
+    )
   }
   return new RetryLater(Math.ceil(delayMs), reason)
 }

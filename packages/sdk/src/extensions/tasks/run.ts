@@ -11,12 +11,12 @@ import type { StateCodec } from '../../request/state.ts'
 import type { Server } from '../../server/server.ts'
 import { unref } from '../../transports/server/options.ts'
 import {
+  bodyOf,
   completed,
   failed,
   peerOf,
-  type TaskProgress,
-  bodyOf,
   type TaskEdit,
+  type TaskProgress,
   type TaskRecord,
   withQuestions,
 } from './record.ts'

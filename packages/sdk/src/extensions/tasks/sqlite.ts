@@ -112,9 +112,7 @@ export function sqliteTaskStore(path: string): TaskStore {
     replace: async ({ id, version, running, holder, holdMs, body }) => {
       const now = Date.now()
       const heldUntil = holdMs === undefined ? null : now + holdMs
-      return (
-        update.run(version, running ? 1 : 0, holder, heldUntil, body, id, version - 1, now).changes === 1
-      )
+      return update.run(version, running ? 1 : 0, holder, heldUntil, body, id, version - 1, now).changes === 1
     },
     list: async (owner, after, limit) =>
       page.all(owner, Date.now(), after?.createdAt ?? -1, after?.id ?? '', limit).map(rowOf),
