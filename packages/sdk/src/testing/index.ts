@@ -11,6 +11,7 @@ import { memory } from '../transports/client/memory.ts'
 import type { ClientTransport, ClientTransportFactory } from '../transports/client/transport.ts'
 
 export { memory } from '../transports/client/memory.ts'
+export { backplaneContract } from './backplane-contract.ts'
 export type { ContractRule } from './contract.ts'
 export { taskStoreContract } from './task-store-contract.ts'
 
