@@ -108,6 +108,12 @@ export async function postgresBackplane(options: PostgresOptions): Promise<Postg
       await topics.publish(topic, message)
     },
     subscribe: (topic, listener, lost) => topics.subscribe(topic, listener, lost),
+    spend: async (key, cost, { refillMs, capacity }) => {
+      const micros = [cost * refillMs, capacity * refillMs].map((ms) => Math.ceil(ms * 1000))
+      const text = `SELECT ${s}.spend($1, $2, $3) AS micros`
+      const [found] = await database.run('spend', text, [keyOf(key), ...micros])
+      return Number(found?.['micros']) / 1000
+    },
     close: () => {
       clearInterval(expiry)
       closing ??= topics.close().then(() => database.close())

@@ -59,11 +59,11 @@ CREATE UNLOGGED TABLE ${s}.messages (
 );
 CREATE INDEX messages_by_age ON ${s}.messages (sent_at);
 
-CREATE UNLOGGED TABLE ${s}.rates (
+CREATE UNLOGGED TABLE ${s}.buckets (
   key bytea PRIMARY KEY,
-  due_at bigint NOT NULL
+  full_at bigint NOT NULL
 );
-CREATE INDEX rates_by_due ON ${s}.rates (due_at);
+CREATE INDEX buckets_by_time ON ${s}.buckets (full_at);
 
 CREATE TABLE ${s}.tasks (
   id text COLLATE "C" PRIMARY KEY,
@@ -129,20 +129,21 @@ BEGIN
 END $function$;
 
 -- The microseconds to wait, or 0 if it was spent.
-CREATE FUNCTION ${s}.spend(rate_key bytea, cost bigint, burst bigint) RETURNS bigint LANGUAGE plpgsql AS $function$
+CREATE FUNCTION ${s}.spend(bucket_key bytea, cost bigint, capacity bigint) RETURNS bigint LANGUAGE plpgsql AS $function$
 DECLARE
   at bigint;
-  due bigint;
+  after_micros bigint;
 BEGIN
+  PERFORM set_config('synchronous_commit', 'off', true);
   LOOP
-    INSERT INTO ${s}.rates VALUES (rate_key, ${clockMicros}) ON CONFLICT DO NOTHING;
-    SELECT due_at INTO due FROM ${s}.rates WHERE key = rate_key FOR UPDATE;
+    INSERT INTO ${s}.buckets VALUES (bucket_key, ${clockMicros}) ON CONFLICT DO NOTHING;
+    SELECT full_at INTO after_micros FROM ${s}.buckets WHERE key = bucket_key FOR UPDATE;
     EXIT WHEN FOUND;
   END LOOP;
   at := ${clockMicros};
-  due := greatest(due, at) + cost;
-  IF due - at > burst THEN RETURN due - at - burst; END IF;
-  UPDATE ${s}.rates SET due_at = due WHERE key = rate_key;
+  after_micros := greatest(after_micros, at) + cost;
+  IF after_micros - at > capacity THEN RETURN after_micros - at - capacity; END IF;
+  UPDATE ${s}.buckets SET full_at = after_micros WHERE key = bucket_key;
   RETURN 0;
 END $function$;
 
@@ -201,7 +202,7 @@ BEGIN
     ) RETURNING name
   ) DELETE FROM ${s}.log_entries USING gone WHERE log = gone.name;
   DELETE FROM ${s}.messages WHERE sent_at <= at - 120000;
-  DELETE FROM ${s}.rates WHERE due_at <= (at - 60000) * 1000;
+  DELETE FROM ${s}.buckets WHERE full_at <= (at - 60000) * 1000;
 END $function$;
 `,
 ]

@@ -1,7 +1,7 @@
 import type { Backplane } from '@jackfield/sdk'
 import { connectRedis, keyOf, requireSize } from './connections.ts'
 import type { RedisOptions } from './options.ts'
-import { append, read, swap } from './scripts.ts'
+import { append, read, spend, swap } from './scripts.ts'
 
 /** A backplane for any number of nodes. */
 export interface RedisBackplane extends Backplane {
@@ -80,6 +80,10 @@ export async function redisBackplane(options: RedisOptions): Promise<RedisBackpl
     subscribe: (topic, listener, lost) => {
       if (isClosed) return Promise.reject(faults.closed())
       return topics.subscribe(channelOf(topic), listener, lost)
+    },
+    spend: async (key, cost, { refillMs, capacity }) => {
+      const micros = [cost * refillMs, capacity * refillMs].map((ms) => String(Math.ceil(ms * 1000)))
+      return Number(await commands.script(spend, keyOf(`${prefix}b:`, key), micros)) / 1000
     },
     close: () => {
       isClosed = true

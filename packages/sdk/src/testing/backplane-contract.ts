@@ -123,6 +123,29 @@ export function backplaneContract(open: (connections: number) => Promise<Backpla
       )
       requireEqual(heard, { first: messages, second: messages, left: [], other: ['last'] }, 'the messages')
     }),
+    rule(
+      'gives out no more tokens than a bucket has, over three connections, if it can count',
+      async (...three) => {
+        const [plane] = three
+        if (plane.spend === undefined) return
+        const slow = { refillMs: hour, capacity: 5 }
+        const waits = await Promise.all(
+          Array.from({ length: 30 }, async (_, at) => three[at % 3]?.spend?.('slow', 1, slow)),
+        )
+        requireEqual(waits.filter((wait) => wait === 0).length, 5, 'tokens')
+        for (const wait of waits) {
+          const isOne = wait === 0 || (wait !== undefined && wait > hour - 60_000 && wait <= hour)
+          if (!isOne) throw new Error(`A wait of ${wait} ms for a token an hour`)
+        }
+        requireEqual(await plane.spend('other', 5, slow), 0, 'another bucket')
+        requireEqual((await plane.spend('other', 2, slow)) > hour, true, 'whether two tokens take longer')
+        const fast = { refillMs: 20, capacity: 1 }
+        requireEqual(await plane.spend('fast', 1, fast), 0, 'a token')
+        await eventually(async () =>
+          requireEqual(await plane.spend?.('fast', 1, fast), 0, 'a refilled token'),
+        )
+      },
+    ),
     rule('hears a topic again that was left a moment ago', async (plane) => {
       for (let round = 0; round < 20; round++) {
         const heard: string[] = []
