@@ -31,11 +31,7 @@ describe.skipIf(!isInstalled)(`PostgreSQL${note}`, () => {
 
   beforeAll(async () => {
     postgres = await PostgresServer.start()
-    await postgres.run(
-      'postgres',
-      "CREATE ROLE reader LOGIN PASSWORD 'open sesame'; CREATE ROLE writer LOGIN",
-    )
-    await postgres.run('postgres', 'CREATE DATABASE shop OWNER writer')
+    await postgres.addShop()
     await postgres.run('shop', 'GRANT CREATE ON DATABASE shop TO writer')
   }, 120_000)
   afterAll(() => postgres?.stop())

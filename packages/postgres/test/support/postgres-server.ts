@@ -89,6 +89,12 @@ export class PostgresServer {
     return `postgres://${user}${password === '' ? '' : `:${encodeURIComponent(password)}`}@127.0.0.1:${this.port}/${database}`
   }
 
+  /** Adds the role `reader`, which may read, and `writer`, which owns the new database `shop`. */
+  async addShop(): Promise<void> {
+    await this.run('postgres', "CREATE ROLE reader LOGIN PASSWORD 'open sesame'; CREATE ROLE writer LOGIN")
+    await this.run('postgres', 'CREATE DATABASE shop OWNER writer')
+  }
+
   /** Runs statements as the superuser. */
   async run(database: string, sql: string): Promise<unknown[][]> {
     const client = new pg.Client({ host: '127.0.0.1', port: this.port, user: 'postgres', database })
