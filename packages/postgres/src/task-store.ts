@@ -1,4 +1,4 @@
-import type { TakenTask, TaskChange, TaskRow, TaskStore } from '@jackfield/sdk/extensions/tasks'
+import type { ClaimedTask, TaskChange, TaskRow, TaskStore } from '@jackfield/sdk/extensions/tasks'
 import { Database, type Row } from './database.ts'
 import type { PostgresOptions } from './options.ts'
 import { now } from './schema.ts'
@@ -119,7 +119,7 @@ export async function postgresTaskStore(options: PostgresOptions): Promise<Postg
       const values = [holder, ids.filter(isStorable), Math.ceil(leaseMs)]
       return (await database.repeat('renew', text, values)).map(({ id }) => String(id))
     },
-    take: async (holder, leaseMs, scope) => {
+    claim: async (holder, leaseMs, scope) => {
       if ('id' in scope && !isStorable(scope.id)) return []
       const only = 'id' in scope ? 'id = $5' : 'true'
       const text = `WITH due AS MATERIALIZED (
@@ -131,7 +131,7 @@ export async function postgresTaskStore(options: PostgresOptions): Promise<Postg
         FROM due WHERE id = due_id RETURNING ${columns}, previous`
       const [limit, overdueMs] = 'id' in scope ? [1, 0] : [scope.limit, scope.overdueMs ?? 0]
       const values = [holder, Math.ceil(leaseMs), limit, overdueMs, ...('id' in scope ? [scope.id] : [])]
-      return (await database.run('take', text, values)).map((found): TakenTask => {
+      return (await database.run('claim', text, values)).map((found): ClaimedTask => {
         const row = rowOf(found)
         notify(row.id, row.version, true, holder, leaseMs)
         return { ...row, previousHolder: String(found['previous']) }

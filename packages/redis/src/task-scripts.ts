@@ -114,11 +114,11 @@ return renewed`,
 )
 
 /**
- * ARGV: holder, lease, limit, milliseconds that tasks are overdue, channel, and the id of the only task to take. Returns ids with
+ * ARGV: holder, lease, limit, milliseconds that tasks are overdue, channel, and the id of the only task to claim. Returns ids with
  * rows as they were before.
  */
-export const takeTasks: Script = script(
-  'take tasks',
+export const claimTasks: Script = script(
+  'claim tasks',
   `${common}local out = {}
 local limit = tonumber(ARGV[3])
 local due = now - ARGV[4]

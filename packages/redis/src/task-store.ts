@@ -1,6 +1,6 @@
 import type {
-  TakenTask,
-  TakeScope,
+  ClaimedTask,
+  ClaimScope,
   TaskCapacity,
   TaskChange,
   TaskRow,
@@ -8,7 +8,7 @@ import type {
 } from '@jackfield/sdk/extensions/tasks'
 import { connectRedis, keyOf, type RedisConnections, requireSize } from './connections.ts'
 import type { RedisOptions } from './options.ts'
-import { addTask, expireTasks, listTasks, renewTasks, replaceTask, takeTasks } from './task-scripts.ts'
+import { addTask, claimTasks, expireTasks, listTasks, renewTasks, replaceTask } from './task-scripts.ts'
 
 /** A task store for any number of processes. */
 export interface RedisTaskStore extends TaskStore {
@@ -114,11 +114,11 @@ class Store implements RedisTaskStore {
     return renewed.flat()
   }
 
-  async take(holder: string, leaseMs: number, scope: TakeScope): Promise<TakenTask[]> {
-    const take = async (shard: number, limit: number, overdueMs: number, ...id: string[]) => {
+  async claim(holder: string, leaseMs: number, scope: ClaimScope): Promise<ClaimedTask[]> {
+    const claimIn = async (shard: number, limit: number, overdueMs: number, ...id: string[]) => {
       const args = [holder, ms(leaseMs), String(limit), ms(overdueMs), this.#channel, ...id]
-      const taken = rowsOf(await this.#redis.commands.script(takeTasks, this.#base(shard), args))
-      return taken.map(({ row, extra }) => ({
+      const claimed = rowsOf(await this.#redis.commands.script(claimTasks, this.#base(shard), args))
+      return claimed.map(({ row, extra }) => ({
         ...row,
         version: row.version + 1,
         holder,
@@ -128,14 +128,14 @@ class Store implements RedisTaskStore {
     }
     if ('id' in scope) {
       const shard = shardIn(scope.id)
-      return shard === undefined ? [] : take(shard, 1, 0, scope.id)
+      return shard === undefined ? [] : claimIn(shard, 1, 0, scope.id)
     }
-    const taken: TakenTask[] = []
-    for (let round = 0; round < shards && taken.length < scope.limit; round++) {
+    const claimed: ClaimedTask[] = []
+    for (let round = 0; round < shards && claimed.length < scope.limit; round++) {
       const shard = this.#turn++ % shards
-      taken.push(...(await take(shard, scope.limit - taken.length, scope.overdueMs ?? 0)))
+      claimed.push(...(await claimIn(shard, scope.limit - claimed.length, scope.overdueMs ?? 0)))
     }
-    return taken
+    return claimed
   }
 
   async expire(): Promise<void> {

@@ -52,7 +52,7 @@ export function building(
           for (const name of steps) {
             const done = await ctx.step(name, async (key) => {
               write(`${house} ${name} ${key}`)
-              await sleep(Math.random() * 20)
+              await sleep(Math.random() * 80)
               return key
             })
             // From here on the step is remembered, also by those that take the task over.

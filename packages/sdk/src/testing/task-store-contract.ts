@@ -10,7 +10,7 @@ function held(more: Partial<NewTask> = {}): NewTask {
   return { id: randomText(24), owner: 'ada', ttlMs: hour, holder: 'one', holdMs: hour, body: '{}', ...more }
 }
 
-/** A task that any process may take. */
+/** A task that any process may claim. */
 function free(more: Partial<NewTask> = {}): NewTask {
   return held({ holder: '', holdMs: 0, ...more })
 }
@@ -152,18 +152,22 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
     rule('gives a task to another holder when its lease is over, and to one only', async (store) => {
       const { id } = await add(store, held({ holdMs: 1 }))
       await add(store, held())
-      const [taken] = await eventually(async () => {
-        const all = await store.take('two', hour, { limit: 10 })
-        requireEqual(all.length, 1, 'taken')
+      const [claimed] = await eventually(async () => {
+        const all = await store.claim('two', hour, { limit: 10 })
+        requireEqual(all.length, 1, 'claimed')
         return all
       })
       requireEqual(
-        [taken?.id, taken?.version, taken?.holder, taken?.previousHolder, taken?.running],
+        [claimed?.id, claimed?.version, claimed?.holder, claimed?.previousHolder, claimed?.running],
         [id, 2, 'two', 'one', true],
         'the task',
       )
-      requireEqual(taken && { ...taken, previousHolder: undefined }, await store.get(id), 'the stored task')
-      requireEqual(await store.take('three', hour, { limit: 10 }), [], 'taken again')
+      requireEqual(
+        claimed && { ...claimed, previousHolder: undefined },
+        await store.get(id),
+        'the stored task',
+      )
+      requireEqual(await store.claim('three', hour, { limit: 10 }), [], 'claimed again')
       requireEqual(
         await store.replace({ id, version: 2, running: true, holder: 'one', body: '' }),
         false,
@@ -174,63 +178,63 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
       const now = await add(store, free())
       const later = await add(store, free({ holdMs: hour }))
       const soon = await add(store, free({ holdMs: 20 }))
-      const taken = new Map<string, string>()
+      const claimed = new Map<string, string>()
       await eventually(async () => {
-        for (const task of await store.take('one', hour, { limit: 10 }))
-          taken.set(task.id, task.previousHolder)
-        requireEqual(taken.size, 2, 'taken')
+        for (const task of await store.claim('one', hour, { limit: 10 }))
+          claimed.set(task.id, task.previousHolder)
+        requireEqual(claimed.size, 2, 'claimed')
       })
-      requireEqual([taken.get(now.id), taken.get(soon.id)], ['', ''], 'the previous holders')
-      requireEqual(await store.take('two', hour, { id: later.id }), [], 'one that is not due')
+      requireEqual([claimed.get(now.id), claimed.get(soon.id)], ['', ''], 'the previous holders')
+      requireEqual(await store.claim('two', hour, { id: later.id }), [], 'one that is not due')
     }),
     rule('gives a named task, and only that', async (store) => {
       const [one, two] = [await add(store, free()), await add(store, free())]
       requireEqual(
-        (await store.take('one', hour, { id: two.id })).map(({ id }) => id),
+        (await store.claim('one', hour, { id: two.id })).map(({ id }) => id),
         [two.id],
-        'taken',
+        'claimed',
       )
-      requireEqual(await store.take('two', hour, { id: two.id }), [], 'taken again')
-      requireEqual(await store.take('two', hour, { id: 'x' }), [], 'an unknown one')
+      requireEqual(await store.claim('two', hour, { id: two.id }), [], 'claimed again')
+      requireEqual(await store.claim('two', hour, { id: 'x' }), [], 'an unknown one')
       requireEqual((await store.get(one.id))?.holder, '', 'the other one')
     }),
     rule('gives tasks that are overdue, and those that wait longest first', async (store) => {
       const rows: TaskRow[] = []
       for (let count = 0; count < 3; count++) rows.push(await add(store, free({ holdMs: count * 20 })))
-      requireEqual(await store.take('one', hour, { limit: 10, overdueMs: hour }), [], 'overdue by an hour')
-      const taken: string[] = []
+      requireEqual(await store.claim('one', hour, { limit: 10, overdueMs: hour }), [], 'overdue by an hour')
+      const claimed: string[] = []
       await eventually(async () => {
-        for (const { id } of await store.take('one', hour, { limit: 1, overdueMs: 5 })) taken.push(id)
-        requireEqual(taken.length, 3, 'taken')
+        for (const { id } of await store.claim('one', hour, { limit: 1, overdueMs: 5 })) claimed.push(id)
+        requireEqual(claimed.length, 3, 'claimed')
       })
-      requireEqual(taken.toSorted(), rows.map(({ id }) => id).toSorted(), 'the tasks')
+      requireEqual(claimed.toSorted(), rows.map(({ id }) => id).toSorted(), 'the tasks')
     }),
     rule('gives no task that does not run', async (store) => {
       const { id } = await add(store, held({ holdMs: 0 }))
       await store.replace({ id, version: 2, running: false, holder: 'one', holdMs: 0, body: '' })
-      requireEqual(await store.take('two', hour, { limit: 10 }), [], 'taken')
-      requireEqual(await store.take('two', hour, { id }), [], 'taken by id')
+      requireEqual(await store.claim('two', hour, { limit: 10 }), [], 'claimed')
+      requireEqual(await store.claim('two', hour, { id }), [], 'claimed by id')
       requireEqual(await store.renew('one', [id], hour), [], 'renewed')
       await store.replace({ id, version: 3, running: true, holder: '', holdMs: 0, body: '' })
-      requireEqual((await store.take('two', hour, { limit: 10 })).length, 1, 'taken when it runs again')
+      requireEqual((await store.claim('two', hour, { limit: 10 })).length, 1, 'claimed when it runs again')
     }),
     rule(
-      'gives every task to one of many that take',
+      'gives every task to one of many that claim',
       async (...stores) => {
         const first = requireDefined(stores[0], 'store')
         const rows = await Promise.all(Array.from({ length: 60 }, () => add(first, free())))
         const takers = Array.from({ length: 9 }, async (_, at) => {
           const ids: string[] = []
           for (;;) {
-            const taken = await stores[at % 3]?.take(`taker ${at}`, hour, { limit: 3 })
-            if (taken === undefined || taken.length === 0) return ids
-            requireEqual(taken.length <= 3, true, 'the limit')
-            ids.push(...taken.map(({ id }) => id))
+            const claimed = await stores[at % 3]?.claim(`taker ${at}`, hour, { limit: 3 })
+            if (claimed === undefined || claimed.length === 0) return ids
+            requireEqual(claimed.length <= 3, true, 'the limit')
+            ids.push(...claimed.map(({ id }) => id))
           }
         })
         const ids = (await Promise.all(takers)).flat()
         // One that found none may have met the locks of another, which then took them.
-        const left = await first.take('last', hour, { limit: 100 })
+        const left = await first.claim('last', hour, { limit: 100 })
         ids.push(...left.map(({ id }) => id))
         requireEqual(ids.toSorted(), rows.map(({ id }) => id).toSorted(), 'the ids')
       },
@@ -248,16 +252,16 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
       requireEqual(await store.renew('one', [], hour), [], 'none renewed')
       requireEqual((await store.get(own.id))?.version, 1, 'the version')
       await eventually(async () => {
-        const taken = await store.take('three', hour, { limit: 10 })
+        const claimed = await store.claim('three', hour, { limit: 10 })
         requireEqual(
-          taken.map(({ id }) => id),
+          claimed.map(({ id }) => id),
           [other.id],
-          'taken',
+          'claimed',
         )
       })
       await store.renew('one', [own.id], 0)
       await eventually(async () =>
-        requireEqual((await store.take('three', hour, { limit: 10 })).length, 1, 'taken after the lease'),
+        requireEqual((await store.claim('three', hour, { limit: 10 })).length, 1, 'claimed after the lease'),
       )
     }),
     rule('knows nothing of a task that has expired', async (store) => {
@@ -269,8 +273,8 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
       requireEqual(await store.replace({ ...row, version: 2 }), false, 'replace')
       requireEqual(await store.list('ada', undefined, 10), [], 'list')
       requireEqual(await store.renew('', [id], hour), [], 'renew')
-      requireEqual(await store.take('two', hour, { limit: 10 }), [], 'take')
-      requireEqual(await store.take('two', hour, { id }), [], 'take by id')
+      requireEqual(await store.claim('two', hour, { limit: 10 }), [], 'claim')
+      requireEqual(await store.claim('two', hour, { id }), [], 'claim by id')
       await store.expire()
       requireDefined(await store.add(free(), few), 'add when it has expired')
       requireEqual(await store.add(free(), few), undefined, 'one more')
@@ -293,7 +297,7 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
           requireEqual(heard[0].length > 0 && heard[1].length > 0, true, 'notified')
         })
         const { id } = await add(one, free())
-        await two.take('worker', hour, { id })
+        await two.claim('worker', hour, { id })
         await one.replace({ id, version: 3, running: false, holder: 'worker', body: '' })
         const expected = [
           { id, version: 1, running: true, holder: '', delayMs: 0 },

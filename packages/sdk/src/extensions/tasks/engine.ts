@@ -24,7 +24,7 @@ import {
   withAnswers,
 } from './record.ts'
 import { bytesOf, type Serve, TaskRun } from './run.ts'
-import type { TakenTask, TaskChange, TaskPosition } from './store.ts'
+import type { ClaimedTask, TaskChange, TaskPosition } from './store.ts'
 
 type Edit = (record: TaskRecord) => TaskEdit | undefined
 
@@ -36,7 +36,7 @@ export type TaskRound =
 
 const idBytes = 24
 const idChars = 128
-const takeBatch = 16
+const claimBatch = 16
 /** Milliseconds between two looks of a follower at a store that notifies of changes. */
 const fallbackPollMs = 10_000
 /** The longest delay of a timer. */
@@ -54,11 +54,11 @@ export class TaskEngine {
   #server: Server | undefined
   #serve: Serve = () => Promise.reject(new TypeError('tasks() is not attached to a server'))
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** Timers of tasks that this process will take. */
+  /** Timers of tasks that this process will claim. */
   readonly #due = new Set<ReturnType<typeof setTimeout>>()
   #unsubscribe: (() => void) | undefined
-  /** Tasks that are being taken. */
-  #taking = 0
+  /** Tasks that are being claimed. */
+  #claiming = 0
   /** Whether tasks may wait for room in this process. */
   #hasWaiting = false
   #draining = false
@@ -83,14 +83,14 @@ export class TaskEngine {
     if (this.settings.store.durable) this.#begin(0)
   }
 
-  /** Whether this process takes tasks from the store. */
+  /** Whether this process claims tasks from the store. */
   get isWorker(): boolean {
     return this.settings.work && this.settings.runner === undefined
   }
 
   get #room(): number {
     if (!this.isWorker || this.#draining || this.#closed !== undefined) return 0
-    return Math.max(0, this.settings.maxRunning - this.#runs.size - this.#taking)
+    return Math.max(0, this.settings.maxRunning - this.#runs.size - this.#claiming)
   }
 
   /**
@@ -107,10 +107,10 @@ export class TaskEngine {
     if (bytesOf(task.body) > maxTaskBytes) {
       throw invalidParams(`a task may have at most ${maxTaskBytes} bytes`)
     }
-    this.#taking += reserved
+    this.#claiming += reserved
     const capacity = { owner: maxTasksPerPrincipal, all: maxTasks }
     const row = await store.add(task, capacity).finally(() => {
-      this.#taking -= reserved
+      this.#claiming -= reserved
     })
     if (row === undefined) throw notCreated('too many are stored. Try again when some have expired')
     const record = fromRow(row)
@@ -231,12 +231,12 @@ export class TaskEngine {
     const { store, leaseMs } = this.settings
     if (this.#closed !== undefined || this.#draining) return { type: 'later', afterMs: 1000 }
     this.#begin(leaseMs / 3)
-    const [taken] = await store.take(this.#holder, leaseMs, { id })
-    if (taken === undefined) {
+    const [claimed] = await store.claim(this.#holder, leaseMs, { id })
+    if (claimed === undefined) {
       const record = await this.#get(id)
       return record === undefined ? { type: 'over' } : this.#roundOf(record)
     }
-    const { record, delayMs } = await this.#accept(taken)
+    const { record, delayMs } = await this.#accept(claimed)
     if (record?.running !== true) return { type: 'over' }
     if (delayMs > 0) return { type: 'later', afterMs: delayMs }
     await this.#start(record)
@@ -282,7 +282,7 @@ export class TaskEngine {
     await store.close?.()
   }
 
-  /** Gives up a task of this process, for any process to take after a delay. Undefined if it was not its own. */
+  /** Gives up a task of this process, for any process to claim after a delay. Undefined if it was not its own. */
   #release(id: string, delayMs: number, more: Partial<TaskRecord> = {}): Promise<TaskRecord | undefined> {
     return this.#change(id, (record) =>
       record.running && record.holder === this.#holder
@@ -314,7 +314,7 @@ export class TaskEngine {
     }
   }
 
-  /** Starts a task that this process holds, or has another process take it. */
+  /** Starts a task that this process holds, or has another process claim it. */
   #startOrOffer(record: TaskRecord): void {
     if (record.holder === this.#holder) this.#start(record)
     else if (this.settings.runner !== undefined) this.#enqueue(record.id, 0)
@@ -343,7 +343,7 @@ export class TaskEngine {
           const isOwn = this.#runs.get(id) === run && current.running && current.holder === this.#holder
           return isOwn ? edit(current) : undefined
         })
-        if (next?.running && next.holder === '') this.#takeLater(id, next.holdMs ?? 0)
+        if (next?.running && next.holder === '') this.#claimLater(id, next.holdMs ?? 0)
         return next
       },
       onNotification: (notification) => {
@@ -356,11 +356,11 @@ export class TaskEngine {
       .catch((error) => this.server.report(error, { method: 'tasks' }))
       .finally(() => {
         if (this.#runs.get(id) === run) this.#runs.delete(id)
-        if (this.#hasWaiting) this.#inBackground(this.#takeWaiting())
+        if (this.#hasWaiting) this.#inBackground(this.#claimWaiting())
       })
   }
 
-  /** Begins to renew leases and to take tasks. */
+  /** Begins to renew leases and to claim tasks. */
   #begin(ms: number): void {
     if (this.#timer !== undefined || this.#closed !== undefined) return
     this.#scheduleHeartbeat(ms, 0)
@@ -376,7 +376,7 @@ export class TaskEngine {
       setTimeout(() => {
         const now = performance.now()
         const isBeat = !isPolling || now - renewedAt >= beatMs
-        const work = isBeat ? this.#heartbeat() : this.#takeWaiting()
+        const work = isBeat ? this.#heartbeat() : this.#claimWaiting()
         const nextMs = isPolling ? Math.min(beatMs, pollIntervalMs) : beatMs
         this.#inBackground(work).finally(() => this.#scheduleHeartbeat(nextMs, isBeat ? now : renewedAt))
       }, ms),
@@ -394,7 +394,7 @@ export class TaskEngine {
         if (!held.has(id)) run.stop(lost())
       }
     }
-    await this.#takeWaiting()
+    await this.#claimWaiting()
     if (this.settings.runner !== undefined) await this.#enqueueForgotten()
     if (this.#closed === undefined) await store.expire()
   }
@@ -412,27 +412,27 @@ export class TaskEngine {
       const isLost = !running || holder !== this.#holder
       if (isLost && version > (this.#startedAt.get(run) ?? version)) run.stop(lost())
     } else if (running && holder === '' && delayMs === 0) {
-      this.#inBackground(this.#takeOne(id))
+      this.#inBackground(this.#claimOne(id))
     }
   }
 
-  async #takeOne(id: string): Promise<void> {
+  async #claimOne(id: string): Promise<void> {
     if (this.#room === 0) {
       this.#hasWaiting = this.isWorker
       return
     }
     const { store, leaseMs } = this.settings
-    await this.#startTaken(1, () => store.take(this.#holder, leaseMs, { id }))
+    await this.#startClaimed(1, () => store.claim(this.#holder, leaseMs, { id }))
   }
 
   /** Takes a task of this process again after a delay; others do so with their next heartbeat. */
-  #takeLater(id: string, delayMs: number): void {
+  #claimLater(id: string, delayMs: number): void {
     if (!this.isWorker || this.#closed !== undefined) return
     const timer = unref(
       setTimeout(
         () => {
           this.#due.delete(timer)
-          this.#inBackground(this.#takeOne(id))
+          this.#inBackground(this.#claimOne(id))
         },
         Math.min(delayMs + 1, longestTimerMs),
       ),
@@ -441,34 +441,34 @@ export class TaskEngine {
   }
 
   /** Takes tasks that wait, as far as there is room. */
-  async #takeWaiting(): Promise<void> {
+  async #claimWaiting(): Promise<void> {
     const { store, leaseMs } = this.settings
     for (;;) {
-      const limit = Math.min(this.#room, takeBatch)
+      const limit = Math.min(this.#room, claimBatch)
       if (limit === 0) return
-      const taken = await this.#startTaken(limit, () => store.take(this.#holder, leaseMs, { limit }))
-      this.#hasWaiting = taken === limit
+      const claimed = await this.#startClaimed(limit, () => store.claim(this.#holder, leaseMs, { limit }))
+      this.#hasWaiting = claimed === limit
       if (!this.#hasWaiting) return
     }
   }
 
-  /** Starts the tasks that were taken, and returns their number. */
-  async #startTaken(limit: number, take: () => Promise<TakenTask[]>): Promise<number> {
-    this.#taking += limit
+  /** Starts the tasks that were claimed, and returns their number. */
+  async #startClaimed(limit: number, claim: () => Promise<ClaimedTask[]>): Promise<number> {
+    this.#claiming += limit
     try {
-      const all = await take()
-      for (const taken of all) {
+      const all = await claim()
+      for (const claimed of all) {
         await this.#inBackground(
-          this.#accept(taken).then(({ record, delayMs }) => {
+          this.#accept(claimed).then(({ record, delayMs }) => {
             if (record?.running !== true) return
-            if (delayMs > 0) this.#takeLater(record.id, delayMs)
+            if (delayMs > 0) this.#claimLater(record.id, delayMs)
             else this.#start(record)
           }),
         )
       }
       return all.length
     } finally {
-      this.#taking -= limit
+      this.#claiming -= limit
     }
   }
 
@@ -476,8 +476,8 @@ export class TaskEngine {
    * Counts the death of a task's last process, after which the task fails or is released for a while.
    * @returns the task, and the delay for which it is released
    */
-  async #accept(taken: TakenTask): Promise<{ record: TaskRecord | undefined; delayMs: number }> {
-    const { previousHolder, ...row } = taken
+  async #accept(claimed: ClaimedTask): Promise<{ record: TaskRecord | undefined; delayMs: number }> {
+    const { previousHolder, ...row } = claimed
     const { maxTakeovers, retry } = this.settings
     const record = fromRow(row)
     if (previousHolder === '') return { record, delayMs: 0 }
@@ -501,9 +501,9 @@ export class TaskEngine {
   async #enqueueForgotten(): Promise<void> {
     const { store, leaseMs, work } = this.settings
     if (!work || this.#closed !== undefined) return
-    const scope = { limit: takeBatch, overdueMs: leaseMs }
-    for (const taken of await store.take(this.#holder, leaseMs, scope)) {
-      const { record, delayMs } = await this.#accept(taken)
+    const scope = { limit: claimBatch, overdueMs: leaseMs }
+    for (const claimed of await store.claim(this.#holder, leaseMs, scope)) {
+      const { record, delayMs } = await this.#accept(claimed)
       if (record?.running !== true) continue
       if (record.holder !== '') await this.#release(record.id, 0)
       this.#enqueue(record.id, delayMs)

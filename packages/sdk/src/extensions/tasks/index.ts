@@ -3,9 +3,9 @@ export { tasksExtension } from './options.ts'
 export type { TaskStatus } from './record.ts'
 export { type RetryLater, retryLater } from './retry.ts'
 export type {
+  ClaimedTask,
+  ClaimScope,
   NewTask,
-  TakenTask,
-  TakeScope,
   TaskCapacity,
   TaskChange,
   TaskPosition,

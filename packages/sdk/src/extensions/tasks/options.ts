@@ -68,7 +68,7 @@ export interface TasksOptions {
   work?: boolean
   /** Tasks that run in this process at once; further ones wait for any process. Default 256. */
   maxRunning?: number
-  /** Decides when and where tasks run. Default: processes take them from the store. */
+  /** Decides when and where tasks run. Default: processes claim them from the store. */
   runner?: TaskRunner
   /** Called for every event. */
   onEvent?: (event: TaskEvent) => void

@@ -105,7 +105,7 @@ export class TaskRun {
     throw new TypeError(`A task cannot end with a result of the type "${outcome.type}"`)
   }
 
-  /** The task without a holder, for any process to take after a while. */
+  /** The task without a holder, for any process to claim after a while. */
   #repeated(current: TaskRecord, { delayMs, message }: RetryLater): TaskEdit {
     const { maxRetries } = this.#parts
     const retries = (current.retries ?? 0) + 1

@@ -121,7 +121,7 @@ export function sqliteTaskStore(path: string): TaskStore {
       const now = Date.now()
       return renewal.all(now + leaseMs, holder, now, JSON.stringify(ids)).map(({ id }) => String(id))
     },
-    take: async (holder, leaseMs, scope) => {
+    claim: async (holder, leaseMs, scope) => {
       const selectDue = (now: number): TaskRow[] => {
         if ('id' in scope) return dueOne.all(now, now, scope.id).map(rowOf)
         return due.all(now - (scope.overdueMs ?? 0), now, scope.limit).map(rowOf)

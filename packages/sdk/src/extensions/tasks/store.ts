@@ -9,9 +9,9 @@ export interface TaskRow {
   readonly expiresAt: number
   /** Whether a process has to work on it. */
   readonly running: boolean
-  /** The process that works on it; empty if none does, so that any may take it. */
+  /** The process that works on it; empty if none does, so that any may claim it. */
   readonly holder: string
-  /** When the holder's lease ends. Without a holder: when a process may take the task. */
+  /** When the holder's lease ends. Without a holder: when a process may claim the task. */
   readonly heldUntil: number
   readonly body: string
 }
@@ -23,7 +23,7 @@ export interface NewTask {
   readonly owner: string
   readonly ttlMs: number
   readonly holder: string
-  /** Milliseconds of the holder's lease. Without a holder: milliseconds before a process may take the task. */
+  /** Milliseconds of the holder's lease. Without a holder: milliseconds before a process may claim the task. */
   readonly holdMs: number
   readonly body: string
 }
@@ -35,18 +35,18 @@ export interface TaskUpdate extends Pick<TaskRow, 'id' | 'version' | 'running' |
 }
 
 /** A task that a process took, with the holder before: the process that died, or empty if the task had none. */
-export interface TakenTask extends TaskRow {
+export interface ClaimedTask extends TaskRow {
   readonly previousHolder: string
 }
 
-/** The tasks to take: one, or those that wait longest, due for at least `overdueMs` milliseconds (default 0). */
-export type TakeScope =
+/** The tasks to claim: one, or those that wait longest, due for at least `overdueMs` milliseconds (default 0). */
+export type ClaimScope =
   | { readonly id: string }
   | { readonly limit: number; readonly overdueMs?: number | undefined }
 
-/** A change of a task, for those that follow it and for processes that may take it. */
+/** A change of a task, for those that follow it and for processes that may claim it. */
 export interface TaskChange extends Pick<TaskRow, 'id' | 'version' | 'running' | 'holder'> {
-  /** Milliseconds before a process may take it, if it has no holder. */
+  /** Milliseconds before a process may claim it, if it has no holder. */
   readonly delayMs: number
 }
 
@@ -76,7 +76,7 @@ export interface TaskStore {
   /** Renews the leases of running tasks; returns the ids of those the holder still has. */
   renew(holder: string, ids: readonly string[], leaseMs: number): Promise<string[]>
   /** Assigns running tasks with an ended lease, or without a holder, to a holder, each as its next version. */
-  take(holder: string, leaseMs: number, scope: TakeScope): Promise<TakenTask[]>
+  claim(holder: string, leaseMs: number, scope: ClaimScope): Promise<ClaimedTask[]>
   /** Deletes expired tasks. */
   expire(): Promise<void>
   /**
@@ -120,7 +120,7 @@ export function memoryTaskStore(): TaskStore {
     const delayMs = Math.max(0, heldUntil - Date.now())
     for (const listener of listeners) listener({ id, version, running, holder, delayMs })
   }
-  const taken = (row: TaskRow, holder: string, leaseMs: number): TakenTask => {
+  const claimed = (row: TaskRow, holder: string, leaseMs: number): ClaimedTask => {
     const heldUntil = Date.now() + leaseMs
     const next = put({
       ...row,
@@ -164,14 +164,14 @@ export function memoryTaskStore(): TaskStore {
         .flatMap((id) => live(id) ?? [])
         .filter((row) => row.running && row.holder === holder)
         .map((row) => put({ ...row, heldUntil: Date.now() + leaseMs }).id),
-    take: async (holder, leaseMs, scope) => {
+    claim: async (holder, leaseMs, scope) => {
       const overdueMs = 'id' in scope ? 0 : (scope.overdueMs ?? 0)
       return ('id' in scope ? [scope.id] : [...rows.keys()])
         .flatMap((id) => live(id) ?? [])
         .filter(({ running, heldUntil }) => running && heldUntil + overdueMs <= Date.now())
         .sort((a, b) => a.heldUntil - b.heldUntil)
         .slice(0, 'id' in scope ? 1 : scope.limit)
-        .map((row) => taken(row, holder, leaseMs))
+        .map((row) => claimed(row, holder, leaseMs))
     },
     expire: async () => expire(),
     changed: (listener) => {

@@ -308,7 +308,7 @@ describe('a task whose process died', () => {
     const store = sharedStore()
     const front = make({ echo }, { store, work: false })
     const taskId = idIn(await front.peer.ask('tools/call', { name: 'echo' }))
-    await store.take('dead', 0, { id: taskId })
+    await store.claim('dead', 0, { id: taskId })
     const released: number[] = []
     store.changed?.((change) => {
       if (change?.running === true && change.holder === '') released.push(change.delayMs)
@@ -420,7 +420,7 @@ describe('a task that a runner runs', () => {
     const retry = { firstMs: 10, longestMs: 25 }
     const { peer, extension } = make({ echo }, { store, runner, retry, maxTakeovers: 3 })
     const taskId = idIn(await peer.ask('tools/call', { name: 'echo' }))
-    const die = () => expect.poll(() => store.take('dead', 0, { id: taskId })).toHaveLength(1)
+    const die = () => expect.poll(() => store.claim('dead', 0, { id: taskId })).toHaveLength(1)
     for (const afterMs of [10, 20, 25]) {
       await die()
       expect(await extension.run(taskId)).toEqual({ type: 'later', afterMs })
