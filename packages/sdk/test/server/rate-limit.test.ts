@@ -1,7 +1,6 @@
+import { type Backplane, defineServer, prompt, rateLimit, tool } from '@jackfield/sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { defineServer, prompt, rateLimit, tool } from '../../src/index.ts'
-import type { Backplane } from '../../src/request/backplane.ts'
 import { memoryBackplane } from '../../src/request/backplane.ts'
 import { call, request } from './support.ts'
 
