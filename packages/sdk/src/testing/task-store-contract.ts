@@ -68,6 +68,12 @@ export function taskStoreContract(open: (connections: number) => Promise<TaskSto
       const { id } = await add(store, task)
       requireEqual(id.endsWith(task.id) && id.length <= task.id.length + 32, true, id)
     }),
+    rule('adds no id twice', async (store) => {
+      const task = held({ body: '"first"' })
+      const { id } = await add(store, task)
+      requireEqual(await store.add({ ...task, body: '"second"' }, capacity), undefined, 'the second one')
+      requireEqual((await store.get(id))?.body, '"first"', 'the body')
+    }),
     rule('limits the tasks of one owner, and of all', async (store) => {
       const few = { owner: 2, all: 3 }
       const added: boolean[] = []

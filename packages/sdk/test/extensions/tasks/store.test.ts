@@ -43,6 +43,15 @@ const stores: [string, (connections: number) => Promise<TaskStore[]>][] = [
 
 describe.each(stores)('a store of tasks %s', (_name, open) => {
   for (const { name, run } of taskStoreContract(open)) it(name, run)
+
+  it('adds no id twice, whoever opened it', async () => {
+    const [store] = await open(1)
+    const twice = task({ body: '"first"' })
+    const added = await store?.add(twice, room)
+    expect(await store?.add({ ...twice, body: '"second"' }, room)).toBeUndefined()
+    expect((await store?.get(added?.id ?? ''))?.body).toBe('"first"')
+    await store?.close?.()
+  })
 })
 
 describe('a store of tasks in SQLite', () => {
