@@ -81,6 +81,7 @@ import type {
   TraceEvent,
   TraceLane,
   TraceNode,
+  TracePair,
   TraceQuery,
   TraceStatistics,
   TrustItem,
@@ -295,7 +296,7 @@ export interface Methods {
   'trace.bins': Call<TraceBinsQuery, TraceBins>
   'trace.get': Call<{ id: number }, WholeTraceEvent | null>
   /** Requests with their responses. */
-  'trace.pairs': Call<TraceQuery, ReturnType<Host['trace']['pairs']>>
+  'trace.pairs': Call<TraceQuery, TracePair[]>
   'trace.tree': Call<TraceQuery, TraceNode[]>
   'trace.timeline': Call<TraceQuery, TraceLane[]>
   'trace.statistics': Call<TraceQuery, TraceStatistics>
