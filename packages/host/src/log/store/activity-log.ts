@@ -209,6 +209,7 @@ export const activityKinds: readonly Activity['kind'][] = [
   'install',
   'drift',
   'login',
+  'app',
   'code',
   'conversation',
 ]

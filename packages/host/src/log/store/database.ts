@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { reasonOf } from '../../shared/text.ts'
 import { formMigration } from './answer-tables.ts'
+import { appMigration } from './app-table.ts'
 import { rollBack } from './chain.ts'
 import { conversationMigration } from './conversation-table.ts'
 import { sealedMigration } from './inbox-tables.ts'
@@ -160,6 +161,7 @@ const migrations: readonly string[] = [
   trustRevisionsMigration,
   taskMigration,
   logQueueMigration,
+  appMigration,
 ]
 
 /**

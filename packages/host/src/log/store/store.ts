@@ -8,6 +8,7 @@ import {
   type GrantTable,
   type LabelTable,
 } from './answer-tables.ts'
+import { type AppTable, createAppTable } from './app-table.ts'
 import { type ConversationTable, createConversationTable } from './conversation-table.ts'
 import { createStoreVersion, openDatabase } from './database.ts'
 import {
@@ -50,6 +51,7 @@ import { createTrustTable, type TrustTable } from './trust-table.ts'
 /** Everything the host keeps beyond its own life. */
 export interface Store {
   readonly activity: ActivityLog
+  readonly apps: AppTable
   readonly grants: GrantTable
   readonly labels: LabelTable
   readonly sampling: SamplingTable
@@ -91,6 +93,7 @@ export function openStore(file: string, log: LogSettings = {}): Store {
   const trace = createTraceTable(database, writer, boundsOf(file, log))
   return {
     activity: createActivityLog(database, writer),
+    apps: createAppTable(database),
     grants: createGrantTable(database, version),
     labels: createLabelTable(database),
     sampling: createSamplingTable(database),
