@@ -44,7 +44,7 @@ export class Requests
     const connection = catalog.server(server)
     trust.refuse(connection, 'resource', uri)
     return this.#recorded(
-      { kind: 'read', server, summary: uri, detail: { uri } },
+      { kind: 'read', server, summary: uri, cause: options.cause ?? null, detail: { uri } },
       { method: 'resources/read', target: uri, ...within(options) },
       connection,
       async (client, signal) => {

@@ -12,6 +12,7 @@ import type {
 import type { ConnectOptions, ProgressReport, ServerChange, Watch } from '@jackfield/sdk/client'
 import type { CredentialStore } from '@jackfield/sdk/client/auth'
 import type { Activity, ActivityVerification, HostEvent } from './activity.ts'
+import type { AppService } from './apps.ts'
 import type { CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool } from './catalog.ts'
 import type { Code } from './code.ts'
 import type { ConsentService } from './consents.ts'
@@ -85,6 +86,8 @@ export interface HostCallOptions {
 /** Options of reading a resource and of getting a prompt. */
 export interface HostReadOptions {
   signal?: AbortSignal
+  /** The activity row that caused the read. */
+  cause?: number
   /** The conversation that sees the contents, for labels. */
   conversation?: string
   /** Called with the id of the activity row as soon as it is written. */
@@ -275,8 +278,10 @@ export interface Host extends AsyncDisposable {
   setLogLevel(server: string, level: LoggingLevel): Promise<void>
   /** The configured data labels of a server. @throws McpError 'INVALID' for an unknown server */
   labels(server: string): readonly string[]
+  /** Those that models may call. A tool that is for the app of its server alone is not among them. */
   tools(): CatalogTool[]
   prompts(): CatalogPrompt[]
+  /** Without the pages of apps. */
   resources(): CatalogResource[]
   templates(): CatalogTemplate[]
   /** Instructions of each ready server. */
@@ -287,6 +292,8 @@ export interface Host extends AsyncDisposable {
   call(name: string, args: Record<string, unknown>, options: HostCallOptions): Promise<BrokeredCall>
   /** Calls that servers run as tasks. */
   readonly tasks: TaskService
+  /** Pages in which servers show the calls of their tools. */
+  readonly apps: AppService
   read(server: string, uri: string, options?: HostReadOptions): Promise<ReadResourceResult>
   prompt(name: string, args: Record<string, string>, options?: HostReadOptions): Promise<GetPromptResult>
   complete(

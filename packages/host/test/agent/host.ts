@@ -76,6 +76,16 @@ export function fakeHost(runs: Runs): FakeHost {
       refusal: () => undefined,
       resumed: () => undefined,
     },
+    apps: {
+      open: refuse,
+      request: refuse,
+      close: refuse,
+      document: () => undefined,
+      list: () => [],
+      takeContext: () => [],
+      consents: () => [],
+      forget: () => false,
+    },
     tasks: { list: () => [], result: refuse, cancel: refuse },
     gateway: { open: refuse },
     roots: {
@@ -153,6 +163,7 @@ export function fakeHost(runs: Runs): FakeHost {
       revoke: () => false,
       explain: refuse,
       preview: refuse,
+      hits: refuse,
     },
     trace: {
       list: refuse,

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openDatabase } from '../../src/log/store/database.ts'
+import { LogWriter } from '../../src/log/store/log-writer.ts'
 import { createTraceTable } from '../../src/log/store/trace-table.ts'
 import { folder, hostOf } from '../fixtures/hosts.ts'
 
@@ -12,7 +13,10 @@ const count = 12_000
 function storeOf(characters: number): string {
   const file = join(folder(), 'store.db')
   const database = openDatabase(file)
-  const table = createTraceTable(database, { bytes: 1e9, ageMs: Number.MAX_SAFE_INTEGER })
+  const table = createTraceTable(database, new LogWriter(database), {
+    bytes: 1e9,
+    ageMs: Number.MAX_SAFE_INTEGER,
+  })
   database.exec('BEGIN')
   for (let n = 0; n < count; n++) {
     table.add({
@@ -35,6 +39,7 @@ function storeOf(characters: number): string {
       sha256: null,
     })
   }
+  table.flush()
   database.exec('COMMIT')
   database.close()
   return file

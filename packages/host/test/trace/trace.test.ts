@@ -149,8 +149,10 @@ test('another program on the same store sees what happened here', async () => {
   const store = join(folder(), 'store.db')
   const host = await started({ store, servers: { fix: session().config }, defaultVerdict: 'allow' })
   const other = hostOf({ store })
-  const last = (await other.trace.list({ limit: 1 })).at(-1)?.id ?? 0
+  const last = (await host.trace.list({ limit: 1 })).at(-1)?.id ?? 0
   await host.call('fix__look', {}, { caller: 'chat' })
+  // A host writes messages some milliseconds later, and before it reads.
+  host.trace.counters()
   const news = await other.trace.list({ after: last })
   expect(news.map(({ kind, method }) => [kind, method])).toEqual([
     ['call', 'tools/call'],

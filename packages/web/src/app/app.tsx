@@ -2,7 +2,7 @@ import { lazy, type ReactNode, Suspense } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
 import { useText } from './i18n/i18n.ts'
 import InboxScreen from './inbox/inbox.tsx'
-import { routes } from './routes.ts'
+import { routes, useAddress } from './routes.ts'
 import { Shell } from './shell/shell.tsx'
 import { Empty } from './ui/ui.tsx'
 
@@ -12,10 +12,12 @@ const Chat = lazy(() => import('./chat/chat.tsx'))
 const Inspect = lazy(() => import('./inspect/inspect.tsx'))
 const Library = lazy(() => import('./library/library.tsx'))
 const Permissions = lazy(() => import('./permissions/permissions.tsx'))
+const Tasks = lazy(() => import('./tasks/tasks.tsx'))
 const SettingsScreen = lazy(() => import('./settings/settings.tsx'))
 
 /** The screen of the address. */
 export function App(): ReactNode {
+  const { parts } = useAddress()
   return (
     <Shell>
       <Suspense>
@@ -46,14 +48,26 @@ export function App(): ReactNode {
           <Route path={/^\/inspect(?:\/|$)/}>
             <Inspect />
           </Route>
+          <Route path={routes.tasks.path}>
+            <Tasks />
+          </Route>
+          <Route path={routes.task.path}>{({ task }) => <Tasks task={task} />}</Route>
           <Route path={routes.library.path}>
             <Library />
+          </Route>
+          <Route path={routes.resource.path}>
+            <Library server={parts[1] ?? ''} uri={parts[2] ?? ''} />
           </Route>
           <Route path={routes.permissions.path}>
             <Permissions />
           </Route>
+          <Route path={routes.permission.path}>{({ view }) => <Permissions view={view} />}</Route>
           <Route path={routes.settings.path}>
-            <SettingsScreen />
+            <Redirect to={routes.setting.to('models')} replace />
+          </Route>
+          <Route path={routes.setting.path}>{({ section }) => <SettingsScreen section={section} />}</Route>
+          <Route path={routes.registryServer.path}>
+            <SettingsScreen section="registry" name={parts[2] ?? ''} />
           </Route>
           <Route>
             <Unknown />

@@ -73,6 +73,7 @@ export class QueryRunner {
   /** The values that the thread sends for a request. */
   async *#request<T>(request: QueryRequest): AsyncGenerator<T, void, undefined> {
     clearTimeout(this.#idle)
+    this.#table().flush()
     const { port1: port, port2 } = new MessageChannel()
     const closed = new AbortController()
     const { signal } = closed

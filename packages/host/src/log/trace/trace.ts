@@ -70,7 +70,7 @@ export function createTrace(
         method: null,
         tool: null,
         rpc: null,
-        cause: row === null ? null : table().eventOf(row),
+        cause: row === null ? null : { activity: row },
         reply: null,
         status: null,
         ms: null,
@@ -123,7 +123,10 @@ export function createTrace(
     timeline: (query = {}) => queries.run('timeline', query),
     pairs: (query = {}) => queries.run('pairs', query),
     statistics: (query = {}) => queries.run('statistics', query),
-    counters: () => ({ ...table().counts(), unwritten }),
+    counters() {
+      const counts = table().counts()
+      return { ...counts, unwritten: counts.unwritten + unwritten }
+    },
     export: (format, query = {}) => queries.export(format, query),
     recording: (query = {}) => queries.run('recording', query),
     close: () => queries.close(),

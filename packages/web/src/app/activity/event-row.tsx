@@ -1,5 +1,6 @@
 import type { TraceEvent } from '@jackfield/host/browser'
 import {
+  AppWindow,
   ArrowDownLeft,
   ArrowUpRight,
   Bot,
@@ -25,6 +26,7 @@ import { foreign } from '../text/foreign-type.ts'
 import style from './activity.module.css'
 
 const icons = {
+  app: AppWindow,
   call: Wrench,
   read: FileText,
   prompt: ScrollText,

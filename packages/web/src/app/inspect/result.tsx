@@ -1,9 +1,10 @@
-import type { CatalogTool, PolicyExplanation } from '@jackfield/host/browser'
+import { appOf, type CatalogTool, type PolicyExplanation } from '@jackfield/host/browser'
 import type { Run } from '@jackfield/host/client'
 import { CircleCheck, CircleX, Link2, ShieldBan, Square, Terminal } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { useAct, useHost, useRead } from '../data/host.tsx'
+import { AppView } from '../apps/app-view.tsx'
+import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ChangeTable } from '../questions/arguments.tsx'
 import { routes } from '../routes.ts'
@@ -43,7 +44,7 @@ export function RunResult({
   const events = useTraffic(activity, isRunning)
   if (row === undefined) return <p className={style.nothing}>{t('inspect.notRun')}</p>
   const exchanges = events.filter(({ kind }) => kind === 'http').length
-  const app = tool === undefined ? undefined : appOf(tool)
+  const app = tool === undefined ? undefined : appOf(tool.tool)
   return (
     <>
       <Outcome of={of} bytes={run === undefined ? undefined : bytesOf(run)} />
@@ -68,7 +69,17 @@ export function RunResult({
       {view === 'messages' && <Messages events={events.filter(({ kind }) => kind !== 'http')} />}
       {view === 'http' && <Exchanges events={events} />}
       {view === 'why' && tool !== undefined && <Why run={run} tool={tool} row={row} />}
-      {view === 'app' && app !== undefined && <App server={server} uri={app} />}
+      {view === 'app' && app !== undefined && tool !== undefined && run?.request.kind === 'call' && (
+        <AppView
+          key={row.id}
+          tool={tool.name}
+          uri={app}
+          server={server}
+          activity={activity}
+          input={run.request.arguments}
+          result={run.result?.call?.result}
+        />
+      )}
       <div className={style.bar}>
         {command !== undefined && (
           <CopyButton text={command} name={t('inspect.copyCommand')} icon={<Terminal {...small} />} />
@@ -431,44 +442,3 @@ function Why({
 }
 
 const verdictTone = { allow: uiStyle.ok, ask: uiStyle.warn, deny: uiStyle.danger }
-
-/** The address of the page that shows the results of a tool. */
-function appOf({ tool }: CatalogTool): string | undefined {
-  const meta: unknown = tool._meta
-  if (!isRecord(meta)) return undefined
-  const ui = meta['ui']
-  const uri = isRecord(ui) ? ui['resourceUri'] : meta['ui/resourceUri']
-  return typeof uri === 'string' && uri.startsWith('ui://') ? uri : undefined
-}
-
-/** The source of an app. It runs in conversations only, where its wishes can be answered. */
-function App({ server, uri }: { server: string; uri: string }): ReactNode {
-  const t = useText()
-  const { client } = useHost()
-  const [source, setSource] = useState<unknown>()
-  const read = useAct(async () => {
-    const id = await client.call('runs.start', { request: { kind: 'read', server, uri } })
-    const { result, fault } = await client.call('runs.wait', { id })
-    if (fault !== undefined) throw new Error(fault.message)
-    setSource(result?.read?.contents)
-  })
-  return (
-    <div className={style.block}>
-      <header className={style.blockHead}>
-        <Link href={routes.inspectItem.to(server, 'resources', uri)}>
-          <Foreign text={foreign(uri)} inline />
-        </Link>
-      </header>
-      <p className={style.quiet}>{t('inspect.appMeans')}</p>
-      <Button small isOff={read.isRunning} onClick={() => void read.run()}>
-        {t('inspect.appSource')}
-      </Button>
-      {read.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(read.error.message)} />
-        </Note>
-      )}
-      {source !== undefined && <Contents blocks={source} server={server} label={t('inspect.app')} />}
-    </div>
-  )
-}
