@@ -76,21 +76,25 @@ describe.skipIf(missing !== undefined)(
         servers: { works: { url } },
         rules: [{ id: 'all', verdict: 'allow' }],
       })
-      const tab = await openTab(served, '/tasks')
-      const { page } = tab
+      const first = await openTab(served, '/tasks')
       const start = (name: string, args: Record<string, unknown>): void =>
         void served.service.host
           .call(`works__${name}`, args, { caller: 'person', typed: true })
           .catch(() => {})
       start('ask', {})
       for (let number = 1; number < 50; number++) start('work', { number })
-      await page.getByText('50 running, 0 ended').waitFor()
-      await page.getByText('half of 49').waitFor()
-      const asking = page.locator('[data-task=input_required]')
-      await asking.getByRole('link', { name: 'Answer' }).waitFor()
-      await tab.check()
+      await first.page.getByText('50 running, 0 ended').waitFor()
+      await first.page.getByText('half of 49').waitFor()
+      await first.page.getByRole('link', { name: 'Answer' }).waitFor()
+      await first.check()
+      await first.page.close()
 
       const again = await served.restart()
+      // It is asked again, and waits until a client can show it.
+      await until(() => again.service.host.inbox.list().length === 1, 'the question')
+      const tab = await openTab(again, '/tasks')
+      const { page } = tab
+      const asking = page.locator('[data-task=input_required]')
       await page.getByText('50 running, 0 ended').waitFor()
       await asking.getByRole('link', { name: 'Answer' }).click()
       await page.getByRole('textbox', { name: 'colour' }).fill('blue')
