@@ -38,13 +38,17 @@ function recordsOf<T extends ClientRecord['type']>({ clients }: History, type: T
 }
 
 function isDuring(
-  { faults }: History,
+  { faults, nodes }: History,
   kinds: readonly FaultRecord['kind'][],
   from: number,
   until: number,
 ): boolean {
-  return faults.some(
-    (fault) => kinds.includes(fault.kind) && fault.from <= until && fault.until + afterMs >= from,
+  return (
+    faults.some(
+      (fault) => kinds.includes(fault.kind) && fault.from <= until && fault.until + afterMs >= from,
+    ) ||
+    (kinds.includes('Redis paused') &&
+      nodes.some((one) => one.type === 'failed' && one.at - afterMs <= until && one.at + afterMs >= from))
   )
 }
 

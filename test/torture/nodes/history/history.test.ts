@@ -1,3 +1,6 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect } from 'vitest'
 import { isThere, left } from '../../../../packages/redis/test/support/redis-server.ts'
 import { campaign } from '../../campaign.ts'
@@ -9,6 +12,8 @@ import type { History } from './records.ts'
 import { Service, wait } from './service.ts'
 
 const lifeMs = 600_000
+/** Calls whose history is checked together. */
+const callsAtOnce = 2_500
 
 /** The promise that each mistake must be found to break, and the tools that show it best. */
 const broken: Readonly<Record<Mistake, { promise: number; tools?: readonly [string, ...string[]] }>> = {
@@ -46,6 +51,8 @@ describe.skipIf(!isThere)(`histories of three nodes over Redis${left}`, { timeou
     },
     async ({ seed }) => {
       const missed: string[] = []
+      let runs = 0
+      const named = () => ({ name: `r${++runs}x` })
       const plan = { seed, lifeMs, clients: few, calls: 30, limitMs: 5_000, quietMs: 2_000 }
       const mostTries = 4
       const expectFound = async (
@@ -61,20 +68,22 @@ describe.skipIf(!isThere)(`histories of three nodes over Redis${left}`, { timeou
       }
       const plain = async (): Promise<void> => {
         const service = await Service.start({ haproxy: false, lifeMs })
-        expect(check(await run(service, { ...plan, calls: 40, limitMs: 30_000, quietMs: 15_000 }))).toEqual(
-          [],
-        )
+        expect(
+          check(await run(service, { ...plan, ...named(), calls: 40, limitMs: 30_000, quietMs: 15_000 })),
+        ).toEqual([])
         for (const mistake of mistakes) {
           if (withFaults.includes(mistake)) continue
           await service.make(mistake)
           const { promise, tools } = broken[mistake]
-          const named = tools === undefined ? {} : { tools }
-          await expectFound(mistake, promise, (nth) => run(service, { ...plan, ...named, seed: seed + nth }))
+          const only = tools === undefined ? {} : { tools }
+          await expectFound(mistake, promise, (nth) =>
+            run(service, { ...plan, ...named(), ...only, seed: seed + nth }),
+          )
         }
         await service.make(undefined)
         service.repeatsAfterMs = 30
         await expectFound('the balancer repeats requests', 2, (nth) =>
-          run(service, { ...plan, seed: seed + nth }),
+          run(service, { ...plan, ...named(), seed: seed + nth }),
         )
       }
       const killed = async (): Promise<void> => {
@@ -87,7 +96,14 @@ describe.skipIf(!isThere)(`histories of three nodes over Redis${left}`, { timeou
             await service.kill(0)
             await service.make(mistake)
           }
-          return run(service, { ...plan, seed: seed + nth, limitMs: 16_000, calls: 80, meanwhile })
+          return run(service, {
+            ...plan,
+            ...named(),
+            seed: seed + nth,
+            limitMs: 16_000,
+            calls: 80,
+            meanwhile,
+          })
         })
       }
       const lost = async (): Promise<void> => {
@@ -100,7 +116,7 @@ describe.skipIf(!isThere)(`histories of three nodes over Redis${left}`, { timeou
             await wait(300)
             await service.failOver(150)
           }
-          return run(service, { ...plan, seed: seed + nth, calls: 100, meanwhile })
+          return run(service, { ...plan, ...named(), seed: seed + nth, calls: 100, meanwhile })
         })
       }
       await Promise.all([plain(), killed(), lost()])
@@ -121,26 +137,46 @@ describe.skipIf(!isThere)(`histories of three nodes over Redis${left}`, { timeou
     async ({ seed, trials, measured, made }) => {
       const service = await Service.start({ haproxy: true, lifeMs })
       const random = new Random(seed)
-      const history = await run(service, {
-        seed,
-        calls: trials,
-        limitMs: 30_000,
-        quietMs: 15_000,
-        lifeMs,
-        clients: { sessions: 12, stateless: 4, libraries: 8 },
-        meanwhile: async (isOver) => {
-          while (!isOver()) {
-            await wait(random.between(200, 2_000))
-            await fault(service, random)
-          }
-        },
-      })
-      note(history, measured)
-      made(history.clients.filter(({ type }) => type === 'invoked').length)
-      expect(check(history)).toEqual([])
+      const sums = new Map<string, number>()
+      let calls = 0
+      for (let part = 0; part * callsAtOnce < trials; part++) {
+        const history = await run(service, {
+          name: `p${part}x`,
+          seed: seed + part,
+          calls: Math.min(callsAtOnce, trials - part * callsAtOnce),
+          limitMs: 30_000,
+          quietMs: 15_000,
+          lifeMs,
+          clients: { sessions: 12, stateless: 4, libraries: 8 },
+          meanwhile: async (isOver) => {
+            while (!isOver()) {
+              await wait(random.between(200, 2_000))
+              await fault(service, random)
+            }
+          },
+        })
+        calls += history.clients.filter(({ type }) => type === 'invoked').length
+        for (const [name, count] of counts(history)) sums.set(name, (sums.get(name) ?? 0) + count)
+        const violations = check(history)
+        expect(
+          violations,
+          `part ${part}${violations.length === 0 ? '' : `, ${kept(history, seed, part)}`}`,
+        ).toEqual([])
+      }
+      for (const [name, count] of sums) measured(name, count, '')
+      made(calls)
     },
   )
 })
+
+/** Writes a history into a file, to find out what happened. */
+function kept(history: History, seed: number, part: number): string {
+  const folder = fileURLToPath(new URL('../../../../results', import.meta.url))
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, `history-${seed}-${part}.json`)
+  writeFileSync(file, JSON.stringify(history))
+  return file
+}
 
 async function fault(service: Service, random: Random): Promise<void> {
   const node = random.between(0, 2)
@@ -155,7 +191,7 @@ async function fault(service: Service, random: Random): Promise<void> {
     case 4:
       return service.cutSubscriptions()
     case 5:
-      return service.pauseRedis(1_500)
+      return service.pauseRedis(random.between(500, 4_000))
     case 6:
       return service.restartRedis(random.between(0, 1_000))
     default:
@@ -164,14 +200,15 @@ async function fault(service: Service, random: Random): Promise<void> {
   }
 }
 
-function note(history: History, measured: (name: string, value: number, unit: string) => void): void {
-  for (const outcome of ['result', 'interrupted', 'unknown', 'refused', 'cancelled']) {
-    const count = history.clients.filter((one) => one.type === 'completed' && one.outcome === outcome).length
-    measured(outcome, count, 'calls')
-  }
-  measured('effects', history.nodes.filter(({ type }) => type === 'effect').length, '')
-  measured('events', history.clients.filter(({ type }) => type === 'event').length, '')
-  for (const kind of new Set(history.faults.map((one) => one.kind))) {
-    measured(kind, history.faults.filter((one) => one.kind === kind).length, 'times')
-  }
+/** Outcomes of calls, and faults, with how often there were. */
+function counts({ clients, nodes, faults }: History): Map<string, number> {
+  const names = [
+    ...clients.flatMap((one) => (one.type === 'completed' ? [`outcome: ${one.outcome}`] : [])),
+    ...clients.flatMap((one) => (one.type === 'event' ? ['events'] : [])),
+    ...nodes.flatMap((one) => (one.type === 'effect' ? ['effects'] : [])),
+    ...faults.map(({ kind }) => kind),
+  ]
+  const found = new Map<string, number>()
+  for (const name of names) found.set(name, (found.get(name) ?? 0) + 1)
+  return found
 }

@@ -1,11 +1,21 @@
 import { Random } from '../../random.ts'
 import { LibraryClient, StatelessClient } from './other-clients.ts'
-import { type ClientRecord, type History, type Principal, principals, uris } from './records.ts'
+import {
+  type ClientRecord,
+  clientOf,
+  type History,
+  now,
+  type Principal,
+  principals,
+  uris,
+} from './records.ts'
 import { type Service, wait } from './service.ts'
 import { type Enter, type Load, SessionClient } from './session-client.ts'
 
 /** What the clients of a run do. */
 export interface Plan {
+  /** Begins the names of the clients: letters and digits, different for each run on a service. */
+  readonly name: string
   readonly seed: number
   /** Calls to make. */
   readonly calls: number
@@ -31,13 +41,13 @@ export class Recording {
   readonly enter =
     (client: string): Enter =>
     (record) =>
-      this.records.push({ at: performance.now(), client, ...record })
+      this.records.push({ at: now(), client, ...record })
 }
 
 /** Puts a service under load, and gives the history. */
 export async function run(service: Service, plan: Plan): Promise<History> {
   const { records, enter } = new Recording()
-  const { calls, clients, limitMs, lifeMs, seed } = plan
+  const { calls, clients, limitMs, lifeMs, name, seed } = plan
   const before = { faults: service.faults.length, ledger: service.ledger().length }
   const random = new Random(seed)
   const load: Load = { service, random, limitMs, enter, known: new Map() }
@@ -49,13 +59,18 @@ export async function run(service: Service, plan: Plan): Promise<History> {
   const loops: Promise<void>[] = []
   const principal = (nth: number): Principal => principals[nth % 2] ?? 'alice'
 
-  const listeners = [0, 1, 2].map((nth) => new SessionClient(load, `l${nth}`, principal(nth)))
+  const listeners = [0, 1, 2].map((nth) => new SessionClient(load, `${name}l${nth}`, principal(nth)))
   await Promise.all(listeners.map((one) => one.begin()))
   const leave = await Promise.all(listeners.map((one) => one.listen(uris)))
 
   for (let nth = 0; nth < clients.sessions; nth++) {
     const isOld = nth % 4 === 3
-    const client = new SessionClient(load, `s${nth}`, principal(nth), isOld ? '2025-03-26' : '2025-11-25')
+    const client = new SessionClient(
+      load,
+      `${name}s${nth}`,
+      principal(nth),
+      isOld ? '2025-03-26' : '2025-11-25',
+    )
     loops.push(
       client.begin().then(async () => {
         while (isLeft(isOld ? 3 : 1)) {
@@ -67,7 +82,7 @@ export async function run(service: Service, plan: Plan): Promise<History> {
     )
   }
   for (let nth = 0; nth < clients.stateless; nth++) {
-    const client = new StatelessClient(load, `m${nth}`, principal(nth))
+    const client = new StatelessClient(load, `${name}m${nth}`, principal(nth))
     const work = async (): Promise<void> => {
       while (isLeft()) await client.call(random.pick(['short', 'slow', 'effect', 'ask', 'askTwice', 'steps']))
     }
@@ -76,7 +91,7 @@ export async function run(service: Service, plan: Plan): Promise<History> {
   for (let nth = 0; nth < clients.libraries; nth++) {
     const client = new LibraryClient(
       load,
-      `c${nth}`,
+      `${name}c${nth}`,
       libraries[nth % libraries.length] ?? 'v1',
       principal(nth),
     )
@@ -87,7 +102,7 @@ export async function run(service: Service, plan: Plan): Promise<History> {
     }
     loops.push(work())
   }
-  const hostile = new SessionClient(load, 'h', 'mallory')
+  const hostile = new SessionClient(load, `${name}h`, 'mallory')
   let isOver = false
   const attacking = hostile.begin().then(async () => {
     while (!isOver) {
@@ -108,7 +123,10 @@ export async function run(service: Service, plan: Plan): Promise<History> {
   return {
     clients: records,
     faults: service.faults.slice(before.faults),
-    nodes: service.ledger().slice(before.ledger),
+    nodes: service
+      .ledger()
+      .slice(before.ledger)
+      .filter((record) => !('op' in record) || clientOf(record.op).startsWith(name)),
     keys,
     limitMs,
     longestLifeMs: Math.max(lifeMs, 3_600_000),
@@ -154,8 +172,8 @@ async function callOnce(
 
 /** Resolves once every change reached those who listen, or nothing more is to be expected. */
 async function quiet(records: readonly ClientRecord[], quietMs: number): Promise<void> {
-  const until = performance.now() + quietMs
-  while (performance.now() < until) {
+  const until = now() + quietMs
+  while (now() < until) {
     const last = new Map<string, number>()
     const lost = new Set<string>()
     for (const record of records) {

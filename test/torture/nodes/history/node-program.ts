@@ -5,7 +5,7 @@ import { type Backplane, type Context, defineServer, resource, tool } from '@jac
 import { type HttpCaller, serveHttp } from '@jackfield/sdk/http'
 import { z } from 'zod'
 import { type Mistake, mistaken } from './mistakes.ts'
-import { type NodeRecord, principals, uris } from './records.ts'
+import { type NodeRecord, now, principals, uris } from './records.ts'
 
 // One node of a service whose handlers enter what they do into a ledger. It prints its port when it is ready, makes the mistake that a line
 // of its input names, and drains on SIGTERM.
@@ -27,8 +27,29 @@ const enter = (record: Entered<NodeRecord>): void =>
   appendFileSync(ledger, `${JSON.stringify({ node, ...record })}\n`)
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-const plane = await redisBackplane({ url: redis, timeoutMs: 1000, onWarning: () => {} })
-const faulty = await mistaken(plane, redis, () => mistake)
+const plane = await redisBackplane({ url: redis, timeoutMs: 2_000, onWarning: () => {} })
+/** Enters failures of the store, of which the test may not know: a machine under load is late. */
+const noted = <T extends unknown[], R>(operation: (...args: T) => Promise<R>) => {
+  return async (...args: T): Promise<R> => {
+    try {
+      return await operation(...args)
+    } catch (error) {
+      enter({ type: 'failed', at: now() })
+      throw error
+    }
+  }
+}
+const watched: Backplane = {
+  ...plane,
+  get: noted(plane.get),
+  set: noted(plane.set),
+  add: noted(plane.add),
+  swap: noted(plane.swap),
+  delete: noted(plane.delete),
+  append: noted(plane.append),
+  read: noted(plane.read),
+}
+const faulty = await mistaken(watched, redis, () => mistake)
 const backplane: Backplane = {
   ...faulty,
   append: async (log, entry, ...rest) => {
@@ -151,8 +172,8 @@ async function authenticate(request: HttpCaller) {
   if (mistake === 'sessions belong to everybody')
     return { principal: 'everybody', claims: { name: principal } }
   if (mistake !== 'the caller of an address is remembered') return { principal }
-  const now = performance.now()
-  if (rememberedCaller.until < now) rememberedCaller = { principal, until: now + 50 }
+  const time = performance.now()
+  if (rememberedCaller.until < time) rememberedCaller = { principal, until: time + 50 }
   return { principal: rememberedCaller.principal }
 }
 

@@ -11,7 +11,7 @@ import { MetaKey } from '../../../../packages/sdk/src/protocol/meta.ts'
 import { modern } from '../../../../packages/sdk/test/serve/http-support.ts'
 import { meta } from '../../../../packages/sdk/test/serve/support.ts'
 import { as } from '../../sessions/attacks.ts'
-import { type Outcome, type Principal, questionIn } from './records.ts'
+import { now, type Outcome, type Principal, questionIn } from './records.ts'
 import { wait } from './service.ts'
 import { direct, type Enter, type Load, outcomeOf, readEvents } from './session-client.ts'
 
@@ -88,7 +88,7 @@ export class LibraryClient {
   }
 
   async begin(): Promise<void> {
-    const until = performance.now() + this.#load.limitMs
+    const until = now() + this.#load.limitMs
     for (;;) {
       try {
         this.#library = await open(this.#kind, this.#load, this.#principal, (message) => {
@@ -102,7 +102,7 @@ export class LibraryClient {
         })
         return
       } catch (error) {
-        if (performance.now() > until) throw error
+        if (now() > until) throw error
         await wait(100)
       }
     }
@@ -164,7 +164,7 @@ export class StatelessClient {
       const [message] = results.length > 0 ? results : messages
       if (message === undefined) {
         // What had no response before any answer is made again, as it had no effect.
-        if (Object.keys(answer).length === 0 && tries < 20 && tool !== 'effect') {
+        if (Object.keys(answer).length === 0 && tries < 20 && tool !== 'effect' && tool !== 'steps') {
           await wait(100)
           continue
         }

@@ -1,3 +1,8 @@
+/** Milliseconds of a monotonic clock, the same for all processes of this machine but for its first setting. */
+export function now(): number {
+  return performance.timeOrigin + performance.now()
+}
+
 /** The principals of the load. The hostile one has a good token, and uses ids of the others. */
 export const principals = ['alice', 'bob', 'mallory'] as const
 export type Principal = (typeof principals)[number]
@@ -17,7 +22,7 @@ export type Outcome =
   /** Nothing came within the limit of the client. */
   | 'hung'
 
-/** What a client did and received. Times are milliseconds of the monotonic clock of the process with the clients. */
+/** What a client did and received. Times are those of `now`. */
 export type ClientRecord = { readonly at: number; readonly client: string } & (
   | { readonly type: 'invoked'; readonly op: string; readonly principal: Principal; readonly tool: string }
   | {
@@ -73,6 +78,8 @@ export interface FaultRecord {
 export type NodeRecord = { readonly node: number } & (
   | { readonly type: 'effect'; readonly op: string; readonly step?: string; readonly key?: string }
   | { readonly type: 'used'; readonly op: string; readonly nth: number; readonly nonce: string }
+  /** An operation on the store failed, as it does during an outage. */
+  | { readonly type: 'failed'; readonly at: number }
   | { readonly type: 'stored'; readonly log: string; readonly position: string; readonly entry: string }
 )
 

@@ -11,7 +11,7 @@ import { forgetsNothing, RedisServer } from '../../../../packages/redis/test/sup
 import { freePort } from '../../../setup/ports.ts'
 import type { Mistake } from './mistakes.ts'
 import type { NodeInput } from './node-program.ts'
-import type { FaultRecord, NodeRecord, StoredKey } from './records.ts'
+import { type FaultRecord, type NodeRecord, now, type StoredKey } from './records.ts'
 
 const program = fileURLToPath(new URL('node-program.ts', import.meta.url))
 const watchdog = { timeout: 30_000, interval: 20 }
@@ -78,16 +78,23 @@ class ServiceNode {
     this.#input = input
   }
 
+  /** Starts the process, again where it ends at once: it does where Redis is away. */
   async start(): Promise<void> {
+    for (let tries = 0; !this.isReady; tries++) {
+      if (tries === 20) throw new Error('A node did not start')
+      await this.#start()
+    }
+  }
+
+  async #start(): Promise<void> {
     const input: NodeInput = { ...this.#input, port: this.port, node: ++lives }
     const child = spawn(process.execPath, [program, JSON.stringify(input)], {
-      stdio: ['pipe', 'pipe', 'inherit'],
+      stdio: ['pipe', 'pipe', 'ignore'],
     })
     this.#child = child
     this.#lines = createInterface(child.stdout)[Symbol.asyncIterator]()
     const { value } = await this.#lines.next()
-    if (Number(value) !== this.port) throw new Error(`A node did not start: ${value}`)
-    this.isReady = true
+    this.isReady = Number(value) === this.port
   }
 
   async make(mistake: Mistake | undefined): Promise<void> {
@@ -159,7 +166,7 @@ export class Service {
     const behind = haproxy && hasHaproxy
     const input = {
       redis: `redis://127.0.0.1:${gate.port}`,
-      settleMs: behind ? 500 : 0,
+      settleMs: behind ? 1_500 : 0,
       ledger,
       lifeMs,
     }
@@ -294,10 +301,10 @@ return found`
   }
 
   async #fault(kind: FaultRecord['kind'], happen: () => Promise<void>): Promise<void> {
-    const from = performance.now()
+    const from = now()
     // Known while it happens, for a history that is checked meanwhile.
     await happen()
-    this.faults.push({ kind, from, until: performance.now() })
+    this.faults.push({ kind, from, until: now() })
   }
 }
 
@@ -323,7 +330,8 @@ async function balance(ports: readonly number[], folder: string): Promise<string
     'backend nodes',
     '  balance roundrobin',
     '  option httpchk GET /healthz/ready',
-    '  default-server check inter 100ms fall 2 rise 1',
+    '  timeout check 2s',
+    '  default-server check inter 300ms fall 3 rise 1',
     ...ports.map((port, at) => `  server node${at} 127.0.0.1:${port}`),
     '',
   ]

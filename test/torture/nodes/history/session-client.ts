@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../../packages/sdk/src/jsonrpc/message.ts'
 import { EventReader, type ServerSentEvent } from '../../../../packages/sdk/src/jsonrpc/sse.ts'
 import type { Random } from '../../random.ts'
-import { type ClientRecord, type Outcome, type Principal, questionIn } from './records.ts'
+import { type ClientRecord, now, type Outcome, type Principal, questionIn } from './records.ts'
 import { type Service, wait } from './service.ts'
 
 type Entered<T> = T extends unknown ? Omit<T, 'at' | 'client'> : never
@@ -108,7 +108,7 @@ export class SessionClient {
 
   /** Has a resource change. */
   async touch(uri: string): Promise<void> {
-    const from = performance.now()
+    const from = now()
     const body = this.#request(++this.#lastId, 'tools/call', { name: 'touch', arguments: { uri } })
     const response = await this.#send({ body })
     if (response?.status !== 200) return
@@ -264,7 +264,7 @@ export class SessionClient {
       allHaveIds: true,
       isCancelled: false,
     }
-    const from = performance.now()
+    const from = now()
     const session = this.#session
     const limit = new AbortController()
     const timer = setTimeout(() => limit.abort(), this.#load.limitMs)
@@ -420,7 +420,7 @@ export class SessionClient {
       await response?.text().catch(() => '')
       if (response?.status === 200 && session) {
         this.#session = session
-        this.#since = performance.now()
+        this.#since = now()
         this.#load.known.set(this.name, { session, event: undefined, question: undefined })
         const initialized = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
         const headers = { ...this.#headers('POST'), 'mcp-session-id': session }
@@ -440,8 +440,8 @@ export class SessionClient {
     signal?: AbortSignal
   }): Promise<Response | undefined> {
     const { method = 'POST', headers = {}, body, signal } = ask
-    const until = performance.now() + this.#load.limitMs
-    while (performance.now() < until) {
+    const until = now() + this.#load.limitMs
+    while (now() < until) {
       const session = this.#session
       const response = await this.#load.service
         .fetch(this.#load.service.url, {

@@ -12,8 +12,8 @@ export type NodeMessage = { readonly session: string } & (
   { readonly type: 'follow'; readonly stream: string; readonly node: string }
   /** A stream that the receiver sends to the client has an event at this position. */
   | { readonly type: 'stored'; readonly stream: string; readonly position: string }
-  /** A request of the receiver to the client was answered. */
-  | { readonly type: 'answered'; readonly id: string }
+  /** A request of the receiver to the client was answered. `response`, if the store does not have the request. */
+  | { readonly type: 'answered'; readonly id: string; readonly response?: unknown }
   /** The client cancelled a request. */
   | { readonly type: 'cancelled'; readonly requestId: RequestId }
   /** This node has the client's stream for messages outside of requests. */
@@ -176,7 +176,7 @@ function messageOf(text: string, self: string): NodeMessage | undefined {
     return undefined
   }
   if (!isObject(value) || value['from'] === self) return undefined
-  const { type, session, stream, node, position, id, requestId } = value
+  const { type, session, stream, node, position, id, requestId, response } = value
   if (typeof session !== 'string') return undefined
   switch (type) {
     case 'follow':
@@ -188,7 +188,7 @@ function messageOf(text: string, self: string): NodeMessage | undefined {
         ? { type, session, stream, position }
         : undefined
     case 'answered':
-      return typeof id === 'string' ? { type, session, id } : undefined
+      return typeof id === 'string' ? { type, session, id, response } : undefined
     case 'cancelled':
       return isRequestId(requestId) ? { type, session, requestId } : undefined
     case 'listening':

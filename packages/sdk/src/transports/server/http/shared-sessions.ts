@@ -245,7 +245,9 @@ export class SharedSessions {
     const text = answered + JSON.stringify(message)
     const { storedEventsMs } = this.#state.bounds
     const isFirst = await this.#backplane.swap(questionKey(session.id, id), unanswered, text, storedEventsMs)
-    if (isFirst) this.nodes.send({ type: 'answered', session: session.id, id }, node)
+    // The store may have lost the request, or never had it, and then its node takes the response from the message.
+    const response = isFirst ? {} : { response: message }
+    this.nodes.send({ type: 'answered', session: session.id, id, ...response }, node)
   }
 
   /** Notifies the client of changes on the stream that it opened here, also of those since it had one on another node. */
@@ -401,7 +403,7 @@ export class SharedSessions {
         this.#followed.get(message.stream)?.wake(message.position)
         return
       case 'answered':
-        this.#takeAnswer(message.session, message.id)
+        this.#takeAnswer(message.session, message.id, message.response)
         return
       case 'cancelled':
         session?.session.notification({
@@ -441,15 +443,15 @@ export class SharedSessions {
     this.#looking = undefined
   }
 
-  /** Passes the response to a question of this node on, if another node stored one. */
-  #takeAnswer(sessionId: string, id: string): void {
+  /** Passes the response to a question of this node on: the one in the store, or a given one if the store lost the question. */
+  #takeAnswer(sessionId: string, id: string, given?: unknown): void {
     const take = async (): Promise<void> => {
       const text = await this.#backplane.get(questionKey(sessionId, id))
-      if (text?.startsWith(answered) !== true) return
-      const response = classify(parseJson(text.slice(answered.length)))
+      const stored = text?.startsWith(answered) === true ? parseJson(text.slice(answered.length)) : undefined
+      const response = classify(text === undefined ? given : stored)
       if (response.kind === 'response') this.#sessions.get(sessionId)?.session.response(response.message)
     }
-    take().catch(this.#report)
+    if (this.#questions.get(id) === sessionId) take().catch(this.#report)
   }
 
   /** Reads the record of a session whose changes are sent to the client here. */
