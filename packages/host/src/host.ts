@@ -1,3 +1,6 @@
+import { Apps } from './apps/apps.ts'
+import { isAppType } from './apps/page.ts'
+import { isVisibleTo } from './apps/tool-app.ts'
 import { withoutStoredSecrets } from './config/secrets/without-secrets.ts'
 import { ActiveRequests } from './core/active-requests.ts'
 import { Broker } from './core/broker.ts'
@@ -78,6 +81,7 @@ class LiveHost implements Host {
   readonly #recorder: ReturnType<typeof createRecorder>
   readonly inbox: LiveInbox
   readonly tasks: Tasks
+  readonly apps: Host['apps']
   readonly #suspendedCalls: SuspendedCalls
   readonly #suspendedSecrets: SuspendedSecrets
   readonly #connecting: Connecting
@@ -304,6 +308,20 @@ class LiveHost implements Host {
       callTimeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
       emit: (event) => this.#events.emit(event),
     })
+    this.apps = new Apps({
+      table: this.#store.apps,
+      catalog: this.#catalog,
+      nameOf: (shown) => this.#shownCatalog.nameOf(shown),
+      usable: (server, tool) => this.trust.usable(server, tool),
+      questions: this.inbox,
+      recorder: this.#recorder,
+      call: this.call,
+      read: this.read,
+      resources: this.resources,
+      templates: this.templates,
+      track: (work) => this.#running.track(work),
+      signal: this.#running.signal,
+    })
     const code = createCode({
       tools: this.tools,
       call: this.call,
@@ -380,9 +398,12 @@ class LiveHost implements Host {
     )
   }
 
-  tools: Host['tools'] = () => this.#shownCatalog.tools()
+  tools: Host['tools'] = () => this.#shownCatalog.tools().filter(({ tool }) => isVisibleTo('model', tool))
   prompts: Host['prompts'] = () => this.#shownCatalog.prompts()
-  resources: Host['resources'] = () => this.#shownCatalog.resources()
+  resources: Host['resources'] = () =>
+    this.#shownCatalog
+      .resources()
+      .filter(({ resource }) => !(resource.uri.startsWith('ui://') && isAppType(resource.mimeType)))
   templates: Host['templates'] = () => this.#shownCatalog.templates()
 
   instructions(): ReturnType<Host['instructions']> {
@@ -490,6 +511,7 @@ class LiveHost implements Host {
     for (const { name, state } of this.#servers.values()) this.#states.set(name, state)
     await Promise.all(closing)
     await this.#running.settled(closeWaitMs)
+    await this.trace.close()
     try {
       this.#store.close()
     } catch (error) {

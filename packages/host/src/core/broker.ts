@@ -1,6 +1,7 @@
 import { type CallToolResult, McpError } from '@jackfield/sdk'
 import type { AskContext, Client, ProgressReport } from '@jackfield/sdk/client'
 import { compileSchema, type Validator } from '@jackfield/sdk/schema'
+import { isVisibleTo } from '../apps/tool-app.ts'
 import type { Catalog } from '../servers/catalog.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
 import { frozenCopy, isRecord, type JsonRecord } from '../shared/json.ts'
@@ -95,7 +96,7 @@ export class Broker {
     const args = copyOf(given)
     const { caller, conversation, typed, signal } = options
     const subject = subjectOf(entry, connection, args, options)
-    const outOfUse = this.#outOfUse(entry)
+    const outOfUse = this.#outOfUse(entry) ?? notForModels(entry, caller)
     const ruling = outOfUse ?? policy.decide(subject, typed)
     const { decision } = ruling
     const cause = options.cause ?? null
@@ -370,6 +371,15 @@ export class Broker {
       }
     }
   }
+}
+
+/** A tool that is for the app of its server alone is called by it, or by the person. */
+function notForModels({ tool }: CatalogTool, caller: Caller): (Ruling & { reason: string }) | undefined {
+  if (caller === 'app' || caller === 'person' || caller === 'cli' || isVisibleTo('model', tool))
+    return undefined
+  const decision: Decision = { verdict: 'deny', rule: 'visibility', author: 'Jackfield' }
+  const reason = 'it is for the app of its server only'
+  return { decision, reason, remember: [], matched: [], grants: [], labels: [], readOnlyTools: [] }
 }
 
 function copyOf(given: JsonRecord): JsonRecord {

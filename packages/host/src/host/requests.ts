@@ -39,7 +39,7 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
     const connection = catalog.server(server)
     trust.refuse(connection, 'resource', uri)
     return this.#recorded(
-      { kind: 'read', server, summary: uri, detail: { uri } },
+      { kind: 'read', server, summary: uri, cause: options.cause ?? null, detail: { uri } },
       { method: 'resources/read', target: uri, ...within(options) },
       connection,
       async (client, signal) => {

@@ -14,6 +14,9 @@ import type { Turn } from '../models/agent/index.ts'
 import type {
   Activity,
   ActivityVerification,
+  AppConsent,
+  AppPage,
+  AppReply,
   AttachedCopy,
   AttachResult,
   BrokeredCall,
@@ -75,6 +78,8 @@ import type {
   ToolMeter,
   ToolSearchResult,
   ToolSwitch,
+  TraceBins,
+  TraceBinsQuery,
   TraceCounters,
   TraceEvent,
   TraceLane,
@@ -145,6 +150,19 @@ export interface Methods {
   /** Gives what the call gave, once its task is over. */
   'tasks.result': Call<Id, BrokeredCall>
   'tasks.cancel': Call<Id, null>
+
+  /**
+   * Opens the app of a tool, by the tool's name in the catalog, until the client is gone; asks before a page is first shown and
+   * when it changed. `activity`: the row of the call that it shows.
+   */
+  'apps.open': Call<{ tool: string; conversation?: string; activity?: number }, AppPage>
+  /** Does what an open app asks for, by its own JSON-RPC request. */
+  'apps.request': Call<{ id: string; method: string; params: Readonly<Record<string, unknown>> }, AppReply>
+  'apps.close': Call<Id, null>
+  /** What the person decided about pages. */
+  'apps.consents': Call<None, AppConsent[]>
+  /** Forgets the decision about a page; false where there was none. */
+  'apps.forget': Call<{ identity: string; uri: string }, boolean>
 
   'inbox.list': Call<{ state?: InboxItem['state'] | 'all'; server?: string; limit?: number }, InboxRow[]>
   'inbox.get': Call<Id, InboxRow | null>
@@ -285,6 +303,12 @@ export interface Methods {
   'activity.verify': Call<{ head?: string }, ActivityVerification>
 
   'trace.list': Call<TraceQuery, TraceEvent[]>
+  /** The ids of the events, oldest first: all of them, unless there is a `limit`. */
+  'trace.ids': Call<TraceQuery, number[]>
+  /** Events by id, at most 1 000, oldest first; those that are gone are left out. */
+  'trace.rows': Call<{ ids: number[] }, TraceEvent[]>
+  /** Counts by time and server, for a timeline. */
+  'trace.bins': Call<TraceBinsQuery, TraceBins>
   'trace.get': Call<{ id: number }, WholeTraceEvent | null>
   /** Requests with their responses. */
   'trace.pairs': Call<TraceQuery, ReturnType<Host['trace']['pairs']>>

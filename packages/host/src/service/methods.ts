@@ -72,6 +72,25 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     await host.tasks.cancel(id)
     return null
   },
+  'apps.open': ({ tool, ...options }, { host }, { signal, closed }) =>
+    host.apps.open(tool, { ...options, signal, closed }),
+  'apps.request': ({ id, ...request }, { host, conversations }, { signal, name: by }) =>
+    host.apps.request(id, request, {
+      signal,
+      say: (conversation, text) => {
+        // How the turn ends is seen in the conversation.
+        conversations
+          .get(conversation)
+          .say({ text }, by)
+          .catch(() => {})
+      },
+    }),
+  'apps.close': ({ id }, { host }) => {
+    host.apps.close(id)
+    return null
+  },
+  'apps.consents': (_, { host }) => host.apps.consents(),
+  'apps.forget': ({ identity, uri }, { host }) => host.apps.forget(identity, uri),
   'inbox.list': (filter, service) => service.questions(filter),
   'inbox.get': ({ id }, service) => service.question(id) ?? null,
   'inbox.answer': ({ id, answer, seen }, service, { name: by }) => {
@@ -206,6 +225,9 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'activity.list': (filter, { host }) => host.activity(filter),
   'activity.verify': (options, { host }) => host.verifyActivity(options),
   'trace.list': (given, { host }) => host.trace.list(given),
+  'trace.ids': (given, { host }) => host.trace.ids(given),
+  'trace.rows': ({ ids }, { host }) => host.trace.rows(ids),
+  'trace.bins': (given, { host }) => host.trace.bins(given),
   'trace.get': ({ id }, { host }) => host.trace.get(id) ?? null,
   'trace.pairs': (given, { host }) => host.trace.pairs(given),
   'trace.tree': (given, { host }) => host.trace.tree(given),
@@ -233,6 +255,10 @@ const withEffect: ReadonlySet<string> = new Set<MethodName>([
   'runs.start',
   'runs.stop',
   'tasks.cancel',
+  'apps.open',
+  'apps.request',
+  'apps.close',
+  'apps.forget',
   'inbox.answer',
   'inbox.defer',
   'inputs.answer',

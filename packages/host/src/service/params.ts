@@ -34,6 +34,7 @@ const questionKinds = [
   'install',
   'drift',
   'login',
+  'app',
 ] as const satisfies readonly QuestionKind[]
 
 const ref = z.strictObject({ server: name, uri: name })
@@ -99,6 +100,7 @@ const activityKinds = z.enum([
   'install',
   'drift',
   'login',
+  'app',
   'code',
   'conversation',
 ])
@@ -146,6 +148,15 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'tasks.list': none,
   'tasks.result': z.strictObject({ id: name }),
   'tasks.cancel': z.strictObject({ id: name }),
+  'apps.open': z.strictObject({
+    tool: name,
+    conversation: name.exactOptional(),
+    activity: count.exactOptional(),
+  }),
+  'apps.request': z.strictObject({ id: name, method: name, params: record }),
+  'apps.close': z.strictObject({ id: name }),
+  'apps.consents': none,
+  'apps.forget': z.strictObject({ identity: name, uri: name }),
   'inbox.list': z.strictObject({
     state: z.enum(['open', 'answered', 'withdrawn', 'lost', 'all']).exactOptional(),
     server: name.exactOptional(),
@@ -249,6 +260,14 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   }),
   'activity.verify': z.strictObject({ head: text.exactOptional() }),
   'trace.list': query,
+  'trace.ids': query.extend({ limit: count.exactOptional() }),
+  'trace.rows': z.strictObject({ ids: z.array(count).max(1_000) }),
+  'trace.bins': z.strictObject({
+    filter: text.exactOptional(),
+    fromMs: z.number().exactOptional(),
+    toMs: z.number().exactOptional(),
+    bins: count,
+  }),
   'trace.get': z.strictObject({ id: count }),
   'trace.pairs': query,
   'trace.tree': query,

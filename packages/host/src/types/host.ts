@@ -10,6 +10,7 @@ import type {
 import type { ConnectOptions, ProgressReport, ServerChange, Watch } from '@jackfield/sdk/client'
 import type { CredentialStore } from '@jackfield/sdk/client/auth'
 import type { Activity, ActivityVerification, HostEvent } from './activity.ts'
+import type { AppService } from './apps.ts'
 import type { CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool } from './catalog.ts'
 import type { Code } from './code.ts'
 import type { ConsentService } from './consents.ts'
@@ -77,6 +78,8 @@ export interface HostCallOptions {
 /** Options of reading a resource and of getting a prompt. */
 export interface HostReadOptions {
   signal?: AbortSignal
+  /** The activity row that caused the read. */
+  cause?: number
   /** The conversation that sees the contents, for labels. */
   conversation?: string
   /** Called with the id of the activity row as soon as it is written. */
@@ -255,8 +258,10 @@ export interface Host extends AsyncDisposable {
   origin(server: string): string
   /** The configured data labels of a server. @throws McpError 'INVALID' for an unknown server */
   labels(server: string): readonly string[]
+  /** Those that models may call. A tool that is for the app of its server alone is not among them. */
   tools(): CatalogTool[]
   prompts(): CatalogPrompt[]
+  /** Without the pages of apps. */
   resources(): CatalogResource[]
   templates(): CatalogTemplate[]
   /** Instructions of each ready server. */
@@ -267,6 +272,8 @@ export interface Host extends AsyncDisposable {
   call(name: string, args: Record<string, unknown>, options: HostCallOptions): Promise<BrokeredCall>
   /** Calls that servers run as tasks. */
   readonly tasks: TaskService
+  /** Pages in which servers show the calls of their tools. */
+  readonly apps: AppService
   read(server: string, uri: string, options?: HostReadOptions): Promise<ReadResourceResult>
   prompt(name: string, args: Record<string, string>, options?: HostReadOptions): Promise<GetPromptResult>
   complete(

@@ -12,6 +12,7 @@ const Chat = lazy(() => import('./chat/chat.tsx'))
 const Inspect = lazy(() => import('./inspect/inspect.tsx'))
 const Library = lazy(() => import('./library/library.tsx'))
 const Permissions = lazy(() => import('./permissions/permissions.tsx'))
+const Tasks = lazy(() => import('./tasks/tasks.tsx'))
 const SettingsScreen = lazy(() => import('./settings/settings.tsx'))
 
 /** The screen of the address. */
@@ -50,6 +51,10 @@ export function App(): ReactNode {
             {({ server, tool }) => <Inspect server={server} tool={tool} />}
           </Route>
           <Route path={routes.inspectServer.path}>{({ server }) => <Inspect server={server} />}</Route>
+          <Route path={routes.tasks.path}>
+            <Tasks />
+          </Route>
+          <Route path={routes.task.path}>{({ task }) => <Tasks task={task} />}</Route>
           <Route path={routes.library.path}>
             <Library />
           </Route>

@@ -18,6 +18,8 @@ export const routes = {
   },
   activities: { path: '/activity', to: () => '/activity' },
   activity: { path: '/activity/:activity', to: (activity: number) => `/activity/${activity}` },
+  tasks: { path: '/tasks', to: () => '/tasks' },
+  task: { path: '/tasks/:task', to: (task: string) => `/tasks/${part(task)}` },
   library: { path: '/library', to: () => '/library' },
   permissions: { path: '/permissions', to: () => '/permissions' },
   settings: { path: '/settings', to: () => '/settings' },

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Blobs } from './blobs.ts'
 import type { Guard } from './guard.ts'
-import { blobPolicy, pagePolicy, securityHeaders } from './headers.ts'
+import { blobPolicy, pagePermissions, pagePolicy, securityHeaders } from './headers.ts'
 import { isPageRoute, type PageFiles } from './page-files.ts'
 import { browserName } from './peer-name.ts'
 import { readBody, refuse, refuseRaw, send, sendJson, sendNotice } from './responses.ts'
@@ -29,6 +29,8 @@ export interface RequestServerOptions {
   readonly blobs: Blobs
   readonly files: PageFiles
   readonly port: number
+  /** The port of the pages of apps; undefined where there are none. */
+  readonly appsPort: number | undefined
   readonly onWarning: (message: string) => void
 }
 
@@ -137,15 +139,21 @@ export class RequestServer {
   }
 
   #sendPage(response: ServerResponse): void {
-    const index = this.#options.files.index()
+    const { files, appsPort } = this.#options
+    const index = files.index()
     if (index === undefined) {
       const text = 'Run <code>npm run build</code> in the repository, then reload this page.'
       sendNotice(response, 503, 'The page is not built', text)
       return
     }
     const nonce = randomBytes(16).toString('base64')
-    const body = index.replaceAll('__NONCE__', nonce)
-    send(response, 200, { contentType: 'text/html; charset=utf-8', body, policy: pagePolicy(nonce) })
+    const body = index.replaceAll('__NONCE__', nonce).replaceAll('__APPS__', String(appsPort ?? ''))
+    send(response, 200, {
+      contentType: 'text/html; charset=utf-8',
+      body,
+      policy: pagePolicy(nonce, appsPort),
+      headers: { 'Permissions-Policy': pagePermissions(appsPort) },
+    })
   }
 
   async #login(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -11,7 +11,8 @@ import {
   useRef,
   useState,
 } from 'react'
-import { Link, useLocation } from 'wouter'
+import { Link, useLocation, useRoute } from 'wouter'
+import { CallApp } from '../apps/call-app.tsx'
 import { useAct, useHost, useRead, useTopic, useTopicError } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { isText, useDraft } from '../questions/answer.ts'
@@ -379,47 +380,67 @@ function Call({
   const t = useText()
   const { duration } = useFormat()
   const [isOpen, setOpen] = useState(false)
+  const [, here] = useRoute(routes.chat.path)
   const isRunning = result === undefined && call?.state !== 'later'
   const failed = call?.isError === true || call?.denied === true || isErrorResult(result)
   const Icon = isRunning ? LoaderCircle : call?.state === 'later' ? Clock : failed ? CircleX : Check
   return (
-    <details className={style.call} open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>
-        <Icon
-          size={16}
-          strokeWidth={1.5}
-          className={failed ? uiStyle.danger : uiStyle.ok}
-          aria-label={t(
-            isRunning
-              ? 'call.running'
-              : failed
-                ? call?.denied === true
-                  ? 'call.denied'
-                  : 'call.failed'
-                : call?.state === 'later'
-                  ? 'call.later'
-                  : 'call.done',
+    <>
+      <details className={style.call} open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>
+          <Icon
+            size={16}
+            strokeWidth={1.5}
+            className={failed ? uiStyle.danger : uiStyle.ok}
+            aria-label={t(
+              isRunning
+                ? 'call.running'
+                : failed
+                  ? call?.denied === true
+                    ? 'call.denied'
+                    : 'call.failed'
+                  : call?.state === 'later'
+                    ? 'call.later'
+                    : 'call.done',
+            )}
+          />
+          <strong>
+            <Foreign text={foreign(use.name)} most={80} inline />
+          </strong>
+          <span className={screen.muted}>
+            <Foreign text={foreign(JSON.stringify(use.input))} most={120} inline />
+          </span>
+          {call?.durationMs !== undefined && (
+            <span className={screen.muted}>{duration(call.durationMs)}</span>
           )}
-        />
-        <strong>
-          <Foreign text={foreign(use.name)} most={80} inline />
-        </strong>
-        <span className={screen.muted}>
-          <Foreign text={foreign(JSON.stringify(use.input))} most={120} inline />
-        </span>
-        {call?.durationMs !== undefined && <span className={screen.muted}>{duration(call.durationMs)}</span>}
-      </summary>
-      {isOpen && (
-        <div>
-          <ExactJson value={use.input} label={t('call.arguments')} />
-          {result !== undefined && <Blocks content={contentOf(result)} label={t('call.result')} />}
-          {call?.activity !== undefined && (
-            <Link href={routes.activity.to(call.activity)}>{t('card.activity', { id: call.activity })}</Link>
-          )}
-        </div>
-      )}
-    </details>
+        </summary>
+        {isOpen && (
+          <div>
+            <ExactJson value={use.input} label={t('call.arguments')} />
+            {result !== undefined && <Blocks content={contentOf(result)} label={t('call.result')} />}
+            {call?.activity !== undefined && (
+              <Link href={routes.activity.to(call.activity)}>
+                {t('card.activity', { id: call.activity })}
+              </Link>
+            )}
+          </div>
+        )}
+      </details>
+      <CallApp
+        name={use.name}
+        input={use.input}
+        result={call?.result ?? resultIn(result)}
+        cancelled={call?.denied === true ? t('call.denied') : undefined}
+        conversation={here?.conversation}
+        activity={call?.activity}
+        isNew={call !== undefined}
+      />
+    </>
   )
+}
+
+function resultIn(entry: unknown): unknown {
+  return typeof entry === 'object' && entry !== null && 'result' in entry ? entry.result : undefined
 }
 
 function isErrorResult(entry: unknown): boolean {

@@ -32,6 +32,7 @@ const kinds = [
   'install',
   'drift',
   'login',
+  'app',
 ] as const
 
 /** What stops the page from connecting again. */

@@ -1,7 +1,8 @@
-import type { CatalogTool, PolicyExplanation } from '@jackfield/host/browser'
+import { appOf, type CatalogTool, type PolicyExplanation } from '@jackfield/host/browser'
 import type { Run, RunRequest } from '@jackfield/host/client'
 import { type ReactNode, useCallback, useEffect, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
+import { AppView } from '../apps/app-view.tsx'
 import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ArgumentEditor, readArguments } from '../questions/arguments.tsx'
@@ -136,7 +137,7 @@ function Offers({
   )
 }
 
-type ResultView = 'result' | 'tree' | 'raw' | 'why'
+type ResultView = 'result' | 'tree' | 'raw' | 'why' | 'app'
 
 function Tool({ server, name }: { server: string; name: string }): ReactNode {
   const t = useText()
@@ -182,6 +183,7 @@ function Tool({ server, name }: { server: string; name: string }): ReactNode {
       void act.run({ kind: 'call', tool: entry.name, arguments: read.value })
   }
   const call = run?.result?.call
+  const app = appOf(entry.tool)
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: a key of the form
     <div
@@ -239,6 +241,7 @@ function Tool({ server, name }: { server: string; name: string }): ReactNode {
               ['tree', t('inspect.tree')],
               ['raw', t('inspect.raw')],
               ['why', t('inspect.why')],
+              ...(app === undefined ? [] : [['app', t('inspect.app')] as const]),
             ]}
             value={view}
             onChange={(next) => {
@@ -267,6 +270,17 @@ function Tool({ server, name }: { server: string; name: string }): ReactNode {
             <JsonTree value={call.result.structuredContent ?? call.result} label={t('inspect.tree')} />
           )}
           {call !== undefined && view === 'raw' && <ExactJson value={call.result} label={t('inspect.raw')} />}
+          {call !== undefined && view === 'app' && app !== undefined && run.request.kind === 'call' && (
+            <AppView
+              key={run.id}
+              tool={entry.name}
+              uri={app}
+              server={server}
+              activity={run.activity}
+              input={run.request.arguments}
+              result={call.result}
+            />
+          )}
           {view === 'why' && explanation !== undefined && (
             <JsonTree value={explanation} label={t('inspect.why')} />
           )}
