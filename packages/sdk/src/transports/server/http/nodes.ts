@@ -63,6 +63,7 @@ export class Nodes {
   #opening: Promise<void> | undefined
   #renewal: ReturnType<typeof setTimeout> | undefined
   #closed = false
+  #renewedAt: number | undefined
   /** When the lease of a node was first found absent, on the monotonic clock. */
   readonly #absentSince = new Map<string, number>()
 
@@ -138,8 +139,15 @@ export class Nodes {
     this.#renewLater(renewMs)
   }
 
-  #renew(): Promise<void> {
-    return this.#backplane.set(this.#leaseKey(this.id), 'running', leaseMs)
+  /** Milliseconds since the lease was renewed; undefined without one. */
+  get leaseAgeMs(): number | undefined {
+    return this.#renewedAt === undefined ? undefined : performance.now() - this.#renewedAt
+  }
+
+  async #renew(): Promise<void> {
+    const now = performance.now()
+    await this.#backplane.set(this.#leaseKey(this.id), 'running', leaseMs)
+    this.#renewedAt = now
   }
 
   #renewLater(ms: number, failures = 0): void {
