@@ -6,6 +6,8 @@ import type {
   CallToolResult,
   CompleteParams,
   CreateMessageParams,
+  JsonObject,
+  LoggingLevel,
   Root,
   SamplingMessage,
 } from '@jackfield/sdk'
@@ -82,6 +84,7 @@ import type {
   SamplingEstimate,
   SamplingGrant,
   SamplingUsage,
+  ServerDetails,
   ServerRoots,
   ServerTrust,
   TemplateField,
@@ -92,8 +95,10 @@ import type {
   TraceBinsQuery,
   TraceCounters,
   TraceEvent,
+  TraceFormat,
   TraceLane,
   TraceNode,
+  TracePair,
   TraceQuery,
   TraceStatistics,
   TrustItem,
@@ -144,6 +149,12 @@ export interface Methods {
   'servers.list': Call<None, ServerRow[]>
   /** Starts servers, all of them or those named, once; resolves when each is ready or failed. */
   'servers.start': Call<{ servers?: string[] }, null>
+  /** What a connected server says about itself; null while it is not connected. */
+  'servers.details': Call<OfServer, ServerDetails | null>
+  /** Milliseconds until the response to a ping. */
+  'servers.ping': Call<OfServer, number>
+  /** Sets the minimum level of a server's log messages, until it is connected again. */
+  'servers.setLogLevel': Call<{ server: string; level: LoggingLevel }, null>
 
   /**
    * Starts a run and gives its id. `attached`: the run ends when the client is gone; default false. `asks`: whether its
@@ -368,7 +379,7 @@ export interface Methods {
   'trace.bins': Call<TraceBinsQuery, TraceBins>
   'trace.get': Call<{ id: number }, WholeTraceEvent | null>
   /** Requests with their responses. */
-  'trace.pairs': Call<TraceQuery, ReturnType<Host['trace']['pairs']>>
+  'trace.pairs': Call<TraceQuery, TracePair[]>
   'trace.tree': Call<TraceQuery, TraceNode[]>
   'trace.timeline': Call<TraceQuery, TraceLane[]>
   'trace.statistics': Call<TraceQuery, TraceStatistics>
@@ -376,6 +387,11 @@ export interface Methods {
   /** The request of an event, for a run of the kind `replay`. */
   'trace.request': Call<{ id: number }, ReplayRequest>
 
+  /**
+   * Makes the log, or what servers answered as a recording, ready to be downloaded once within 60 s, and gives the ticket:
+   * `GET /blob/<ticket>` of the web server.
+   */
+  'trace.export': Call<{ format: TraceFormat | 'recording'; filter?: string }, string>
   /** The types of the tools, as programs use them. */
   'code.types': Call<None, string>
 
@@ -526,6 +542,12 @@ export type RunRequest =
       /** Who calls, for rules. Default `person`. */
       caller?: 'person' | 'cli'
       conversation?: string
+      /** Further `_meta` of the request. */
+      meta?: JsonObject
+      /** Milliseconds without a response or progress before the call fails. Default: that of the server. */
+      timeoutMs?: number
+      /** Minimum level of the log messages of this call, on 2026-07-28. */
+      logLevel?: LoggingLevel
     }
   | { kind: 'read'; server: string; uri: string }
   | { kind: 'prompt'; prompt: string; arguments: Record<string, string> }

@@ -59,6 +59,12 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     await service.start(servers, signal)
     return null
   },
+  'servers.details': ({ server }, { host }) => host.details(server) ?? null,
+  'servers.ping': ({ server }, { host }, { signal }) => host.ping(server, { signal }),
+  'servers.setLogLevel': async ({ server, level }, { host }) => {
+    await host.setLogLevel(server, level)
+    return null
+  },
   'runs.start': ({ request, attached = false, asks = true }, service, { name: by, closed }) =>
     service.startRun(request, { by, asks, ...(attached && { signal: closed }) }),
   'runs.get': ({ id }, { runs }) => runs.get(id),
@@ -255,6 +261,7 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'trace.statistics': (given, { host }) => host.trace.statistics(given),
   'trace.counters': (_, { host }) => host.trace.counters(),
   'trace.request': ({ id }, { host }) => host.trace.request(id),
+  'trace.export': ({ format, filter }, { host, downloads }) => downloads.offer(host.trace, format, filter),
   'code.types': (_, { host }) => host.code.types(),
   'results.read': ({ id, ...part }, { host }) => host.results.read(id, part),
 }
@@ -272,6 +279,8 @@ const withEffect: ReadonlySet<string> = new Set<MethodName>([
   'host.sync',
   'surface.attach',
   'servers.start',
+  'servers.setLogLevel',
+  'trace.export',
   'runs.start',
   'runs.stop',
   'tasks.cancel',

@@ -1,4 +1,4 @@
-import type { SamplingMessage } from '@jackfield/sdk'
+import type { JsonObject, SamplingMessage } from '@jackfield/sdk'
 import * as z from 'zod'
 import { isRecord } from '../shared/json.ts'
 import type { HostAnswers, PolicyRule, QuestionKind, ReplayRequest } from '../types/index.ts'
@@ -55,6 +55,7 @@ const openOptions = z.strictObject({
   maxCalls: count.exactOptional(),
   context: z.boolean().exactOptional(),
 })
+const logLevel = z.enum(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'])
 const runRequest = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('call'),
@@ -62,6 +63,9 @@ const runRequest = z.discriminatedUnion('kind', [
     arguments: record,
     caller: z.enum(['person', 'cli']).exactOptional(),
     conversation: name.exactOptional(),
+    meta: object<JsonObject>().exactOptional(),
+    timeoutMs: count.min(1).max(2_147_483_647).exactOptional(),
+    logLevel: logLevel.exactOptional(),
   }),
   z.strictObject({ kind: z.literal('read'), server: name, uri: name }),
   z.strictObject({ kind: z.literal('prompt'), prompt: name, arguments: strings }),
@@ -153,6 +157,9 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   }),
   'servers.list': none,
   'servers.start': z.strictObject({ servers: z.array(name).exactOptional() }),
+  'servers.details': z.strictObject({ server: name }),
+  'servers.ping': z.strictObject({ server: name }),
+  'servers.setLogLevel': z.strictObject({ server: name, level: logLevel }),
   'runs.start': z.strictObject({
     request: runRequest,
     attached: z.boolean().exactOptional(),
@@ -315,6 +322,10 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'trace.statistics': query,
   'trace.counters': none,
   'trace.request': z.strictObject({ id: count }),
+  'trace.export': z.strictObject({
+    format: z.enum(['jsonl', 'har', 'otlp', 'recording']),
+    filter: text.exactOptional(),
+  }),
   'code.types': none,
   'results.read': z.strictObject({
     id: name,

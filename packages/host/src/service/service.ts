@@ -31,6 +31,7 @@ import type {
   Topics,
 } from './contract.ts'
 import { ConversationService } from './conversations.ts'
+import { Downloads } from './downloads.ts'
 import { Inputs } from './inputs.ts'
 import { InstallService } from './installs.ts'
 import { type RunOptions, Runs } from './runs.ts'
@@ -87,6 +88,7 @@ export class HostService {
   readonly conversations: ConversationService
   readonly surfaces: Surfaces
   readonly inputs: Inputs
+  readonly downloads: Downloads = new Downloads()
   /** Names of connected clients, set by whoever serves them. */
   clients: () => readonly string[] = () => []
   readonly version: string
@@ -125,8 +127,12 @@ export class HostService {
     this.#options = options
     this.version = version
     this.build = build
-    this.surfaces = new Surfaces((question) =>
-      (this.#questionRows.get(question) ?? []).some((row) => this.#unasked.has(row)),
+    this.surfaces = new Surfaces(
+      (question) => (this.#questionRows.get(question) ?? []).some((row) => this.#unasked.has(row)),
+      (question) => {
+        const rows = this.#questionRows.get(question) ?? []
+        return this.host.tasks.list().some((task) => task.continued === true && rows.includes(task.activity))
+      },
     )
     this.inputs = new Inputs(() => this.surfaces.attached.some(({ inputs }) => inputs === true))
     this.#ends.push(

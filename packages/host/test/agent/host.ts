@@ -113,6 +113,9 @@ export function fakeHost(runs: Runs): FakeHost {
     onStored: () => () => {},
     origin: (server) => server,
     labels: () => [],
+    details: () => undefined,
+    ping: async () => 0,
+    async setLogLevel() {},
     sampling: {
       usage: () => [],
       grants: () => [],

@@ -1,4 +1,22 @@
+import { useLocation, useSearch } from 'wouter'
+
 const part = encodeURIComponent
+
+/** What of a server is inspected. */
+export const inspectKinds = ['tools', 'prompts', 'resources', 'templates', 'tasks', 'server'] as const
+export type InspectKind = (typeof inspectKinds)[number]
+
+export const activityViews = ['list', 'tree', 'time', 'raw', 'stats'] as const
+export type ActivityView = (typeof activityViews)[number]
+
+/** What the activity log shows. `from` and `to` are milliseconds since 1970, `event` is the event with its details. */
+export interface ActivityAddress {
+  readonly view?: ActivityView
+  readonly filter?: string
+  readonly from?: number
+  readonly to?: number
+  readonly event?: number
+}
 
 /** Parts of the settings, in their order. */
 export const settingsSections = [
@@ -23,13 +41,34 @@ export const routes = {
   server: { path: '/servers/:server', to: (server: string) => `/servers/${part(server)}` },
   inspect: { path: '/inspect', to: () => '/inspect' },
   inspectServer: { path: '/inspect/:server', to: (server: string) => `/inspect/${part(server)}` },
+  inspectKind: {
+    path: '/inspect/:server/:kind',
+    to: (server: string, kind: InspectKind) => `/inspect/${part(server)}/${kind}`,
+  },
+  inspectItem: {
+    path: '/inspect/:server/:kind/:item',
+    /** `args`: fills the form of a prompt or a template; nothing runs. */
+    to: (server: string, kind: InspectKind, item: string, args?: Readonly<Record<string, unknown>>) =>
+      `/inspect/${part(server)}/${kind}/${part(item)}${args === undefined ? '' : `?args=${part(JSON.stringify(args))}`}`,
+  },
   tool: {
     path: '/inspect/:server/tools/:tool',
     /** `args`: fills the form; nothing runs. */
     to: (server: string, tool: string, args?: Readonly<Record<string, unknown>>) =>
       `/inspect/${part(server)}/tools/${part(tool)}${args === undefined ? '' : `?args=${part(JSON.stringify(args))}`}`,
   },
-  activities: { path: '/activity', to: () => '/activity' },
+  activities: {
+    path: '/activity',
+    to: ({ view, filter, from, to, event }: ActivityAddress = {}) => {
+      const query = [
+        ...(view === undefined || view === 'list' ? [] : [`view=${view}`]),
+        ...(filter === undefined || filter === '' ? [] : [`filter=${part(filter)}`]),
+        ...(from === undefined || to === undefined ? [] : [`from=${from}`, `to=${to}`]),
+        ...(event === undefined ? [] : [`event=${event}`]),
+      ]
+      return query.length === 0 ? '/activity' : `/activity?${query.join('&')}`
+    },
+  },
   activity: { path: '/activity/:activity', to: (activity: number) => `/activity/${activity}` },
   tasks: { path: '/tasks', to: () => '/tasks' },
   task: { path: '/tasks/:task', to: (task: string) => `/tasks/${part(task)}` },
@@ -64,12 +103,13 @@ export const routes = {
   },
 } as const
 
-/**
- * The parts of the address as they were before they were encoded. The router decodes an address as a whole, after which an
- * encoded slash cannot be told from one that was encoded twice.
- */
-export function addressParts(): string[] {
-  return location.pathname.split('/').slice(1).map(decoded)
+/** The address that the browser shows, decoded once. wouter decodes its parts before it hands them out. */
+export function useAddress(): { readonly parts: readonly string[]; readonly query: URLSearchParams } {
+  // Both only say that the address changed.
+  useLocation()
+  useSearch()
+  const { pathname, search } = window.location
+  return { parts: pathname.split('/').slice(1).map(decoded), query: new URLSearchParams(search) }
 }
 
 function decoded(text: string): string {

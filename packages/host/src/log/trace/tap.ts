@@ -76,12 +76,17 @@ export function createTap(server: string, deps: TapDeps): Tap {
   function causeOf(direction: 'sent' | 'received', message: JsonRpcMessage): TraceCause | null {
     if (!('method' in message)) return null
     if (direction === 'sent') {
-      return rowCause('id' in message ? rowOf.get(message.id) : undefined)
+      const cancelled = message.params?.['requestId']
+      const id = 'id' in message ? message.id : isId(cancelled) ? cancelled : undefined
+      return rowCause(id === undefined ? undefined : rowOf.get(id))
     }
     const token = message.params?.['progressToken']
-    const request = typeof token === 'string' || typeof token === 'number' ? rowOf.get(token) : undefined
+    const request = isId(token) ? rowOf.get(token) : undefined
     if (request !== undefined) return rowCause(request)
-    return 'id' in message ? rowCause(activeRequests.find(server, undefined).row) : null
+    // Neither says which request it belongs to.
+    return 'id' in message || message.method === 'notifications/message'
+      ? rowCause(activeRequests.find(server, undefined).row)
+      : null
   }
 
   function request(direction: 'sent' | 'received', message: JsonRpcMessage): void {
@@ -224,6 +229,10 @@ export function storedPayload(payload: unknown): Pick<NewTraceRow, 'payload' | '
     .toString('utf8')
     .replace(/\ufffd+$/, '')
   return { payload: beginning, bytes, sha256: createHash('sha256').update(text).digest('hex') }
+}
+
+function isId(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number'
 }
 
 function key(direction: 'sent' | 'received', id: string | number | undefined): string {
