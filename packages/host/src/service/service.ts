@@ -127,8 +127,12 @@ export class HostService {
     this.#options = options
     this.version = version
     this.build = build
-    this.surfaces = new Surfaces((question) =>
-      (this.#questionRows.get(question) ?? []).some((row) => this.#unasked.has(row)),
+    this.surfaces = new Surfaces(
+      (question) => (this.#questionRows.get(question) ?? []).some((row) => this.#unasked.has(row)),
+      (question) => {
+        const rows = this.#questionRows.get(question) ?? []
+        return this.host.tasks.list().some((task) => task.continued === true && rows.includes(task.activity))
+      },
     )
     this.inputs = new Inputs(() => this.surfaces.attached.some(({ inputs }) => inputs === true))
     this.#ends.push(
