@@ -4,6 +4,7 @@ import { createHost } from '../host.ts'
 import { modelProviders } from '../models/providers.ts'
 import type { RegistryOptions } from '../servers/install/registry.ts'
 import { fingerprint } from '../shared/json.ts'
+import { orAborted } from '../shared/signals.ts'
 import type {
   Activity,
   ConnectionState,
@@ -176,15 +177,7 @@ export class HostService {
       this.#started.set(name, start)
       start.catch(() => this.#started.delete(name))
     }
-    const stopped = Promise.withResolvers<never>()
-    const stop = (): void => stopped.reject(signal?.reason)
-    signal?.addEventListener('abort', stop, { once: true })
-    try {
-      signal?.throwIfAborted()
-      await Promise.race([Promise.all(wanted.map((name) => this.#started.get(name))), stopped.promise])
-    } finally {
-      signal?.removeEventListener('abort', stop)
-    }
+    await orAborted(Promise.all(wanted.map((name) => this.#started.get(name))), signal)
   }
 
   servers(): ServerRow[] {
