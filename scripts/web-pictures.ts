@@ -66,6 +66,13 @@ try {
   await page.mouse.move(0, 0)
   await take('inspect')
 
+  await go('/activity?filter=-kind:stderr')
+  await page.locator('[data-place]').last().waitFor()
+  await page.locator('[data-place]', { hasText: 'searchFlights of travel' }).last().click()
+  await page.waitForSelector('[data-act=again]')
+  await page.mouse.move(0, 0)
+  await take('activity')
+
   await go(`/inspect/weather/tools/forecast?args=${encodeURIComponent(JSON.stringify({ place: 'Oslo' }))}`)
   await page.click('[data-act=run]')
   await page.getByRole('button', { name: 'App', exact: true }).click()

@@ -40,7 +40,7 @@ import { checkRoots } from './servers/roots/folders.ts'
 import { Roots } from './servers/roots/roots.ts'
 import { fingerprint } from './shared/json.ts'
 import { reasonOf } from './shared/text.ts'
-import type { ConnectionState, Host, HostOptions, Reconfigured } from './types/index.ts'
+import type { ConnectionState, Host, HostOptions, Reconfigured, ServerDetails } from './types/index.ts'
 
 const closeWaitMs = 2_000
 /** Milliseconds between two looks whether another program wrote to the store. */
@@ -346,6 +346,23 @@ class LiveHost implements Host {
     return serverOrigin(this.#catalog.server(server).config)
   }
 
+  details(server: string): ServerDetails | undefined {
+    const { client, pid } = this.#catalog.server(server)
+    if (client === undefined) return undefined
+    const { info, revision, era, capabilities, instructions } = client.server
+    return this.#redaction.value({
+      revision,
+      era,
+      capabilities,
+      ...(info !== undefined && { info }),
+      ...(instructions !== undefined && { instructions }),
+      ...(pid !== undefined && { pid }),
+    })
+  }
+
+  ping: Host['ping'] = (...given) => this.#requests.ping(...given)
+  setLogLevel: Host['setLogLevel'] = (...given) => this.#requests.setLogLevel(...given)
+
   labels(server: string): readonly string[] {
     return this.#catalog.server(server).config.labels ?? []
   }
@@ -511,6 +528,7 @@ class LiveHost implements Host {
     for (const { name, state } of this.#servers.values()) this.#states.set(name, state)
     await Promise.all(closing)
     await this.#running.settled(closeWaitMs)
+    await this.trace.close()
     try {
       this.#store.close()
     } catch (error) {

@@ -1,4 +1,4 @@
-import { type CallToolResult, McpError } from '@jackfield/sdk'
+import { type CallToolResult, type JsonObject, type LoggingLevel, McpError } from '@jackfield/sdk'
 import type { AskContext, Client, ProgressReport } from '@jackfield/sdk/client'
 import { compileSchema, type Validator } from '@jackfield/sdk/schema'
 import { isVisibleTo } from '../apps/tool-app.ts'
@@ -59,6 +59,9 @@ interface BrokerOptions {
   signal: AbortSignal
   /** The row that caused the call. */
   cause?: number | undefined
+  meta?: JsonObject | undefined
+  timeoutMs?: number | undefined
+  logLevel?: LoggingLevel | undefined
   onProgress?: ((report: ProgressReport) => void) | undefined
   onRow?: ((activity: number) => void) | undefined
 }
@@ -271,7 +274,7 @@ export class Broker {
     args: JsonRecord,
     notice: CallNotice,
     decision: Decision,
-    { signal, onProgress }: BrokerOptions,
+    { signal, onProgress, meta, timeoutMs, logLevel }: BrokerOptions,
   ): Promise<CallFailure | { outcome: 'ok' | 'error'; result: CallToolResult; error?: undefined }> {
     const { catalog, activeRequests, suspendedCalls, tasks, callTimeoutMs, emit } = this.#deps
     const { server } = entry
@@ -325,7 +328,9 @@ export class Broker {
       const call = (): Promise<CallToolResult> =>
         tasks.call(client, start, args, {
           signal,
-          timeoutMs: connection.config.callTimeoutMs ?? callTimeoutMs,
+          timeoutMs: timeoutMs ?? connection.config.callTimeoutMs ?? callTimeoutMs,
+          ...(meta !== undefined && { meta }),
+          ...(logLevel !== undefined && { logLevel }),
           onRound: (round) => suspension.save(round),
           onAnswered: () => suspension.sending(),
           onProgress: (report) => {

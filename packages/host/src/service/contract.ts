@@ -6,6 +6,8 @@ import type {
   CallToolResult,
   CompleteParams,
   CreateMessageParams,
+  JsonObject,
+  LoggingLevel,
   Root,
   SamplingMessage,
 } from '@jackfield/sdk'
@@ -27,7 +29,11 @@ import type {
   CodeRun,
   Completion,
   CompletionField,
+  ConfigChange,
   ConfigInput,
+  ConfigPlan,
+  ConfigText,
+  ConfigView,
   ConnectionState,
   ConsentNeeded,
   ConversationCall,
@@ -39,6 +45,7 @@ import type {
   DoctorStep,
   ExplainOptions,
   FolderPreview,
+  FoundServer,
   GivenConsent,
   Grant,
   Host,
@@ -53,6 +60,8 @@ import type {
   LibrarySearchOptions,
   LoginService,
   MissingInput,
+  ModelProvider,
+  ModelTest,
   ModelUsage,
   ModelWait,
   OpenFolder,
@@ -63,25 +72,33 @@ import type {
   QuestionKind,
   Reconfigured,
   Redaction,
+  RegistryServer,
   Replay,
   ReplayRequest,
   ResourcePreview,
   ResourceRef,
   ResultPart,
   ResultText,
+  ReviewedInstallation,
+  RuleHits,
   SamplingEstimate,
   SamplingGrant,
   SamplingUsage,
+  ServerDetails,
   ServerRoots,
   ServerTrust,
   TemplateField,
   ToolMeter,
   ToolSearchResult,
   ToolSwitch,
+  TraceBins,
+  TraceBinsQuery,
   TraceCounters,
   TraceEvent,
+  TraceFormat,
   TraceLane,
   TraceNode,
+  TracePair,
   TraceQuery,
   TraceStatistics,
   TrustItem,
@@ -132,6 +149,12 @@ export interface Methods {
   'servers.list': Call<None, ServerRow[]>
   /** Starts servers, all of them or those named, once; resolves when each is ready or failed. */
   'servers.start': Call<{ servers?: string[] }, null>
+  /** What a connected server says about itself; null while it is not connected. */
+  'servers.details': Call<OfServer, ServerDetails | null>
+  /** Milliseconds until the response to a ping. */
+  'servers.ping': Call<OfServer, number>
+  /** Sets the minimum level of a server's log messages, until it is connected again. */
+  'servers.setLogLevel': Call<{ server: string; level: LoggingLevel }, null>
 
   /**
    * Starts a run and gives its id. `attached`: the run ends when the client is gone; default false. `asks`: whether its
@@ -211,9 +234,18 @@ export interface Methods {
   'conversations.remove': Call<Id, null>
   /** Every tool call of the model, in order; a call keeps its place for good. */
   'conversations.calls': Call<Id, readonly ConversationCall[]>
+  /** The default first. */
   'models.list': Call<None, { id: string; isLanguageModel: boolean; contextTokens: number | null }[]>
+  /** Providers, and which of their variables are set. `chosen`: the model that JACKFIELD_MODEL makes the default. */
+  'models.providers': Call<None, { providers: ModelProvider[]; chosen: string | null }>
+  /** Sends a model one short request. */
+  'models.test': Call<Id, ModelTest>
 
   'library.tree': Call<None, LibraryNode[]>
+  /** The nodes under a place of the tree, as one page. `path`: labels from the server on; empty for the servers. */
+  'library.children': Call<{ path: string[]; from?: number; limit?: number }, LibraryPage>
+  /** The resources under a place, at most 1 000 of `total`. */
+  'library.under': Call<{ path: string[] }, { resources: LibraryLeaf[]; total: number }>
   'library.search': Call<{ query: string } & LibrarySearchOptions, LibrarySearch>
   'library.preview': Call<{ server: string; uri: string; characters?: number }, ResourcePreview>
   /** null where the server offers no completion. */
@@ -252,8 +284,44 @@ export interface Methods {
     { tool: string; arguments: Record<string, unknown> } & ExplainOptions,
     PolicyExplanation
   >
+  /** How many calls of the last days each rule decided. */
+  'policy.hits': Call<{ days?: number }, RuleHits[]>
   /** Which calls of the last days a rule would have decided. */
   'policy.preview': Call<{ rule: PolicyRule; days?: number }, PolicyPreview>
+
+  /** The files of the configuration, with the place of each value. */
+  'config.view': Call<None, ConfigView>
+  'config.text': Call<{ file: string }, ConfigText>
+  /** The entry of a server as its file has it, with names in brackets in place of secrets. */
+  'config.entry': Call<OfServer, { file: string; entry: unknown }>
+  /** What a change would do. Nothing is written. */
+  'config.plan': Call<ConfigChange, ConfigPlan>
+  /** Writes a planned change, unless the file changed meanwhile, and takes it over. */
+  'config.write': Call<Id, Reconfigured>
+  /** Servers of other applications. */
+  'config.found': Call<None, FoundServer[]>
+
+  'registry.search': Call<
+    { words: string; cursor?: string },
+    { registry: string; servers: Omit<RegistryServer, 'document'>[]; nextCursor?: string }
+  >
+  /** What installing a server of the registry does. `name`: what it is called here. */
+  'registry.review': Call<{ published: string; version?: string; name?: string }, ReviewedInstallation>
+  /** The change of the configuration. `values`: by `NeededValue.id`; that of a secret is left empty. */
+  'installs.preview': Call<{ id: string; values: Record<string, string> }, ConfigPlan>
+  /**
+   * Installs and starts it; gives its name in the configuration. `hash`: of the file whose change was shown, which the
+   * file must still have.
+   */
+  'installs.install': Call<
+    {
+      id: string
+      values: Record<string, string>
+      secrets: Record<string, string>
+      hash: string | null
+    },
+    string
+  >
 
   'trust.list': Call<None, ServerTrust[]>
   /** What is known of one server. */
@@ -287,6 +355,8 @@ export interface Methods {
   'secrets.set': Call<{ name: string; value: string }, null>
   'secrets.remove': Call<{ name: string }, boolean>
   'secrets.missing': Call<None, MissingInput[]>
+  /** Where secrets are stored, and which servers use each. */
+  'secrets.list': Call<None, { kind: string; secrets: { name: string; usedBy: string[] }[] }>
 
   'consents.list': Call<None, GivenConsent[]>
   'consents.needed': Call<OfServer, ConsentNeeded | null>
@@ -301,9 +371,15 @@ export interface Methods {
   'activity.verify': Call<{ head?: string }, ActivityVerification>
 
   'trace.list': Call<TraceQuery, TraceEvent[]>
+  /** The ids of the events, oldest first: all of them, unless there is a `limit`. */
+  'trace.ids': Call<TraceQuery, number[]>
+  /** Events by id, at most 1 000, oldest first; those that are gone are left out. */
+  'trace.rows': Call<{ ids: number[] }, TraceEvent[]>
+  /** Counts by time and server, for a timeline. */
+  'trace.bins': Call<TraceBinsQuery, TraceBins>
   'trace.get': Call<{ id: number }, WholeTraceEvent | null>
   /** Requests with their responses. */
-  'trace.pairs': Call<TraceQuery, ReturnType<Host['trace']['pairs']>>
+  'trace.pairs': Call<TraceQuery, TracePair[]>
   'trace.tree': Call<TraceQuery, TraceNode[]>
   'trace.timeline': Call<TraceQuery, TraceLane[]>
   'trace.statistics': Call<TraceQuery, TraceStatistics>
@@ -311,6 +387,11 @@ export interface Methods {
   /** The request of an event, for a run of the kind `replay`. */
   'trace.request': Call<{ id: number }, ReplayRequest>
 
+  /**
+   * Makes the log, or what servers answered as a recording, ready to be downloaded once within 60 s, and gives the ticket:
+   * `GET /blob/<ticket>` of the web server.
+   */
+  'trace.export': Call<{ format: TraceFormat | 'recording'; filter?: string }, string>
   /** The types of the tools, as programs use them. */
   'code.types': Call<None, string>
 
@@ -320,6 +401,35 @@ export interface Methods {
 
 /** The name of a method. */
 export type MethodName = keyof Methods
+
+/** A resource or a template, as a row of the tree. */
+export interface LibraryLeaf {
+  readonly server: string
+  readonly uri: string
+  readonly title: string
+  readonly isTemplate?: true
+  readonly mimeType?: string
+  /** About what it costs a model, from its size; absent where the server gives none. */
+  readonly tokens?: number
+  /** How important its server says it is for a model, from 0 to 1. */
+  readonly priority?: number
+  /** Its server marks it for the person alone, so it is not given to a model. */
+  readonly isForPersonOnly?: true
+}
+
+/** A part of the nodes under one place of the tree. */
+export interface LibraryPage {
+  readonly nodes: readonly {
+    readonly label: string
+    /** Resources here and beneath. */
+    readonly resources: number
+    readonly templates: number
+    readonly hasChildren: boolean
+    /** What has its URI end here. */
+    readonly leaves: readonly LibraryLeaf[]
+  }[]
+  readonly total: number
+}
 
 /** A configured server, as a row of the topic `servers`. */
 export interface ServerRow {
@@ -394,6 +504,8 @@ export interface Topics {
   notices: Notice
   /** One row with a number that grows with every change of a list of any server. */
   catalog: { readonly version: number }
+  /** One row with a number that grows with every change of a configuration file. */
+  configuration: { readonly version: number }
 }
 
 /** The row of a topic. */
@@ -430,6 +542,12 @@ export type RunRequest =
       /** Who calls, for rules. Default `person`. */
       caller?: 'person' | 'cli'
       conversation?: string
+      /** Further `_meta` of the request. */
+      meta?: JsonObject
+      /** Milliseconds without a response or progress before the call fails. Default: that of the server. */
+      timeoutMs?: number
+      /** Minimum level of the log messages of this call, on 2026-07-28. */
+      logLevel?: LoggingLevel
     }
   | { kind: 'read'; server: string; uri: string }
   | { kind: 'prompt'; prompt: string; arguments: Record<string, string> }

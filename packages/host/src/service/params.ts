@@ -1,4 +1,4 @@
-import type { SamplingMessage } from '@jackfield/sdk'
+import type { JsonObject, SamplingMessage } from '@jackfield/sdk'
 import * as z from 'zod'
 import { isRecord } from '../shared/json.ts'
 import type { HostAnswers, PolicyRule, QuestionKind, ReplayRequest } from '../types/index.ts'
@@ -55,6 +55,7 @@ const openOptions = z.strictObject({
   maxCalls: count.exactOptional(),
   context: z.boolean().exactOptional(),
 })
+const logLevel = z.enum(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'])
 const runRequest = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('call'),
@@ -62,6 +63,9 @@ const runRequest = z.discriminatedUnion('kind', [
     arguments: record,
     caller: z.enum(['person', 'cli']).exactOptional(),
     conversation: name.exactOptional(),
+    meta: object<JsonObject>().exactOptional(),
+    timeoutMs: count.min(1).max(2_147_483_647).exactOptional(),
+    logLevel: logLevel.exactOptional(),
   }),
   z.strictObject({ kind: z.literal('read'), server: name, uri: name }),
   z.strictObject({ kind: z.literal('prompt'), prompt: name, arguments: strings }),
@@ -105,6 +109,22 @@ const activityKinds = z.enum([
   'conversation',
 ])
 
+const place = z.strictObject({ file: name, index: count })
+const configChange = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('text'), file: name, text }),
+  z.strictObject({ kind: z.literal('rule'), at: place.exactOptional(), rule: record.nullable() }),
+  z.strictObject({ kind: z.literal('server'), name, entry: record.nullable() }),
+  z.strictObject({ kind: z.literal('enable'), server: name, enabled: z.boolean() }),
+  z.strictObject({ kind: z.literal('model'), model: name }),
+  z.strictObject({
+    kind: z.literal('import'),
+    servers: z
+      .array(z.strictObject({ file: name, name }))
+      .min(1)
+      .max(500),
+  }),
+])
+
 /** Every method of the contract: the check of its parameters, and what it does. */
 
 const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = {
@@ -137,6 +157,9 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   }),
   'servers.list': none,
   'servers.start': z.strictObject({ servers: z.array(name).exactOptional() }),
+  'servers.details': z.strictObject({ server: name }),
+  'servers.ping': z.strictObject({ server: name }),
+  'servers.setLogLevel': z.strictObject({ server: name, level: logLevel }),
   'runs.start': z.strictObject({
     request: runRequest,
     attached: z.boolean().exactOptional(),
@@ -189,7 +212,15 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'conversations.remove': z.strictObject({ id: name }),
   'conversations.calls': z.strictObject({ id: name }),
   'models.list': none,
+  'models.providers': none,
+  'models.test': z.strictObject({ id: name }),
   'library.tree': none,
+  'library.children': z.strictObject({
+    path: z.array(text).max(100),
+    from: count.exactOptional(),
+    limit: count.max(1_000).exactOptional(),
+  }),
+  'library.under': z.strictObject({ path: z.array(text).max(100) }),
   'library.search': z.strictObject({
     query: text,
     server: name.exactOptional(),
@@ -222,7 +253,22 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
     typed: z.boolean().exactOptional(),
     conversation: name.exactOptional(),
   }),
+  'policy.hits': z.strictObject({ days: count.exactOptional() }),
   'policy.preview': z.strictObject({ rule: object<PolicyRule>(), days: count.exactOptional() }),
+  'config.view': none,
+  'config.text': z.strictObject({ file: name }),
+  'config.entry': z.strictObject({ server: name }),
+  'config.plan': configChange,
+  'config.write': z.strictObject({ id: name }),
+  'config.found': none,
+  'registry.search': z.strictObject({ words: text.max(500), cursor: text.exactOptional() }),
+  'registry.review': z.strictObject({
+    published: name,
+    version: name.exactOptional(),
+    name: name.max(200).exactOptional(),
+  }),
+  'installs.preview': z.strictObject({ id: name, values: strings }),
+  'installs.install': z.strictObject({ id: name, values: strings, secrets: strings, hash: name.nullable() }),
   'trust.list': none,
   'trust.get': z.strictObject({ server: name }),
   'trust.accept': z.strictObject({ server: name, items: trustItems }),
@@ -247,6 +293,7 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'secrets.set': z.strictObject({ name, value: text }),
   'secrets.remove': z.strictObject({ name }),
   'secrets.missing': none,
+  'secrets.list': none,
   'consents.list': none,
   'consents.needed': z.strictObject({ server: name }),
   'consents.forget': z.strictObject({ server: name }),
@@ -260,6 +307,14 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   }),
   'activity.verify': z.strictObject({ head: text.exactOptional() }),
   'trace.list': query,
+  'trace.ids': query.extend({ limit: count.exactOptional() }),
+  'trace.rows': z.strictObject({ ids: z.array(count).max(1_000) }),
+  'trace.bins': z.strictObject({
+    filter: text.exactOptional(),
+    fromMs: z.number().exactOptional(),
+    toMs: z.number().exactOptional(),
+    bins: count,
+  }),
   'trace.get': z.strictObject({ id: count }),
   'trace.pairs': query,
   'trace.tree': query,
@@ -267,6 +322,10 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'trace.statistics': query,
   'trace.counters': none,
   'trace.request': z.strictObject({ id: count }),
+  'trace.export': z.strictObject({
+    format: z.enum(['jsonl', 'har', 'otlp', 'recording']),
+    filter: text.exactOptional(),
+  }),
   'code.types': none,
   'results.read': z.strictObject({
     id: name,

@@ -3,7 +3,9 @@ import type {
   CompleteParams,
   GetPromptResult,
   Implementation,
+  JsonObject,
   JsonRpcMessage,
+  LoggingLevel,
   ReadResourceResult,
   Root,
 } from '@jackfield/sdk'
@@ -28,7 +30,7 @@ import type { Results } from './results.ts'
 import type { RootsService } from './roots.ts'
 import type { SamplingService, SamplingSettings } from './sampling.ts'
 import type { AskInput, SecretStore, Secrets } from './secrets.ts'
-import type { ConnectionState, Failure, ServerConfig } from './server.ts'
+import type { ConnectionState, Failure, ServerConfig, ServerDetails } from './server.ts'
 import type { TaskService } from './task.ts'
 import type { ToolSearchService } from './tool-search.ts'
 import type { TraceService } from './trace.ts'
@@ -68,6 +70,12 @@ export interface HostCallOptions {
   /** The conversation of the call: its remembered answers and its data labels apply. */
   conversation?: string
   signal?: AbortSignal
+  /** Further `_meta` of the request. */
+  meta?: JsonObject
+  /** Milliseconds without a response or progress before the call fails. Default: that of the server. */
+  timeoutMs?: number
+  /** Minimum level of the log messages of this call, on 2026-07-28. Default: that of the connection. */
+  logLevel?: LoggingLevel
   /** The activity row that caused the call. */
   cause?: number
   onProgress?: (report: ProgressReport) => void
@@ -256,6 +264,18 @@ export interface Host extends AsyncDisposable {
   readonly connections: ReadonlyMap<string, ConnectionState>
   /** The command line or URL of a server. @throws McpError 'INVALID' for an unknown server */
   origin(server: string): string
+  /** What a connected server says about itself; undefined while it is not connected. @throws McpError 'INVALID' for an unknown server */
+  details(server: string): ServerDetails | undefined
+  /**
+   * Sends a ping and returns the milliseconds until its response.
+   * @throws McpError 'INVALID' for an unknown server; any other where it does not respond
+   */
+  ping(server: string, options?: { signal?: AbortSignal }): Promise<number>
+  /**
+   * Sets the minimum level of a server's log messages, until it is connected again.
+   * @throws McpError 'INVALID' for an unknown server, 'CAPABILITY' where it does not log
+   */
+  setLogLevel(server: string, level: LoggingLevel): Promise<void>
   /** The configured data labels of a server. @throws McpError 'INVALID' for an unknown server */
   labels(server: string): readonly string[]
   /** Those that models may call. A tool that is for the app of its server alone is not among them. */

@@ -3,7 +3,8 @@ import { createReadStream } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Blobs } from './blobs.ts'
+import type { PeerServer } from '@jackfield/host/service'
+import { type Blobs, dispositionOf } from './blobs.ts'
 import type { Guard } from './guard.ts'
 import { blobPolicy, pagePermissions, pagePolicy, securityHeaders } from './headers.ts'
 import { isPageRoute, type PageFiles } from './page-files.ts'
@@ -26,6 +27,7 @@ export interface RequestServerOptions {
   readonly guard: Guard
   readonly sessions: SessionStore
   readonly sockets: SocketServer
+  readonly peers: PeerServer
   readonly blobs: Blobs
   readonly files: PageFiles
   readonly port: number
@@ -220,9 +222,20 @@ export class RequestServer {
     return ended
   }
 
-  #download(request: IncomingMessage, response: ServerResponse, ticket: string): void {
+  async #download(request: IncomingMessage, response: ServerResponse, ticket: string): Promise<void> {
     if (this.#sessionOf(request) === undefined) {
       notLoggedIn(response)
+      return
+    }
+    const made = this.#options.peers.download(ticket)
+    if (made !== undefined) {
+      response.writeHead(200, {
+        ...securityHeaders(blobPolicy),
+        'Content-Type': 'application/octet-stream',
+        'Content-Disposition': dispositionOf(made.name),
+      })
+      // A reader that goes away ends the work.
+      await pipeline(made.pieces, response).catch(() => response.destroy())
       return
     }
     const download = this.#options.blobs.download(ticket)

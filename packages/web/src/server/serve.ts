@@ -109,7 +109,9 @@ async function startServer(
   const files = new PageFiles(page)
   const sockets = new SocketServer({ peers, sessions, build: () => files.build(), onWarning })
   const appsPort = appPages?.port
-  const requests = new RequestServer({ guard, sessions, sockets, blobs, files, port, appsPort, onWarning })
+  const requests = new RequestServer({
+    ...{ guard, sessions, sockets, peers, blobs, files, port, appsPort, onWarning },
+  })
   server.on('request', (request, response) => void requests.serve(request, response))
   server.on('checkContinue', (request, response) => void requests.serve(request, response))
   server.on('checkExpectation', (_request, response) =>

@@ -7,6 +7,7 @@ import { appMigration } from './app-table.ts'
 import { rollBack } from './chain.ts'
 import { conversationMigration } from './conversation-table.ts'
 import { sealedMigration } from './inbox-tables.ts'
+import { logQueueMigration } from './log-writer.ts'
 import { createTextIndex, resourceTextMigration } from './resource-text-table.ts'
 import { resultMigration } from './result-table.ts'
 import { rootsMigration } from './roots-table.ts'
@@ -159,6 +160,7 @@ const migrations: readonly string[] = [
   resourceTextMigration,
   trustRevisionsMigration,
   taskMigration,
+  logQueueMigration,
   appMigration,
 ]
 
@@ -189,6 +191,22 @@ export function openDatabase(file: string): DatabaseSync {
     throw new StoreError(`Cannot use ${file} as the store: ${reasonOf(error)}. ${advice[fault]}`, fault, {
       cause: error,
     })
+  }
+}
+
+/** A number that changes when another connection wrote to the store. It is read once in a synchronous run. */
+export function createStoreVersion(database: DatabaseSync): () => number {
+  const read = database.prepare('PRAGMA data_version')
+  let version: number | undefined
+  const forget = (): void => {
+    version = undefined
+  }
+  return () => {
+    if (version === undefined) {
+      version = Number(read.get()?.['data_version'])
+      queueMicrotask(forget)
+    }
+    return version
   }
 }
 

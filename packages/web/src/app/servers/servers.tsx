@@ -1,17 +1,5 @@
 import type { ConnectionState } from '@jackfield/host/browser'
-import {
-  Circle,
-  CircleCheck,
-  CircleDashed,
-  CircleMinus,
-  CircleX,
-  Diamond,
-  Info,
-  KeyRound,
-  Moon,
-  RotateCw,
-  TriangleAlert,
-} from 'lucide-react'
+import { CircleCheck, CircleMinus, CircleX, Info } from 'lucide-react'
 import { type ReactNode, useCallback } from 'react'
 import { Link } from 'wouter'
 import { useAct, useHost, useNow, useRead, useTopic } from '../data/host.tsx'
@@ -20,41 +8,10 @@ import { routes } from '../routes.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
-import { Badge, Button, Empty, Lamp, Note } from '../ui/ui.tsx'
+import { StateLamp } from '../ui/state-lamp.tsx'
+import { Badge, Button, Empty, Lamp, Note, uiStyle } from '../ui/ui.tsx'
 
 type State = ConnectionState['state']
-
-const lamps = {
-  ready: { tone: 'ok', Icon: Circle },
-  connecting: { tone: 'info', Icon: CircleDashed },
-  reconnecting: { tone: 'warn', Icon: RotateCw },
-  degraded: { tone: 'warn', Icon: TriangleAlert },
-  'needs-sign-in': { tone: 'warn', Icon: KeyRound },
-  'needs-approval': { tone: 'warn', Icon: Diamond },
-  asleep: { tone: 'off', Icon: Moon },
-  failed: { tone: 'danger', Icon: CircleX },
-  disabled: { tone: 'off', Icon: CircleMinus },
-} as const satisfies Record<State, { tone: string; Icon: unknown }>
-
-export function StateLamp({ state }: { state: State }): ReactNode {
-  const t = useText()
-  const { tone, Icon } = lamps[state]
-  return (
-    <Lamp
-      tone={tone}
-      icon={
-        <Icon
-          size={16}
-          strokeWidth={1.5}
-          fill={state === 'ready' ? 'currentcolor' : 'none'}
-          aria-hidden="true"
-        />
-      }
-    >
-      {t(`state.${state}`)}
-    </Lamp>
-  )
-}
 
 /** What puts a server right, where one act does. */
 const remedies: { readonly [S in State]?: 'reconnect' | 'signIn' | 'examine' | 'start' } = {
@@ -76,16 +33,16 @@ export default function Servers({ server }: { server?: string }): ReactNode {
   const t = useText()
   const rows = useTopic('servers')
   if (rows === undefined) return null
-  if (rows.size === 0)
-    return (
-      <Empty title={t('servers.empty')}>
-        <p>{t('servers.emptyMeans')}</p>
-      </Empty>
-    )
+  if (rows.size === 0) return <NoServers />
   const here = server === undefined ? undefined : rows.get(server)
   return (
     <div className={screen.split} data-open={here !== undefined}>
       <section className={screen.pane} aria-label={t('nav.servers')}>
+        <div className={screen.bar}>
+          <Link className={`${uiStyle.button} ${uiStyle.small}`} href={routes.setting.to('registry')}>
+            {t('servers.add')}
+          </Link>
+        </div>
         <ul className={screen.rows}>
           {[...rows].map(([name, row]) => (
             <ServerRow key={name} name={name} row={row} isHere={name === server} />
@@ -100,6 +57,27 @@ export default function Servers({ server }: { server?: string }): ReactNode {
         )}
       </section>
     </div>
+  )
+}
+
+/** What to do first: add a server, or take those that other applications know. */
+function NoServers(): ReactNode {
+  const t = useText()
+  const found = useRead('config.found', {}).data ?? []
+  return (
+    <Empty title={t('servers.empty')}>
+      <p>{t('servers.emptyMeans')}</p>
+      <p className={screen.bar}>
+        <Link className={`${uiStyle.button} ${uiStyle.primary}`} href={routes.setting.to('registry')}>
+          {t('servers.add')}
+        </Link>
+        {found.length > 0 && (
+          <Link className={uiStyle.button ?? ''} href={`${routes.setting.to('registry')}?way=import`}>
+            {t('servers.import', { count: found.length })}
+          </Link>
+        )}
+      </p>
+    </Empty>
   )
 }
 

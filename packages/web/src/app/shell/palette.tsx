@@ -25,7 +25,8 @@ export function fitOf(name: string, typed: string): number | undefined {
   if (word === '') return 3
   if (at === word) return 0
   if (at.startsWith(word)) return 1
-  if (new RegExp(`(?:^|[^\\p{L}\\p{N}])${word.replace(/[^\p{L}\p{N}]/gu, '\\$&')}`, 'u').test(at)) return 2
+  if (new RegExp(`(?:^|[^\\p{L}\\p{N}])${word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}`, 'u').test(at))
+    return 2
   return at.includes(word) ? 3 : undefined
 }
 
@@ -84,6 +85,8 @@ function Finder({ onClose }: { onClose: () => void }): ReactNode {
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
   const tools = useRead('catalog.tools', {}).data
+  const prompts = useRead('catalog.prompts', {}).data
+  const resources = useRead('catalog.resources', {}).data
   const servers = useTopic('servers')
   const conversations = useTopic('conversations')
   const entries = useMemo((): Entry[] => {
@@ -101,13 +104,25 @@ function Finder({ onClose }: { onClose: () => void }): ReactNode {
         server,
         to: routes.tool.to(server, plainText(tool.name)),
       })),
+      ...(prompts ?? []).map(({ server, prompt }) => ({
+        kind: 'prompt',
+        name: prompt.name,
+        server,
+        to: routes.inspectItem.to(server, 'prompts', plainText(prompt.name)),
+      })),
+      ...(resources ?? []).map(({ server, resource }) => ({
+        kind: 'resource',
+        name: resource.title ?? resource.name,
+        server,
+        to: routes.inspectItem.to(server, 'resources', plainText(resource.uri)),
+      })),
       ...[...(conversations?.values() ?? [])].map((facts) => ({
         kind: 'conversation',
         name: facts.title,
         to: routes.chat.to(facts.id),
       })),
     ]
-    const kind = { '#': 'tool', '>': 'screen' }[typed[0] ?? '']
+    const kind = { '#': 'tool', '>': 'screen', '/': 'prompt', '@': 'resource' }[typed[0] ?? '']
     const word = (kind === undefined ? typed : typed.slice(1)).trim()
     return all
       .filter((entry) => kind === undefined || entry.kind === kind)
@@ -121,7 +136,7 @@ function Finder({ onClose }: { onClose: () => void }): ReactNode {
       )
       .slice(0, mostEntries)
       .map(({ entry }) => entry)
-  }, [tools, servers, conversations, typed, t])
+  }, [tools, prompts, resources, servers, conversations, typed, t])
   const open = (entry: Entry | undefined): void => {
     if (entry === undefined) return
     localStorage.setItem(

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
+import { ErrorCode, internalError, RpcError } from '../../../jsonrpc/error.ts'
 import type { JsonRpcNotification, JsonRpcRequest, RequestId } from '../../../jsonrpc/message.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { supports } from '../../../protocol/revision.ts'
@@ -42,7 +42,7 @@ export function interruption(ids: readonly RequestId[]): string {
   const why =
     'The server process that ran this request stopped before its response. It is not known whether the request had an effect: ' +
     'check that before you repeat it'
-  const error = new RpcError(ErrorCode.InternalError, why, { interrupted: true })
+  const error = internalError(why, { interrupted: true })
   const [first, ...rest] = ids.map((id) => failure(id, error))
   return JSON.stringify(rest.length === 0 ? first : [first, ...rest])
 }
@@ -307,8 +307,8 @@ export class Sessions {
   readonly #state: HttpServerState
   readonly #byId = new RotatingMap<string, HttpSession>()
   readonly #quota: PrincipalQuota
-  /** Sessions of several nodes that began here, and so count for the limits of this node. */
-  readonly #begun = new WeakSet<HttpSession>()
+  /** When the sessions that began here did, on the monotonic clock. They count for the limits of this node. */
+  readonly #begun = new WeakMap<HttpSession, number>()
   readonly #onEvicted: ((session: HttpSession) => void) | undefined
   #sweep: ReturnType<typeof setTimeout> | undefined
 
@@ -319,15 +319,12 @@ export class Sessions {
     this.#quota = new PrincipalQuota(state.bounds.sessionsPerPrincipal)
   }
 
-  get size(): number {
-    return this.#byId.size
-  }
-
   /** Begins a session; undefined if a limit is reached and no session is idle. */
   begin(caller: Caller, memory: MemoryAccount, sharing?: SessionSharing): HttpSession | undefined {
     if (!this.#takePlace(caller.principal)) return undefined
     const session = new HttpSession(this.#state, caller, memory, sharing)
-    this.#begun.add(session)
+    this.#begun.set(session, performance.now())
+    this.#state.observer?.event({ type: 'sessionBegun' })
     this.#byId.set(session.id, session)
     this.#schedule()
     return session
@@ -375,7 +372,10 @@ export class Sessions {
 
   #remove(session: HttpSession): boolean {
     if (!this.#byId.delete(session.id)) return false
-    if (this.#begun.has(session)) this.#quota.give(session.principal)
+    const begun = this.#begun.get(session)
+    if (begun === undefined) return true
+    this.#quota.give(session.principal)
+    this.#state.observer?.event({ type: 'sessionEnded', durationMs: performance.now() - begun })
     return true
   }
 

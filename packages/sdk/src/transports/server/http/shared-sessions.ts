@@ -10,6 +10,7 @@ import { encodeEvent } from '../../../jsonrpc/sse.ts'
 import type { ClientCapabilities, Implementation, LoggingLevel } from '../../../protocol/definitions.ts'
 import { isCapabilities, isImplementation, isLoggingLevel } from '../../../protocol/meta.ts'
 import { revisionOf } from '../../../protocol/revisions.ts'
+import { listOf, number, shape, text } from '../../../protocol/shapes.ts'
 import type { Backplane, LogEntry } from '../../../request/backplane.ts'
 import { randomText } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
@@ -17,6 +18,7 @@ import { parsedBytes } from '../memory-budget.ts'
 import { report, unref } from '../options.ts'
 import type { EventStream } from './event-stream.ts'
 import { type NodeMessage, Nodes, nodeOf } from './nodes.ts'
+import type { HttpObserver, HttpServerEvent } from './observer.ts'
 import { eventOf, eventsKey, eventText, type StoredEvent } from './resumable-stream.ts'
 import type { HttpExchange, HttpServerState } from './server-state.ts'
 import {
@@ -47,7 +49,6 @@ interface SessionRecord {
   readonly notified: { readonly at: number; readonly node: string }
 }
 
-/** What this node knows of a session's record. */
 interface KnownRecord {
   text: string
   record: SessionRecord
@@ -238,14 +239,19 @@ export class SharedSessions {
   async response(session: HttpSession, message: JsonRpcResponse): Promise<void> {
     const { id } = message
     const node = typeof id === 'string' ? nodeOf(id) : undefined
-    if (typeof id !== 'string' || node === undefined || node === this.nodes.id) {
+    const isHere = typeof id !== 'string' || node === undefined || node === this.nodes.id
+    this.#event({ type: 'answer', arrived: isHere ? 'here' : 'elsewhere' })
+    if (isHere) {
       session.session.response(message)
       return
     }
     const text = answered + JSON.stringify(message)
     const { storedEventsMs } = this.#state.bounds
     const isFirst = await this.#backplane.swap(questionKey(session.id, id), unanswered, text, storedEventsMs)
-    if (isFirst) this.nodes.send({ type: 'answered', session: session.id, id }, node)
+    // The store may have lost the request, or never had it, and then its node takes the response from the message.
+    const response = isFirst ? {} : { response: message }
+    if (!isFirst) this.#event({ type: 'writeRefused', what: 'answer' })
+    this.nodes.send({ type: 'answered', session: session.id, id, ...response }, node)
   }
 
   /** Notifies the client of changes on the stream that it opened here, also of those since it had one on another node. */
@@ -268,7 +274,6 @@ export class SharedSessions {
     this.nodes.send({ type: 'ended', session: session.id })
   }
 
-  /** Leaves the other nodes. */
   async close(): Promise<void> {
     clearInterval(this.#looking)
     clearInterval(this.#renewing)
@@ -303,9 +308,10 @@ export class SharedSessions {
       this.listen(session)
       return true
     }
+    this.#event({ type: 'takeover', outcome: isKnown ? 'followed' : 'lost' })
     if (!isKnown) return false
     this.#followed.get(stream)?.end()
-    const followed = new FollowedStream(this.#backplane, this.nodes, session, stream, memory, this.#report)
+    const followed = new FollowedStream(this.#state, this.nodes, session, stream, memory, this.#report)
     this.#followed.set(stream, followed)
     followed.open(session.connect(reply, followed)).then(() => {
       if (this.#followed.get(stream) === followed) this.#followed.delete(stream)
@@ -401,7 +407,7 @@ export class SharedSessions {
         this.#followed.get(message.stream)?.wake(message.position)
         return
       case 'answered':
-        this.#takeAnswer(message.session, message.id)
+        this.#takeAnswer(message.session, message.id, message.response)
         return
       case 'cancelled':
         session?.session.notification({
@@ -441,15 +447,15 @@ export class SharedSessions {
     this.#looking = undefined
   }
 
-  /** Passes the response to a question of this node on, if another node stored one. */
-  #takeAnswer(sessionId: string, id: string): void {
+  /** Passes the response to a question of this node on: the one in the store, or a given one if the store lost the question. */
+  #takeAnswer(sessionId: string, id: string, given?: unknown): void {
     const take = async (): Promise<void> => {
       const text = await this.#backplane.get(questionKey(sessionId, id))
-      if (text?.startsWith(answered) !== true) return
-      const response = classify(parseJson(text.slice(answered.length)))
+      const stored = text?.startsWith(answered) === true ? parseJson(text.slice(answered.length)) : undefined
+      const response = classify(text === undefined ? given : stored)
       if (response.kind === 'response') this.#sessions.get(sessionId)?.session.response(response.message)
     }
-    take().catch(this.#report)
+    if (this.#questions.get(id) === sessionId) take().catch(this.#report)
   }
 
   /** Reads the record of a session whose changes are sent to the client here. */
@@ -500,7 +506,10 @@ export class SharedSessions {
       const record = before === undefined ? undefined : change(recordOf(before))
       if (before === undefined || record === undefined) return
       const text = JSON.stringify(record)
-      if (!(await this.#backplane.swap(key, before, text, this.#state.bounds.sessionIdleMs))) continue
+      if (!(await this.#backplane.swap(key, before, text, this.#state.bounds.sessionIdleMs))) {
+        this.#event({ type: 'writeRefused', what: 'record' })
+        continue
+      }
       const session = this.#sessions.get(id)
       if (session !== undefined) this.#apply(session, text, record)
       return
@@ -540,12 +549,17 @@ export class SharedSessions {
     )
   }
 
+  #event(event: HttpServerEvent): void {
+    this.#state.observer?.event(event)
+  }
+
   readonly #report = (error: unknown): void => report(this.#state.server, error, 'sessions of several nodes')
 }
 
 /** Sends the events of a stream that another node stores to the client here. */
 class FollowedStream {
   readonly #backplane: Backplane
+  readonly #observer: HttpObserver | undefined
   readonly #nodes: Nodes
   readonly #session: HttpSession
   readonly #stream: string
@@ -559,14 +573,15 @@ class FollowedStream {
   #onClosed: () => void = () => {}
 
   constructor(
-    backplane: Backplane,
+    state: HttpServerState,
     nodes: Nodes,
     session: HttpSession,
     stream: string,
     memory: HttpExchange['memory'],
     report: (error: unknown) => void,
   ) {
-    this.#backplane = backplane
+    this.#backplane = state.backplane
+    this.#observer = state.observer
     this.#nodes = nodes
     this.#session = session
     this.#stream = stream
@@ -614,9 +629,11 @@ class FollowedStream {
         // The store lost events: the client must not get later ones without them.
         if (read === undefined) break
         entries = read
+        if (!isWoken && entries.length > 1) this.#observer?.event({ type: 'wakeMissed' })
         if (isWoken || entries.length > 1 || !(await this.#isGone())) continue
         entries = (await this.#read(last, undefined)) ?? []
         if (entries.length > 1) continue
+        this.#observer?.event({ type: 'takeover', outcome: 'interrupted' })
         await this.#interrupt()
         break
       } catch (error) {
@@ -709,31 +726,29 @@ function callerOf(value: unknown): Caller | undefined {
   }
 }
 
+const isRecordShape = shape(
+  {
+    v: (value) => value === 1,
+    principal: (value) => value === null || typeof value === 'string',
+    version: text,
+    capabilities: isCapabilities,
+    uris: listOf(text),
+    elicitations: listOf(text),
+    renewed: number,
+    notified: shape({ at: number, node: text }),
+  },
+  { info: isImplementation, level: isLoggingLevel },
+)
+
+function isRecord(value: unknown): value is SessionRecord {
+  return isRecordShape(value, () => {})
+}
+
 /** @throws McpError 'PROTOCOL' for a record of a version that this one cannot read */
 function recordOf(text: string): SessionRecord {
   const value = parseJson(text)
-  if (!isObject(value) || value['v'] !== 1) throw unreadable()
-  const { principal, version, capabilities, info, level, uris, elicitations, renewed, notified } = value
-  if (principal !== null && typeof principal !== 'string') throw unreadable()
-  if (typeof version !== 'string' || !isCapabilities(capabilities)) throw unreadable()
-  if (info !== undefined && !isImplementation(info)) throw unreadable()
-  if (level !== undefined && !isLoggingLevel(level)) throw unreadable()
-  if (!Array.isArray(uris) || !Array.isArray(elicitations) || typeof renewed !== 'number') throw unreadable()
-  if (!isObject(notified)) throw unreadable()
-  const { at, node } = notified
-  if (typeof at !== 'number' || typeof node !== 'string') throw unreadable()
-  return {
-    v: 1,
-    principal,
-    version,
-    capabilities,
-    info,
-    level,
-    uris: uris.map(String),
-    elicitations: elicitations.map(String),
-    renewed,
-    notified: { at, node },
-  }
+  if (!isRecord(value)) throw unreadable()
+  return value
 }
 
 function unreadable(): McpError {

@@ -1,0 +1,212 @@
+import { createHash } from 'node:crypto'
+import { chmod, mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { McpError } from '@jackfield/sdk'
+import type { Node } from 'jsonc-parser'
+import { canonical, isRecord } from '../shared/json.ts'
+import { libraries } from '../shared/libraries.ts'
+import type { Path } from './reader.ts'
+
+/** A value that is set at a place of a file; undefined removes what is there. A last step of -1 appends to a list. */
+export interface Edit {
+  readonly path: Path
+  readonly value: unknown
+}
+
+/** The text of a file; undefined where there is none. */
+export async function textOfFile(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** SHA-256 of the text of a file, in hexadecimal; null where there is none. */
+export function hashOf(text: string | undefined): string | null {
+  return text === undefined ? null : createHash('sha256').update(text).digest('hex')
+}
+
+/**
+ * Replaces a file at once, so that no reader sees half of it. It keeps its mode, and a link stays a link. A new file is
+ * readable by its owner alone.
+ */
+export async function replaceFile(file: string, text: string): Promise<void> {
+  const target = await realpath(file).catch(() => file)
+  await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+  const mode = await stat(target).then(
+    (found) => found.mode & 0o777,
+    () => 0o600,
+  )
+  const draft = join(dirname(target), `.jackfield.${process.pid}.${Date.now()}.draft`)
+  await writeFile(draft, text, { mode: 0o600 })
+  await chmod(draft, mode)
+  await rename(draft, target)
+}
+
+/**
+ * The text of a file with these changes; comments and everything else stay.
+ * @throws McpError 'INVALID' for a file in TOML
+ */
+export function editText(text: string, file: string, edits: readonly Edit[]): string {
+  if (/\.toml$/i.test(file))
+    throw new McpError('INVALID', `${file} is TOML, which is not changed from here. Change it in an editor.`)
+  if (/\.ya?ml$/i.test(file)) return editYaml(text, edits)
+  return edits
+    .flatMap((edit) => memberEdits(text, edit))
+    .reduce(editJson, text.trim() === '' ? '{\n}\n' : text)
+}
+
+function editYaml(text: string, edits: readonly Edit[]): string {
+  const document = libraries.yaml.parseDocument(text)
+  for (const { path, value } of edits) {
+    if (value === undefined) document.deleteIn(path)
+    else if (path.at(-1) !== -1) document.setIn(path, document.createNode(value))
+    else if (document.hasIn(path.slice(0, -1))) document.addIn(path.slice(0, -1), document.createNode(value))
+    else document.setIn(path.slice(0, -1), document.createNode([value]))
+  }
+  return document.toString({ lineWidth: 0 })
+}
+
+/** A replaced object as changes of its members, so that those that stay the same keep their form and their comments. */
+function memberEdits(text: string, { path, value }: Edit): Edit[] {
+  const { findNodeAtLocation, getNodeValue, parseTree } = libraries.jsonc
+  const tree = parseTree(text, [], { allowTrailingComma: true })
+  const node = path.at(-1) === -1 || tree === undefined ? undefined : findNodeAtLocation(tree, [...path])
+  const before: unknown = node && getNodeValue(node)
+  if (!isRecord(before) || !isRecord(value)) return [{ path, value }]
+  const names = new Set([...Object.keys(before), ...Object.keys(value)])
+  return [...names].flatMap((name) => {
+    const [old, next] = [before[name], value[name]]
+    if (canonical(old) === canonical(next)) return []
+    return memberEdits(text, { path: [...path, name], value: next })
+  })
+}
+
+function editJson(text: string, { path, value }: Edit): string {
+  const { applyEdits, findNodeAtLocation, modify, parseTree } = libraries.jsonc
+  const tree = parseTree(text, [], { allowTrailingComma: true })
+  if (value === undefined) {
+    const node = tree && findNodeAtLocation(tree, [...path])
+    return node === undefined ? text : withoutNode(text, node)
+  }
+  const appends = path.at(-1) === -1
+  const place = appends ? path.slice(0, -1) : [...path]
+  const there = tree && findNodeAtLocation(tree, [...place])
+  if (there !== undefined && !(appends && there.type === 'array'))
+    return withNode(text, there, appends ? [value] : value)
+  const around = appends ? there : tree && findNodeAtLocation(tree, place.slice(0, -1))
+  const isContainer = around?.type === (appends ? 'array' : 'object')
+  if (around !== undefined && isContainer && around.children?.length)
+    return withPart(text, around, appends ? undefined : String(place.at(-1)), value)
+  const isNew = appends && there === undefined
+  return applyEdits(
+    text,
+    modify(text, isNew ? place : [...path], isNew ? [value] : value, {
+      formattingOptions: indentation(text),
+      ...(appends && !isNew && { isArrayInsertion: true }),
+    }),
+  )
+}
+
+const maxLine = 100
+
+/** Another value in the place of one: on one line where the one before was, and the other fits. */
+function withNode(text: string, node: Node, value: unknown): string {
+  const { offset, length } = node
+  const lineStart = text.lastIndexOf('\n', offset - 1) + 1
+  const short = inline(value)
+  const isShort = isOneLine(text, node) && offset - lineStart + short.length <= maxLine
+  const written = isShort ? short : indented(text, offset, value)
+  return `${text.slice(0, offset)}${written}${text.slice(offset + length)}`
+}
+
+/** One member or item more at the end of an object or list that has some. What is there already keeps its form. */
+function withPart(text: string, around: Node, name: string | undefined, value: unknown): string {
+  const last = around.children?.at(-1)
+  if (last === undefined) return text
+  const end = last.offset + last.length
+  const key = name === undefined ? '' : `${JSON.stringify(name)}: `
+  if (isOneLine(text, around)) return `${text.slice(0, end)}, ${key}${inline(value)}${text.slice(end)}`
+  const comma = commaAfter(text, end)
+  const whole = comma === undefined ? `${text.slice(0, end)},${text.slice(end)}` : text
+  const after = (comma ?? end) + 1
+  const closing = around.offset + around.length + (comma === undefined ? 1 : 0) - 1
+  const lineEnd = whole.indexOf('\n', after)
+  // A comment behind the last one stays with it.
+  const at = lineEnd !== -1 && lineEnd < closing ? lineEnd : after
+  const short = inline(value)
+  const isShort =
+    isOneLine(text, last) && indentOf(text, last.offset).length + key.length + short.length <= maxLine
+  const written = isShort && last.type !== 'property' ? short : indented(text, last.offset, value)
+  return `${whole.slice(0, at)}\n${indentOf(text, last.offset)}${key}${written}${whole.slice(at)}`
+}
+
+/** JSON on several lines, as far in as the line of a place. */
+function indented(text: string, offset: number, value: unknown): string {
+  const { insertSpaces, tabSize } = indentation(text)
+  const json = JSON.stringify(value, null, insertSpaces ? tabSize : '\t') ?? 'null'
+  return json.replaceAll('\n', `\n${indentOf(text, offset)}`)
+}
+
+function indentOf(text: string, offset: number): string {
+  return /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', offset - 1) + 1))?.[0] ?? ''
+}
+
+function isOneLine(text: string, { offset, length }: Node): boolean {
+  return !text.slice(offset, offset + length).includes('\n')
+}
+
+/** JSON on one line, spaced as people write it. */
+function inline(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(inline).join(', ')}]`
+  if (!isRecord(value)) return JSON.stringify(value) ?? 'null'
+  const members = Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}: ${inline(item)}`)
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
+}
+
+/** As the file is indented already. */
+function indentation(text: string): { insertSpaces: boolean; tabSize: number } {
+  const [, indent = '  '] = /\n([ \t]+)\S/.exec(text) ?? []
+  return indent.startsWith('\t')
+    ? { insertSpaces: false, tabSize: 2 }
+    : { insertSpaces: true, tabSize: Math.min(indent.length, 8) }
+}
+
+/** Removes an item or a member with its comma. Comments around it stay, which the library would remove with it. */
+function withoutNode(text: string, value: Node): string {
+  const node = value.parent?.type === 'property' ? value.parent : value
+  const siblings = node.parent?.children ?? []
+  const at = siblings.indexOf(node)
+  const end = node.offset + node.length
+  const next = siblings[at + 1]
+  const before = siblings[at - 1]
+  const cuts = [{ from: node.offset, to: end }]
+  const own = commaAfter(text, end)
+  if (own !== undefined) cuts.push({ from: own, to: own + 1 })
+  if (next === undefined && before !== undefined) {
+    const last = commaAfter(text, before.offset + before.length)
+    if (last !== undefined) cuts.push({ from: last, to: last + 1 })
+  }
+  let whole = text
+  for (const { from, to } of cuts.toSorted((a, b) => b.from - a.from))
+    whole = whole.slice(0, from) + whole.slice(to)
+  const shift = cuts.filter(({ from }) => from < node.offset).length
+  const begin = node.offset - shift
+  const lineStart = whole.lastIndexOf('\n', begin - 1) + 1
+  const lineEnd = whole.indexOf('\n', begin)
+  const isBlank = lineEnd !== -1 && whole.slice(lineStart, lineEnd).trim() === '' && lineStart > 0
+  if (isBlank) return whole.slice(0, lineStart) + whole.slice(lineEnd + 1)
+  const isGap = /[ \t]/.test(whole[begin - 1] ?? '') && /[ \t]/.test(whole[begin] ?? '')
+  return isGap ? whole.slice(0, begin) + whole.slice(begin + 1) : whole
+}
+
+/** The place of the comma that comes next, after white space and comments alone. */
+function commaAfter(text: string, from: number): number | undefined {
+  // SyntaxKind is a const enum, which a loader of single files cannot read.
+  const commaToken = 5
+  const scanner = libraries.jsonc.createScanner(text, true)
+  scanner.setPosition(from)
+  return Number(scanner.scan()) === commaToken ? scanner.getTokenOffset() : undefined
+}
