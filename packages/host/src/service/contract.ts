@@ -195,7 +195,7 @@ export interface Methods {
   'conversations.remove': Call<Id, null>
   /** Every tool call of the model, in order; a call keeps its place for good. */
   'conversations.calls': Call<Id, readonly ConversationCall[]>
-  'models.list': Call<None, { id: string; isLanguageModel: boolean; contextTokens: number | null }[]>
+  'models.list': Call<None, ModelRow[]>
 
   'library.tree': Call<None, LibraryNode[]>
   'library.search': Call<{ query: string } & LibrarySearchOptions, LibrarySearch>
@@ -214,9 +214,10 @@ export interface Methods {
   'library.diff': Call<{ conversation: string; ref: ResourceRef }, CopyDiff>
   /**
    * Attaches resources that servers mark as important for a model. Those of servers with labels are left out, since only
-   * the person may put labels on a conversation.
+   * the person may put labels on a conversation. `budget`: tokens of all that is attached in this way, default 3 % of the
+   * model's context.
    */
-  'library.include': Call<{ conversation: string }, Inclusion>
+  'library.include': Call<{ conversation: string; budget?: number }, Inclusion>
   /** Why a model is not given each of these resources; null where it may be. */
   'library.withheld': Call<{ refs: ResourceRef[] }, (string | null)[]>
   'library.prompts': Call<None, LibraryPrompt[]>
@@ -304,6 +305,18 @@ export interface Methods {
 
 /** The name of a method. */
 export type MethodName = keyof Methods
+
+/** A model that can answer in conversations. */
+export interface ModelRow {
+  readonly id: string
+  readonly isLanguageModel: boolean
+  /** Tokens of request and response together; null where they are not known. */
+  readonly contextTokens: number | null
+  /** The configured price of a million tokens. */
+  readonly cost?: { readonly input: number; readonly output: number }
+  /** Of the price. Default `USD`. */
+  readonly currency?: string
+}
 
 /** A configured server, as a row of the topic `servers`. */
 export interface ServerRow {

@@ -140,8 +140,8 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   },
   'library.diff': (given, { host }, { signal }) =>
     host.library.diff(given.conversation, given.ref, { signal }),
-  'library.include': ({ conversation }, { conversations }, { signal }) =>
-    conversations.get(conversation).includeContext(signal),
+  'library.include': ({ conversation, budget }, { conversations }, { signal }) =>
+    conversations.get(conversation).includeContext(signal, budget),
   'library.withheld': ({ refs }, { host }) =>
     refs.map(({ server, uri }) => host.library.withheld(server, uri) ?? null),
   'library.prompts': (_, { host }) => host.library.prompts(),

@@ -18,6 +18,7 @@ import type {
   ConversationRow,
   HostStatus,
   InboxRow,
+  ModelRow,
   Notice,
   RunRequest,
   ServerRow,
@@ -176,12 +177,17 @@ export class HostService {
     return null
   }
 
-  listModels(): { id: string; isLanguageModel: boolean; contextTokens: number | null }[] {
-    return this.#options.models.map(({ id, isLanguageModel, contextTokens = null }) => ({
-      id,
-      isLanguageModel,
-      contextTokens,
-    }))
+  listModels(): ModelRow[] {
+    return this.#options.models.map(({ id, isLanguageModel, contextTokens }) => {
+      const facts = this.#options.sampling?.models?.find((one) => one.id === id)
+      return {
+        id,
+        isLanguageModel,
+        contextTokens: facts?.contextTokens ?? contextTokens ?? null,
+        ...(facts?.cost !== undefined && { cost: facts.cost }),
+        ...(facts?.currency !== undefined && { currency: facts.currency }),
+      }
+    })
   }
 
   /** `asks`: whether questions of the run wait for a surface of any client. */
