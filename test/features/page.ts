@@ -27,8 +27,8 @@ export function pageOf(groups: readonly Group[]): string {
     head(groups),
     ...groups.map(tableOf),
     '## How the others’ cells are known\n',
-    'Only `docs` is taken on trust. A test looks for every text and its absence, runs every probe, and finds every case among',
-    'those that ran.\n',
+    'Only `docs` is not verified. A test searches for every text and its absence, runs every probe, and checks that every case',
+    'ran.\n',
     ...groups.map(evidenceOf),
   ].join('\n')
 }
@@ -40,18 +40,18 @@ function head(groups: readonly Group[]): string {
 
 <!-- Written by \`npm run features\` from test/features/rows. -->
 
-What Jackfield does, revision by revision, with the test that proves it, and what others do who speak the protocol in
-TypeScript. ${features.length} rows, written from data by \`npm run features\`; a test fails when this page says something else than
-the data, when a test it names is not there, or when something that was found in another package no longer is.
+The features of Jackfield by revision, each with its test, compared with other TypeScript implementations of the
+protocol. ${features.length} rows, generated from data by \`npm run features\`. A test fails if this page differs from
+the data, if a named test does not exist, or if a finding about another package no longer holds.
 
-| column | is |
+| column | contents |
 | --- | --- |
-| revisions | the five of them from ${first} to ${last}: ● has it, · does not |
-| Jackfield | linked to the test; its title shows when you point at it |
+| revisions | from ${first} to ${last}: ● supported, · not |
+| Jackfield | a link to the test, with its title as a tooltip |
 ${order.map((peer) => `| ${peers[peer].name} | ${peers[peer].packages.map((name) => `\`${name}\` ${versionOf(name)}`).join(', ')} |`).join('\n')}
 
-The others’ cells are about the revisions they speak, and about what is so **by default** unless they say otherwise. “?” is not known.
-What is known of FastMCP is known of it as installed, with what it stands on.
+Cells of other packages apply to the revisions they support, and to their **default** configuration unless stated otherwise. “?” means unknown.
+FastMCP was examined as installed, with its dependencies.
 `
 }
 

@@ -6,15 +6,15 @@ const levels = ['MUST', 'MUST NOT', 'SHOULD', 'SHOULD NOT'] as const
 
 /** What keeps the proof of a sentence from running over every transport, and why. */
 export const bonds = {
-  http: 'what HTTP alone has: headers, status codes, streams, sessions with ids, origins, tokens',
-  stdio: 'a child process: its start, its standard streams, its end',
-  lines: 'bytes: one message a line, on standard streams and sockets',
-  callers: 'telling callers apart, and HTTP alone says who they are',
-  inside: 'what happens inside one process, where no message shows it',
-  definition: 'what is refused when a server or a client is written, before it says a word',
+  http: 'specific to HTTP: headers, status codes, streams, session ids, origins, tokens',
+  stdio: 'child processes: start, standard streams, exit',
+  lines: 'framing: one message per line, on standard streams and sockets',
+  callers: 'authenticated callers, which exist only on HTTP',
+  inside: 'internal to one process, not visible in messages',
+  definition: 'errors at definition time, before a message is sent',
   application:
     'the application around a client, or the handlers of a server: consent, display, models, restarts',
-  documentation: 'what is written down',
+  documentation: 'documentation',
 } as const
 
 /**

@@ -53,18 +53,18 @@ export function unnamedRules(rows: readonly Requirement[]): string[] {
   return rules.flatMap(({ title }) => (named.has(title) ? [] : [title]))
 }
 
-/** Titles that stand for two things in the matrix. */
+/** Titles that the matrix uses twice. */
 export function sharedTitles(): string[] {
   const titles = [...rules, ...features].map(({ title }) => title)
   return titles.filter((title, at) => titles.indexOf(title) !== at)
 }
 
-/** How many rows are proved everywhere, and how many are bound by what, as rows of a table in Markdown. */
+/** The number of rows by where they are tested, as rows of a Markdown table. */
 export function countRuns(rows: readonly Requirement[]): string[] {
   const count = (where: string): number => rows.filter(({ runs }) => runs === where).length
   const bound = Object.entries(bonds).map(([bond, what]) => `| ${count(bond)} | ${what} |`)
   return [
-    `| ${count('everywhere')} | rules of the wire, proved over every transport on every revision they stand in |`,
+    `| ${count('everywhere')} | rules of the protocol, tested over every transport on every revision that has them |`,
     ...bound,
   ]
 }

@@ -10,7 +10,7 @@ export const authorization: Class = {
   title: 'Authorization',
   weaknesses: [
     {
-      title: 'Requests into the own network',
+      title: 'Server-side request forgery in clients',
       advisories: [
         read(
           'official Rust and Ruby SDKs',
@@ -25,9 +25,9 @@ export const authorization: Class = {
           'CVE-2026-44430',
         ),
       ],
-      here: 'What a server names is asked for over https, at public addresses, after at most three redirects within one origin; on Node the connection is made to the address that was judged. A server in a private network may name its own network.',
+      here: 'URLs from a server are requested over https, at public addresses, with at most three redirects within one origin; on Node the connection uses the address that was checked. A server in a private network may name its own network.',
       proof: [
-        'test/torture/authorization/reach.test.ts > No server on the Internet leads a client to an address that is not on the Internet',
+        'test/torture/authorization/reach.test.ts > No public server makes a client connect to a private address',
         `${reach} > a name that stands for %s address`,
         `${reach} > is followed over three redirects and no more`,
         `${reach} > is not followed to %s, and nothing is asked for there`,
@@ -37,7 +37,7 @@ export const authorization: Class = {
       ],
     },
     {
-      title: 'Requests of tools into the own network',
+      title: 'Server-side request forgery in tools',
       advisories: [
         reported('Atlassian server', 'a header chose the address a tool asks', 'CVE-2026-27826'),
         read('skywalking-mcp', 'the same', 'CVE-2026-34476'),
@@ -54,8 +54,10 @@ export const authorization: Class = {
           'CVE-2025-65513',
         ),
       ],
-      here: 'Not applicable: we ship no server that asks for URLs. In the sandbox of the host a server reaches the hosts that are listed, judged by the proxy.',
+      here: 'The fetch server requests only http and https at public addresses, checks every redirect, and connects to the address that was checked. In the sandbox of the host a server reaches only the listed hosts, enforced by a proxy.',
       proof: [
+        'servers/fetch/test/guard.test.ts > a redirect to a place that may not be fetched',
+        'servers/fetch/test/guard.test.ts > goes to the addresses that were checked: the name is resolved once',
         'packages/host/test/sandbox/sandbox.test.ts > reaches a listed host through the proxy, and no other host or port',
         'packages/host/test/sandbox/hosts.test.ts > never lets through what is not on it, whatever is written',
       ],
@@ -78,9 +80,9 @@ export const authorization: Class = {
         ),
         reported('119 servers in a study of 2026', 'each had a flaw in its logins', 'arXiv 2605.22333'),
       ],
-      here: 'We ship no authorization server. The client logs in with PKCE, state and the issuer of the answer, at endpoints whose schemes it judged, names the resource in every request, and begins no login where PKCE is not offered.',
+      here: 'The project has no authorization server. The client uses PKCE, state, the issuer of the response and the resource parameter, checks the schemes of endpoints, and starts no login if PKCE is not supported.',
       proof: [
-        'test/torture/authorization/refusals.test.ts > A login that could be stolen or led astray ends before anything is sent that could be abused',
+        'test/torture/authorization/refusals.test.ts > A login that could be stolen or redirected fails before anything that could be abused is sent',
         `${login} > does not begin where PKCE is not supported`,
         `${login} > is judged by its issuer: %s`,
         `${login} > with %s is not used`,
@@ -89,7 +91,7 @@ export const authorization: Class = {
       ],
     },
     {
-      title: 'Tokens that were meant for somebody else',
+      title: 'Tokens issued for another resource',
       advisories: [
         reported(
           'FastMCP before 2.14.2',
@@ -105,9 +107,9 @@ export const authorization: Class = {
           'clerk, issue 9585',
         ),
       ],
-      here: 'A token counts if its audience is this resource and nobody else; without one, with another or with more it is refused before anything runs. Tokens are never handed to handlers, and never sent on.',
+      here: 'A token is accepted only if this resource is its only audience; without an audience, with another or with several it is refused before anything runs. Tokens are never passed to handlers and never forwarded.',
       proof: [
-        'test/torture/authorization/tokens.test.ts > A token that is not exactly right is refused with a challenge, and no handler runs',
+        'test/torture/authorization/tokens.test.ts > An invalid token is refused with a challenge, and no handler runs',
         `${bearer} > a token with %s is refused, and nothing runs`,
         `${bearer} > a token may be for somebody else besides only where that is named, and never for them alone`,
         `${bearer} > a handler learns who calls, for which client and with what, but not the token (%s)`,
@@ -132,14 +134,14 @@ export const authorization: Class = {
           'Obsidian Security, 2025',
         ),
       ],
-      here: 'We ship no authorization server and no proxy of one; the resource server checks tokens and issues none. The client keeps what one authorization server gave from every other.',
+      here: 'The project has no authorization server and no proxy of one; the resource server verifies tokens and issues none. The client never sends the credentials of one authorization server to another.',
       proof: [
-        'test/torture/authorization/refusals.test.ts > Nothing that belongs to one authorization server goes to the one that takes its place',
+        'test/torture/authorization/refusals.test.ts > Credentials of one authorization server are never sent to its replacement',
         'packages/sdk/test/client-auth/registration.test.ts > is never shown to another, though one store keeps it all',
       ],
     },
     {
-      title: 'Checks that pass when they cannot be made',
+      title: 'Checks that fail open',
       advisories: [
         read(
           'MCP Registry',
@@ -153,9 +155,9 @@ export const authorization: Class = {
           'CVE-2026-44429',
         ),
       ],
-      here: 'We run no registry. Where keys or an authorization server cannot be asked, the request is refused; what a registry answers is taken only as the document that was asked for.',
+      here: 'If keys or an authorization server are unavailable, the request is refused; a response of a registry is accepted only as the document that was requested.',
       proof: [
-        'test/torture/authorization/dependencies.test.ts > An authorization server that fails or talks nonsense lets nobody in',
+        'test/torture/authorization/dependencies.test.ts > A failing or misbehaving authorization server grants no access',
         `${verifiers} > fails, and says nothing about the token, when the keys %s`,
         `${verifiers} > a failure is no answer, and is not kept`,
         `${verifiers} > fails when nobody answers`,

@@ -6,10 +6,10 @@ const streams = 'packages/sdk/test/serve/http-legacy-streams.test.ts'
 
 /** Who gets whose answers. */
 export const callers: Class = {
-  title: 'Sessions, and telling callers apart',
+  title: 'Sessions and callers',
   weaknesses: [
     {
-      title: 'A session for whoever knows its id',
+      title: 'Session ids as credentials',
       advisories: [
         read(
           'official Python SDK before 1.27.2',
@@ -40,10 +40,10 @@ export const callers: Class = {
           'byterover-cli, issue 329',
         ),
       ],
-      here: 'A session belongs to the issuer, subject and client that began it; every request authenticates again, and for anybody else the session does not exist. Its id comes from a cryptographic source and is no credential.',
+      here: 'A session belongs to the issuer, subject and client that started it; every request is authenticated, and for other callers the session does not exist. Its id is cryptographically random and not a credential.',
       proof: [
-        'test/torture/sessions/principals.test.ts > What belongs to one principal does not exist for another, on any node',
-        'test/torture/sessions/flood.test.ts > Session ids are visible ASCII, all different, and each of their characters is even chance',
+        'test/torture/sessions/principals.test.ts > State of one principal does not exist for another, on any node',
+        'test/torture/sessions/flood.test.ts > Session ids are visible ASCII, all different, with uniformly distributed characters',
         `${principals} > cannot use, read, resume or end a session`,
         `${principals} > a session of HTTP+SSE belongs to whoever opened its stream`,
         `${legacy} > belongs to who began it: for anybody else it does not exist`,
@@ -54,7 +54,7 @@ export const callers: Class = {
       ],
     },
     {
-      title: 'One object for many clients',
+      title: 'State shared between clients',
       advisories: [
         read(
           'official TypeScript SDK 1.10.0 to 1.25.3',
@@ -74,9 +74,9 @@ export const callers: Class = {
           'Asana incident',
         ),
       ],
-      here: 'A server is a value that knows no connection. Who calls is part of each exchange, comes from the transport and never from a message, and answers go out where their request came in.',
+      here: 'A server value has no connection. The caller is part of each exchange, comes from the transport and never from a message, and a response is sent on the connection of its request.',
       proof: [
-        'test/torture/sessions/equal-ids.test.ts > Clients that use the same request ids at the same time each get their own answers',
+        'test/torture/sessions/equal-ids.test.ts > Concurrent clients that use the same request ids each get their own responses',
         'packages/sdk/test/transports/socket.test.ts > serves many clients at once, each with a session and ids of its own',
         `${legacy} > at once are each answered with their own result`,
         'packages/host/test/gateway/front.test.ts > keeps connections and activity of its users apart',
@@ -84,7 +84,7 @@ export const callers: Class = {
       ],
     },
     {
-      title: 'Tasks of others',
+      title: 'Access to tasks of other callers',
       advisories: [
         read(
           'official Python SDK before 1.27.2',
@@ -98,15 +98,15 @@ export const callers: Class = {
           'modelcontextprotocol/typescript-sdk#1486',
         ),
       ],
-      here: 'A task is kept under its principal; for everybody else it is answered like one that never was, and nobody lists tasks where callers cannot be told apart.',
+      here: 'A task belongs to its principal; for other callers it does not exist, and tasks are not listed if callers cannot be distinguished.',
       proof: [
-        'test/torture/sessions/principals.test.ts > What belongs to one principal does not exist for another, on any node',
+        'test/torture/sessions/principals.test.ts > State of one principal does not exist for another, on any node',
         'packages/sdk/test/extensions/tasks/access.test.ts > and does not exist for %s',
         'packages/sdk/test/extensions/tasks/access.test.ts > and is listed for nobody where nobody can be told apart',
       ],
     },
     {
-      title: 'Replay of what others were sent',
+      title: 'Replay of events of other clients',
       advisories: [
         read(
           'official “everything” example server',
@@ -114,16 +114,16 @@ export const callers: Class = {
           'modelcontextprotocol/servers#4099',
         ),
       ],
-      here: 'The id of an event names its stream; replay gives the rest of that stream, in that session, to its principal. An id that is unknown, foreign, forged or gone is refused.',
+      here: 'An event id identifies its stream; replay sends the rest of that stream, in that session, to its principal. An unknown, foreign, forged or expired id is refused.',
       proof: [
-        'test/torture/sessions/resuming.test.ts > A stream that is cut at any byte goes on from the last whole event, with every event once',
+        'test/torture/sessions/resuming.test.ts > A stream that is cut at any byte resumes after the last whole event, with every event once',
         `${streams} > cannot be resumed from an event that is unknown, foreign, forged or gone`,
         `${streams} > is never answered with events of another stream`,
         `${principals} > cannot have a stream that was lost`,
       ],
     },
     {
-      title: 'A way in beside the guarded one',
+      title: 'Unprotected routes beside protected ones',
       advisories: [
         read('obot', 'authorization was missing on one route to MCP servers', 'GHSA-vw82-7fv8-r6gp'),
         read('nginx-ui', 'one of two MCP routes was served without authentication', 'CVE-2026-33032'),
@@ -135,7 +135,7 @@ export const callers: Class = {
           'CVE-2026-11719',
         ),
       ],
-      here: 'All transports of an endpoint stand behind one handler, which authenticates before it routes or reads. Without a token nothing is served but the metadata of the resource.',
+      here: 'All transports of an endpoint share one handler, which authenticates before it routes or reads. Without a token only the resource metadata is served.',
       proof: [
         'packages/sdk/test/auth/handles.test.ts > nothing is served but the metadata of the resource',
         `${'packages/sdk/test/serve/http-guard.test.ts'} > asks who it is before it reads the body, and refuses when it cannot tell`,

@@ -10,7 +10,7 @@ export const hosts: Class = {
   title: 'Hosts, people and models',
   weaknesses: [
     {
-      title: 'Consent to a name',
+      title: 'Consent bound to a name only',
       advisories: [
         reported('Cursor', 'what was agreed to by name could become another command', 'CVE-2025-54136'),
         reported(
@@ -20,7 +20,7 @@ export const hosts: Class = {
         ),
         reported('several hosts', 'consent hung on the name of a server', 'Repello, 2026'),
       ],
-      here: 'Consent to a start belongs to the whole definition of a server, values of its variables included. What was agreed about a tool belongs to what the server is (command, arguments, folder and names of variables, or address) and to all that the tool says of itself; what changed is out of use until the person has seen the difference.',
+      here: 'Consent to start a server is bound to its whole definition, including the values of its variables. Approvals of a tool are bound to the identity of the server (command, arguments, folder and variable names, or address) and to the whole definition of the tool; a changed tool is out of use until the person has seen the difference.',
       proof: [
         `${pins} > is out of use where it is new, and a tool under another name is recognised`,
         `${pins} > stays out of use once the person blocks it, until it changes again`,
@@ -32,7 +32,7 @@ export const hosts: Class = {
       ],
     },
     {
-      title: 'Projects that bring their own settings',
+      title: 'Settings of a project that take effect without consent',
       advisories: [
         reported(
           'Cursor',
@@ -47,7 +47,7 @@ export const hosts: Class = {
           'CVE-2026-33068',
         ),
       ],
-      here: 'A file of the working folder can forbid and ask, and allow nothing. Its servers start after consent to each, and every change is asked about again.',
+      here: 'Rules in a file of the working folder can deny and ask, but not allow. Each of its servers starts only after consent, and every change requires a new consent.',
       proof: [
         'packages/host/test/config/layers.test.ts > let a file of the working folder forbid and ask, and allow nothing',
         'packages/host/test/launch/launch.test.ts > is not started while nobody agreed, and says how to agree',
@@ -71,7 +71,7 @@ export const hosts: Class = {
         ),
         read('oh-my-pi', 'a rule that denies never matched a tool of MCP', 'oh-my-pi, issue 9830'),
       ],
-      here: 'A tool is its server and its own name; names that models see are made one to one from both. Rules match server and tool, a rule with a misspelt field stops everything, and a rule that denies beats all others.',
+      here: 'A tool is identified by its server and its name; the names that models see map one to one to both. Rules match server and tool, a rule with a misspelled field is an error that stops every command, and deny rules take precedence.',
       proof: [
         `${names} > are one to one for 2 000 generated pairs at a time, fit every provider, and never change`,
         `${names} > cannot be forged by naming a tool like the hashed name of another`,
@@ -81,7 +81,7 @@ export const hosts: Class = {
       ],
     },
     {
-      title: 'Orders in descriptions',
+      title: 'Instructions in tool descriptions',
       advisories: [
         reported(
           'hosts in general, April 2025',
@@ -105,9 +105,9 @@ export const hosts: Class = {
           'Invariant Labs, 2025',
         ),
       ],
-      here: 'What a server says of itself is scanned, shown with every hidden character, pinned and compared. No text of a server changes a verdict: effects pass policy and the person, whatever the model wants. A model that obeys every order is put through more than a hundred attacks.',
+      here: 'Definitions of servers are scanned, shown with every hidden character, pinned and compared. No text of a server changes a verdict: calls pass policy and the person, whatever the model requests. More than a hundred attacks are tested with a model that follows every instruction.',
       proof: [
-        'test/torture/terminals/commands.test.ts > No command prints a control character, a hidden one or one that turns text around, whatever a server says',
+        'test/torture/terminals/commands.test.ts > No command prints a control character, an invisible one or one that changes the text direction, whatever a server sends',
         `${attacks} > has no effect where nobody is there to agree`,
         `${attacks} > has only the effects that the person agreed to`,
         'packages/app/test/terminal/attacks.test.ts > $name: nothing on the screen is spoofed',
@@ -117,7 +117,7 @@ export const hosts: Class = {
       ],
     },
     {
-      title: 'Packages that turn',
+      title: 'Packages that become malicious',
       advisories: [
         reported(
           'postmark-mcp 1.0.16, September 2025',
@@ -126,7 +126,7 @@ export const hosts: Class = {
         ),
         reported('registries', 'nine of eleven took packages made for a test', 'OX Security, 2026'),
       ],
-      here: 'What is installed is one exact version, or one digest, shown as the command it is. A bundle has to be the one that was published. What a newer version says differently is a change to agree to.',
+      here: 'Only one exact version, or one digest, is installed, and the exact command is shown. A bundle must match its published hash. Definitions that a newer version changes require a new acceptance.',
       proof: [
         'packages/host/test/registry/registry.test.ts > is nothing that may be another version tomorrow: %s %s %s',
         'packages/host/test/registry/registry.test.ts > is fetched where it is the very bundle that was published',
@@ -134,7 +134,7 @@ export const hosts: Class = {
       ],
     },
     {
-      title: 'Harmless sources, harmful tools, and ways out',
+      title: 'Exfiltration through combinations of tools',
       advisories: [
         reported(
           'Claude desktop extensions, February 2026',
@@ -148,7 +148,7 @@ export const hosts: Class = {
           'CVE-2025-34072',
         ),
       ],
-      here: 'Data can be labelled where it comes from; a call that would carry labelled data is asked about each time. Links and images in texts are never fetched by the terminal.',
+      here: 'Servers can be labelled as sources of private data; a call into which labelled data could flow is asked about every time. Links and images in texts are never fetched.',
       proof: [
         `${policy} > is asked about every time, whatever an ask rule about the label lets be remembered`,
         'packages/host/test/agent/kept.test.ts > keeps to labels of data that was seen before it',
@@ -156,7 +156,7 @@ export const hosts: Class = {
       ],
     },
     {
-      title: 'Sampling behind the person’s back',
+      title: 'Sampling without review',
       advisories: [
         reported(
           'hosts in general, 2025',
@@ -164,7 +164,7 @@ export const hosts: Class = {
           'Palo Alto Networks, Unit 42',
         ),
       ],
-      here: 'Requests to the model are shown and can be changed, as can answers; context is added only as shown; budgets bound requests, tokens and rounds with tools; where nobody is and the configuration grants nothing, nothing is sampled.',
+      here: 'Requests to the model and its responses are shown and can be edited; context is added only as shown; budgets limit requests, tokens and tool rounds; if no person can be asked and the configuration grants nothing, no model is called.',
       proof: [
         'packages/host/test/sampling/grants.test.ts > a request is an error of the protocol and reaches no model (%s)',
         'packages/host/test/sampling/limits.test.ts > refuse the sixth request of a minute: no model is asked, and server and log are told',

@@ -5,10 +5,10 @@ const modern = 'packages/sdk/test/serve/http-modern.test.ts'
 
 /** Two readers of one message that see two messages. */
 export const messages: Class = {
-  title: 'Messages that read two ways',
+  title: 'Ambiguous messages',
   weaknesses: [
     {
-      title: 'Readers that are lax with JSON',
+      title: 'Lenient JSON parsers',
       advisories: [
         read(
           'official Go SDK before 1.3.1',
@@ -24,9 +24,9 @@ export const messages: Class = {
         ),
         read('Envoy AI Gateway before 0.6.0', 'messages could be smuggled past it', 'GHSA-4gph-2hhr-5mwg'),
       ],
-      here: 'One strict reader for all transports: names of members are exact, a member that stands twice is refused at any depth, bytes have to be UTF-8, and one body or line is one text. A composed server or proxy sends messages of its own making, never the bytes it was given.',
+      here: 'All transports share one strict parser: member names are exact, duplicate members are refused at any depth, bytes must be UTF-8, and a body or line is one JSON text. A composed server or proxy serializes its own messages and never forwards received bytes.',
       proof: [
-        'test/torture/parsers/corpus.test.ts > No other reader of JSON, before our server or behind our proxy, sees another tool called than the one that runs',
+        'test/torture/parsers/corpus.test.ts > Other JSON parsers, before our server or behind our proxy, see the same tool called that runs',
         'packages/sdk/test/jsonrpc/repeated.test.ts > is refused wherever it stands, however it is escaped, and named',
         'packages/sdk/test/jsonrpc/framing.test.ts > delivers no line that is not UTF-8, and says so in its place',
         `${guard} > %s as a body is a parse error`,
@@ -35,7 +35,7 @@ export const messages: Class = {
       ],
     },
     {
-      title: 'Headers that say something else than the body',
+      title: 'Headers that contradict the body',
       advisories: [
         read(
           'Kuadrant MCP gateway to 0.6.1',
@@ -43,14 +43,14 @@ export const messages: Class = {
           'GHSA-g53w-w6mj-hrpp',
         ),
       ],
-      here: 'Headers that mirror the body are compared with it after decoding, and a difference is refused with -32020. What a request means is taken from its body alone.',
+      here: 'Headers that mirror the body are decoded and compared with it, and a difference is refused with -32020. Only the body determines what runs.',
       proof: [
         'packages/sdk/test/serve/http-headers.test.ts > that say something else than the body are refused with 400 and -32020: %s',
         `${guard} > a name that two lines make up`,
       ],
     },
     {
-      title: 'Names of things that every object has',
+      title: 'Names of prototype members',
       advisories: [
         reported(
           'official TypeScript packages 2.4.0, as measured',
@@ -58,9 +58,9 @@ export const messages: Class = {
           'no identifier',
         ),
       ],
-      here: 'What is looked up by a name of a peer stands in maps or is asked for as an own member.',
+      here: 'Names from a peer are looked up in maps or as own members.',
       proof: [
-        'test/torture/sessions/names.test.ts > A name that every object of the language has is answered like any other unknown name',
+        'test/torture/sessions/names.test.ts > A name of a prototype member is answered like any other unknown name',
         `${modern} > a tool named like a prototype member`,
         'packages/sdk/test/server/uri-template.test.ts > leaves members of the prototype alone',
       ],
@@ -70,10 +70,10 @@ export const messages: Class = {
 
 /** What makes a process slow, large or dead. */
 export const exhaustion: Class = {
-  title: 'Too much, too slow, too deep',
+  title: 'Denial of service',
   weaknesses: [
     {
-      title: 'Patterns that take for ever',
+      title: 'Regular expressions with exponential time',
       advisories: [
         read(
           'official TypeScript SDK before 1.25.2',
@@ -83,10 +83,10 @@ export const exhaustion: Class = {
         ),
         read('mcp-filesystem-server', 'a tool ran a pattern of the model', 'mcp-filesystem-server, issue 63'),
       ],
-      here: 'URIs are matched in one pass, in time that grows with the URI alone. Patterns of a peer run in an engine without backtracking, and a check of a value has a bound on its steps.',
+      here: 'URIs are matched in one pass, in time linear in the URI. Patterns from a peer run in an engine without backtracking, and the validation of a value has a limit on its steps.',
       proof: [
-        'test/torture/limits/templates.test.ts > A long URI is held against a template in time that grows with its length alone',
-        'test/torture/limits/schemas.test.ts > A schema or a pattern of a peer does not hold a process up',
+        'test/torture/limits/templates.test.ts > Matching a URI against a template takes time linear in the length of the URI',
+        'test/torture/limits/schemas.test.ts > No schema or pattern of a peer blocks the process',
         'packages/sdk/test/server/uri-template.test.ts > %s takes time that grows with the URI alone',
         'packages/sdk/test/validate/patterns.test.ts > patterns that hang a backtracking engine',
         'packages/sdk/test/validate/patterns.test.ts > does work in proportion to the text, whatever the pattern',
@@ -95,7 +95,7 @@ export const exhaustion: Class = {
       ],
     },
     {
-      title: 'Requests that take the process with them',
+      title: 'Requests that crash the process',
       advisories: [
         reported(
           'official Python SDK before 1.10.0',
@@ -115,9 +115,9 @@ export const exhaustion: Class = {
           'CVE-2026-47427',
         ),
       ],
-      here: 'Nothing that a peer sends throws past the edge: what is no message is answered or reported, and the next one is served.',
+      here: 'No input throws past the transport: an invalid message is answered or reported, and the next one is served.',
       proof: [
-        'test/torture/parsers/fuzz.test.ts > No input crashes a parser',
+        'test/torture/parsers/fuzz.test.ts > Parsers: no crash, no input over 1 s',
         'packages/sdk/test/serve/duplex-faults.test.ts > never throws and never leaves a request unanswered, whatever comes',
         'packages/sdk/test/serve/http-node.test.ts > is answered, and the server goes on',
         `${guard} > %s as a body is an invalid request`,
@@ -125,7 +125,7 @@ export const exhaustion: Class = {
       ],
     },
     {
-      title: 'Bodies, lines and lists without end',
+      title: 'Unbounded bodies, lines and lists',
       advisories: [
         read('official Ruby SDK before 0.23.0', 'a line on stdio had no bound', 'CVE-2026-63119'),
         read(
@@ -135,11 +135,11 @@ export const exhaustion: Class = {
         ),
         reported('mcp-framework before 0.2.22', 'a body had no bound', 'CVE-2026-39313'),
       ],
-      here: 'Everything that a peer can make grow has a bound in one table, on for both sides, with an error of its own.',
+      here: 'Everything that a peer can make grow has a limit in one table, enabled by default on both sides, with its own error.',
       proof: [
-        'test/torture/limits/bounds.test.ts > What is at a limit is taken, and one more is refused in the words of that limit',
-        'test/torture/limits/caps.test.ts > A client cuts an answer off at its limit, however it is packed, and closes the connection',
-        'test/torture/limits/slow.test.ts > Clients that read nothing cost little memory, are cut in time, and disturb nobody',
+        'test/torture/limits/bounds.test.ts > Input at a limit is accepted, and one more is refused with the error of that limit',
+        'test/torture/limits/caps.test.ts > A client aborts a response at its limit, however it is compressed, and closes the connection',
+        'test/torture/limits/slow.test.ts > Clients that read nothing cost little memory, are disconnected in time, and delay no other client',
         `${guard} > a body over the limit is refused with 413, announced or not`,
         'packages/sdk/test/serve/stdio.test.ts > answers what is not JSON, nests too deep or is too long without an id, and goes on',
         'packages/sdk/test/links/stdio.test.ts > larger than the limit close the connection; those before are delivered',
@@ -148,11 +148,11 @@ export const exhaustion: Class = {
       ],
     },
     {
-      title: 'Sessions that stay for ever',
+      title: 'Sessions that never end',
       advisories: [read('official Ruby SDK before 0.23.0', 'sessions never expired', 'CVE-2026-67430')],
-      here: 'Sessions are bounded on a node and for a principal and end when they are idle; a new one takes the place of the one used longest ago, never of one in use.',
+      here: 'The number of sessions is limited per node and per principal, and idle sessions end; at the limit a new session replaces the least recently used idle one, never one in use.',
       proof: [
-        'test/torture/sessions/flood.test.ts > Sessions that nobody ends give way to new ones, longest unused first, and none that is used',
+        'test/torture/sessions/flood.test.ts > Idle sessions are replaced by new ones, the least recently used first, and never one in use',
         'packages/sdk/test/serve/http-legacy-limits.test.ts > make room for a new session by ending the idle one used longest ago',
         'packages/sdk/test/serve/http-legacy-limits.test.ts > never end a session that is used, and refuse a new one instead',
         'packages/sdk/test/serve/http-legacy-limits.test.ts > end after a while, unless somebody is connected',

@@ -12,7 +12,7 @@ export const commands: Class = {
   title: 'Commands',
   weaknesses: [
     {
-      title: 'URLs handed to a shell',
+      title: 'URLs passed to a shell',
       advisories: [
         read(
           'mcp-remote 0.0.5 to 0.1.15',
@@ -40,9 +40,9 @@ export const commands: Class = {
           'modelcontextprotocol/python-sdk#2082',
         ),
       ],
-      here: 'A browser is started without a shell, with the parsed URL as one argument, and only for https, or http on this machine. URLs in messages stay text.',
+      here: 'A browser is started without a shell, with the parsed URL as one argument, and only for https, or http on the local machine. URLs in messages are shown as text.',
       proof: [
-        'test/torture/authorization/openers.test.ts > No address that a server names starts anything but a browser, with that one address',
+        'test/torture/authorization/openers.test.ts > An address from a server starts nothing but a browser, with that address as its only argument',
         'packages/sdk/test/client-auth/loopback.test.ts > is given the URL as one argument, whatever is in it',
         'packages/sdk/test/client-auth/loopback.test.ts > is not opened for %s',
         'packages/app/test/forms/ask-visit.test.ts > to anything but a web page cannot be given',
@@ -50,11 +50,11 @@ export const commands: Class = {
       ],
     },
     {
-      title: 'Markup on the page a login ends on',
+      title: 'Markup injection on the login page',
       advisories: [
         read('FastMCP', 'the page showed what the request said, script included', 'CVE-2025-62800'),
       ],
-      here: 'The page holds nothing that came with the request, and a policy under which no script runs.',
+      here: 'The page contains nothing from the request, and its content security policy allows no script.',
       proof: [
         'packages/sdk/test/client-auth/loopback.test.ts > turns away everything but the answer to this login, and waits on',
       ],
@@ -71,7 +71,7 @@ export const commands: Class = {
         ),
         read('Docker MCP Gateway', 'a label of an image became options of a command', 'CVE-2026-55887'),
       ],
-      here: 'Programs are started with a list of arguments, never with a line. On Windows, where a command script needs cmd.exe, arguments that it would read are refused. What a registry calls a package is no option.',
+      here: 'Programs are started with an argument array, never with a command line. On Windows, where a command script needs cmd.exe, arguments that it would interpret are refused. A package name of a registry cannot be an option.',
       proof: [
         `${stdio} > a command script refuses the argument %j`,
         `${stdio} > is found on the PATH alone, quoted places too, and never where the process happens to work`,
@@ -79,7 +79,7 @@ export const commands: Class = {
       ],
     },
     {
-      title: 'Process definitions that come over the network',
+      title: 'Process definitions received over the network',
       advisories: [
         reported(
           'LiteLLM, Agent Zero, Fay, Langchain-Chatchat, Upsonic, Windsurf, Bisheng, DocsGPT, Flowise, LibreChat, GPT Researcher',
@@ -105,7 +105,7 @@ export const commands: Class = {
         ),
         read('PraisonAI', 'any command line was taken, and its fix could be gone around', 'CVE-2026-34935'),
       ],
-      here: 'Servers are defined in files alone, and no network API of ours takes a definition. A file that is not the person’s own starts nothing before the whole command line was shown and agreed to; what is dangerous in one is named.',
+      here: 'Servers are defined only in files; no network API accepts a definition. Servers of a file that is not the person’s own start only after the whole command line was shown and accepted; dangerous parts are named.',
       proof: [
         `${launch} > is not started while nobody agreed, and says how to agree`,
         `${launch} > is shown with its whole command line and what it would get, and waits`,
@@ -114,7 +114,7 @@ export const commands: Class = {
       ],
     },
     {
-      title: 'Tools that run what a model wrote',
+      title: 'Tools that run text of a model',
       advisories: [
         reported(
           'Figma server (Framelink) before 0.6.3',
@@ -141,7 +141,7 @@ export const commands: Class = {
           'CVE-2025-68144',
         ),
       ],
-      here: 'The one server of ours that starts a program, the git server, uses no shell: a revision is resolved to an object id before a command receives it, paths are literal, and nothing that a repository configures is run. A server of others can be confined: in the sandbox it sees the folders it was given, and reaches the hosts that are listed.',
+      here: 'The git server runs git without a shell: a revision is resolved to an object id before a command receives it, paths are literal, and programs that a repository configures are not run. Other servers can be confined: in the sandbox a server accesses only the folders it was given and the listed hosts.',
       proof: [
         `${gitBounds} > of git cannot be slipped in as a revision, a path or a branch`,
         `${gitHostile} > by %s does not get it run, which git itself runs`,
@@ -157,7 +157,7 @@ export const files: Class = {
   title: 'Files',
   weaknesses: [
     {
-      title: 'Paths and links that lead out',
+      title: 'Paths and links that leave the boundary',
       advisories: [
         read(
           'official filesystem server',
@@ -175,8 +175,10 @@ export const files: Class = {
         read('rails-mcp', 'a path of a tool left its folder', 'CVE-2026-81097'),
         reported('Smithery, October 2025', 'a path in a build left its folder', 'Smithery incident'),
       ],
-      here: 'The one tool of ours that writes files, saveItinerary of the travel server, takes a relative path of plain names below a root that the client opened, and writes through nothing that is a link. Bundles hold plain paths and no links; the roots that a host tells of are resolved.',
+      here: 'The filesystem server resolves every path within its boundary, segment by segment, without following links that leave it. saveItinerary of the travel server takes a relative path of plain names below a root that the client opened, and follows no link. Bundles with links or paths outside are refused; roots are resolved before a host sends them.',
       proof: [
+        'servers/filesystem/test/boundary.test.ts > is not extended by a directory whose name begins like an allowed one',
+        'servers/filesystem/test/boundary.test.ts > refuses links that lead out, also in the middle of a path, and circles',
         `${save} > refuses to write %j`,
         `${save} > leaves alone %s`,
         'servers/travel/test/files.test.ts > is made of names that stay inside, or is refused',
@@ -201,9 +203,9 @@ export const files: Class = {
           'no identifier',
         ),
       ],
-      here: 'On Linux a path is walked with open folders, each opened without following links, and the file is made in the folder that is open. Elsewhere each name is looked at before the next, and a race can still be won.',
+      here: 'On Linux a path is resolved with open directories, each opened without following links, and a file is created in the directory that is open. On other systems each name is checked before the next, and a race remains possible.',
       proof: [
-        'test/torture/files/races.test.ts > Nothing is written outside of a root while folders, parents and files in it change places with links',
+        'test/torture/files/races.test.ts > Nothing is written outside a root while folders, parents and files in it are swapped with links',
         'servers/travel/test/files.test.ts > never writes outside the root',
       ],
     },
@@ -219,7 +221,7 @@ export const files: Class = {
           'GHSA-vjqx-cfc4-9h6v',
         ),
       ],
-      here: 'The git server creates no repository. It uses one only if its working tree, Git directory and object stores lie in an allowed folder, links resolved, and takes no path outside of it.',
+      here: 'The git server creates no repository. It uses one only if its working tree, Git directory and object stores are in an allowed folder after links are resolved, and accepts no path outside of it.',
       proof: [
         `${gitBounds} > not %j`,
         `${gitBounds} > not a repository around the folder`,
@@ -229,11 +231,11 @@ export const files: Class = {
       ],
     },
     {
-      title: 'Rules about paths that a link goes around',
+      title: 'Path rules bypassed by links',
       advisories: [
         reported('Claude Code', 'a file that was denied could be read by a link', 'CVE-2026-25724'),
       ],
-      here: 'Rules about paths judge where a path leads, as well as what it says.',
+      here: 'Path rules check the resolved path as well as the given one.',
       proof: ['packages/host/test/policy/paths.test.ts > never is where following the path leads elsewhere'],
     },
   ],
@@ -244,7 +246,7 @@ export const databases: Class = {
   title: 'Databases',
   weaknesses: [
     {
-      title: 'Statements of a model',
+      title: 'SQL written by a model',
       advisories: [
         reported(
           'official SQLite server (archived)',
@@ -269,7 +271,7 @@ export const databases: Class = {
           'Supabase incident',
         ),
       ],
-      here: 'The database server runs queries read-only, which the engines enforce: a read-only file and an authorizer in SQLite, a cursor in a read-only transaction in PostgreSQL, one statement at a time, and no PostgreSQL role with rights to files or programs. It commits a change only after the person saw the statement and the rows that it touches. The travel server and the host keep their own data in SQLite, with every value bound. Data that a server labelled private needs the person’s word before it goes into another call.',
+      here: 'The database server runs queries read-only, which the engines enforce: a read-only file and an authorizer in SQLite, a cursor in a read-only transaction in PostgreSQL, one statement at a time, and no PostgreSQL role with rights to files or programs. A change is committed only after the person saw the statement and the number of rows it changes. The travel server and the host store their own data in SQLite, with every value bound. A call into which data of a server labelled private could flow is asked about.',
       proof: [
         'servers/database/test/sqlite-hostile.test.ts > is refused if it is anything but one statement that reads, and changes nothing',
         'servers/database/test/postgres.test.ts > refuses every query that writes, or uses more than SQL',

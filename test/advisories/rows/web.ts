@@ -4,7 +4,7 @@ const guard = 'packages/sdk/test/serve/http-guard.test.ts'
 
 /** What a page in a browser could do to a server on the same machine. */
 export const web: Class = {
-  title: 'Web pages and servers on this machine',
+  title: 'Web pages and local servers',
   weaknesses: [
     {
       title: 'Host and Origin unchecked',
@@ -53,10 +53,10 @@ export const web: Class = {
           'GHSA-vcqx-v2mg-7chx',
         ),
       ],
-      here: 'The handler itself compares Host and Origin with lists, each by itself, for every method and path, before it reads a body. The lists hold the names of this machine until you add to them, and switching a check off has a long name.',
+      here: 'The handler checks Host and Origin against allow lists, separately, for every method and path, before it reads a body. By default the lists contain the names of the local machine; the options that disable a check have long names.',
       proof: [
-        'test/torture/browsers/requests.test.ts > By default no name and no page but those of this machine reaches a tool, however the server is mounted',
-        'test/torture/browsers/pages.test.ts > No page of another site, with an origin or without, under its own name or a rebound one, has a tool run',
+        'test/torture/browsers/requests.test.ts > By default only the names and pages of the local machine reach a tool, however the server is mounted',
+        'test/torture/browsers/pages.test.ts > No page of another site, with or without an origin, under its own or a rebound name, runs a tool',
         `${guard} > refuses Host %j for every method and path`,
         `${guard} > refuses Origin %j for every method and path`,
         `${guard} > judges Host and Origin each by itself`,
@@ -75,14 +75,14 @@ export const web: Class = {
           'GHSA-89xv-2j6f-qhc8',
         ),
       ],
-      here: 'A body is JSON by its media type, parsed and not searched for; anything else is answered with 415 and nothing runs.',
+      here: 'Only a body whose parsed media type is JSON is accepted; anything else gets 415 and nothing runs.',
       proof: [
-        'test/torture/browsers/pages.test.ts > No page of another site, with an origin or without, under its own name or a rebound one, has a tool run',
+        'test/torture/browsers/pages.test.ts > No page of another site, with or without an origin, under its own or a rebound name, runs a tool',
         `${guard} > Content-Type %j is answered with %i`,
       ],
     },
     {
-      title: 'CORS for everybody',
+      title: 'CORS for every origin',
       advisories: [
         reported(
           'official Java SDK before 1.0.1 and 1.1.1',
@@ -97,9 +97,9 @@ export const web: Class = {
         ),
         read('sliver', 'permissive CORS before a server without authentication', 'CVE-2026-34227'),
       ],
-      here: 'No CORS header is sent unless you list origins, then for exactly the one that asked, never with credentials. Only the metadata of a protected resource, which is public, may be read by any page.',
+      here: 'CORS headers are sent only for listed origins, naming exactly the requesting one, and never with credentials. Only the protected resource metadata, which is public, can be read by any page.',
       proof: [
-        'test/torture/browsers/requests.test.ts > By default no name and no page but those of this machine reaches a tool, however the server is mounted',
+        'test/torture/browsers/requests.test.ts > By default only the names and pages of the local machine reach a tool, however the server is mounted',
         `${guard} > serves the origins it is told, with CORS for exactly them`,
         `${guard} > answers a preflight of a listed origin, and no other`,
         'packages/sdk/test/auth/metadata.test.ts > the metadata says who may issue tokens, to anybody and to any page',
@@ -115,9 +115,9 @@ export const web: Class = {
           'GHSA-vj7q-gjh5-988w',
         ),
       ],
-      here: 'Nothing here speaks WebSocket: an upgrade is not answered as one. A socket server closes on the first line that is no message, such as the request line of a browser.',
+      here: 'The SDK has no WebSocket transport and refuses upgrades. The web app accepts a WebSocket only with its exact Origin, a session cookie and a key that only its page has. A socket server closes a connection whose first line is not a message, such as the request line of a browser.',
       proof: [
-        'test/torture/browsers/pages.test.ts > No page of another site, with an origin or without, under its own name or a rebound one, has a tool run',
+        'test/torture/browsers/pages.test.ts > No page of another site, with or without an origin, under its own or a rebound name, runs a tool',
         'packages/sdk/test/transports/socket.test.ts > hears nothing from a client whose first line is not JSON, such as a web browser',
       ],
     },
@@ -135,7 +135,7 @@ export const web: Class = {
           'CVE-2026-23744',
         ),
       ],
-      here: 'Whatever listens does so on 127.0.0.1 unless told otherwise, and the gateway over HTTP lets nobody in without a token, on this machine too. No network API takes the definition of a process.',
+      here: 'Servers listen on 127.0.0.1 by default, and the gateway over HTTP requires a token even for local clients. No network API accepts the definition of a process.',
       proof: [
         'test/torture/browsers/requests.test.ts > what listens is not reached at other addresses of this machine',
         'packages/host/test/gateway/front.test.ts > lets nobody in without the token of a user',

@@ -15,7 +15,7 @@ import {
 } from '../feature.ts'
 
 export const asking: Group = {
-  title: 'What a server asks',
+  title: 'Input requests',
   features: [
     inMatrix('a form', all(yes(ran('shows a form and sends what was filled in')))),
     inMatrix('a form that is declined or left', all(yes(ran('has its decline understood')))),
@@ -39,7 +39,7 @@ export const asking: Group = {
     ),
     inMatrix('a client that cannot be asked', all(yes(ran('is not asked what it cannot answer')))),
     {
-      title: 'one straight handler asks with `await` on both eras',
+      title: 'one handler that asks with `await` works in both eras',
       ours: ours(
         'packages/sdk/test/asking/both-eras.test.ts > asks its questions, takes its steps once and tells its progress once',
         'packages/sdk/test/core/asking.test.ts > parks an unanswered question instead of throwing, so that no catch falls through',

@@ -39,7 +39,7 @@ export const beyond: Group = {
       },
     },
     {
-      title: 'tasks: another process goes on where one died, and repeats no finished step',
+      title: 'tasks: another process continues after a crash, and repeats no finished step',
       since: '2025-11-25',
       ours: ours(`${tasks}/takeover.test.ts > goes on in another one, which does no finished step again`),
       peers: {

@@ -49,7 +49,7 @@ export const security: Group = {
       peers: all(no(probed('does not show what a handler threw'))),
     },
     {
-      title: 'a revision nobody published is refused',
+      title: 'an unknown revision is refused',
       ours: ours('packages/sdk/test/serve/http-legacy.test.ts > %j is answered with %i'),
       peers: all(yes(probed('refuses a revision nobody published'))),
     },
@@ -62,7 +62,7 @@ export const security: Group = {
       peers: newest(yes(source('HEADER_MISMATCH'))),
     },
     {
-      title: 'a session belongs to whoever began it',
+      title: 'a session belongs to the caller that started it',
       since: '2025-03-26',
       until: '2025-11-25',
       ours: ours(
@@ -104,7 +104,7 @@ export const security: Group = {
       peers: { v2: unknown, v1: unknown, fastmcp: unknown, lite: unknown },
     },
     {
-      title: 'answers to questions nobody put are not used',
+      title: 'responses to input requests that were not sent are ignored',
       since: '2026-07-28',
       ours: ours('packages/sdk/test/core/answers.test.ts > to questions that were never put are not used'),
       peers: newest(unknown),

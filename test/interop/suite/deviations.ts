@@ -39,27 +39,27 @@ export const habits: readonly Habit[] = [
   {
     peer: 'official server v1',
     method: 'tools/call',
-    what: 'tells of an unknown tool in a result with `isError` instead of error -32602',
+    what: 'reports an unknown tool with an `isError` result instead of error -32602',
   },
   {
     peer: 'server-everything',
     method: 'tools/call',
-    what: 'the same, being built on it',
+    what: 'the same, because it is built on it',
   },
   {
     peer: 'server-filesystem',
     method: 'tools/call',
-    what: 'the same, being built on it',
+    what: 'the same, because it is built on it',
   },
   {
     peer: 'official client v2',
     method: 'notifications/progress',
-    what: 'drops notices of progress that arrive together with the answer',
+    what: 'drops progress notifications that arrive together with the response',
   },
   {
     peer: 'tmcp',
     method: 'tools/call',
-    what: 'tells of an unknown tool in a result with `isError`, and of a handler that threw in an error',
+    what: 'reports an unknown tool with an `isError` result, and a handler that threw with an error',
   },
   { peer: 'tmcp', method: 'tools/list', what: 'answers an invalid cursor with an empty page' },
   { peer: 'tmcp', method: 'tools/call', what: 'drops annotations of content' },

@@ -81,7 +81,7 @@ campaign(
   {
     id: 'hostile-callbacks',
     chapter: 'Authorization',
-    claim: 'Only the answer to the login that is going on ends it, once, and nothing that came is shown',
+    claim: 'Only the response to the pending login completes it, once, and nothing of a request is shown',
     trial: 'hostile request to a login that waits',
     trials: { change: 240, long: 12_000 },
   },

@@ -105,8 +105,7 @@ campaign(
   {
     id: 'failing-authorities',
     chapter: 'Authorization',
-    claim:
-      'An authorization server that fails or talks nonsense lets nobody in, and costs nobody their login',
+    claim: 'A failing or misbehaving authorization server grants no access and loses no login',
     trial: 'request while it fails',
     trials: { test: 40, change: 130, long: 5_000 },
   },

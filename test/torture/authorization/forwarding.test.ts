@@ -116,7 +116,7 @@ campaign(
   {
     id: 'forwarded-tokens',
     chapter: 'Authorization',
-    claim: 'A token that came in never goes out again to a server behind',
+    claim: 'A received token is never forwarded to an upstream server',
     trial: 'request through a proxy, a composition or a gateway',
     trials: { change: 80, long: 10_000 },
   },

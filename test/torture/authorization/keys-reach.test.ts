@@ -22,7 +22,7 @@ campaign(
   {
     id: 'keys-led-astray',
     chapter: 'Authorization',
-    claim: 'No authorization server on the Internet has a server fetch keys from where is no Internet',
+    claim: 'No public authorization server makes a server fetch keys from a private address',
     trial: 'token of an authorization server that names such a place for its keys',
     trials: { test: 200, change: 600, long: cases.length },
   },

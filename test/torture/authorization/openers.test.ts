@@ -92,7 +92,7 @@ campaign(
   {
     id: 'hostile-addresses',
     chapter: 'Authorization',
-    claim: 'No address that a server names starts anything but a browser, with that one address',
+    claim: 'An address from a server starts nothing but a browser, with that address as its only argument',
     trial: 'hostile address at a door to the browser',
     trials: { change: 320, long: 20_000 },
   },

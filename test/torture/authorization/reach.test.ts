@@ -35,7 +35,7 @@ campaign(
   {
     id: 'led-astray',
     chapter: 'Authorization',
-    claim: 'No server on the Internet leads a client to an address that is not on the Internet',
+    claim: 'No public server makes a client connect to a private address',
     trial: 'login or logout at a server that names one',
     trials: { test: 400, change: 1_500, long: cases.length },
   },

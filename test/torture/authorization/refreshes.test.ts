@@ -23,7 +23,7 @@ campaign(
     id: 'refresh-storm',
     chapter: 'Authorization',
     claim:
-      'Processes that share credentials renew them once for each expiry, and nobody loses them or logs in again',
+      'Processes that share credentials refresh them once per expiry, and none loses them or logs in again',
     trial: 'call at the moment of an expiry',
     trials: { test: 40, change: 120, long: 50_000 },
   },
@@ -108,7 +108,7 @@ campaign(
   {
     id: 'skewed-clocks',
     chapter: 'Authorization',
-    claim: 'A clock that is wrong or jumps costs one refresh at most, and never a login',
+    claim: 'A wrong or jumping clock costs at most one refresh, and never a login',
     trial: 'ten calls at once after a jump of a clock',
     trials: { test: 20, change: 60, long: 3_000 },
   },

@@ -13,7 +13,7 @@ campaign(
   {
     id: 'unsafe-logins',
     chapter: 'Authorization',
-    claim: 'A login that could be stolen or led astray ends before anything is sent that could be abused',
+    claim: 'A login that could be stolen or redirected fails before anything that could be abused is sent',
     trial: 'login at a server with one fault',
     trials: { test: 60, change: 180, long: 4_000 },
   },
@@ -46,7 +46,7 @@ campaign(
   {
     id: 'changed-authorization-server',
     chapter: 'Authorization',
-    claim: 'Nothing that belongs to one authorization server goes to the one that takes its place',
+    claim: 'Credentials of one authorization server are never sent to its replacement',
     trial: 'change of the authorization server',
     trials: { change: 15, long: 2_000 },
   },

@@ -25,7 +25,7 @@ campaign(
   {
     id: 'forged-tokens',
     chapter: 'Authorization',
-    claim: 'A token that is not exactly right is refused with a challenge, and no handler runs',
+    claim: 'An invalid token is refused with a challenge, and no handler runs',
     trial: 'forged token',
     trials: { change: 400, long: 40_000 },
   },

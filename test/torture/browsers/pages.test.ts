@@ -30,7 +30,7 @@ describe.skipIf(!isThere)(`pages in Chromium${left}`, () => {
       id: 'pages-of-other-sites',
       chapter: 'Browsers',
       claim:
-        'No page of another site, with an origin or without, under its own name or a rebound one, has a tool run',
+        'No page of another site, with or without an origin, under its own or a rebound name, runs a tool',
       trial: 'attempt of a page in a real browser',
       trials: { change: 3 * attempts.length, long: 900 * attempts.length },
     },

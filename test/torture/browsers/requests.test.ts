@@ -167,7 +167,7 @@ campaign(
     id: 'foreign-requests',
     chapter: 'Browsers',
     claim:
-      'By default no name and no page but those of this machine reaches a tool, however the server is mounted',
+      'By default only the names and pages of the local machine reach a tool, however the server is mounted',
     trial: 'request with a Host, an Origin and a Content-Type',
     trials: { change: 1500, long: 12_312 },
   },

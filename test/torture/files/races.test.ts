@@ -97,7 +97,7 @@ describe.runIf(process.platform === 'linux')('the files of the travel server', (
       id: 'racing-writes',
       chapter: 'Files',
       claim:
-        'Nothing is written outside of a root while folders, parents and files in it change places with links',
+        'Nothing is written outside a root while folders, parents and files in it are swapped with links',
       trial: 'write',
       trials: { test: 400, change: 2000, long: 1_000_000 },
       longMinutes: 240,

@@ -9,7 +9,7 @@ campaign(
   {
     id: 'at-the-limit',
     chapter: 'Bytes and limits',
-    claim: 'What is at a limit is taken, and one more is refused in the words of that limit',
+    claim: 'Input at a limit is accepted, and one more is refused with the error of that limit',
     trial: 'attempt one below, at, or one above a limit',
     trials: { change: 3 * Object.keys(rows).length, long: 3 * Object.keys(rows).length },
   },
@@ -26,7 +26,7 @@ campaign(
   {
     id: 'places-left',
     chapter: 'Bytes and limits',
-    claim: 'A place that a call, a subscription or a session of a principal left can be taken again',
+    claim: 'The place of an ended call, subscription or session of a principal is available again',
     trial: 'place taken and left',
     trials: { change: 30, long: 3000 },
   },
@@ -52,7 +52,8 @@ campaign(
   {
     id: 'nobody-listens',
     chapter: 'Bytes and limits',
-    claim: 'Progress for a client that is away is kept up to the limit of its queue, and its answer always',
+    claim:
+      'Progress for a disconnected client is stored up to the limit of its queue, and its response always',
     trial: 'call whose client is away for most of it',
     trials: { change: 2, long: 50 },
   },

@@ -171,7 +171,7 @@ campaign(
   {
     id: 'answers-without-end',
     chapter: 'Bytes and limits',
-    claim: 'A client cuts an answer off at its limit, however it is packed, and closes the connection',
+    claim: 'A client aborts a response at its limit, however it is compressed, and closes the connection',
     trial: 'answer larger than the limit',
     trials: { change: Object.keys(answers).length, long: Object.keys(answers).length },
   },

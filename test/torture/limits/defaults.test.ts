@@ -24,7 +24,7 @@ campaign(
   {
     id: 'default-limits',
     chapter: 'Bytes and limits',
-    claim: 'A server that nothing was set for takes as much as is published, and one more of nothing',
+    claim: 'A server with default options accepts input up to the published limits, and nothing beyond',
     trial: 'limit, taken up to its end',
     trials: { change: Object.keys(published).length, long: Object.keys(published).length },
   },
@@ -111,7 +111,7 @@ campaign(
     id: 'default-times',
     chapter: 'Bytes and limits',
     claim:
-      'Where nothing was set, a reader that takes nothing is cut after 30 s, and the last 1000 events of a session are kept for an hour',
+      'By default a reader that stalls is disconnected after 30 s, and the last 1000 events of a session are stored for an hour',
     trial: 'default of a server, in time of the test',
     trials: { change: 5, long: 5 },
   },

@@ -57,7 +57,7 @@ campaign(
   {
     id: 'rapid-cancel',
     chapter: 'Bytes and limits',
-    claim: 'Calls that are started and taken back at once neither pile up nor leave anything behind',
+    claim: 'Calls that are cancelled right after they start neither accumulate nor leave anything behind',
     trial: 'call taken back at once',
     trials: { test: 800, change: 2400, long: 300_000 },
   },
@@ -93,7 +93,7 @@ campaign(
   {
     id: 'requests-that-trickle',
     chapter: 'Bytes and limits',
-    claim: 'Connections whose requests do not come are closed, and disturb nobody meanwhile',
+    claim: 'Connections without requests are closed, and other clients are served meanwhile',
     trial: 'connection that says a byte at a time',
     trials: { test: 50, change: 150, long: 2000 },
   },
@@ -165,7 +165,7 @@ campaign(
   {
     id: 'requests-without-end',
     chapter: 'Bytes and limits',
-    claim: 'A server refuses a message at its limit, however it comes, and goes on',
+    claim: 'A server refuses a message over its limit, however it arrives, and keeps serving',
     trial: 'message larger than the limit',
     trials: { change: 3, long: 60 },
   },

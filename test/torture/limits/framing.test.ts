@@ -9,8 +9,7 @@ campaign(
   {
     id: 'small-pieces',
     chapter: 'Bytes and limits',
-    claim:
-      'A message costs time and memory in proportion to its length, however small the pieces it comes in',
+    claim: 'A message costs time and memory in proportion to its length, however small its chunks',
     trial: 'long message in small pieces',
     trials: { change: 7, long: 25 },
   },
@@ -51,7 +50,7 @@ campaign(
   {
     id: 'every-cut',
     chapter: 'Bytes and limits',
-    claim: 'Messages are read the same wherever their bytes are cut, inside characters too',
+    claim: 'Messages are parsed the same wherever their bytes are split, also within characters',
     trial: 'cut',
     trials: { change: 300, long: 20_000 },
   },

@@ -113,7 +113,7 @@ campaign(
     id: 'junk',
     chapter: 'Bytes and limits',
     claim:
-      'A peer that sends nothing but what holds no message is cut, over lines and event streams and in both roles',
+      'A peer that sends only input without messages is disconnected, over lines and event streams and in both roles',
     trial: 'MiB of such input that was to be sent',
     trials: { test: 16 * 2, change: 16 * 8, long: 16 * 200 },
     longMinutes: 60,
@@ -176,7 +176,7 @@ campaign(
   {
     id: 'junk-stdio',
     chapter: 'Bytes and limits',
-    claim: 'Over standard streams too, a peer that sends nothing but what holds no message is cut',
+    claim: 'Over standard streams, a peer that sends only input without messages is disconnected',
     trial: 'MiB of such input that was to be sent',
     trials: { test: 2 * 2, change: 2 * 8, long: 2 * 200 },
   },

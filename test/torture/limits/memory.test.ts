@@ -102,7 +102,7 @@ campaign(
     id: 'memory-attacks',
     chapter: 'Bytes and limits',
     claim:
-      'No client takes the memory that others need: a server with 512 MB of heap stays alive and serves them',
+      'No client takes the memory that others need: a server with 512 MB of heap stays up and serves them',
     trial: 'attack of one client',
     trials: { change: 11, long: 22 },
     changeMinutes: 4,

@@ -9,7 +9,7 @@ campaign(
   {
     id: 'hostile-schemas',
     chapter: 'Bytes and limits',
-    claim: 'A schema or a pattern of a peer does not hold a process up',
+    claim: 'No schema or pattern of a peer blocks the process',
     trial: 'schema of a peer with a value to check',
     trials: { change: 1000, long: 100_000 },
   },

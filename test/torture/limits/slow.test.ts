@@ -74,7 +74,8 @@ campaign(
   {
     id: 'readers-that-stall',
     chapter: 'Bytes and limits',
-    claim: 'Clients that read nothing cost little memory, are cut in time, and disturb nobody',
+    claim:
+      'Clients that read nothing cost little memory, are disconnected in time, and delay no other client',
     trial: 'client that reads nothing of 20 MB',
     trials: { test: 16, change: 52, long: 1_000 },
   },
@@ -114,8 +115,7 @@ campaign(
   {
     id: 'host-that-stalls',
     chapter: 'Bytes and limits',
-    claim:
-      'A server that a host started and no longer reads ends by itself, without collecting what it would say',
+    claim: 'A server whose output is no longer read exits without buffering its output',
     trial: 'server whose standard output nobody reads',
     trials: { change: 2, long: 100 },
   },
@@ -140,7 +140,7 @@ campaign(
   {
     id: 'readers-that-are-slow',
     chapter: 'Bytes and limits',
-    claim: 'A client that reads slowly is not cut while it takes what waits for it within the stall time',
+    claim: 'A slow client is not disconnected while it reads what is queued within the stall time',
     trial: 'client that takes a little, again and again',
     trials: { test: 4, change: 8, long: 200 },
   },

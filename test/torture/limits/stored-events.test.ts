@@ -31,7 +31,7 @@ campaign(
     id: 'stored-events',
     chapter: 'Bytes and limits',
     claim:
-      'What all sessions together have stored for clients that are away is bounded, those quiet for longest lose theirs first, and are told',
+      'Stored events of disconnected clients are limited in total; the longest idle sessions lose theirs first, and are notified',
     trial: 'session with a stream that its client may want again',
     trials: { change: 100, long: 2_000 },
   },

@@ -17,7 +17,7 @@ campaign(
     id: 'hard-handlers',
     chapter: 'Memory',
     claim:
-      'Handlers that throw anything, hang, are cancelled, ask in vain or go on after their end leave no call, timer or rejection behind, and the server answers as before',
+      'Handlers that throw, hang, are cancelled, ask without an answer or continue after their end leave no call, timer or rejection behind, and the server keeps serving',
     trial: 'call of a hard handler',
     trials: { change: 60, long: 2000 },
   },

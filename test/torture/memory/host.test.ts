@@ -21,7 +21,7 @@ campaign(
   {
     id: 'host-calls',
     chapter: 'Memory',
-    claim: 'A host that calls a tool again and again keeps rows of it in its store, and nothing in memory',
+    claim: 'A host that calls a tool repeatedly stores rows of it, and keeps nothing in memory',
     trial: 'call through a host',
     trials: { test: 100, change: 300, long: 10_000 },
   },
@@ -40,7 +40,7 @@ campaign(
   {
     id: 'host-connections',
     chapter: 'Memory',
-    claim: 'A host that connects and lets go again and again keeps no process, socket or listener',
+    claim: 'A host that connects and disconnects repeatedly keeps no process, socket or listener',
     trial: 'connection made, used and closed',
     trials: { change: 30, long: 1000 },
   },
@@ -58,8 +58,7 @@ campaign(
   {
     id: 'host-log',
     chapter: 'Memory',
-    claim:
-      'The store of a host whose messages are bounded and whose log is pruned grows no more once it is full',
+    claim: 'The store of a host with limited messages and a pruned log stops growing once it is full',
     trial: 'message through a full store',
     trials: { change: 600, long: 10_000 },
   },

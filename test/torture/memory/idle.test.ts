@@ -44,7 +44,7 @@ campaign(
     id: 'idle-streams',
     chapter: 'Memory',
     claim:
-      'A session that waits on its open stream takes less than 20 kB of heap, hears of a change once, and leaves nothing behind',
+      'An idle session with an open stream takes less than 20 kB of heap, gets a change once, and leaves nothing behind',
     trial: 'session with an open stream',
     trials: { change: 1_000, long: 10_000 },
   },
@@ -63,7 +63,7 @@ campaign(
     id: 'idle-sessions',
     chapter: 'Memory',
     claim:
-      'A session without a stream takes less than 20 kB of heap, hears of a change once it opens one, and leaves nothing behind',
+      'A session without a stream takes less than 20 kB of heap, gets a change once it opens one, and leaves nothing behind',
     trial: 'session that nobody uses',
     trials: { change: 1_000, long: 10_000 },
   },
@@ -75,7 +75,7 @@ campaign(
     id: 'idle-subscriptions',
     chapter: 'Memory',
     claim:
-      'A subscription without a session takes less than 20 kB of heap, hears of a change once, and leaves nothing behind',
+      'A subscription without a session takes less than 20 kB of heap, gets a change once, and leaves nothing behind',
     trial: 'open subscription',
     trials: { change: 1_000, long: 10_000 },
   },
@@ -119,7 +119,7 @@ campaign(
     id: 'keep-alive-spread',
     chapter: 'Memory',
     claim:
-      'Streams that were opened in one moment are kept alive in many: none is quiet for longer than its interval, and no second is full',
+      'Keep-alives of streams that were opened at once are spread: no stream exceeds its interval, and no second has them all',
     trial: 'stream opened together with all others',
     trials: { change: 300, long: 3000 },
   },

@@ -52,7 +52,7 @@ campaign(
   {
     id: 'streams-leak',
     chapter: 'Memory',
-    claim: 'A leak of one kilobyte a stream does not pass for the noise of a run',
+    claim: 'A leak of one kilobyte per stream is detected above the noise of a run',
     trial: 'stream of which 1024 bytes are kept on purpose',
     trials: { test: 600, change: 2000, long: 100_000 },
     longMinutes: 60,

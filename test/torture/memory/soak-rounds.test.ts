@@ -6,7 +6,7 @@ campaign(
   {
     id: 'rounds-given-up',
     chapter: 'Memory',
-    claim: 'What a server remembers of a question goes when it is out of date, also if nobody ever answers',
+    claim: 'What a server stores for an input request is removed when it expires, also without a response',
     trial: 'call that asks back, with 109 kB remembered for a client that never comes again',
     trials: { change: 400, long: 10_000 },
   },

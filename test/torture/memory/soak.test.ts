@@ -54,7 +54,7 @@ campaign(
   {
     id: 'soak-http',
     chapter: 'Memory',
-    claim: 'A server keeps nothing of the requests it answered over HTTP',
+    claim: 'A server keeps nothing of answered requests over HTTP',
     trial,
     trials,
     longMinutes: 60,
@@ -66,7 +66,7 @@ campaign(
   {
     id: 'soak-sessions',
     chapter: 'Memory',
-    claim: 'A server keeps nothing of the requests it answered in sessions over HTTP',
+    claim: 'A server keeps nothing of answered requests in sessions over HTTP',
     trial,
     trials,
     longMinutes: 60,
@@ -78,7 +78,7 @@ campaign(
   {
     id: 'soak-lines',
     chapter: 'Memory',
-    claim: 'A server keeps nothing of the requests of both eras it answered on standard streams',
+    claim: 'A server keeps nothing of answered requests of both eras over stdio',
     trial,
     trials,
     longMinutes: 60,
@@ -90,7 +90,7 @@ campaign(
   {
     id: 'soak-client',
     chapter: 'Memory',
-    claim: 'A client keeps nothing of the requests it had answered, in either era',
+    claim: 'A client keeps nothing of its completed requests, in either era',
     trial,
     trials,
     longMinutes: 60,
@@ -102,7 +102,7 @@ campaign(
   {
     id: 'soak-client-http',
     chapter: 'Memory',
-    claim: 'A client over HTTP keeps nothing of the requests it had answered, in either era',
+    claim: 'A client over HTTP keeps nothing of its completed requests, in either era',
     trial,
     trials: { test: 1_000, change: 3000, long: 200_000 },
     longMinutes: 60,
@@ -114,7 +114,7 @@ campaign(
   {
     id: 'soak-leak',
     chapter: 'Memory',
-    claim: 'A leak of 32 bytes a request does not pass for the noise of a run',
+    claim: 'A leak of 32 bytes per request is detected above the noise of a run',
     trial: 'request of which 32 bytes are kept on purpose',
     trials,
     longMinutes: 60,

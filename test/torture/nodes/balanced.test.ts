@@ -31,7 +31,7 @@ describe.skipIf(!isThere)(`official clients on three nodes over Redis${left}`, {
       id: 'calls-on-any-node',
       chapter: 'Sessions and streams',
       claim:
-        'Calls of the official clients, half of which ask, complete on three processes that get their requests in turn, without session affinity',
+        'Calls of the official clients, half of them with an elicitation, complete on three processes with round robin and without session affinity',
       trial: 'call',
       trials: { test: 60, change: 600, long: 20_000 },
     },
@@ -80,7 +80,7 @@ describe.skipIf(!isThere)(`official clients on three nodes over Redis${left}`, {
       id: 'interrupted-calls',
       chapter: 'Sessions and streams',
       claim:
-        'A call whose process was killed is answered as interrupted, once, to the client that resumes its stream on another process, and the session goes on',
+        'A call of a killed process is answered as interrupted, once, to the client that resumes its stream on another process, and the session continues',
       trial: 'process killed while its call asks',
       trials: { test: 1, change: 3, long: 60 },
     },
@@ -117,7 +117,7 @@ describe.skipIf(!isThere)(`official clients on three nodes over Redis${left}`, {
       id: 'paused-node',
       chapter: 'Sessions and streams',
       claim:
-        'A process that was paused for longer than its lease serves every session when it runs again, also one whose call was answered as interrupted meanwhile',
+        'A process paused for longer than its lease serves every session when it resumes, also one whose call was answered as interrupted meanwhile',
       trial: 'process paused while its call asks',
       trials: { test: 1, change: 2, long: 40 },
     },
@@ -158,7 +158,7 @@ describe.skipIf(!isThere)(`official clients on three nodes over Redis${left}`, {
       id: 'killed-node',
       chapter: 'Sessions and streams',
       claim:
-        'After a process of three is killed, calls that it did not run complete, those that it ran end with an error, and every session goes on',
+        'After one of three processes is killed, calls on the others complete, calls on it end with an error, and every session continues',
       trial: 'process killed during calls',
       trials: { test: 1, change: 3, long: 100 },
     },

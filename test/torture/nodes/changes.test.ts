@@ -17,7 +17,7 @@ describe.skipIf(!isThere)(`changes on three nodes over Redis${left}`, () => {
       id: 'changes-on-redis',
       chapter: 'Sessions and streams',
       claim:
-        'What changes on one of three processes is told once to everybody who listens on any of them, in both eras',
+        'A change on one of three processes is sent once to each subscriber on any of them, in both eras',
       trial: 'resource that changes on a node by chance',
       trials: { change: 30, long: 10_000 },
     },

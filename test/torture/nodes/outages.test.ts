@@ -34,7 +34,7 @@ describe.skipIf(!isThere)(`three nodes whose Redis goes away${left}`, () => {
       id: 'outages-of-redis',
       chapter: 'Sessions and streams',
       claim:
-        'While Redis is away for 3 s, calls that need no state go on, and answers that need it are refused in time and have no effect; afterwards all of them work, what was used before stays used, and listeners hear of what changed meanwhile',
+        'During an outage of Redis of 3 s, calls without state complete, responses that need it are refused in time without effect; afterwards all of them work, used states stay used, and subscribers get the changes',
       trial: 'outage in the middle of calls to three processes',
       trials: { change: 2, long: 40 },
     },

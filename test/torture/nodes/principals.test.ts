@@ -11,8 +11,7 @@ describe.skipIf(!isThere)(`what is whose, on three nodes over Redis${left}`, () 
     {
       id: 'foreign-principals-on-redis',
       chapter: 'Sessions and streams',
-      claim:
-        'What belongs to one principal does not exist for another, on any of three processes over one Redis',
+      claim: 'State of one principal does not exist for another, on any of three processes over one Redis',
       trial: 'request of another principal that names it',
       trials: { change: 500, long: 1_000_000 },
       longMinutes: 120,

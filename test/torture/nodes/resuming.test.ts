@@ -17,7 +17,7 @@ describe.skipIf(!isThere)(`sessions on three nodes over Redis${left}`, () => {
       id: 'resuming-on-redis',
       chapter: 'Sessions and streams',
       claim:
-        'A stream that broke off is resumed on any process, with every event once, and is not resumed for another principal',
+        'An interrupted stream is resumed on any process, with every event once, and not for another principal',
       trial: 'stream that breaks off and is resumed on every node',
       trials: { change: 12, long: 2000 },
     },

@@ -25,7 +25,7 @@ describe.skipIf(!isThere)(`requestState on three nodes over Redis${left}`, () =>
       id: 'sealed-state-on-redis',
       chapter: 'State',
       claim:
-        'An answer to a question of one node has its effect once, on whichever of three processes, while keys are replaced; a state that is not good has none on any',
+        'A response to an input request has its effect once, on any of three processes, while keys are rotated; an invalid state has none on any',
       trial:
         'payment that is asked for on one node and answered on all at once, after answers that are not good',
       trials: { change: 12, long: 3000 },

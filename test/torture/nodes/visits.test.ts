@@ -15,7 +15,7 @@ describe.skipIf(!isThere)(`visits on three nodes over Redis${left}`, () => {
       id: 'visits-on-redis',
       chapter: 'Sessions and streams',
       claim:
-        'That a visit is over, which any of three processes hears, is told once to the session that began it and to no other',
+        'The completion of a URL elicitation, received by any of three processes, is sent once to the session that started it and to no other',
       trial: 'visit that ends on a node by chance, and is said to end again on another',
       trials: { change: 30, long: 3000 },
     },

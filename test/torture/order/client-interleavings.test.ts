@@ -188,7 +188,7 @@ campaign(
     id: 'client-interleavings',
     chapter: 'Order of events',
     claim:
-      'Whatever the order of requests, progress, cancels, answers, hang-ups and timeouts, each call of a client ends once and as it should',
+      'In any order of requests, progress, cancellations, responses, disconnects and timeouts, each call of a client ends once, with the right outcome',
     trial: 'order of up to seven events on one revision',
     trials: { change: 200, long: 20_000 },
     longMinutes: 120,

@@ -98,7 +98,7 @@ campaign(
     id: 'call-clocks',
     chapter: 'Order of events',
     claim:
-      'A call ends with its answer, after its silence or after its time in all, to the millisecond, wherever the wall clock is set meanwhile',
+      'A call ends with its response, its idle timeout or its total timeout, to the millisecond, whatever the wall clock does',
     trial: 'call with progress and clock changes at random times',
     trials: { change: 300, long: 100_000 },
   },

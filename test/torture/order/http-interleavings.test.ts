@@ -172,7 +172,7 @@ campaign(
     id: 'http-interleavings',
     chapter: 'Order of events',
     claim:
-      'Over HTTP, whatever the order of requests, progress, cancels, hang-ups, resumptions, answers and pauses, each request is answered at most once, and each whose client knows where to go on exactly once',
+      'Over HTTP, in any order of requests, progress, cancellations, disconnects, resumptions, responses and pauses, each request is answered at most once, and exactly once for a client that can resume',
     trial: 'order of up to seven events on one revision',
     trials: { change: 60, long: 3_000 },
     longMinutes: 120,

@@ -267,7 +267,7 @@ campaign(
     id: 'client-and-server-model',
     chapter: 'Order of events',
     claim:
-      'Client and server stay as a model of calls, questions, cancels, changes, watches, reconnects and restarts has them',
+      'Client and server behave as a model of calls, questions, cancellations, changes, subscriptions, reconnects and restarts predicts',
     trial: 'run of up to 30 random commands, or 50 with --long',
     trials: { change: 200, long: 100_000 },
     longMinutes: 120,

@@ -153,7 +153,7 @@ campaign(
     id: 'server-interleavings',
     chapter: 'Order of events',
     claim:
-      'Whatever the order of requests, progress, cancels, answers, hang-ups and pauses, a server answers each request at most once, and nothing follows',
+      'In any order of requests, progress, cancellations, responses, disconnects and pauses, a server answers each request at most once, and sends nothing afterwards',
     trial: 'order of up to seven events on one revision',
     trials: { change: 200, long: 20_000 },
     longMinutes: 120,

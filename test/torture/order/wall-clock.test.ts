@@ -25,7 +25,7 @@ campaign(
     id: 'idle-clocks',
     chapter: 'Order of events',
     claim:
-      'A session that nobody uses ends after half an hour, by default, and not before, wherever the wall clock is set meanwhile',
+      'An unused session ends after half an hour, by default, and not before, whatever the wall clock does',
     trial: 'session left alone for up to an hour, with changes of the clock at random times',
     trials: { change: 60, long: 10_000 },
   },

@@ -13,8 +13,7 @@ campaign(
   {
     id: 'strict-json',
     chapter: 'Parsers',
-    claim:
-      'A message that is not exactly JSON, or could be read in two ways, runs nothing and is refused with its code',
+    claim: 'A message that is not exact JSON, or is ambiguous, runs nothing and is refused with its code',
     trial: 'message over standard streams, HTTP or a proxy, in either era',
     trials: { change: 3_600, long: 3_600 },
   },
@@ -54,8 +53,7 @@ campaign(
   {
     id: 'parser-differential',
     chapter: 'Parsers',
-    claim:
-      'No other reader of JSON, before our server or behind our proxy, sees another tool called than the one that runs',
+    claim: 'Other JSON parsers, before our server or behind our proxy, see the same tool called that runs',
     trial: 'message through a server or a proxy, and other readers',
     trials: { change: 800, long: 2_400 },
   },

@@ -10,7 +10,7 @@ campaign(
     id: 'message-round-trip',
     chapter: 'Parsers',
     claim:
-      'A message is read as it was written, as a line, an event and a body, and no line holds what ends one',
+      'A message is parsed as it was written, as a line, an event and a body, and no line contains its own delimiter',
     trial: 'random message',
     trials: { test: 3_000, change: 10_000, long: 1_000_000 },
   },

@@ -10,7 +10,7 @@ campaign(
     id: 'official-schemas',
     chapter: 'Parsers',
     claim:
-      'A request is refused where the official schema of its revision refuses it and served where that takes it, but for what is listed with its reason',
+      'A request is refused where the official schema of its revision refuses it and served where it accepts it, except for a list with reasons',
     trial: 'request of a revision with one member changed',
     trials: { change: 7_033, long: 7_033 },
   },
@@ -22,7 +22,7 @@ campaign(
     id: 'official-schemas-of-answers',
     chapter: 'Parsers',
     claim:
-      'A result or an error is used where the official schema of its revision takes it, and refused or left out with a warning where that refuses it, but for what is listed with its reason',
+      'A result or an error is used where the official schema of its revision accepts it, and refused or dropped with a warning where it does not, except for a list with reasons',
     trial: 'answer of a server of a revision with one member changed',
     trials: { change: 19_786, long: 19_786 },
   },
@@ -34,7 +34,7 @@ campaign(
     id: 'official-schemas-of-questions',
     chapter: 'Parsers',
     claim:
-      'A question of a server reaches nobody where the official schema of its revision refuses it, and is answered where that takes it, but for what is listed with its reason',
+      'A request of a server reaches no handler where the official schema of its revision refuses it, and is answered where it accepts it, except for a list with reasons',
     trial: 'question of a revision with one member changed',
     trials: { change: 6_084, long: 6_084 },
   },
@@ -46,7 +46,7 @@ campaign(
     id: 'official-schemas-of-clients-answers',
     chapter: 'Parsers',
     claim:
-      'An answer of a client reaches the handler that asked where the official schema of its revision takes it, and not where that refuses it, but for what is listed with its reason',
+      'A response of a client reaches the handler that asked where the official schema of its revision accepts it, and not where it refuses it, except for a list with reasons',
     trial: 'answer of a client of a revision with one member changed',
     trials: { change: 1_885, long: 1_885 },
   },
@@ -58,7 +58,7 @@ campaign(
     id: 'official-schemas-of-notices',
     chapter: 'Parsers',
     claim:
-      'A notice has its effect where the official schema of its revision takes it, and none where that refuses it, but for what is listed with its reason',
+      'A notification has its effect where the official schema of its revision accepts it, and none where it refuses it, except for a list with reasons',
     trial: 'notice of a revision with one member changed',
     trials: { change: 2_652, long: 2_652 },
   },
@@ -70,7 +70,7 @@ campaign(
     id: 'official-schemas-of-quiet-notices',
     chapter: 'Parsers',
     claim:
-      'Nothing is ever said about a notice that has no effect to be seen, whatever the official schema of its revision says of it, and what comes next is served',
+      'A notification without a visible effect is never answered, whatever the official schema of its revision says, and the next message is served',
     trial: 'notice without an effect, of a revision, with one member changed',
     trials: { change: 793, long: 793 },
   },

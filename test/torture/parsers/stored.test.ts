@@ -16,7 +16,7 @@ campaign(
     id: 'stored-names',
     chapter: 'Parsers',
     claim:
-      'What the host keeps of one server is read back as it was written, whatever names others used in what is read before it',
+      'Stored data of one server is read back as it was written, whatever keys earlier texts of other servers contain',
     trial: 'value with names that JSON escapes, kept in a file and read again',
     trials: { change: 2_500, long: 200_000 },
   },

@@ -89,7 +89,7 @@ campaign(
     id: 'loop-blocked',
     chapter: 'Processes',
     claim:
-      'A handler that holds up its process for five seconds, or an application its own, loses no connection',
+      'A handler that blocks its process for five seconds, or an application that blocks its own, loses no connection',
     trial: 'connection with a subscription and a call under way, held up at either end',
     trials: { change: 48, long: 400 },
   },

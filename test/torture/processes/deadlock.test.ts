@@ -94,7 +94,7 @@ campaign(
   {
     id: 'both-write-first',
     chapter: 'Processes',
-    claim: 'A client and a server that both write before they read go on, or one gives up and says so',
+    claim: 'A client and a server that both write before they read make progress, or one fails with a reason',
     trial: 'pair that writes 8 megabytes (with --long 100) each way first',
     trials: { change: 4, long: 24 },
   },

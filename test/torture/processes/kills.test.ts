@@ -115,7 +115,8 @@ campaign(
   {
     id: 'server-killed',
     chapter: 'Processes',
-    claim: 'Whatever was asked of a server is answered or refused with how it ended, whenever it is killed',
+    claim:
+      'Every pending request to a server is answered or fails with how the server ended, whenever it is killed',
     trial: 'server killed at a random moment with thirteen requests under way',
     trials: { change: 200, long: 10_000, test: 40 },
   },

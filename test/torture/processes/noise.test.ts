@@ -42,7 +42,7 @@ campaign(
   {
     id: 'stdout-noise',
     chapter: 'Processes',
-    claim: 'Every message of a server is delivered through whatever else it writes to its output',
+    claim: 'Every message of a server is delivered, whatever else it writes to its output',
     trial: 'line that is no message, between messages',
     trials: { change: 20_000, long: 2_000_000 },
   },

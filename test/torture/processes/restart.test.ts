@@ -94,7 +94,7 @@ campaign(
   {
     id: 'restarts-bounded',
     chapter: 'Processes',
-    claim: 'A server that fails again and again is neither started nor asked more than a few times a minute',
+    claim: 'A server that fails repeatedly is started and connected at most a few times per minute',
     trial: 'server that ends or breaks off right after it was met, for two minutes of virtual time',
     trials: { change: 6, long: 100 },
   },

@@ -65,7 +65,7 @@ campaign(
   {
     id: 'bookings',
     chapter: 'Sessions and streams',
-    claim: 'A booking whose answer is cut off is taken up again until it is known, and made once',
+    claim: 'A booking whose answer is cut off is resumed until its outcome is known, and made once',
     trial: 'booking over connections that are cut after a random byte',
     trials: { change: 40, long: 10_000 },
   },

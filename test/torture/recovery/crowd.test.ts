@@ -45,7 +45,7 @@ campaign(
     id: 'crowd-comes-back',
     chapter: 'Sessions and streams',
     claim:
-      'Clients whose server was killed all come back to the one started after it, and neither side holds more than before',
+      'All clients of a killed server reconnect to its replacement, and neither side holds more than before',
     trial: 'client of a server that is gone for a second, or a minute with --long',
     trials: { test: 40, change: 100, long: 2_000 },
   },

@@ -185,7 +185,7 @@ describe.runIf(process.platform === 'linux')('the host process', () => {
       id: 'daemon-kills',
       chapter: 'State',
       claim:
-        'A host process that is killed loses no answer, activity or conversation entry that it acknowledged, and leaves no server running',
+        'A killed host process loses no acknowledged answer, activity or conversation entry, and leaves no server running',
       trial: 'SIGKILL at a random moment while calls, questions and conversations run',
       trials: { test: 4, change: 150, long: 1_000 },
       changeMinutes: 15,

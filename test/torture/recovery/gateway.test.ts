@@ -67,7 +67,7 @@ campaign(
     id: 'gateway-outages',
     chapter: 'Sessions and streams',
     claim:
-      'Behind a gateway that fails, no call is made twice, what only reads is tried again, and whoever is told of a failure knows whether it may have run',
+      'Behind a failing gateway no call is made twice, read-only calls are retried, and every reported failure says whether the call may have run',
     trial: 'call while the gateway comes and goes, by a clock of the test',
     trials: { change: 1_500, long: 100_000 },
   },

@@ -54,7 +54,7 @@ campaign(
   {
     id: 'keep-alive',
     chapter: 'Sessions and streams',
-    claim: 'A server that hangs up right after each answer costs no read, and has no call run twice',
+    claim: 'A server that closes the connection after each response fails no read, and runs no call twice',
     trial: 'request on a connection that is about to end',
     trials: { test: 160, change: 640, long: 100_000 },
   },

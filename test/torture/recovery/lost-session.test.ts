@@ -46,7 +46,7 @@ campaign(
   {
     id: 'lost-session',
     chapter: 'Sessions and streams',
-    claim: `A session that is lost under ${parallel} calls is begun anew once, and one behind a failing gateway is kept`,
+    claim: `A session that is lost under ${parallel} calls is started again once, and one behind a failing gateway is kept`,
     trial: 'session forgotten',
     trials: { change: 8, long: 1_000 },
   },

@@ -77,7 +77,7 @@ campaign(
   {
     id: 'reconnect-storm',
     chapter: 'Sessions and streams',
-    claim: 'A server that ends every stream at once is asked for a new one 20 times a minute at most',
+    claim: 'A server that ends every stream at once gets at most 20 new ones per minute',
     trial: 'minute with such a server, by a clock of the test',
     trials: { change: 100, long: 2_000 },
   },
@@ -138,7 +138,7 @@ campaign(
   {
     id: 'reconnect-crowd',
     chapter: 'Sessions and streams',
-    claim: `Of ${clients.toLocaleString('en-GB')} clients that lost a server for a minute, no more come back in one second than half over the usual`,
+    claim: `Of ${clients.toLocaleString('en-GB')} clients that lost a server for a minute, at most 1.5 times the average reconnect in any second`,
     trial: 'outage of a minute, by a clock of the test',
     trials: { change: 2, long: 100 },
   },

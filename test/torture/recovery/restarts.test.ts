@@ -79,7 +79,7 @@ campaign(
     id: 'rolling-restarts',
     chapter: 'Sessions and streams',
     claim:
-      'Killing one node of three after the other costs no call that may be repeated, and no order is paid twice',
+      'Killing three nodes one after the other fails no call that may be repeated, and no order is paid twice',
     trial: 'node killed and started anew under 50 clients, or 1,000 with --long',
     trials: { test: 2, change: 6, long: 300 },
     longMinutes: 120,

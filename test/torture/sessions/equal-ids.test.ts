@@ -17,7 +17,7 @@ campaign(
   {
     id: 'equal-ids',
     chapter: 'Sessions and streams',
-    claim: 'Clients that use the same request ids at the same time each get their own answers',
+    claim: 'Concurrent clients that use the same request ids each get their own responses',
     trial: 'call among many with its id',
     trials: { change: 40 * callsEach.change, long: 200 * callsEach.long },
   },

@@ -10,7 +10,7 @@ campaign(
   {
     id: 'initialize-flood',
     chapter: 'Sessions and streams',
-    claim: 'Sessions that nobody ends give way to new ones, longest unused first, and none that is used',
+    claim: 'Idle sessions are replaced by new ones, the least recently used first, and never one in use',
     trial: 'session begun and left',
     trials: { change: 3000, long: 100_000 },
   },
@@ -29,7 +29,7 @@ campaign(
   {
     id: 'session-ids',
     chapter: 'Sessions and streams',
-    claim: 'Session ids are visible ASCII, all different, and each of their characters is even chance',
+    claim: 'Session ids are visible ASCII, all different, with uniformly distributed characters',
     trial: 'session id',
     trials: { test: 3_200, change: 12_800, long: 1_000_000 },
   },

@@ -27,7 +27,7 @@ campaign(
   {
     id: 'ids-in-flight',
     chapter: 'Sessions and streams',
-    claim: 'Of two requests with one id at once the first is answered and the second refused',
+    claim: 'Of two concurrent requests with one id the first is answered and the second refused',
     trial: 'request, answer or cancellation at a random moment',
     trials: { change: 1500, long: 60_000 },
   },

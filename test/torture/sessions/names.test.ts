@@ -71,7 +71,7 @@ campaign(
   {
     id: 'inherited-names',
     chapter: 'Sessions and streams',
-    claim: 'A name that every object of the language has is answered like any other unknown name',
+    claim: 'A name of a prototype member is answered like any other unknown name',
     trial: 'inherited name in a place of a request',
     trials: { change: 0, long: 0 },
   },

@@ -12,7 +12,7 @@ campaign(
   {
     id: 'foreign-principals',
     chapter: 'Sessions and streams',
-    claim: 'What belongs to one principal does not exist for another, on any node',
+    claim: 'State of one principal does not exist for another, on any node',
     trial: 'request of another principal that names it',
     trials: { test: 500, change: 1_500, long: 2_000_000 },
     longMinutes: 120,

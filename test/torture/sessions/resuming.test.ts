@@ -12,7 +12,7 @@ campaign(
   {
     id: 'cut-streams',
     chapter: 'Sessions and streams',
-    claim: 'A stream that is cut at any byte goes on from the last whole event, with every event once',
+    claim: 'A stream that is cut at any byte resumes after the last whole event, with every event once',
     trial: 'cut of a 200-event stream',
     trials: { test: 700, change: 2_300, long: revisions * wholeBytes * cutsOfAStream },
     changeMinutes: 4,

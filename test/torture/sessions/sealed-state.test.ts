@@ -22,7 +22,7 @@ campaign(
   {
     id: 'sealed-state',
     chapter: 'State',
-    claim: 'A requestState that was changed, moved, kept too long or used before has no effect',
+    claim: 'A requestState that was changed, moved, expired or used before has no effect',
     trial: 'retry with a state that is not good',
     trials: { change: 0, long: 100_000 },
   },

@@ -50,7 +50,7 @@ campaign(
   {
     id: 'ends-of-tokens',
     chapter: 'Authorization',
-    claim: 'A stream ends within a minute of its token, and not before it',
+    claim: 'A stream ends within a minute of the expiry of its token, and not before',
     trial: 'stream whose token expires, is revoked, or cannot be looked up',
     trials: { change: 60, long: 1000 },
   },

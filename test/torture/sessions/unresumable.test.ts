@@ -24,8 +24,7 @@ campaign(
   {
     id: 'unresumable-streams',
     chapter: 'Sessions and streams',
-    claim:
-      'A call whose stream cannot be gone on with is reported as of unknown outcome, and is not made again',
+    claim: 'A call whose stream cannot be resumed is reported with unknown outcome, and not repeated',
     trial: 'cut stream whose last event is not known any more',
     trials: { change: 0, long: 0 },
   },

@@ -51,7 +51,7 @@ campaign(
     id: 'hostile-texts',
     chapter: 'Terminals',
     claim:
-      'No command prints a control character, a hidden one or one that turns text around, whatever a server says',
+      'No command prints a control character, an invisible one or one that changes the text direction, whatever a server sends',
     trial: 'hostile text, in every member of every answer of a server',
     trials: { test: Math.ceil(atOnce / 4), change: atOnce, long: 20 * atOnce },
     longMinutes: 60,
