@@ -1,5 +1,7 @@
 export type { Profile } from './config/config.ts'
 export { type ConfigOptions, type HostConfig, loadConfig, parseConfig } from './config/config.ts'
+export { type DiscoveredServer, discoverServers } from './config/discover.ts'
+export { explainServers, explainSettings } from './config/explain.ts'
 export {
   appFiles,
   type ConfigFile,

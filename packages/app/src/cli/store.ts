@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { usageError } from './exit.ts'
 import type { Io } from './io.ts'
 import { whyUnreadable } from './unreadable.ts'
@@ -20,6 +20,11 @@ export function storeFile(option: string | undefined, io: Pick<Io, 'env' | 'cwd'
       `HOME is "${home}", which cannot be used: ${why}. Set HOME to your home folder, or name a file with --store. To run without a store, where a command offers it: --no-store.`,
     )
   return join(dataFolder(io), 'activity.db')
+}
+
+/** Where bundles of servers are unpacked. */
+export function bundleFolder(io: Pick<Io, 'env' | 'cwd'>): string {
+  return join(dirname(storeFile(undefined, io)), 'bundles')
 }
 
 /** The data folder of this user. */

@@ -1,5 +1,13 @@
 import { relative } from 'node:path'
-import type { FieldOrigin, Host, LayeredConfig, ServerConfig, ServerOrigin } from '@jackfield/host'
+import {
+  type ExplainedField,
+  explainServers,
+  explainSettings,
+  type Host,
+  type LayeredConfig,
+  type ServerConfig,
+  type ServerOrigin,
+} from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { hostSettings } from '../cli/settings.ts'
@@ -94,22 +102,14 @@ export async function explainConfig(
   const config = await readLayers(options, io)
   await using host = quietHost(config, options, io)
   const names = words.length > 0 ? words : Object.keys(config.servers)
-  const explained = names.map((name) => {
-    const server = Object.hasOwn(config.servers, name) ? config.servers[name] : undefined
-    const origin = config.origins[name]
-    if (server === undefined || origin === undefined) throw unknownServer(name, config)
-    const fields = origin.fields.map((field) => ({
-      ...field,
-      value: host.secrets.redact(textOf(server, field.field)),
-    }))
-    return { name, ...origin, fields }
-  })
-  const settings =
-    words.length > 0 ? [] : config.settings.map((one) => ({ ...one, value: textOf(config, one.field) }))
+  const unknown = names.find((name) => config.origins[name] === undefined)
+  if (unknown !== undefined) throw unknownServer(unknown, config)
+  const explained = explainServers(config, (text) => host.secrets.redact(text), names)
+  const settings = words.length > 0 ? [] : explainSettings(config)
   const { palette } = output
   const at = (place: string, row: number | undefined): string =>
     `${short(place, io)}${row === undefined ? '' : `:${row}`}`
-  const tableOf = (fields: readonly (FieldOrigin & { value: string })[]): string =>
+  const tableOf = (fields: readonly ExplainedField[]): string =>
     table(
       ['FIELD', 'VALUE', 'FROM', 'PATH'],
       fields.map(({ field, value, file, line, path }) => [
@@ -245,15 +245,6 @@ async function listedOf(
 
 function placeOf({ file, line, layer, format }: ServerOrigin): object {
   return { file, ...(line !== undefined && { line }), layer, format }
-}
-
-function textOf(config: object, field: string): string {
-  let value: unknown = config
-  for (const [, index, quoted, word] of field.matchAll(/\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|\.?([\w-]+)/g)) {
-    const step = index ?? (quoted === undefined ? word : String(JSON.parse(`"${quoted}"`))) ?? ''
-    value = typeof value === 'object' && value !== null ? Reflect.get(value, step) : undefined
-  }
-  return typeof value === 'string' ? value : JSON.stringify(value ?? null)
 }
 
 function short(file: string, io: Io): string {

@@ -3,7 +3,8 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import {
-  appFiles,
+  type DiscoveredServer,
+  discoverServers,
   type HostConfig,
   loadConfig,
   type ServerConfig,
@@ -17,13 +18,6 @@ import { secretStore } from '../cli/secrets.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 
-interface FoundServer {
-  app: string
-  file: string
-  name: string
-  server: ServerConfig
-}
-
 /**
  * `jackfield config import`: shows the servers of other applications, whose files are never written; those named, or
  * all with `all`, are copied into the person's own configuration. Secrets in them go where secrets are kept.
@@ -35,7 +29,7 @@ export async function importServers(
   output: Output,
 ): Promise<ExitCode> {
   const home = io.env.HOME ?? homedir()
-  const found = await discovered(io, home, output)
+  const found = await discoverServers({ env: io.env, home }, (problem) => output.note(oneLine(problem)))
   if (words.length === 0) return show(found, output)
   const own = userConfigFile(io.env, home)
   const present = await ownConfig(own, io)
@@ -67,7 +61,7 @@ export async function importServers(
   return ExitCode.done
 }
 
-function show(found: readonly FoundServer[], output: Output): ExitCode {
+function show(found: readonly DiscoveredServer[], output: Output): ExitCode {
   output.result(
     found.map(({ app, file, name }) => ({ name, app, file })),
     () => {
@@ -81,27 +75,7 @@ function show(found: readonly FoundServer[], output: Output): ExitCode {
   return ExitCode.done
 }
 
-async function discovered(io: Io, home: string, output: Output): Promise<FoundServer[]> {
-  const lists = await Promise.all(
-    appFiles(io.env, home).map(async ({ app, file }) => {
-      try {
-        await readFile(file)
-      } catch {
-        return []
-      }
-      try {
-        const { servers } = await loadConfig(file, { env: io.env, home, layer: 'discovered' })
-        return Object.entries(servers).map(([name, server]) => ({ app, file, name, server }))
-      } catch (error) {
-        output.note(oneLine(error instanceof Error ? error.message : String(error)))
-        return []
-      }
-    }),
-  )
-  return lists.flat()
-}
-
-function pick(name: string, found: readonly FoundServer[]): FoundServer {
+function pick(name: string, found: readonly DiscoveredServer[]): DiscoveredServer {
   const fits = found.filter((item) => item.name === name)
   const [first, ...others] = fits
   if (first === undefined)

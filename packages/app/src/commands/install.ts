@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   addServer,
@@ -14,7 +14,6 @@ import {
   ownServers,
   planForServer,
   planFrom,
-  type RegistryOptions,
   readBundle,
   removeBundle,
   removeServer,
@@ -24,10 +23,11 @@ import {
 import { McpError } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
+import { registryOptions } from '../cli/registry.ts'
 import { secretStore } from '../cli/secrets.ts'
 import { surfaceFor } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
-import { storeFile } from '../cli/store.ts'
+import { bundleFolder, storeFile } from '../cli/store.ts'
 import { nameOfCommand, variablesOf } from '../cli/target.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
 import { makeHost } from '../daemon/service.ts'
@@ -210,12 +210,6 @@ function packed(bytes: Uint8Array, { name }: InstallOptions, io: Io, publisher?:
   return { plan: bundle.plan, bundle }
 }
 
-/** Which registry is asked, and with which environment. */
-export function registryOptions({ registry }: { registry?: string }, io: Pick<Io, 'env'>): RegistryOptions {
-  const url = registry ?? io.env['JACKFIELD_REGISTRY']
-  return { env: io.env, ...(url !== undefined && { url }) }
-}
-
 /** The person to be asked, or nobody where `--yes` was their answer; what would run is then only shown. */
 function consentAsker(
   lines: readonly string[],
@@ -384,10 +378,6 @@ async function removeSecrets(config: ServerConfig, io: Io): Promise<string[]> {
   const gone: string[] = []
   for (const name of new Set(names)) if (await secretStore(io).remove(name)) gone.push(name)
   return gone
-}
-
-function bundleFolder(io: Pick<Io, 'env' | 'cwd'>): string {
-  return join(dirname(storeFile(undefined, io)), 'bundles')
 }
 
 async function bytesOf(file: string): Promise<Buffer> {

@@ -1,10 +1,10 @@
 import { createRegistry, planFrom, type RegistryServer } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
+import { registryOptions } from '../cli/registry.ts'
 import { findingLines } from '../output/definitions.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
-import { registryOptions } from './install.ts'
 
 export interface RegistryCommandOptions {
   registry?: string

@@ -8,12 +8,12 @@ import {
   offlineModel,
 } from '@jackfield/host'
 import { HostService, type HostServiceOptions } from '@jackfield/host/service'
-import { followConfig } from '../cli/follow.ts'
 import type { Io } from '../cli/io.ts'
 import { modelNamed, modelsToTalkTo } from '../cli/models.ts'
+import { registryOptions } from '../cli/registry.ts'
 import { hostSettings } from '../cli/settings.ts'
-import { storeFile, storeToRead } from '../cli/store.ts'
-import { readLayers } from '../cli/target.ts'
+import { bundleFolder, storeFile, storeToRead } from '../cli/store.ts'
+import { layersOf, readLayers } from '../cli/target.ts'
 import { version } from '../cli/version.ts'
 import type { HostChoice } from './address.ts'
 import { digests } from './environment.ts'
@@ -67,41 +67,29 @@ export async function createService(
   io: Io,
   { config: given, follow = true, ...options }: ServiceOptions = {},
 ): Promise<MadeService> {
-  let config = given === undefined ? await readLayers(choice, io) : (given ?? undefined)
+  const config = given === undefined ? await readLayers(choice, io) : (given ?? undefined)
   const models = options.models ?? (await defaultModels(io, config))
   const servers = options.servers ?? config?.servers ?? {}
+  const registry = registryOptions({}, io)
   const service = makeService({
     ...hostSettings(config, choice, io),
     store: storeFile(choice.store, io),
     findModel: (id) => modelNamed(io.env, id)[0],
     environment: () => digests(io.env, namesIn(io.env, JSON.stringify(servers))),
     ...(follow && {
-      sync: async (host) => {
-        const next = await readLayers(choice, io)
-        if (JSON.stringify(next) === JSON.stringify(config)) return
-        config = next
-        const { servers, rules, defaultVerdict } = next
-        await host.reconfigure(servers, { rules, ...(defaultVerdict !== undefined && { defaultVerdict }) })
+      configuration: {
+        ...{ layers: layersOf(choice, io), config, registry, bundles: bundleFolder(io) },
+        read: () => readLayers(choice, io),
+        ...(options.models === undefined && { modelsOf: (next) => defaultModels(io, next) }),
       },
     }),
     ...options,
     servers,
     models: [...models],
   })
-  const stop = follow
-    ? followConfig(service.host, choice, io, (event) => {
-        if ('problem' in event) return service.notify({ type: 'configuration', problem: event.problem })
-        config = event.config
-        const rules = event.policy === true ? { rules: event.config.rules.length } : {}
-        service.notify({ type: 'configuration', done: event.done, ...rules })
-      })
-    : () => {}
   return {
     service,
-    async [Symbol.asyncDispose]() {
-      stop()
-      await service.close()
-    },
+    [Symbol.asyncDispose]: () => service.close(),
   }
 }
 

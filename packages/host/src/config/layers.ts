@@ -30,6 +30,8 @@ export interface LayerOptions {
   discover?: boolean
   /** Only the servers of this profile. */
   profile?: string
+  /** Texts of files, in place of what is on the disk: what a change would mean. */
+  texts?: ReadonlyMap<string, string>
 }
 
 /** One file that is read. */
@@ -87,21 +89,24 @@ export function configFiles(options: LayerOptions): ConfigFile[] {
  *   be followed, and for an unknown profile.
  */
 export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> {
-  const { cwd, home, env = process.env } = options
+  const { cwd, home, env = process.env, texts } = options
   const possible = configFiles(options)
-  const files = options.files === undefined ? possible.filter(({ file }) => isFile(file)) : possible
+  const files =
+    options.files === undefined
+      ? possible.filter(({ file }) => texts?.has(file) === true || isFile(file))
+      : possible
   const problems: ConfigProblem[] = []
   const read: { from: ConfigFile; config: HostConfig }[] = []
   const broken: string[] = []
   for (const from of files) {
     try {
       const workspace = from.layer === 'named' ? undefined : cwd
-      const config = await loadConfig(from.file, {
-        env,
-        home,
-        layer: from.layer,
-        ...(workspace !== undefined && { workspace }),
-      })
+      const reading = { env, home, layer: from.layer, ...(workspace !== undefined && { workspace }) }
+      const text = texts?.get(from.file)
+      const config =
+        text === undefined
+          ? await loadConfig(from.file, reading)
+          : parseConfig(text, { ...reading, file: from.file })
       read.push({ from, config: from.layer === 'project' ? tightened(config, from.file) : config })
     } catch (error) {
       if (!(error instanceof ConfigError) || !isOptional(from, error)) throw error

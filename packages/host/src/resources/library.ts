@@ -68,7 +68,7 @@ export function createLibrary(
   }
 
   return {
-    tree: () => treeOf(listing.entries),
+    tree: () => listing.tree,
     search(query, { content = false, ...options } = {}) {
       index.update(listing.entries)
       const unavailable = content ? (texts?.unavailable ?? undefined) : undefined
@@ -140,6 +140,7 @@ type Lists = Pick<Host, 'resources' | 'templates' | 'prompts' | 'on'>
 class Listing {
   readonly #lists: Lists
   #entries: readonly LibraryEntry[] | undefined
+  #tree: { of: readonly LibraryEntry[]; nodes: LibraryNode[] } | undefined
   #listens = false
 
   constructor(lists: Lists) {
@@ -159,6 +160,13 @@ class Listing {
       })),
     ]
     return this.#entries
+  }
+
+  /** The same array as long as nothing changed. */
+  get tree(): LibraryNode[] {
+    const { entries } = this
+    if (this.#tree?.of !== entries) this.#tree = { of: entries, nodes: treeOf(entries) }
+    return this.#tree.nodes
   }
 
   of<K extends LibraryEntry['kind']>(kind: K): Extract<LibraryEntry, { kind: K }>[] {

@@ -24,7 +24,11 @@ import type {
   CodeRun,
   Completion,
   CompletionField,
+  ConfigChange,
   ConfigInput,
+  ConfigPlan,
+  ConfigText,
+  ConfigView,
   ConnectionState,
   ConsentNeeded,
   ConversationCall,
@@ -36,6 +40,7 @@ import type {
   DoctorStep,
   ExplainOptions,
   FolderPreview,
+  FoundServer,
   GivenConsent,
   Grant,
   Host,
@@ -50,6 +55,8 @@ import type {
   LibrarySearchOptions,
   LoginService,
   MissingInput,
+  ModelProvider,
+  ModelTest,
   ModelUsage,
   ModelWait,
   OpenFolder,
@@ -60,12 +67,15 @@ import type {
   QuestionKind,
   Reconfigured,
   Redaction,
+  RegistryServer,
   Replay,
   ReplayRequest,
   ResourcePreview,
   ResourceRef,
   ResultPart,
   ResultText,
+  ReviewedInstallation,
+  RuleHits,
   SamplingEstimate,
   SamplingGrant,
   SamplingUsage,
@@ -195,9 +205,18 @@ export interface Methods {
   'conversations.remove': Call<Id, null>
   /** Every tool call of the model, in order; a call keeps its place for good. */
   'conversations.calls': Call<Id, readonly ConversationCall[]>
+  /** The default first. */
   'models.list': Call<None, ModelRow[]>
+  /** Providers, and which of their variables are set. `chosen`: the model that JACKFIELD_MODEL makes the default. */
+  'models.providers': Call<None, { providers: ModelProvider[]; chosen: string | null }>
+  /** Sends a model one short request. */
+  'models.test': Call<Id, ModelTest>
 
   'library.tree': Call<None, LibraryNode[]>
+  /** The nodes under a place of the tree, as one page. `path`: labels from the server on; empty for the servers. */
+  'library.children': Call<{ path: string[]; from?: number; limit?: number }, LibraryPage>
+  /** The resources under a place, at most 1 000 of `total`. */
+  'library.under': Call<{ path: string[] }, { resources: LibraryLeaf[]; total: number }>
   'library.search': Call<{ query: string } & LibrarySearchOptions, LibrarySearch>
   'library.preview': Call<{ server: string; uri: string; characters?: number }, ResourcePreview>
   /** null where the server offers no completion. */
@@ -237,8 +256,44 @@ export interface Methods {
     { tool: string; arguments: Record<string, unknown> } & ExplainOptions,
     PolicyExplanation
   >
+  /** How many calls of the last days each rule decided. */
+  'policy.hits': Call<{ days?: number }, RuleHits[]>
   /** Which calls of the last days a rule would have decided. */
   'policy.preview': Call<{ rule: PolicyRule; days?: number }, PolicyPreview>
+
+  /** The files of the configuration, with the place of each value. */
+  'config.view': Call<None, ConfigView>
+  'config.text': Call<{ file: string }, ConfigText>
+  /** The entry of a server as its file has it, with names in brackets in place of secrets. */
+  'config.entry': Call<OfServer, { file: string; entry: unknown }>
+  /** What a change would do. Nothing is written. */
+  'config.plan': Call<ConfigChange, ConfigPlan>
+  /** Writes a planned change, unless the file changed meanwhile, and takes it over. */
+  'config.write': Call<Id, Reconfigured>
+  /** Servers of other applications. */
+  'config.found': Call<None, FoundServer[]>
+
+  'registry.search': Call<
+    { words: string; cursor?: string },
+    { registry: string; servers: Omit<RegistryServer, 'document'>[]; nextCursor?: string }
+  >
+  /** What installing a server of the registry does. `name`: what it is called here. */
+  'registry.review': Call<{ published: string; version?: string; name?: string }, ReviewedInstallation>
+  /** The change of the configuration. `values`: by `NeededValue.id`; that of a secret is left empty. */
+  'installs.preview': Call<{ id: string; values: Record<string, string> }, ConfigPlan>
+  /**
+   * Installs and starts it; gives its name in the configuration. `hash`: of the file whose change was shown, which the
+   * file must still have.
+   */
+  'installs.install': Call<
+    {
+      id: string
+      values: Record<string, string>
+      secrets: Record<string, string>
+      hash: string | null
+    },
+    string
+  >
 
   'trust.list': Call<None, ServerTrust[]>
   /** What is known of one server. */
@@ -272,6 +327,8 @@ export interface Methods {
   'secrets.set': Call<{ name: string; value: string }, null>
   'secrets.remove': Call<{ name: string }, boolean>
   'secrets.missing': Call<None, MissingInput[]>
+  /** Where secrets are stored, and which servers use each. */
+  'secrets.list': Call<None, { kind: string; secrets: { name: string; usedBy: string[] }[] }>
 
   'consents.list': Call<None, GivenConsent[]>
   'consents.needed': Call<OfServer, ConsentNeeded | null>
@@ -316,6 +373,35 @@ export interface ModelRow {
   readonly cost?: { readonly input: number; readonly output: number }
   /** Of the price. Default `USD`. */
   readonly currency?: string
+}
+
+/** A resource or a template, as a row of the tree. */
+export interface LibraryLeaf {
+  readonly server: string
+  readonly uri: string
+  readonly title: string
+  readonly isTemplate?: true
+  readonly mimeType?: string
+  /** About what it costs a model, from its size; absent where the server gives none. */
+  readonly tokens?: number
+  /** How important its server says it is for a model, from 0 to 1. */
+  readonly priority?: number
+  /** Its server marks it for the person alone, so it is not given to a model. */
+  readonly isForPersonOnly?: true
+}
+
+/** A part of the nodes under one place of the tree. */
+export interface LibraryPage {
+  readonly nodes: readonly {
+    readonly label: string
+    /** Resources here and beneath. */
+    readonly resources: number
+    readonly templates: number
+    readonly hasChildren: boolean
+    /** What has its URI end here. */
+    readonly leaves: readonly LibraryLeaf[]
+  }[]
+  readonly total: number
 }
 
 /** A configured server, as a row of the topic `servers`. */
@@ -391,6 +477,8 @@ export interface Topics {
   notices: Notice
   /** One row with a number that grows with every change of a list of any server. */
   catalog: { readonly version: number }
+  /** One row with a number that grows with every change of a configuration file. */
+  configuration: { readonly version: number }
 }
 
 /** The row of a topic. */

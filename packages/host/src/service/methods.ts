@@ -2,6 +2,7 @@ import { McpError } from '@jackfield/sdk'
 import type { Host, LibraryPrompt } from '../types/index.ts'
 import type { MethodName, Methods } from './contract.ts'
 import type { ClientFrame } from './frames.ts'
+import { libraryPage, resourcesUnder } from './library-page.ts'
 import type { HostService } from './service.ts'
 
 /** Who calls a method. */
@@ -119,7 +120,11 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   },
   'conversations.calls': ({ id }, { conversations }) => conversations.get(id).calls,
   'models.list': (_, service) => service.listModels(),
+  'models.providers': (_, service) => service.modelProviders(),
+  'models.test': ({ id }, service, { signal }) => service.testModel(id, signal),
   'library.tree': (_, { host }) => host.library.tree(),
+  'library.children': ({ path, ...page }, { host }) => libraryPage(host.library.tree(), path, page),
+  'library.under': ({ path }, { host }) => resourcesUnder(host.library.tree(), path),
   'library.search': ({ query: words, ...options }, { host }) => host.library.search(words, options),
   'library.preview': ({ server, uri, ...options }, { host }, { signal }) =>
     host.library.preview(server, uri, { ...options, signal }),
@@ -160,7 +165,21 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'policy.revoke': ({ id }, { host }) => host.policy.revoke(id),
   'policy.explain': ({ tool, arguments: args, ...options }, { host }) =>
     host.policy.explain(tool, args, options),
+  'policy.hits': (options, { host }) => host.policy.hits(options),
   'policy.preview': ({ rule, ...options }, { host }) => host.policy.preview(rule, options),
+  'config.view': (_, service) => service.configuration.view(),
+  'config.text': ({ file }, service) => service.configuration.text(file),
+  'config.entry': ({ server }, service) => service.configuration.entry(server),
+  'config.plan': (change, service) => service.configuration.plan(change),
+  'config.write': ({ id }, service) => service.configuration.write(id),
+  'config.found': (_, service) => service.configuration.found(),
+  'registry.search': ({ words, ...options }, service, { signal }) =>
+    service.installs.search(words, { ...options, signal }),
+  'registry.review': ({ published, ...options }, service, { signal }) =>
+    service.installs.review(published, { ...options, signal }),
+  'installs.preview': ({ id, values }, service) => service.installs.preview(id, values),
+  'installs.install': ({ id, values, ...options }, service, { name: by }) =>
+    service.installs.install(id, values, { ...options, by }),
   'trust.list': (_, { host }) => host.trust.servers(),
   'trust.get': ({ server }, { host }) => host.trust.server(server),
   'trust.accept': ({ server, items }, { host }) => host.trust.accept(server, items),
@@ -194,6 +213,7 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   },
   'secrets.remove': ({ name: secret }, { host }) => host.secrets.remove(secret),
   'secrets.missing': (_, { host }) => host.secrets.missing(),
+  'secrets.list': (_, service) => service.listSecrets(),
   'consents.list': (_, { host }) => host.consents.list(),
   'consents.needed': async ({ server }, { host }) => (await host.consents.needed(server)) ?? null,
   'consents.forget': ({ server }, { host }) => host.consents.forget(server),
@@ -253,6 +273,9 @@ const withEffect: ReadonlySet<string> = new Set<MethodName>([
   'library.include',
   'library.keepPromptValues',
   'policy.revoke',
+  'models.test',
+  'config.write',
+  'installs.install',
   'trust.accept',
   'trust.block',
   'trust.reset',

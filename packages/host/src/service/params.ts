@@ -103,6 +103,22 @@ const activityKinds = z.enum([
   'conversation',
 ])
 
+const place = z.strictObject({ file: name, index: count })
+const configChange = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('text'), file: name, text }),
+  z.strictObject({ kind: z.literal('rule'), at: place.exactOptional(), rule: record.nullable() }),
+  z.strictObject({ kind: z.literal('server'), name, entry: record.nullable() }),
+  z.strictObject({ kind: z.literal('enable'), server: name, enabled: z.boolean() }),
+  z.strictObject({ kind: z.literal('model'), model: name }),
+  z.strictObject({
+    kind: z.literal('import'),
+    servers: z
+      .array(z.strictObject({ file: name, name }))
+      .min(1)
+      .max(500),
+  }),
+])
+
 /** Every method of the contract: the check of its parameters, and what it does. */
 
 const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = {
@@ -178,7 +194,15 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'conversations.remove': z.strictObject({ id: name }),
   'conversations.calls': z.strictObject({ id: name }),
   'models.list': none,
+  'models.providers': none,
+  'models.test': z.strictObject({ id: name }),
   'library.tree': none,
+  'library.children': z.strictObject({
+    path: z.array(text).max(100),
+    from: count.exactOptional(),
+    limit: count.max(1_000).exactOptional(),
+  }),
+  'library.under': z.strictObject({ path: z.array(text).max(100) }),
   'library.search': z.strictObject({
     query: text,
     server: name.exactOptional(),
@@ -211,7 +235,22 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
     typed: z.boolean().exactOptional(),
     conversation: name.exactOptional(),
   }),
+  'policy.hits': z.strictObject({ days: count.exactOptional() }),
   'policy.preview': z.strictObject({ rule: object<PolicyRule>(), days: count.exactOptional() }),
+  'config.view': none,
+  'config.text': z.strictObject({ file: name }),
+  'config.entry': z.strictObject({ server: name }),
+  'config.plan': configChange,
+  'config.write': z.strictObject({ id: name }),
+  'config.found': none,
+  'registry.search': z.strictObject({ words: text.max(500), cursor: text.exactOptional() }),
+  'registry.review': z.strictObject({
+    published: name,
+    version: name.exactOptional(),
+    name: name.max(200).exactOptional(),
+  }),
+  'installs.preview': z.strictObject({ id: name, values: strings }),
+  'installs.install': z.strictObject({ id: name, values: strings, secrets: strings, hash: name.nullable() }),
   'trust.list': none,
   'trust.get': z.strictObject({ server: name }),
   'trust.accept': z.strictObject({ server: name, items: trustItems }),
@@ -236,6 +275,7 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'secrets.set': z.strictObject({ name, value: text }),
   'secrets.remove': z.strictObject({ name }),
   'secrets.missing': none,
+  'secrets.list': none,
   'consents.list': none,
   'consents.needed': z.strictObject({ server: name }),
   'consents.forget': z.strictObject({ server: name }),

@@ -1,5 +1,8 @@
 import { McpError } from '@jackfield/sdk'
+import type { LayeredConfig, LayerOptions } from '../config/layers.ts'
 import { createHost } from '../host.ts'
+import { modelProviders } from '../models/providers.ts'
+import type { RegistryOptions } from '../servers/install/registry.ts'
 import { fingerprint } from '../shared/json.ts'
 import type {
   Activity,
@@ -11,8 +14,12 @@ import type {
   HostQuestion,
   InboxItem,
   Model,
+  ModelProvider,
+  ModelTest,
   QuestionKind,
+  Reconfigured,
 } from '../types/index.ts'
+import { ConfigurationService } from './configuration.ts'
 import type {
   ConfigurationNotice,
   ConversationRow,
@@ -26,6 +33,7 @@ import type {
 } from './contract.ts'
 import { ConversationService } from './conversations.ts'
 import { Inputs } from './inputs.ts'
+import { InstallService } from './installs.ts'
 import { type RunOptions, Runs } from './runs.ts'
 import { Surfaces } from './surfaces.ts'
 import { Topic, type TopicSource } from './topic.ts'
@@ -37,6 +45,10 @@ const maxStoredNotices = 500
 const maxStoredSettled = 50
 /** Rows of the topic `activity`. */
 const maxStoredActivities = 200
+/** Tokens of the answer to a test request: models that reason need more than the word. */
+const maxTestTokens = 1_024
+/** Milliseconds for a test request. */
+const testMs = 60_000
 /** Questions whose activities are kept in mind. */
 const maxStoredQuestions = 2_000
 
@@ -50,8 +62,21 @@ export interface HostServiceOptions extends HostOptions {
   build?: string
   /** Called when a client asks for the end of the host. Default: the host is closed. */
   onStop?: (now: boolean) => void
-  /** Takes over what changed in the configuration since it was read, for `host.sync`. */
-  sync?: (host: Host) => Promise<void>
+  /** Where the configuration comes from, for the methods of `config`, `registry` and `installs`, and for `host.sync`. */
+  configuration?: {
+    layers: LayerOptions
+    /** The configuration that the host is made with. */
+    config?: LayeredConfig | undefined
+    /** Reads the configuration. Default `loadLayers` of `layers`. */
+    read?: () => Promise<LayeredConfig>
+    /** Takes over changes of the files as they happen. Default true. */
+    follow?: boolean
+    /** The models for another configuration. Default: they stay. */
+    modelsOf?: (config: LayeredConfig) => Promise<readonly Model[]>
+    registry?: RegistryOptions
+    /** The folder of unpacked bundles. Without it, bundles cannot be installed. */
+    bundles?: string
+  }
   /** Names and digests of the variables that the host depends on, for `HostStatus.environment`. */
   environment?: () => Readonly<Record<string, string>>
 }
@@ -68,6 +93,9 @@ export class HostService {
   readonly version: string
   readonly build: string
   readonly #options: HostServiceOptions
+  readonly #models: Model[]
+  readonly #configuration: ConfigurationService | undefined
+  readonly #installs: InstallService | undefined
   readonly #since = new Date().toISOString()
   readonly #topics = new Map<string, Topic>()
   readonly #sources: { readonly [T in keyof Topics]: TopicSource<Topics[T]> }
@@ -91,7 +119,7 @@ export class HostService {
       version,
       build = version,
       onStop: _onStop,
-      sync: _sync,
+      configuration,
       environment: _env,
       ...given
     } = options
@@ -107,15 +135,29 @@ export class HostService {
         if (!this.surfaces.attached.some(({ inputs }) => inputs === true)) this.inputs.giveUp()
       }),
     )
-    this.host = createHost({ surface: this.surfaces.surface, askInput: this.inputs.ask, ...given })
+    this.#models = [...options.models]
+    const surface = { surface: this.surfaces.surface, askInput: this.inputs.ask }
+    this.host = createHost({ ...surface, ...given, models: this.#models })
     this.runs = new Runs(this.host)
     this.conversations = new ConversationService({
       host: this.host,
-      models: () => options.models,
+      models: () => this.#models,
       contextTokens: (model) =>
         options.sampling?.models?.find(({ id }) => id === model.id)?.contextTokens ?? model.contextTokens,
       ...(findModel !== undefined && { findModel }),
     })
+    if (configuration !== undefined) {
+      const { layers, config, read, follow = true, registry, bundles } = configuration
+      this.#configuration = new ConfigurationService({
+        ...{ host: this.host, layers, config, read },
+        onChange: (next, done, isPolicyChanged) => this.#reconfigured(next, done, isPolicyChanged),
+        onProblem: (problem) => this.notify({ type: 'configuration', problem }),
+      })
+      const { home } = layers
+      const deps = { host: this.host, configuration: this.#configuration, home }
+      this.#installs = new InstallService({ ...deps, registry, bundles })
+      if (follow) this.#ends.push(this.#configuration.follow())
+    }
     this.#ends.push(this.host.on((event) => this.#happened(event)))
     this.#sources = this.#makeSources()
   }
@@ -146,8 +188,28 @@ export class HostService {
 
   /** Reads the configuration again where it changed. */
   async sync(): Promise<void> {
-    await this.#options.sync?.(this.host)
+    await this.#configuration?.sync()
+  }
+
+  /** @throws McpError 'INVALID' where the host was made without files */
+  get configuration(): ConfigurationService {
+    if (this.#configuration !== undefined) return this.#configuration
+    throw new McpError('INVALID', 'This host has no configuration files.')
+  }
+
+  /** @throws McpError 'INVALID' where the host was made without files */
+  get installs(): InstallService {
+    if (this.#installs !== undefined) return this.#installs
+    throw new McpError('INVALID', 'This host has no configuration files, so nothing can be installed.')
+  }
+
+  async #reconfigured(config: LayeredConfig, done: Reconfigured, isPolicyChanged: boolean): Promise<void> {
     for (const name of this.#started.keys()) if (!this.host.connections.has(name)) this.#started.delete(name)
+    const models = await this.#options.configuration?.modelsOf?.(config).catch(() => undefined)
+    // The host and conversations hold this very list.
+    if (models !== undefined) this.#models.splice(0, this.#models.length, ...models)
+    const rules = isPolicyChanged ? { rules: config.rules.length } : {}
+    this.notify({ type: 'configuration', done, ...rules })
   }
 
   /** Whether ending the process now would interrupt something. */
@@ -178,7 +240,7 @@ export class HostService {
   }
 
   listModels(): ModelRow[] {
-    return this.#options.models.map(({ id, isLanguageModel, contextTokens }) => {
+    return this.#models.map(({ id, isLanguageModel, contextTokens }) => {
       const facts = this.#options.sampling?.models?.find((one) => one.id === id)
       return {
         id,
@@ -188,6 +250,50 @@ export class HostService {
         ...(facts?.currency !== undefined && { currency: facts.currency }),
       }
     })
+  }
+
+  modelProviders(): { providers: ModelProvider[]; chosen: string | null } {
+    const env = this.#options.env ?? process.env
+    return { providers: modelProviders(env), chosen: env['JACKFIELD_MODEL'] ?? null }
+  }
+
+  /** @throws McpError 'INVALID' for an unknown model */
+  async testModel(id: string, signal: AbortSignal): Promise<ModelTest> {
+    const model = this.#models.find((one) => one.id === id) ?? this.#options.findModel?.(id)
+    if (model === undefined) throw new McpError('INVALID', `There is no model "${id}".`)
+    const began = performance.now()
+    const reply = await model.generate({
+      messages: [{ role: 'user', content: { type: 'text', text: 'Answer with the one word: ready' } }],
+      maxTokens: maxTestTokens,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(testMs)]),
+    })
+    const content = Array.isArray(reply.content) ? reply.content : [reply.content]
+    const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('')
+    const durationMs = Math.round(performance.now() - began)
+    return { text, model: reply.model, durationMs, ...(reply.usage !== undefined && { usage: reply.usage }) }
+  }
+
+  async listSecrets(): Promise<{ kind: string; secrets: { name: string; usedBy: string[] }[] }> {
+    const { secrets } = this.host
+    const servers = this.#configuration === undefined ? [] : (await this.#configuration.view()).servers
+    const uses = servers.map(({ name, file, fields }) => ({
+      name,
+      file,
+      texts: fields.map(({ value }) => value),
+    }))
+    const names = await secrets.names()
+    return {
+      kind: secrets.kind,
+      secrets: names.map((name) => {
+        const [, input, file] = /^input (.*) of (.*)$/.exec(name) ?? []
+        const usedBy = uses.filter((one) =>
+          input === undefined
+            ? one.texts.some((text) => text.includes(`\${secret:${name}}`))
+            : one.file === file && one.texts.some((text) => text.includes(`\${input:${input}}`)),
+        )
+        return { name, usedBy: usedBy.map((one) => one.name) }
+      }),
+    }
   }
 
   /** `asks`: whether questions of the run wait for a surface of any client. */
@@ -286,6 +392,10 @@ export class HostService {
       },
       activity: this.#activitySource(),
       notices: this.#noticeSource(),
+      configuration: {
+        rows: () => [['version', { version: this.#configuration?.version ?? 0 }]],
+        follow: ({ refresh }) => this.#configuration?.onChange(refresh) ?? (() => {}),
+      },
       catalog: this.#refreshed(() => [['version', { version: this.#catalogVersion }]], ['catalog', 'trust']),
     }
   }

@@ -72,3 +72,103 @@ export interface ConfigProblem {
   /** What is wrong and what to do about it. */
   message: string
 }
+
+/** A value of the configuration, where it is defined, and its text. The text of a secret is its name in brackets. */
+export interface ExplainedField extends FieldOrigin {
+  value: string
+}
+
+/** One server of the configuration, with the place of each of its values. */
+export interface ExplainedServer extends ServerOrigin {
+  name: string
+  fields: ExplainedField[]
+}
+
+/** A file of the configuration, in the order of precedence: the first wins. */
+export interface ConfigFileState {
+  file: string
+  layer: ConfigLayer
+  /** The application it belongs to, where it is another one's. */
+  app?: string
+  exists: boolean
+  /** Changes go to this file unless they are about a place in another one. */
+  isOwn: boolean
+  /** It is there and cannot be followed; nothing of it is used. */
+  isBroken: boolean
+}
+
+/** A rule of the policy in its file. */
+export interface RulePlace {
+  /** As in `PolicyRule.author`. */
+  author: string
+  file: string
+  /** The place in `jackfield.rules`, from 0. */
+  index: number
+  /** Counted from 1. */
+  line?: number
+}
+
+/** The configuration of a host: files, servers with the place of each value, rules and problems. */
+export interface ConfigView {
+  /** Another number after every change of a file. */
+  version: number
+  files: ConfigFileState[]
+  servers: (ExplainedServer & { disabled: boolean })[]
+  /** Settings for all servers. */
+  settings: ExplainedField[]
+  rules: RulePlace[]
+  /** Ids of the configured models, the default first. */
+  models: readonly string[]
+  problems: ConfigProblem[]
+}
+
+/** The text of a configuration file, with the names of secrets in brackets in place of their values. */
+export interface ConfigText {
+  file: string
+  text: string
+  exists: boolean
+}
+
+/** A change of the configuration. Marks of secrets (`[TOKEN]`) stand for the values that the file has. */
+export type ConfigChange =
+  /** Replaces a whole file. */
+  | { kind: 'text'; file: string; text: string }
+  /** Adds a rule to the person's own file, or replaces or removes (null) the one at a place. */
+  | { kind: 'rule'; at?: { file: string; index: number }; rule: Record<string, unknown> | null }
+  /** Replaces the entry of a server where it is defined, adds one to the person's own file, or removes (null) one. */
+  | { kind: 'server'; name: string; entry: Record<string, unknown> | null }
+  /** Switches a server on or off. */
+  | { kind: 'enable'; server: string; enabled: boolean }
+  /** Makes a model the default. */
+  | { kind: 'model'; model: string }
+  /** Copies servers of other applications into the person's own file. Their secrets are moved to the secret store. */
+  | { kind: 'import'; servers: { file: string; name: string }[] }
+
+/** A change of one file before it is written. */
+export interface ConfigPlan {
+  /** For `config.write`; valid for 15 minutes. */
+  id: string
+  file: string
+  /** The text of the file now and afterwards, with the names of secrets in brackets. */
+  before: string
+  after: string
+  /** SHA-256 of the file now; null where there is none. The change is refused if the file has another one by then. */
+  hash: string | null
+  /** Servers that the change adds, removes, or starts anew. */
+  effect: { added: string[]; removed: string[]; changed: string[] }
+  /** Problems of the file afterwards that it does not have now. */
+  problems: ConfigProblem[]
+  /** Secrets that are put into the secret store. */
+  secrets: string[]
+}
+
+/** A server that another application of the person knows. */
+export interface FoundServer {
+  app: string
+  file: string
+  name: string
+  /** The command line or the URL. */
+  origin: string
+  /** The configuration has a server of this name already. */
+  isKnown: boolean
+}

@@ -53,3 +53,27 @@ export interface ModelReply {
    */
   unreadable?: Readonly<Record<string, string>>
 }
+
+/** A provider of models, and the environment variables that it takes its settings from. */
+export interface ModelProvider {
+  /** The first part of the ids of its models: `anthropic`. */
+  readonly provider: string
+  /** Variables that hold its key; the first that is set is used. Empty where it needs none. */
+  readonly keys: readonly string[]
+  readonly address: string
+  /** The variable with the model that is used where none is named. */
+  readonly model: string
+  /** The variables that are set. */
+  readonly set: readonly string[]
+  /** Whether its models can be used: its key is set, or its address where it needs no key. */
+  readonly isReady: boolean
+}
+
+/** What a model answered to a test request. */
+export interface ModelTest {
+  readonly text: string
+  /** The model as its provider names it. */
+  readonly model: string
+  readonly durationMs: number
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
+}

@@ -147,6 +147,16 @@ export interface PolicyPreview {
   uncertain: number
 }
 
+/** How often a rule decided a call. */
+export interface RuleHits {
+  readonly rule: string
+  /** As in `Decision`. */
+  readonly author?: string
+  readonly calls: number
+  /** The last of them: its activity row and its time, ISO 8601. */
+  readonly last: { readonly activity: number; readonly at: string }
+}
+
 /** The circumstances of the call to explain. */
 export interface ExplainOptions {
   /** Default `chat`. */
@@ -177,4 +187,6 @@ export interface PolicyService {
    * @throws McpError 'INVALID' for an invalid rule
    */
   preview(rule: PolicyRule, options?: { days?: number }): PolicyPreview
+  /** Which rules decided the calls of the activity log, and how often. `days`: how far back, default 30. */
+  hits(options?: { days?: number }): RuleHits[]
 }

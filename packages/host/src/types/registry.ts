@@ -66,6 +66,8 @@ export interface InstallPlan {
   readonly version?: string
   /** The exact command line, or the URL. Values to enter appear as `${input:id}`. */
   readonly command: string
+  /** The same as words: program and arguments, or the URL alone. */
+  readonly words: readonly string[]
   /** Variables and headers that it gets. */
   readonly given: readonly GivenValue[]
   readonly needs: readonly NeededValue[]
@@ -75,4 +77,22 @@ export interface InstallPlan {
    * @throws McpError 'INVALID' if one is missing or invalid
    */
   config(values: Readonly<Record<string, readonly string[]>>): ServerConfig
+}
+
+/** What installing a server of a registry does, for the person to review. */
+export interface ReviewedInstallation extends Omit<InstallPlan, 'config'> {
+  /** For `installs.preview` and `installs.install`; valid for 15 minutes. */
+  readonly id: string
+  /** The name in the registry. */
+  readonly published: string
+  readonly description: string
+  readonly repository?: string
+  /** `deprecated` or `deleted`, if the registry states it. */
+  readonly status?: string
+  /** SHA-256 of the bundle, or the digest of the container image; absent if the registry gives none. */
+  readonly digest?: string
+  /** Secrets of `needs` that are stored already. */
+  readonly stored: readonly string[]
+  /** The configuration has a server of this name already. */
+  readonly isKnown: boolean
 }

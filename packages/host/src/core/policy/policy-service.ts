@@ -13,6 +13,7 @@ import type {
   PolicyRule,
   PolicyService,
   PreviewedCall,
+  RuleHits,
   ServerConfig,
   Verdict,
 } from '../../types/index.ts'
@@ -164,6 +165,19 @@ function createService({
         }
       }
       return { since, considered, matched, uncertain }
+    },
+    hits({ days = 30 } = {}) {
+      const since = new Date(Date.now() - days * dayMs).toISOString()
+      const found = new Map<string, RuleHits>()
+      for (const { id, at, detail } of log.since('call', since)) {
+        const decision = decisionOf(detail['decision'])
+        if (decision === undefined) continue
+        const { rule, author } = decision
+        const key = JSON.stringify([rule, author])
+        const calls = (found.get(key)?.calls ?? 0) + 1
+        found.set(key, { rule, ...(author !== undefined && { author }), calls, last: { activity: id, at } })
+      }
+      return [...found.values()]
     },
   }
 }

@@ -9,7 +9,7 @@ import { oneLine } from '../../shared/text.ts'
 import type { InstallPlan, NeededValue, StdioServerConfig, TrustFinding } from '../../types/index.ts'
 import { scanCommand } from '../launch/command-scan.ts'
 import { isPlainName, type PackedFile, unpacked } from './archive.ts'
-import { commandOf, given, placeholderFor } from './plan.ts'
+import { commandOf, given, placeholderFor, wordsOf } from './plan.ts'
 
 /** Where bundles are unpacked, and what their variables stand for. */
 export interface BundleOptions {
@@ -78,6 +78,7 @@ export function readBundle(bytes: Uint8Array, options: BundleOptions): Bundle {
       version: manifest.version,
       ...(publisher !== undefined && { publisher }),
       command: commandOf(shown),
+      words: wordsOf(shown),
       given: givenValues(shown.env),
       needs,
       findings: [...scanCommand(shown), ...signatureFindings(bytes)],

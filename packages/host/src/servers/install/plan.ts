@@ -68,6 +68,7 @@ function planOf(name: string, config: ServerConfig, inputs: readonly ConfigInput
   return {
     name,
     command: commandOf(config),
+    words: wordsOf(config),
     given: givenValues('url' in config ? config.headers : config.env),
     needs,
     findings: scanCommand(config),
@@ -352,8 +353,12 @@ export function given(
 
 /** The command line as it would be run, or the address. */
 export function commandOf(config: ServerConfig): string {
-  if ('url' in config) return config.url
-  return [config.command, ...(config.args ?? [])].map(quoted).join(' ')
+  return 'url' in config ? config.url : wordsOf(config).map(quoted).join(' ')
+}
+
+/** Program and arguments, or the address alone. */
+export function wordsOf(config: ServerConfig): string[] {
+  return 'url' in config ? [config.url] : [config.command, ...(config.args ?? [])]
 }
 
 /** A server with every one of its texts replaced. */

@@ -1,0 +1,8 @@
+import type { RegistryOptions } from '@jackfield/host'
+import type { Io } from './io.ts'
+
+/** Which registry is asked, and with which environment. */
+export function registryOptions({ registry }: { registry?: string }, io: Pick<Io, 'env'>): RegistryOptions {
+  const url = registry ?? io.env['JACKFIELD_REGISTRY']
+  return { env: io.env, ...(url !== undefined && { url }) }
+}

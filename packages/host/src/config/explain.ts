@@ -1,0 +1,42 @@
+import type { ExplainedField, ExplainedServer, FieldOrigin } from '../types/index.ts'
+import type { LayeredConfig } from './layers.ts'
+import { pathOf } from './reader.ts'
+import { isSecretName } from './variables.ts'
+
+/** Every server, or those named, with file and line of each value. `redact` replaces secrets in texts. */
+export function explainServers(
+  config: LayeredConfig,
+  redact: (text: string) => string,
+  names: readonly string[] = Object.keys(config.servers),
+): ExplainedServer[] {
+  return names.flatMap((name) => {
+    const server = Object.hasOwn(config.servers, name) ? config.servers[name] : undefined
+    const origin = config.origins[name]
+    if (server === undefined || origin === undefined) return []
+    const fields = origin.fields.map((field) => ({
+      ...field,
+      value: shown(field, redact(textAt(server, field.field))),
+    }))
+    return [{ name, ...origin, fields }]
+  })
+}
+
+/** The settings for all servers, with file and line of each. */
+export function explainSettings(config: LayeredConfig): ExplainedField[] {
+  return config.settings.map((one) => ({ ...one, value: textAt(config, one.field) }))
+}
+
+/** A literal value of a secret is not shown, also before its server was started. */
+function shown({ field }: FieldOrigin, value: string): string {
+  const [group, name] = pathOf(field)
+  const isSecret = (group === 'env' || group === 'headers') && typeof name === 'string' && isSecretName(name)
+  return isSecret && !/^(?:\w+ )?(?:\$\{[^}]*\}|\[[^\]]*\])*$/.test(value) ? `[${name}]` : value
+}
+
+/** The value at a path such as `args[0]`: a text as it is, anything else as JSON. */
+export function textAt(config: object, field: string): string {
+  let value: unknown = config
+  for (const step of pathOf(field))
+    value = typeof value === 'object' && value !== null ? Reflect.get(value, step) : undefined
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null)
+}

@@ -1,0 +1,532 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, watch } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { McpError } from '@jackfield/sdk'
+import { readJson } from '@jackfield/sdk/internal'
+import { type HostConfig, parseConfig } from '../config/config.ts'
+import { discoverServers } from '../config/discover.ts'
+import { readDocument } from '../config/document.ts'
+import { type Edit, editText, hashOf, replaceFile, textOfFile } from '../config/edit.ts'
+import { explainServers, explainSettings } from '../config/explain.ts'
+import {
+  type ConfigFile,
+  configFiles,
+  type LayeredConfig,
+  type LayerOptions,
+  loadLayers,
+  userConfigFile,
+} from '../config/layers.ts'
+import { withServers } from '../config/own-file.ts'
+import { ConfigError, pathOf } from '../config/reader.ts'
+import {
+  createSecretRedactor,
+  marksIn,
+  restoreMarks,
+  type SecretRedactor,
+} from '../config/secrets/redactor.ts'
+import { learnSecrets } from '../config/secrets/secrets.ts'
+import { withoutSecrets } from '../config/secrets/without-secrets.ts'
+import { commandOf } from '../servers/install/plan.ts'
+import { canonical, isRecord } from '../shared/json.ts'
+import type {
+  ConfigChange,
+  ConfigPlan,
+  ConfigProblem,
+  ConfigText,
+  ConfigView,
+  FoundServer,
+  Host,
+  Reconfigured,
+  RulePlace,
+  ServerConfig,
+} from '../types/index.ts'
+
+/** Milliseconds for which a plan can be written. */
+const planMs = 900_000
+const maxPlans = 50
+const maxText = 1_000_000
+/** Milliseconds in which further changes of files are awaited before they are read. */
+const settleMs = 200
+
+/** Where the configuration of a host comes from. */
+export interface ConfigurationOptions {
+  host: Host
+  layers: LayerOptions
+  /** The configuration that the host was made with. Default: it is read with the first use. */
+  config?: LayeredConfig | undefined
+  /** Reads the configuration. Default `loadLayers` of `layers`. */
+  read?: (() => Promise<LayeredConfig>) | undefined
+  /** Called with each other configuration, after the host took it over. */
+  onChange?: (config: LayeredConfig, done: Reconfigured, isPolicyChanged: boolean) => Promise<void> | void
+  /** Called where a file cannot be used; what it said before counts until it can be. */
+  onProblem?: (message: string) => void
+}
+
+/** A change that was planned, with what belongs to it and is shown to no one. */
+interface StoredPlan {
+  plan: ConfigPlan
+  text: string
+  secrets: readonly { name: string; value: string }[]
+  until: number
+  /** What else is done before the file is written. */
+  first?: (() => Promise<void>) | undefined
+}
+
+/** The files of a host's configuration: explained, changed after a review, and followed. */
+export class ConfigurationService {
+  readonly #options: ConfigurationOptions
+  readonly #read: () => Promise<LayeredConfig>
+  readonly #plans = new Map<string, StoredPlan>()
+  readonly #listeners = new Set<() => void>()
+  #config: LayeredConfig | undefined
+  #last: Promise<unknown> = Promise.resolve()
+  #version = 1
+
+  constructor(options: ConfigurationOptions) {
+    this.#options = options
+    this.#config = options.config
+    this.#read = options.read ?? (() => loadLayers(options.layers))
+  }
+
+  /** Grows with every change of a file. */
+  get version(): number {
+    return this.#version
+  }
+
+  /** Calls `listener` after every change of a file until the returned function is called. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async view(): Promise<ConfigView> {
+    const config = await this.#read()
+    const own = this.#ownFile()
+    const possible = this.#files()
+    const read = new Set(config.files.map(({ file }) => file))
+    const isShown = ({ file, layer }: ConfigFile): boolean =>
+      read.has(file) || file === own.file || (layer !== 'discovered' && /mcp\.json$/.test(file))
+    return {
+      version: this.#version,
+      files: possible.filter(isShown).map((from) => ({
+        ...from,
+        exists: read.has(from.file),
+        isOwn: from.file === own.file,
+        isBroken: config.broken.includes(from.file),
+      })),
+      servers: explainServers(config, this.#redact).map((server) => ({
+        ...server,
+        disabled: config.servers[server.name]?.disabled === true,
+      })),
+      settings: explainSettings(config),
+      rules: await this.#rulePlaces(config),
+      models: config.models,
+      problems: config.problems.map((one) => ({ ...one, message: this.#redact(one.message) })),
+    }
+  }
+
+  /** The text of one of the files. @throws McpError 'INVALID' for any other */
+  async text(file: string): Promise<ConfigText> {
+    const known = this.#files().find((one) => one.file === file)
+    if (known === undefined) throw notAFile(file)
+    const text = await textOfFile(file)
+    const { redactor } = this.#parsed(text ?? '', known)
+    return { file, text: this.#redact(redactor.text(text ?? '')), exists: text !== undefined }
+  }
+
+  /** The entry of a server as its file has it, with marks in place of secrets. */
+  async entry(server: string): Promise<{ file: string; entry: unknown }> {
+    const { file, path } = originOf(await this.#read(), server)
+    const text = (await textOfFile(file)) ?? ''
+    const { redactor } = this.#parsed(text, { file, layer: 'user' })
+    const entry = redactor.value(valueAt(readDocument(text, file).value, pathOf(path)))
+    return { file, entry: readJson(this.#redact(JSON.stringify(entry ?? null))) }
+  }
+
+  /** The servers of other applications. */
+  async found(): Promise<FoundServer[]> {
+    const { servers } = await this.#read()
+    return (await this.#discovered()).map(({ app, file, name, server }) => ({
+      app,
+      file,
+      name,
+      origin: this.#redact(commandOf(withoutSecrets(name, server).config)),
+      isKnown: Object.hasOwn(servers, name),
+    }))
+  }
+
+  /**
+   * What a change would do. Nothing is written.
+   * @throws McpError 'INVALID' where it cannot be made, or would make the file unusable
+   */
+  async plan(change: ConfigChange): Promise<ConfigPlan> {
+    const config = await this.#read()
+    const { file, secrets = [], text } = await this.#changed(change, config)
+    return await this.#store(file, text, secrets)
+  }
+
+  /** The same for a server that is installed. `first`: what is done before the file is written. */
+  async planServer(
+    name: string,
+    server: ServerConfig,
+    secrets: readonly { name: string; value: string }[] = [],
+    first?: () => Promise<void>,
+  ): Promise<ConfigPlan> {
+    const { file, text } = await this.#ownText()
+    return await this.#store(file, withServers(text ?? '', { [name]: server }), secrets, first)
+  }
+
+  /**
+   * Writes a planned change, and takes it over.
+   * @throws McpError 'INVALID' where the plan is unknown or too old, or the file changed since
+   */
+  async write(id: string): Promise<Reconfigured> {
+    const stored = this.#plans.get(id)
+    if (stored === undefined || stored.until < Date.now())
+      throw new McpError('INVALID', 'This change is no longer known. Make it again.')
+    const { plan, text, secrets, first } = stored
+    if (hashOf(await textOfFile(plan.file)) !== plan.hash)
+      throw new McpError(
+        'INVALID',
+        `${plan.file} changed since the change was shown. Look at the change again.`,
+      )
+    this.#plans.delete(id)
+    for (const { name, value } of secrets) await this.#options.host.secrets.set(name, value)
+    await first?.()
+    await replaceFile(plan.file, text)
+    this.#changedFiles()
+    return await this.sync()
+  }
+
+  /** Reads the configuration, and takes it over where it is another one. */
+  sync(): Promise<Reconfigured> {
+    const done = this.#last.then(async () => await this.#takeOver(await this.#read()))
+    this.#last = done.catch(() => {})
+    return done
+  }
+
+  /** Follows the files until the returned function is called. */
+  follow(): () => void {
+    let timer: NodeJS.Timeout | undefined
+    const soon = (): void => {
+      clearTimeout(timer)
+      timer = setTimeout(() => {
+        this.#last = this.#last.then(() => this.#readAgain())
+      }, settleMs)
+    }
+    const files = configFiles(this.#options.layers).map(({ file }) => file)
+    // Editors replace files, so what is watched is the folder.
+    const watchers = [...new Set(files.map((file) => dirname(file)))].flatMap((folder) => {
+      const names = files.filter((file) => dirname(file) === folder).map((file) => basename(file))
+      try {
+        return [
+          watch(folder, (_event, name) => {
+            if (name === null || names.includes(name)) soon()
+          }).on('error', () => {}),
+        ]
+      } catch {
+        return []
+      }
+    })
+    return () => {
+      clearTimeout(timer)
+      for (const watcher of watchers) watcher.close()
+    }
+  }
+
+  async #readAgain(): Promise<void> {
+    const { onProblem } = this.#options
+    this.#changedFiles()
+    try {
+      const config = await this.#read()
+      const problem = config.problems.find(({ file, path }) => path === '' && config.broken.includes(file))
+      // Until the file can be read again, what it said before holds.
+      if (problem !== undefined) onProblem?.(problemText(problem))
+      else await this.#takeOver(config)
+    } catch (error) {
+      onProblem?.(error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  async #takeOver(config: LayeredConfig): Promise<Reconfigured> {
+    const { host, onChange } = this.#options
+    if (JSON.stringify(config) === JSON.stringify(this.#config))
+      return { added: [], removed: [], changed: [] }
+    this.#config = config
+    const { servers, rules, defaultVerdict } = config
+    let isPolicyChanged = false
+    const off = host.on(({ type }) => {
+      if (type === 'policy') isPolicyChanged = true
+    })
+    const policy = { rules, ...(defaultVerdict !== undefined && { defaultVerdict }) }
+    const done = await host.reconfigure(servers, policy).finally(off)
+    await onChange?.(config, done, isPolicyChanged)
+    this.#changedFiles()
+    return done
+  }
+
+  #changedFiles(): void {
+    this.#version += 1
+    for (const listener of this.#listeners) listener()
+  }
+
+  readonly #redact = (text: string): string => this.#options.host.secrets.redact(text)
+
+  /** The files that there may be, those of other applications in the working folder among them. */
+  #files(): ConfigFile[] {
+    return configFiles(this.#options.layers)
+  }
+
+  /** The file that changes go to: the one that is there already, else `config.json`; with named files, the first of them. */
+  #ownFile(): ConfigFile {
+    const { layers } = this.#options
+    const own = this.#files().filter(({ layer }) => layer === (layers.files ? 'named' : 'user'))
+    const there = own.find(({ file }) => existsSync(file))
+    const [first] = own
+    return there ?? first ?? { file: userConfigFile(layers.env ?? process.env, layers.home), layer: 'user' }
+  }
+
+  async #ownText(): Promise<{ file: ConfigFile; text: string | undefined }> {
+    const file = this.#ownFile()
+    return { file, text: await textOfFile(file.file) }
+  }
+
+  async #discovered(): ReturnType<typeof discoverServers> {
+    const { env = process.env, home } = this.#options.layers
+    return await discoverServers({ env, home })
+  }
+
+  /** A file that may be written. */
+  #writable(file: string): ConfigFile {
+    const known = this.#files().find((one) => one.file === file)
+    if (known === undefined) throw notAFile(file)
+    if (known.app !== undefined || /[\\/]\.(?:vscode|cursor)[\\/]/.test(file))
+      throw new McpError('INVALID', `${file} belongs to another application, so it is only read.`)
+    return known
+  }
+
+  async #changed(
+    change: ConfigChange,
+    config: LayeredConfig,
+  ): Promise<{ file: ConfigFile; text: string; secrets?: { name: string; value: string }[] }> {
+    const edited = async (file: ConfigFile, edits: readonly Edit[]) => {
+      const text = (await textOfFile(file.file)) ?? ''
+      const base = text.trim() === '' && !/\.ya?ml$/.test(file.file) ? '{\n  "mcpServers": {}\n}\n' : text
+      return { file, text: editText(base, file.file, edits) }
+    }
+    switch (change.kind) {
+      case 'text': {
+        const file = this.#writable(change.file)
+        const before = (await textOfFile(file.file)) ?? ''
+        return { file, text: this.#restored(change.text, before, file) }
+      }
+      case 'rule': {
+        const { at, rule } = change
+        const file = at === undefined ? this.#ownFile() : this.#writable(at.file)
+        return await edited(file, [
+          { path: ['jackfield', 'rules', at?.index ?? -1], value: rule ?? undefined },
+        ])
+      }
+      case 'server': {
+        const { name, entry } = change
+        if (!Object.hasOwn(config.servers, name)) {
+          if (entry === null) throw unknownServer(name)
+          return await edited(this.#ownFile(), [{ path: ['mcpServers', name], value: entry }])
+        }
+        const origin = originOf(config, name)
+        const file = this.#writable(origin.file)
+        const before = (await textOfFile(file.file)) ?? ''
+        const path = pathOf(origin.path)
+        const old = valueAt(readDocument(before, file.file).value, path)
+        const value = entry === null ? undefined : this.#restored(entry, old, file)
+        return await edited(file, [{ path, value }])
+      }
+      case 'enable': {
+        const { server, enabled } = change
+        const origin = originOf(config, server)
+        const own = this.#ownFile()
+        const isOwn = origin.file === own.file && origin.format === 'mcpServers'
+        const path = isOwn
+          ? [...pathOf(origin.path), 'disabled']
+          : ['jackfield', 'servers', server, 'disabled']
+        // In another file the server may be off, so that its removal here would not switch it on.
+        return await edited(own, [{ path, value: isOwn && enabled ? undefined : !enabled }])
+      }
+      case 'model': {
+        const models = [change.model, ...config.models.filter((id) => id !== change.model)]
+        return await edited(this.#ownFile(), [{ path: ['jackfield', 'models'], value: models }])
+      }
+      case 'import':
+        return await this.#imported(change.servers, config)
+    }
+  }
+
+  /**
+   * What the person wrote, with the secrets in place of their marks.
+   * @throws McpError 'INVALID' where a mark stands for several secrets, or for one that the file does not hold
+   */
+  #restored<T>(written: T, before: unknown, file: ConfigFile): T {
+    const whole = typeof before === 'string' ? before : JSON.stringify(before ?? null)
+    const { redactor } = this.#parsed(typeof before === 'string' ? before : '', file)
+    if (isRecord(before)) learnEntry(before, redactor)
+    const marks = marksIn(before, redactor)
+    const restored = restoreMarks(written, marks)
+    const text = typeof restored === 'string' ? restored : JSON.stringify(restored)
+    const shown = this.#redact(redactor.text(whole))
+    for (const [mark] of shown.matchAll(/\[[^\]\n]+\]/g)) {
+      if (whole.includes(mark) || marks.has(mark) || !text.includes(mark)) continue
+      throw new McpError(
+        'INVALID',
+        `${mark} stands for a secret of ${file.file} that cannot be told from another. Change the file in an editor.`,
+      )
+    }
+    return restored
+  }
+
+  async #imported(
+    wanted: readonly { file: string; name: string }[],
+    config: LayeredConfig,
+  ): Promise<{ file: ConfigFile; text: string; secrets: { name: string; value: string }[] }> {
+    const all = await this.#discovered()
+    const secrets: { name: string; value: string }[] = []
+    const servers: Record<string, ServerConfig> = {}
+    for (const { file, name } of wanted) {
+      const found = all.find((one) => one.file === file && one.name === name)
+      if (found === undefined) throw new McpError('INVALID', `${file} has no server "${name}" any more.`)
+      if (Object.hasOwn(config.servers, name) || Object.hasOwn(servers, name))
+        throw new McpError('INVALID', `There is a server "${name}" already. Choose one of them.`)
+      const cleaned = withoutSecrets(name, found.server)
+      servers[name] = cleaned.config
+      secrets.push(...cleaned.secrets)
+    }
+    const { file, text } = await this.#ownText()
+    if (/\.toml$|\.ya?ml$/i.test(file.file))
+      throw new McpError('INVALID', `${file.file} is no JSON. Copy the entries by hand.`)
+    return { file, text: withServers(text ?? '', servers), secrets }
+  }
+
+  async #store(
+    from: ConfigFile,
+    text: string,
+    secrets: readonly { name: string; value: string }[] = [],
+    first?: () => Promise<void>,
+  ): Promise<ConfigPlan> {
+    if (text.length > maxText)
+      throw new McpError('INVALID', `The file would have more than ${maxText} characters.`)
+    const { file } = from
+    const before = await textOfFile(file)
+    const now = this.#parsed(before ?? '', from)
+    const next = this.#parsed(text, from)
+    if (next.error !== undefined)
+      throw new McpError('INVALID', `The change cannot be made: ${next.error.message}`)
+    const effect = await this.#effect(file, text)
+    const known = new Set(now.problems.map(({ path, message }) => `${path} ${message}`))
+    const redact = (given: string): string => this.#redact(next.redactor.text(now.redactor.text(given)))
+    const plan: ConfigPlan = {
+      id: randomUUID(),
+      file,
+      before: redact(before ?? ''),
+      after: redact(text),
+      hash: hashOf(before),
+      effect,
+      problems: next.problems
+        .filter(({ path, message }) => !known.has(`${path} ${message}`))
+        .map((problem) => ({ ...problem, message: redact(problem.message) })),
+      secrets: secrets.map(({ name }) => name),
+    }
+    const wrong = plan.problems.find(({ severity }) => severity === 'error')
+    if (wrong !== undefined) throw new McpError('INVALID', `The change cannot be made: ${problemText(wrong)}`)
+    for (const [id, { until }] of this.#plans) if (until < Date.now()) this.#plans.delete(id)
+    const [oldest] = this.#plans.keys()
+    if (this.#plans.size >= maxPlans && oldest !== undefined) this.#plans.delete(oldest)
+    this.#plans.set(plan.id, { plan, text, secrets, until: Date.now() + planMs, first })
+    return plan
+  }
+
+  /** Which servers a change of a file adds, removes, or starts anew. */
+  async #effect(file: string, text: string): Promise<ConfigPlan['effect']> {
+    const { layers } = this.#options
+    const { servers: now } = await this.#read()
+    const { servers: next } = await loadLayers({ ...layers, texts: new Map([[file, text]]) })
+    return {
+      added: Object.keys(next).filter((name) => !Object.hasOwn(now, name)),
+      removed: Object.keys(now).filter((name) => !Object.hasOwn(next, name)),
+      changed: Object.keys(next).filter(
+        (name) => Object.hasOwn(now, name) && canonical(now[name]) !== canonical(next[name]),
+      ),
+    }
+  }
+
+  /** One file read by itself, and what is secret in it. */
+  #parsed(
+    text: string,
+    { file, layer }: ConfigFile,
+  ): { problems: readonly ConfigProblem[]; redactor: SecretRedactor; error?: Error } {
+    const redactor = createSecretRedactor()
+    const { cwd, env, home } = this.#options.layers
+    try {
+      const options = { file, layer, home, workspace: cwd, ...(env !== undefined && { env }) }
+      const config: HostConfig = parseConfig(text.trim() === '' ? '{"mcpServers":{}}' : text, options)
+      for (const server of Object.values(config.servers)) learnSecrets(server, redactor)
+      return { problems: config.problems, redactor }
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      return { problems: [], redactor, error }
+    }
+  }
+
+  /** File and line of each rule. */
+  async #rulePlaces(config: LayeredConfig): Promise<RulePlace[]> {
+    const lines = new Map<string, (index: number) => number | undefined>()
+    for (const { file } of config.files) {
+      const text = await textOfFile(file)
+      if (text === undefined || config.broken.includes(file)) continue
+      const document = readDocument(text, file)
+      lines.set(file, (index) => document.lineOf(['jackfield', 'rules', index]))
+    }
+    return config.rules.flatMap(({ author = '' }): RulePlace[] => {
+      const [, file, at] = /^(.*), jackfield\.rules\[(\d+)\]$/.exec(author) ?? []
+      if (file === undefined || at === undefined) return []
+      const line = lines.get(file)?.(Number(at))
+      return [{ author, file, index: Number(at), ...(line !== undefined && { line }) }]
+    })
+  }
+}
+
+/** Makes the secrets of one entry known. */
+function learnEntry(entry: Record<string, unknown>, redactor: SecretRedactor): void {
+  const { servers } = parseConfig(JSON.stringify({ mcpServers: { entry } }))
+  for (const server of Object.values(servers)) learnSecrets({ ...server, from: memory }, redactor)
+}
+
+/** Marks a configuration as one with variables, which are then no secrets by themselves. */
+const memory = { file: 'config', layer: 'user' } as const
+
+function originOf(config: LayeredConfig, server: string): LayeredConfig['origins'][string] {
+  const origin = Object.hasOwn(config.origins, server) ? config.origins[server] : undefined
+  if (origin === undefined) throw unknownServer(server)
+  return origin
+}
+
+function unknownServer(name: string): McpError {
+  return new McpError('INVALID', `The configuration has no server "${name}".`)
+}
+
+function notAFile(file: string): McpError {
+  return new McpError('INVALID', `${file} is no file of this configuration.`)
+}
+
+/** A problem as one line: file, line, place and what to do. */
+function problemText({ file, line, path, message }: ConfigProblem): string {
+  return `${line === undefined ? file : `${file}:${line}`}: ${path === '' ? '' : `${path} `}${message}`
+}
+
+function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
+  let found = value
+  for (const step of path) {
+    if (Array.isArray(found) && typeof step === 'number') found = found[step]
+    else if (isRecord(found) && Object.hasOwn(found, step)) found = found[step]
+    else return undefined
+  }
+  return found
+}

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto'
+import { McpError } from '@jackfield/sdk'
+import { type Bundle, readBundle } from '../servers/install/bundle.ts'
+import { planFrom } from '../servers/install/plan.ts'
+import { bundleIn, createRegistry, fetchBundle, type RegistryOptions } from '../servers/install/registry.ts'
+import type { ConfigPlan, Host, InstallPlan, RegistryServer, ReviewedInstallation } from '../types/index.ts'
+import type { ConfigurationService } from './configuration.ts'
+
+/** Milliseconds for which a reviewed installation can be installed. */
+const reviewMs = 900_000
+const maxReviews = 20
+
+export interface InstallServiceOptions {
+  host: Host
+  configuration: ConfigurationService
+  registry?: RegistryOptions | undefined
+  /** The folder of unpacked bundles; without it, none can be installed. */
+  bundles?: string | undefined
+  home: string
+}
+
+interface Review {
+  plan: InstallPlan
+  bundle?: Bundle
+  until: number
+}
+
+/** Servers of a registry: found, reviewed, and put into the person's own configuration. */
+export class InstallService {
+  readonly #options: InstallServiceOptions
+  readonly #reviews = new Map<string, Review>()
+
+  constructor(options: InstallServiceOptions) {
+    this.#options = options
+  }
+
+  /** One page of servers, without their documents. */
+  async search(
+    words: string,
+    options: { cursor?: string; signal?: AbortSignal },
+  ): Promise<{ registry: string; servers: Omit<RegistryServer, 'document'>[]; nextCursor?: string }> {
+    const registry = createRegistry(this.#options.registry)
+    const { servers, ...rest } = await registry.search(words, { limit: 30, ...options })
+    return { registry: registry.url, servers: servers.map(({ document: _, ...server }) => server), ...rest }
+  }
+
+  /**
+   * What installing a server does. A bundle is fetched and not unpacked; nothing is started.
+   * @throws McpError if the registry has none of that name, or it cannot be installed here
+   */
+  async review(
+    published: string,
+    { name, version, signal }: { name?: string; version?: string; signal?: AbortSignal },
+  ): Promise<ReviewedInstallation> {
+    const { host, configuration, registry, bundles, home } = this.#options
+    const until = signal === undefined ? {} : { signal }
+    const server = await createRegistry(registry).show(published, {
+      ...until,
+      ...(version !== undefined && { version }),
+    })
+    if (server.status === 'deleted')
+      throw new McpError('INVALID', `${published} was taken out of the registry.`)
+    const packed = bundleIn(server.document)
+    const called = name === undefined ? {} : { name }
+    let bundle: Bundle | undefined
+    if (packed !== undefined) {
+      if (bundles === undefined) throw new McpError('INVALID', 'This host has no folder for bundles.')
+      const env = registry?.env === undefined ? {} : { env: registry.env }
+      const bytes = await fetchBundle(packed, { ...env, ...until })
+      bundle = readBundle(bytes, { folder: bundles, home, publisher: packed.publisher, ...called })
+    }
+    const plan = bundle?.plan ?? planFrom(server.document, name)
+    const id = randomUUID()
+    for (const [old, review] of this.#reviews) if (review.until < Date.now()) this.#reviews.delete(old)
+    const [oldest] = this.#reviews.keys()
+    if (this.#reviews.size >= maxReviews && oldest !== undefined) this.#reviews.delete(oldest)
+    this.#reviews.set(id, { plan, until: Date.now() + reviewMs, ...(bundle !== undefined && { bundle }) })
+    const names = new Set(await host.secrets.names())
+    const { servers } = await configuration.view()
+    const { config: _config, ...shown } = plan
+    const digest = packed?.hash ?? /@(sha256:[0-9a-f]{64})/.exec(plan.words.join(' '))?.[1]
+    return {
+      id,
+      published,
+      description: server.description,
+      ...(server.repository !== undefined && { repository: server.repository }),
+      ...(server.status !== undefined && { status: server.status }),
+      ...(digest !== undefined && { digest }),
+      stored: plan.needs.flatMap(({ secret }) => (secret !== undefined && names.has(secret) ? [secret] : [])),
+      isKnown: servers.some((one) => one.name === plan.name),
+      ...shown,
+    }
+  }
+
+  /**
+   * The change of the configuration with these values. Values of secrets are neither needed nor looked at.
+   * @throws McpError 'INVALID' if a value is missing or invalid
+   */
+  async preview(id: string, values: Readonly<Record<string, string>>): Promise<ConfigPlan> {
+    const { plan } = this.#reviewed(id)
+    return await this.#options.configuration.planServer(plan.name, plan.config(given(plan, values)))
+  }
+
+  /**
+   * Installs it and starts it; gives its name in the configuration. A row of the activity log says what was agreed to.
+   * `secrets`: values by `NeededValue.id`. `hash`: of the file whose change was shown.
+   * @throws McpError 'INVALID' if a value is missing or invalid, or the file changed since it was shown
+   */
+  async install(
+    id: string,
+    values: Readonly<Record<string, string>>,
+    { secrets, hash, by }: { secrets: Readonly<Record<string, string>>; hash: string | null; by: string },
+  ): Promise<string> {
+    const { plan, bundle } = this.#reviewed(id)
+    const { host, configuration } = this.#options
+    const stored = new Set(await host.secrets.names())
+    const typed = plan.needs.flatMap(({ id: need, secret, required }) => {
+      if (secret === undefined) return []
+      const value = secrets[need] ?? ''
+      if (value === '' && required && !stored.has(secret))
+        throw new McpError('INVALID', `"${need}" is needed.`)
+      return value === '' ? [] : [{ name: secret, value }]
+    })
+    const unpack = bundle && ((): Promise<void> => bundle.unpack())
+    const change = await configuration.planServer(plan.name, plan.config(given(plan, values)), typed, unpack)
+    if (change.hash !== hash)
+      throw new McpError('INVALID', `${change.file} changed since it was shown. Look at the change again.`)
+    host.record({
+      kind: 'install',
+      server: plan.name,
+      summary: `${plan.name} is to be installed`,
+      outcome: 'allowed',
+      durationMs: null,
+      cause: null,
+      detail: {
+        command: plan.command,
+        findings: [...plan.findings],
+        by,
+        ...(plan.publisher !== undefined && { publisher: plan.publisher }),
+        ...(plan.version !== undefined && { version: plan.version }),
+      },
+    })
+    await configuration.write(change.id)
+    this.#reviews.delete(id)
+    return plan.name
+  }
+
+  #reviewed(id: string): Review {
+    const review = this.#reviews.get(id)
+    if (review === undefined || review.until < Date.now())
+      throw new McpError('INVALID', 'This review is no longer known. Open the server again.')
+    return review
+  }
+}
+
+/** Values as a plan wants them. In place of that of a secret, which is there where it is needed or was typed, its name is written. */
+function given(
+  { needs }: InstallPlan,
+  values: Readonly<Record<string, string>>,
+): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(
+    needs.flatMap(({ id, secret, required, multiple }): [string, string[]][] => {
+      if (secret !== undefined) return required || Object.hasOwn(values, id) ? [[id, ['']]] : []
+      const value = Object.hasOwn(values, id) ? (values[id] ?? '') : ''
+      const parts = multiple === true ? value.split('\n').filter((one) => one !== '') : [value]
+      return value === '' ? [] : [[id, parts]]
+    }),
+  )
+}
