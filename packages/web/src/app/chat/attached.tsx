@@ -5,7 +5,8 @@ import { useAct, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { Diff, Foreign } from '../text/foreign.tsx'
 import { foreign, plainText, type Wire, wire } from '../text/foreign-type.ts'
-import { Badge, Button, Note, Search, uiStyle } from '../ui/ui.tsx'
+import { ServerBadge } from '../text/server-badge.tsx'
+import { Button, Note, Search, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 
 type Copy = Wire<AttachedCopy>
@@ -325,7 +326,7 @@ function Picker({
                 disabled={forPerson(row)}
                 onChange={({ target }) => toggle([row.ref], target.checked)}
               />
-              <Badge name={row.server} identity={row.server} />
+              <ServerBadge name={row.server} />
               <span className={style.cut}>
                 <Foreign text={row.resource.title ?? row.resource.name} most={60} inline />
               </span>

@@ -18,7 +18,8 @@ import { routes } from '../routes.ts'
 import { Blocks, isTextBlock } from '../text/blocks.tsx'
 import { ExactJson, Foreign } from '../text/foreign.tsx'
 import { type Foreign as ForeignText, foreign, plainText, type Wire } from '../text/foreign-type.ts'
-import { Badge, Button, uiStyle } from '../ui/ui.tsx'
+import { ServerBadge } from '../text/server-badge.tsx'
+import { Button, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 
 export type CallRow = Extract<Wire<ConversationRow>, { kind: 'call' }>
@@ -97,7 +98,7 @@ export function Call({
             className={`${uiStyle[tone]} ${state === 'running' ? style.turning : ''}`}
             aria-label={t(`call.${state}`)}
           />
-          {known !== undefined && <Badge name={known.server} identity={known.server} />}
+          {known !== undefined && <ServerBadge name={known.server} />}
           <span className={style.tool}>
             <Foreign text={known?.tool.name ?? foreign(use.name)} most={80} inline />
           </span>

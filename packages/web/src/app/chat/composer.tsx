@@ -10,7 +10,8 @@ import { routes } from '../routes.ts'
 import { useDock } from '../shell/dock-state.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plainText, type Wire } from '../text/foreign-type.ts'
-import { Badge, Button, Key, Note } from '../ui/ui.tsx'
+import { ServerBadge } from '../text/server-badge.tsx'
+import { Button, Key, Note } from '../ui/ui.tsx'
 import style from './chat.module.css'
 import { commandIn, useCommands } from './commands.ts'
 import type { ConversationDialogKind } from './conversation-acts.tsx'
@@ -274,7 +275,7 @@ function Suggestions({
           </span>
           {suggestion.note !== '' && (
             <small>
-              <Badge name={suggestion.note} identity={suggestion.note} /> {suggestion.note}
+              <ServerBadge name={suggestion.note} /> {suggestion.note}
             </small>
           )}
         </div>

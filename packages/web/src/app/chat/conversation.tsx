@@ -9,7 +9,6 @@ import { routes } from '../routes.ts'
 import { useDock } from '../shell/dock-state.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plainText, type Wire } from '../text/foreign-type.ts'
-import screen from '../ui/screen.module.css'
 import { Button, Note } from '../ui/ui.tsx'
 import type { CallRow } from './call.tsx'
 import style from './chat.module.css'
@@ -229,11 +228,11 @@ function Bar({
   const isContext = dock.isOpen && dock.tab === 'context'
   return (
     <div className={style.bar}>
-      <Link href={routes.chats.to()} className={screen.back ?? ''}>
+      <Link href={routes.chats.to()} className={style.back ?? ''}>
         ‹ {t('chat.list')}
       </Link>
       <h2 className={style.name}>{info !== undefined && <Foreign text={info.title} most={100} inline />}</h2>
-      {info !== undefined && <ModelMenu id={id} info={info} />}
+      <span className={style.model}>{info !== undefined && <ModelMenu id={id} info={info} />}</span>
       <Button
         small
         look="quiet"

@@ -6,7 +6,8 @@ import { useFormat, useText } from '../i18n/i18n.ts'
 import { Blocks, isTextBlock } from '../text/blocks.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plain, plainText, type Wire } from '../text/foreign-type.ts'
-import { Badge, Button, Field, Key, Note, uiStyle } from '../ui/ui.tsx'
+import { ServerBadge } from '../text/server-badge.tsx'
+import { Button, Field, Key, Note, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 import { PromptField } from './prompt-field.tsx'
 
@@ -84,7 +85,7 @@ export default function PromptForm({
       }}
     >
       <header>
-        <Badge name={prompt.server} identity={prompt.server} />
+        <ServerBadge name={prompt.server} />
         <strong>
           <Foreign text={foreign(`/${command}`)} most={100} inline />
         </strong>

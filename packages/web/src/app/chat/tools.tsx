@@ -3,7 +3,8 @@ import { useAct, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
-import { Badge, Note } from '../ui/ui.tsx'
+import { ServerBadge } from '../text/server-badge.tsx'
+import { Note } from '../ui/ui.tsx'
 import style from './chat.module.css'
 import type { InfoRow } from './context-panel.tsx'
 
@@ -97,7 +98,7 @@ function ServerTools({
           aria-expanded={isOpen}
           onClick={() => setOpen(!isOpen)}
         >
-          <Badge name={server} identity={server} />
+          <ServerBadge name={server} />
           <span className={style.cut}>
             <bdi>{server}</bdi>
           </span>

@@ -8,7 +8,8 @@ import { lastCallOf } from '../questions/last-call.ts'
 import { routes } from '../routes.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { type Foreign as ForeignText, foreign, plainText } from '../text/foreign-type.ts'
-import { Badge, Key } from '../ui/ui.tsx'
+import { ServerBadge } from '../text/server-badge.tsx'
+import { Key } from '../ui/ui.tsx'
 import { useDock } from './dock-state.ts'
 import style from './palette.module.css'
 
@@ -201,7 +202,7 @@ function Finder({ onKeys, onClose }: { onKeys: () => void; onClose: () => void }
             {entry.server === undefined ? (
               <span className={style.noBadge} />
             ) : (
-              <Badge name={entry.server} identity={entry.server} />
+              <ServerBadge name={entry.server} />
             )}
             <span className={style.name}>
               <Foreign text={entry.name} most={120} inline />

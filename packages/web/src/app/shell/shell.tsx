@@ -157,7 +157,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
   )
   return (
     <DockProvider value={dock}>
-      <div className={style.shell} data-dock={dock.isOpen}>
+      <div className={style.shell}>
         <a className={style.skip} href="#main">
           {t('nav.skip')}
         </a>
