@@ -67,6 +67,12 @@ export function Composer({
     setPrompt(found)
     navigate(routes.chat.to(id), { replace: true })
   }, [prompts, wanted, id, navigate])
+  // The field that a prompt took the place of has the focus again.
+  const hadPrompt = useRef(false)
+  useEffect(() => {
+    if (prompt === undefined && hadPrompt.current) area.current?.focus()
+    hadPrompt.current = prompt !== undefined
+  }, [prompt])
   const clear = (): void => {
     setText('')
     forget()
@@ -251,7 +257,7 @@ function Suggestions({
 }): ReactNode {
   const t = useText()
   return (
-    <div className={style.suggestions} role="listbox" id={id} aria-label={t('chat.suggestions')}>
+    <div className={style.suggestions} role="listbox" id={id} tabIndex={0} aria-label={t('chat.suggestions')}>
       {suggestions.map((suggestion, n) => (
         // biome-ignore lint/a11y/useKeyWithClickEvents: the composer has the keys
         // biome-ignore lint/a11y/useFocusableInteractive: the composer keeps the focus

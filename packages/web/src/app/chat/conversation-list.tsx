@@ -78,7 +78,11 @@ function Row({ facts, isHere, waits }: { facts: Facts; isHere: boolean; waits: n
     <li className={style.listed} data-here={isHere}>
       <Link href={routes.chat.to(facts.id)} aria-current={isHere || undefined}>
         <span className={style.cut}>
-          <Foreign text={facts.title} most={80} inline />
+          {plainText(facts.title) === '' ? (
+            t('chat.untitled')
+          ) : (
+            <Foreign text={facts.title} most={80} inline />
+          )}
         </span>
         <small title={dateTime(facts.lastAt)}>
           {isToday ? clock(facts.lastAt) : dateTime(facts.lastAt)}

@@ -231,11 +231,18 @@ function Bar({
       <Link href={routes.chats.to()} className={style.back ?? ''}>
         ‹ {t('chat.list')}
       </Link>
-      <h2 className={style.name}>{info !== undefined && <Foreign text={info.title} most={100} inline />}</h2>
+      <h2 className={style.name}>
+        {info === undefined || plainText(info.title) === '' ? (
+          t('chat.untitled')
+        ) : (
+          <Foreign text={info.title} most={100} inline />
+        )}
+      </h2>
       <span className={style.model}>{info !== undefined && <ModelMenu id={id} info={info} />}</span>
       <Button
         small
         look="quiet"
+        aria-label={t('dock.context')}
         aria-expanded={isContext}
         aria-controls="dock"
         onClick={() => dock.toggle('context')}

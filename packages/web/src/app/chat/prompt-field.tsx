@@ -126,7 +126,13 @@ function Options({
 }): ReactNode {
   const t = useText()
   return (
-    <div className={style.options} role="listbox" id={id} aria-label={t('prompt.values', { name })}>
+    <div
+      className={style.options}
+      role="listbox"
+      id={id}
+      tabIndex={-1}
+      aria-label={t('prompt.values', { name })}
+    >
       {found.map((one, n) => (
         // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys
         // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus

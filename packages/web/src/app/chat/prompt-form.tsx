@@ -26,7 +26,7 @@ export default function PromptForm({
   const { client } = useHost()
   const command = plainText(prompt.command)
   const args = prompt.prompt.arguments ?? []
-  const before = useRead('library.promptValues', { prompt: command }).data
+  const { data: before, refetch } = useRead('library.promptValues', { prompt: command })
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({})
   const values = { ...plain<Record<string, string> | undefined>(before), ...typed }
   const [messages, setMessages] = useState<readonly SamplingMessage[]>()
@@ -43,7 +43,7 @@ export default function PromptForm({
       setTokens(made.tokens)
     }, failed)
     if (args.length > 0)
-      client.call('library.keepPromptValues', { prompt: command, arguments: given }).catch(() => {})
+      client.call('library.keepPromptValues', { prompt: command, arguments: given }).then(refetch, () => {})
   }
   const send = (): void => {
     if (messages === undefined) return
