@@ -96,7 +96,11 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   },
   'conversations.stop': ({ id }, { conversations }, { name: by }) => conversations.get(id).stop(by),
   'conversations.unqueue': ({ id, message }, { conversations }) => conversations.get(id).unqueue(message),
-  'conversations.fork': ({ id, place }, { host }) => host.conversations.fork(id, place),
+  'conversations.fork': ({ id, place }, service) => {
+    const copy = service.host.conversations.fork(id, place)
+    service.conversationsChanged()
+    return copy
+  },
   'conversations.setTitle': ({ id, title }, { conversations }) => {
     conversations.get(id).setTitle(title)
     return null
@@ -114,8 +118,9 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     conversations.get(id).compact(summary)
     return null
   },
-  'conversations.remove': ({ id }, { host }) => {
-    host.conversations.remove(id)
+  'conversations.remove': ({ id }, service) => {
+    service.host.conversations.remove(id)
+    service.conversationsChanged()
     return null
   },
   'conversations.calls': ({ id }, { conversations }) => conversations.get(id).calls,

@@ -275,13 +275,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
       await list.getByRole('button', { name: 'More for this conversation' }).click()
       await page.getByRole('menuitem', { name: 'Continue in a copy' }).press('Enter')
-      await list
-        .getByText('· copy')
-        .waitFor({ timeout: 6000 })
-        .catch(async (e) => {
-          await page.screenshot({ path: '/tmp/fail2.png' })
-          throw e
-        })
+      await list.getByText('· copy').waitFor()
       await list.getByRole('button', { name: 'More for this conversation' }).first().click()
       await page.getByRole('menuitem', { name: 'Delete the conversation' }).press('Enter')
       await page.getByText('Delete this conversation for good?').waitFor()
