@@ -4,7 +4,8 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createActivityLog } from '../packages/host/src/log/store/activity-log.ts'
 import { openDatabase } from '../packages/host/src/log/store/database.ts'
-import { createTraceTable, type NewTraceRow } from '../packages/host/src/log/store/trace-table.ts'
+import { LogWriter, type NewTraceRow } from '../packages/host/src/log/store/log-writer.ts'
+import { createTraceTable } from '../packages/host/src/log/store/trace-table.ts'
 import { Events } from '../packages/host/src/log/trace/events.ts'
 
 const count = Number(process.argv[2] ?? 100_000)
@@ -16,8 +17,9 @@ const start = Date.UTC(2027, 0, 1)
 const folder = mkdtempSync(join(tmpdir(), 'jackfield-filters-'))
 const file = join(folder, 'store.db')
 const database = openDatabase(file)
-const table = createTraceTable(database)
-const log = createActivityLog(database)
+const writer = new LogWriter(database)
+const table = createTraceTable(database, writer)
+const log = createActivityLog(database, writer)
 
 let seed = 7
 const random = (below: number): number => {
@@ -59,7 +61,6 @@ for (let call = 0; added < count; call++) {
   const at = start + call * 250
   const failed = random(100) < 3
   const ms = random(100) < 4 ? 500 + random(2_000) : 1 + random(200)
-  database.exec('BEGIN')
   const row = log.begin({
     kind: 'call',
     server,
@@ -67,7 +68,7 @@ for (let call = 0; added < count; call++) {
     summary: `call ${tool} of ${server}`,
     detail: { tool, arguments: { text: text() } },
   })
-  const cause = table.eventOf(row)
+  const cause = { activity: row }
   const about = { server, connection: `${server}/${1 + Math.floor(call / 5_000)}`, rpc: String(call), tool }
   const asked = table.add(
     wire(at, {
@@ -90,9 +91,9 @@ for (let call = 0; added < count; call++) {
   )
   table.add(wire(at + ms, { server, kind: 'stderr', direction: null, method: null, cause, payload: text() }))
   log.end(row, { outcome: failed ? 'error' : 'ok', durationMs: ms, detail: { result: text() } })
-  database.exec('COMMIT')
   added += 4
 }
+writer.flush()
 const writing = cpuMs() - began
 
 const events = new Events(

@@ -5,9 +5,10 @@ import { root } from './run.ts'
 
 const folder = join(root, 'packages', 'host')
 
-/** Programs that the host starts by their path, beside the file that starts them. */
+/** Programs and threads that the host starts by their path, beside the file that starts them. */
 const programs = {
   'program-process': 'src/models/code/program-process.ts',
+  'query-thread': 'src/log/trace/query-thread.ts',
   forward: 'src/servers/sandbox/forward.ts',
 }
 

@@ -46,6 +46,7 @@ export default defineConfig({
       { find: '@jackfield/host/browser', replacement: at('../host/src/browser.ts') },
       { find: '@jackfield/host/client', replacement: at('../host/src/service/client-entry.ts') },
       { find: /^@jackfield\/sdk$/, replacement: at('../sdk/src/index.ts') },
+      { find: '@jackfield/sdk/schema', replacement: at('../sdk/src/json-schema/index.ts') },
       { find: '@jackfield/sdk/internal', replacement: at('../sdk/src/internal.ts') },
     ],
   },

@@ -2,6 +2,8 @@
  * What a page needs of the host beside `@jackfield/host/client`: forms, texts with unseen characters, and comparison of
  * texts, as the host itself computes them. Nothing here needs Node.
  */
+export { AppBridge, type AppBridgeOptions, type AppDisplayMode, type AppHostContext } from './apps/bridge.ts'
+export { appOf, isVisibleTo } from './apps/tool-app.ts'
 export {
   type FormValues,
   finishForm,

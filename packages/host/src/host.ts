@@ -1,3 +1,6 @@
+import { Apps } from './apps/apps.ts'
+import { isAppType } from './apps/page.ts'
+import { isVisibleTo } from './apps/tool-app.ts'
 import { withoutStoredSecrets } from './config/secrets/without-secrets.ts'
 import { ActiveRequests } from './core/active-requests.ts'
 import { Broker } from './core/broker.ts'
@@ -37,7 +40,7 @@ import { checkRoots } from './servers/roots/folders.ts'
 import { Roots } from './servers/roots/roots.ts'
 import { fingerprint } from './shared/json.ts'
 import { reasonOf } from './shared/text.ts'
-import type { ConnectionState, Host, HostOptions, Reconfigured } from './types/index.ts'
+import type { ConnectionState, Host, HostOptions, Reconfigured, ServerDetails } from './types/index.ts'
 
 const closeWaitMs = 2_000
 /** Milliseconds between two looks whether another program wrote to the store. */
@@ -78,6 +81,7 @@ class LiveHost implements Host {
   readonly #recorder: ReturnType<typeof createRecorder>
   readonly inbox: LiveInbox
   readonly tasks: Tasks
+  readonly apps: Host['apps']
   readonly #suspendedCalls: SuspendedCalls
   readonly #suspendedSecrets: SuspendedSecrets
   readonly #connecting: Connecting
@@ -304,6 +308,20 @@ class LiveHost implements Host {
       callTimeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
       emit: (event) => this.#events.emit(event),
     })
+    this.apps = new Apps({
+      table: this.#store.apps,
+      catalog: this.#catalog,
+      nameOf: (shown) => this.#shownCatalog.nameOf(shown),
+      usable: (server, tool) => this.trust.usable(server, tool),
+      questions: this.inbox,
+      recorder: this.#recorder,
+      call: this.call,
+      read: this.read,
+      resources: this.resources,
+      templates: this.templates,
+      track: (work) => this.#running.track(work),
+      signal: this.#running.signal,
+    })
     const code = createCode({
       tools: this.tools,
       call: this.call,
@@ -327,6 +345,23 @@ class LiveHost implements Host {
   origin(server: string): string {
     return serverOrigin(this.#catalog.server(server).config)
   }
+
+  details(server: string): ServerDetails | undefined {
+    const { client, pid } = this.#catalog.server(server)
+    if (client === undefined) return undefined
+    const { info, revision, era, capabilities, instructions } = client.server
+    return this.#redaction.value({
+      revision,
+      era,
+      capabilities,
+      ...(info !== undefined && { info }),
+      ...(instructions !== undefined && { instructions }),
+      ...(pid !== undefined && { pid }),
+    })
+  }
+
+  ping: Host['ping'] = (...given) => this.#requests.ping(...given)
+  setLogLevel: Host['setLogLevel'] = (...given) => this.#requests.setLogLevel(...given)
 
   labels(server: string): readonly string[] {
     return this.#catalog.server(server).config.labels ?? []
@@ -380,9 +415,12 @@ class LiveHost implements Host {
     )
   }
 
-  tools: Host['tools'] = () => this.#shownCatalog.tools()
+  tools: Host['tools'] = () => this.#shownCatalog.tools().filter(({ tool }) => isVisibleTo('model', tool))
   prompts: Host['prompts'] = () => this.#shownCatalog.prompts()
-  resources: Host['resources'] = () => this.#shownCatalog.resources()
+  resources: Host['resources'] = () =>
+    this.#shownCatalog
+      .resources()
+      .filter(({ resource }) => !(resource.uri.startsWith('ui://') && isAppType(resource.mimeType)))
   templates: Host['templates'] = () => this.#shownCatalog.templates()
 
   instructions(): ReturnType<Host['instructions']> {
@@ -490,6 +528,7 @@ class LiveHost implements Host {
     for (const { name, state } of this.#servers.values()) this.#states.set(name, state)
     await Promise.all(closing)
     await this.#running.settled(closeWaitMs)
+    await this.trace.close()
     try {
       this.#store.close()
     } catch (error) {

@@ -12,11 +12,13 @@ import { Random } from '../random.ts'
 
 const program = fileURLToPath(new URL('../../../packages/app/dist/main.js', import.meta.url))
 const killServer = fileURLToPath(new URL('kill-server.ts', import.meta.url))
-/** The longest time that a host process works before it is killed, in milliseconds. */
+/** The longest time that a host process works before a kill that waits for nothing, in milliseconds. */
 const longestMs = 400
+/** The longest time between an acknowledgement and a kill that waits for one. */
+const soonMs = 25
 const patienceMs = 60_000
 /** Host processes at once, each with a store of its own: most of the time passes while servers end. */
-const mostLanes = 4
+const mostLanes = 8
 
 /** What a host acknowledged before it was killed. */
 interface Acknowledged {
@@ -75,6 +77,19 @@ function home(): Home {
       return { child, client, servers: childrenOf(child.pid) }
     },
   }
+}
+
+/**
+ * Half of the moments are some milliseconds after the start; the others soon after a call, an answer or a turn was acknowledged,
+ * however long that takes on a busy machine.
+ */
+async function randomMoment(random: Random, trial: number, acknowledged: Acknowledged): Promise<void> {
+  const { calls, answers, said } = acknowledged
+  const kind = [calls, answers, said][Math.abs(trial) % 3] ?? calls
+  const isSoon = random.between(0, 1) === 1
+  const count = random.between(1, 3)
+  if (!isSoon) await until(() => (kind.length >= count ? true : undefined), 'something acknowledged')
+  await new Promise((resolve) => setTimeout(resolve, random.between(0, isSoon ? longestMs : soonMs)))
 }
 
 function recordOf(folder: string, pid: number | undefined): { socket: string; token: string } | undefined {
@@ -207,7 +222,7 @@ describe.runIf(process.platform === 'linux')('the host process', () => {
             expect(await client.call('activity.verify', {})).toMatchObject({ faults: [] })
             before = { calls: [], answers: [], said: [] }
             const { over } = use(client, `${left}`, before)
-            await new Promise((resolve) => setTimeout(resolve, isLast ? 0 : random.between(0, longestMs)))
+            if (!isLast) await randomMoment(random, left, before)
             child.kill('SIGKILL')
             await exited
             client.close()

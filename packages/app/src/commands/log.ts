@@ -7,6 +7,7 @@ import {
   parseRecording,
   type Recording,
   recordingChanges,
+  type TraceEvent,
   TraceFilterError,
   type TraceFormat,
   type TraceQuery,
@@ -153,20 +154,16 @@ async function one(client: HostClient, word: string, output: Output): Promise<vo
 }
 
 async function follow(host: Host, query: TraceQuery, io: Io, output: Output): Promise<ExitCode> {
-  let last = 0
-  const tell = (events: ReturnType<Host['trace']['list']>): void => {
+  const show = (events: readonly TraceEvent[]): void => {
     for (const event of events) output.row(event, eventLine(event, output))
   }
-  last = host.trace.list({ limit: 1 }).at(-1)?.id ?? 0
-  tell(
-    host.trace
-      .list({ ...query, limit: Math.min(query.limit ?? lastLines, lastLines) })
-      .filter(({ id }) => id <= last),
-  )
+  let last = (await host.trace.list({ limit: 1 })).at(-1)?.id ?? 0
+  const newest = await host.trace.list({ ...query, limit: Math.min(query.limit ?? lastLines, lastLines) })
+  show(newest.filter(({ id }) => id <= last))
   while (!io.signal.aborted) {
     await pause(pollMs, undefined, { signal: io.signal }).catch(() => {})
-    const news = host.trace.list({ ...query, after: last })
-    tell(news)
+    const news = await host.trace.list({ ...query, after: last })
+    show(news)
     last = news.at(-1)?.id ?? last
   }
   return ExitCode.done
@@ -222,8 +219,8 @@ export async function record(
 ): Promise<ExitCode> {
   if (file === undefined) throw usageError('Which file? Usage: jackfield record <file> [filter...]')
   await using host = storeHost(storeFile(options.store, io))
-  return await readable(() => {
-    const recording = host.trace.recording({ filter: filterOf(words) })
+  return await readable(async () => {
+    const recording = await host.trace.recording({ filter: filterOf(words) })
     const path = resolve(io.cwd, file)
     writePrivateFile(path, `${JSON.stringify(recording, null, 1)}\n`)
     const servers = Object.entries(recording.servers).map(([server, { revision, exchanges }]) => ({

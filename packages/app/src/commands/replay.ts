@@ -63,7 +63,7 @@ async function requestOf(what: string, options: ReplayOptions, io: Io): Promise<
   if (!/^#?\d+$/.test(what)) return readSaved(what, io)
   await using host = storeHost(storeFile(options.store, io))
   const number = Number(what.replace('#', ''))
-  const id = what.startsWith('#') ? host.trace.list({ filter: `row:${number}` })[0]?.id : number
+  const id = what.startsWith('#') ? (await host.trace.list({ filter: `row:${number}` }))[0]?.id : number
   try {
     return host.trace.request(id ?? number)
   } catch (error) {

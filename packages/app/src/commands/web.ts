@@ -86,6 +86,7 @@ export async function serveHere(
   const peers = await createPeerServer(service)
   const started = serveWeb({
     peers,
+    apps: service.host.apps,
     file,
     ...(port !== undefined && { port }),
     onWarning: (message) => output.note(`! ${oneLine(message)}`),

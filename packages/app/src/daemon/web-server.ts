@@ -91,6 +91,7 @@ export class DaemonWebServer {
     const { serveWeb } = await import('@jackfield/web')
     const server = await serveWeb({
       peers,
+      apps: service.host.apps,
       file,
       ...(port !== undefined && { port }),
       onWarning: (warning) => {

@@ -37,6 +37,23 @@ export function whatIsAsked(question: HostQuestion): string {
       return `Go on with ${count(question.changes.length, 'change')} of what it says?`
     case 'login':
       return oneLine(`Sign in at ${question.issuer}?`, 100)
+    case 'app':
+      return oneLine(appQuestion(question), 100)
+  }
+}
+
+function appQuestion({ app, wants }: Extract<HostQuestion, { kind: 'app' }>): string {
+  switch (wants.kind) {
+    case 'page':
+      return `Show the app ${app.uri}?`
+    case 'link':
+      return `Open ${wants.url} for its app?`
+    case 'message':
+      return `Send this message of its app? ${wants.text}`
+    case 'context':
+      return `Give your model this text of its app? ${wants.text}`
+    case 'download':
+      return `Save ${count(wants.files.length, 'file')} of its app?`
   }
 }
 

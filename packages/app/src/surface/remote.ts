@@ -132,6 +132,7 @@ function kindsOf({ show }: TerminalSurface): HostQuestion['kind'][] {
     'install',
     'drift',
     'login',
+    'app',
   ]
   return kinds.filter((kind) => show[kind] !== undefined)
 }

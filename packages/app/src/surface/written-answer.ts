@@ -49,6 +49,12 @@ export function answerFrom(
       return { verdict: verb, ...(words.args !== undefined && { arguments: jsonArguments(words.args) }) }
     case 'drift':
       return { verdict: verb === 'allow' ? 'accept' : 'block' }
+    case 'app': {
+      const { kind: wish } = question.wants
+      if (verb === 'allow' && (wish === 'link' || wish === 'download'))
+        throw usageError('Answer it in the web app, which then opens the page or saves the file.')
+      return { verdict: verb }
+    }
     case 'roots':
     case 'login':
       return { verdict: verb }

@@ -67,24 +67,15 @@ export class ActiveRequests {
    */
   find(server: string, asked: AskContext['cause'], within = true): RequestOrigin {
     const open = [...(this.#open.get(server) ?? [])]
+    const given = asked?.params['arguments']
+    const exact = given === undefined ? undefined : open.find((request) => request.arguments === given)
+    if (exact !== undefined) return originOf(exact)
     const possible = within && open.length > 0 ? [...open, ...this.#stillRunning(server)] : []
     const matching = asked === undefined ? possible : open.filter((request) => matches(request, asked))
-    const exact = matching.find(
-      (request) => request.arguments && request.arguments === asked?.params['arguments'],
-    )
-    const request = exact ?? (matching.length === 1 ? matching[0] : undefined)
+    const request = matching.length === 1 ? matching[0] : undefined
     const cause = request ?? sameForAll(matching)
     if (cause === undefined) return { cause: { server, ...commonCause(matching) }, row: null }
-    return {
-      row: request?.row ?? null,
-      cause: {
-        server,
-        ...(cause.method === 'tools/call' && { tool: cause.target }),
-        ...(cause.arguments !== undefined && { arguments: cause.arguments }),
-        ...(cause.caller !== undefined && { caller: cause.caller }),
-        ...(cause.conversation !== undefined && { conversation: cause.conversation }),
-      },
-    }
+    return { ...originOf(cause), row: request?.row ?? null }
   }
 
   #stillRunning(server: string): ActiveRequest[] {
@@ -92,6 +83,20 @@ export class ActiveRequests {
     const since = performance.now() - abandonedMs
     for (const [request, at] of abandoned) if (at < since) abandoned.delete(request)
     return [...abandoned.keys()]
+  }
+}
+
+function originOf({ server, row, method, target, ...request }: ActiveRequest): RequestOrigin {
+  const { arguments: args, caller, conversation } = request
+  return {
+    row,
+    cause: {
+      server,
+      ...(method === 'tools/call' && { tool: target }),
+      ...(args !== undefined && { arguments: args }),
+      ...(caller !== undefined && { caller }),
+      ...(conversation !== undefined && { conversation }),
+    },
   }
 }
 

@@ -1,6 +1,7 @@
-import { type CallToolResult, McpError } from '@jackfield/sdk'
+import { type CallToolResult, type JsonObject, type LoggingLevel, McpError } from '@jackfield/sdk'
 import type { AskContext, Client, ProgressReport } from '@jackfield/sdk/client'
 import { compileSchema, type Validator } from '@jackfield/sdk/schema'
+import { isVisibleTo } from '../apps/tool-app.ts'
 import type { Catalog } from '../servers/catalog.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
 import { frozenCopy, isRecord, type JsonRecord } from '../shared/json.ts'
@@ -58,6 +59,9 @@ interface BrokerOptions {
   signal: AbortSignal
   /** The row that caused the call. */
   cause?: number | undefined
+  meta?: JsonObject | undefined
+  timeoutMs?: number | undefined
+  logLevel?: LoggingLevel | undefined
   onProgress?: ((report: ProgressReport) => void) | undefined
   onRow?: ((activity: number) => void) | undefined
 }
@@ -95,7 +99,7 @@ export class Broker {
     const args = copyOf(given)
     const { caller, conversation, typed, signal } = options
     const subject = subjectOf(entry, connection, args, options)
-    const outOfUse = this.#outOfUse(entry)
+    const outOfUse = this.#outOfUse(entry) ?? notForModels(entry, caller)
     const ruling = outOfUse ?? policy.decide(subject, typed)
     const { decision } = ruling
     const cause = options.cause ?? null
@@ -270,7 +274,7 @@ export class Broker {
     args: JsonRecord,
     notice: CallNotice,
     decision: Decision,
-    { signal, onProgress }: BrokerOptions,
+    { signal, onProgress, meta, timeoutMs, logLevel }: BrokerOptions,
   ): Promise<CallFailure | { outcome: 'ok' | 'error'; result: CallToolResult; error?: undefined }> {
     const { catalog, activeRequests, suspendedCalls, tasks, callTimeoutMs, emit } = this.#deps
     const { server } = entry
@@ -324,7 +328,9 @@ export class Broker {
       const call = (): Promise<CallToolResult> =>
         tasks.call(client, start, args, {
           signal,
-          timeoutMs: connection.config.callTimeoutMs ?? callTimeoutMs,
+          timeoutMs: timeoutMs ?? connection.config.callTimeoutMs ?? callTimeoutMs,
+          ...(meta !== undefined && { meta }),
+          ...(logLevel !== undefined && { logLevel }),
           onRound: (round) => suspension.save(round),
           onAnswered: () => suspension.sending(),
           onProgress: (report) => {
@@ -370,6 +376,15 @@ export class Broker {
       }
     }
   }
+}
+
+/** A tool that is for the app of its server alone is called by it, or by the person. */
+function notForModels({ tool }: CatalogTool, caller: Caller): (Ruling & { reason: string }) | undefined {
+  if (caller === 'app' || caller === 'person' || caller === 'cli' || isVisibleTo('model', tool))
+    return undefined
+  const decision: Decision = { verdict: 'deny', rule: 'visibility', author: 'Jackfield' }
+  const reason = 'it is for the app of its server only'
+  return { decision, reason, remember: [], matched: [], grants: [], labels: [], readOnlyTools: [] }
 }
 
 function copyOf(given: JsonRecord): JsonRecord {

@@ -165,6 +165,7 @@ function waitingFor({ kind, cause: { server } }: HostQuestion): string | undefin
       return `Waiting for a person to allow ${server} to start`
     case 'login':
       return `Waiting for a person to sign in to ${server}`
+    case 'app':
     case 'drift':
       return undefined
   }

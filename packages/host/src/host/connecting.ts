@@ -1,3 +1,5 @@
+import type { ClientExtension } from '@jackfield/sdk/client'
+import { appMimeType, uiExtension } from '@jackfield/sdk/extensions/ui'
 import type { ActiveRequests } from '../core/active-requests.ts'
 import type { QuestionQueue } from '../core/inbox/question-queue.ts'
 import {
@@ -21,6 +23,9 @@ import type { Roots } from '../servers/roots/roots.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { ConnectionState, HostOptions, ServerConfig } from '../types/index.ts'
 import { defaults, type Events, type Running } from './running.ts'
+
+/** Declares that pages of apps can be shown. */
+const apps: ClientExtension = { id: uiExtension, settings: { mimeTypes: [appMimeType] } }
 
 interface ConnectingDeps {
   options: HostOptions
@@ -141,13 +146,16 @@ export class Connecting {
     name: string,
     answers: ServerRequestHandlers,
   ): ConstructorParameters<typeof ServerConnection>[0]['client'] {
-    const { options, redaction, events } = this.#deps
+    const { options, redaction, events, questions, taskExtension } = this.#deps
     const { onMessage } = options.connect ?? {}
     return {
       info: options.info ?? defaults.info,
       logLevel: 'info',
       timeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
-      extensions: [this.#deps.taskExtension],
+      // Read for each connection: a session is told once whether apps can be shown, and keeps to it.
+      get extensions() {
+        return questions.canAsk('app') ? [taskExtension, apps] : [taskExtension]
+      },
       onElicitationComplete: (id) => answers.urlElicitationComplete(id),
       ...(onMessage !== undefined && {
         onMessage: (direction, message) => onMessage(name, direction, redaction.value(message)),

@@ -13,6 +13,9 @@ import { reasonOf } from '../shared/text.ts'
 import type { Host } from '../types/index.ts'
 import type { Running } from './running.ts'
 
+/** Milliseconds that a ping of the person waits for its response. */
+const pingTimeoutMs = 10_000
+
 interface RequestsDeps {
   catalog: Catalog
   shown: ShownCatalog
@@ -26,7 +29,9 @@ interface RequestsDeps {
 }
 
 /** What is asked of servers besides calling tools: it changes nothing there, and leaves a row all the same. */
-export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'watch'> {
+export class Requests
+  implements Pick<Host, 'read' | 'prompt' | 'complete' | 'watch' | 'ping' | 'setLogLevel'>
+{
   readonly #deps: RequestsDeps
 
   constructor(deps: RequestsDeps) {
@@ -39,7 +44,7 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
     const connection = catalog.server(server)
     trust.refuse(connection, 'resource', uri)
     return this.#recorded(
-      { kind: 'read', server, summary: uri, detail: { uri } },
+      { kind: 'read', server, summary: uri, cause: options.cause ?? null, detail: { uri } },
       { method: 'resources/read', target: uri, ...within(options) },
       connection,
       async (client, signal) => {
@@ -79,6 +84,33 @@ export class Requests implements Pick<Host, 'read' | 'prompt' | 'complete' | 'wa
       try {
         const client = await catalog.server(server).ready(signal)
         return redaction.value(await client.complete(meant, { signal }))
+      } catch (error) {
+        throw redaction.error(error)
+      }
+    })
+  }
+
+  ping: Host['ping'] = (server, { signal } = {}) =>
+    this.#asked(server, signal, async (client, until) => {
+      const since = performance.now()
+      await client.ping({ signal: until, timeoutMs: pingTimeoutMs })
+      return performance.now() - since
+    })
+
+  setLogLevel: Host['setLogLevel'] = (server, level) =>
+    this.#asked(server, undefined, (client) => client.setLogLevel(level))
+
+  /** Asks a server for something that leaves no row. */
+  #asked<T>(
+    server: string,
+    signal: AbortSignal | undefined,
+    work: (client: Client, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { catalog, running, redaction } = this.#deps
+    return running.track(async () => {
+      const until = running.until(signal)
+      try {
+        return await work(await catalog.server(server).ready(until), until)
       } catch (error) {
         throw redaction.error(error)
       }

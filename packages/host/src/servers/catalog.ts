@@ -64,7 +64,7 @@ export function createCatalog(
     return found
   }
 
-  const tools = (): Map<string, { entry: CatalogTool; connection: ServerConnection }> =>
+  const madeTools = (): Map<string, { entry: CatalogTool; connection: ServerConnection }> =>
     mapValues(
       named(({ lists, config }) => lists.tools.filter(({ name }) => isOffered(name, config.tools))),
       (name, { connection, item }) => ({
@@ -77,6 +77,14 @@ export function createCatalog(
         },
       }),
     )
+  /** The tools by name, with the lists and settings that they were made of. */
+  let made: { of: readonly object[]; tools: ReturnType<typeof madeTools> } | undefined
+  const tools = (): ReturnType<typeof madeTools> => {
+    const of = [...connections.values()].flatMap((one) => [one, one.lists.tools, one.config])
+    if (made?.of.length !== of.length || made.of.some((part, at) => part !== of[at]))
+      made = { of, tools: madeTools() }
+    return made.tools
+  }
   const prompts = (): Map<string, { entry: CatalogPrompt; connection: ServerConnection }> =>
     mapValues(
       named((connection) => connection.lists.prompts),

@@ -6,6 +6,8 @@ import type {
   CallToolResult,
   CompleteParams,
   CreateMessageParams,
+  JsonObject,
+  LoggingLevel,
   Root,
   SamplingMessage,
 } from '@jackfield/sdk'
@@ -14,6 +16,9 @@ import type { Turn } from '../models/agent/index.ts'
 import type {
   Activity,
   ActivityVerification,
+  AppConsent,
+  AppPage,
+  AppReply,
   AttachedCopy,
   AttachResult,
   BrokeredCall,
@@ -79,16 +84,21 @@ import type {
   SamplingEstimate,
   SamplingGrant,
   SamplingUsage,
+  ServerDetails,
   ServerRoots,
   ServerTrust,
   TemplateField,
   ToolMeter,
   ToolSearchResult,
   ToolSwitch,
+  TraceBins,
+  TraceBinsQuery,
   TraceCounters,
   TraceEvent,
+  TraceFormat,
   TraceLane,
   TraceNode,
+  TracePair,
   TraceQuery,
   TraceStatistics,
   TrustItem,
@@ -139,6 +149,12 @@ export interface Methods {
   'servers.list': Call<None, ServerRow[]>
   /** Starts servers, all of them or those named, once; resolves when each is ready or failed. */
   'servers.start': Call<{ servers?: string[] }, null>
+  /** What a connected server says about itself; null while it is not connected. */
+  'servers.details': Call<OfServer, ServerDetails | null>
+  /** Milliseconds until the response to a ping. */
+  'servers.ping': Call<OfServer, number>
+  /** Sets the minimum level of a server's log messages, until it is connected again. */
+  'servers.setLogLevel': Call<{ server: string; level: LoggingLevel }, null>
 
   /**
    * Starts a run and gives its id. `attached`: the run ends when the client is gone; default false. `asks`: whether its
@@ -155,6 +171,19 @@ export interface Methods {
   /** Gives what the call gave, once its task is over. */
   'tasks.result': Call<Id, BrokeredCall>
   'tasks.cancel': Call<Id, null>
+
+  /**
+   * Opens the app of a tool, by the tool's name in the catalog, until the client is gone; asks before a page is first shown and
+   * when it changed. `activity`: the row of the call that it shows.
+   */
+  'apps.open': Call<{ tool: string; conversation?: string; activity?: number }, AppPage>
+  /** Does what an open app asks for, by its own JSON-RPC request. */
+  'apps.request': Call<{ id: string; method: string; params: Readonly<Record<string, unknown>> }, AppReply>
+  'apps.close': Call<Id, null>
+  /** What the person decided about pages. */
+  'apps.consents': Call<None, AppConsent[]>
+  /** Forgets the decision about a page; false where there was none. */
+  'apps.forget': Call<{ identity: string; uri: string }, boolean>
 
   'inbox.list': Call<{ state?: InboxItem['state'] | 'all'; server?: string; limit?: number }, InboxRow[]>
   'inbox.get': Call<Id, InboxRow | null>
@@ -343,9 +372,15 @@ export interface Methods {
   'activity.verify': Call<{ head?: string }, ActivityVerification>
 
   'trace.list': Call<TraceQuery, TraceEvent[]>
+  /** The ids of the events, oldest first: all of them, unless there is a `limit`. */
+  'trace.ids': Call<TraceQuery, number[]>
+  /** Events by id, at most 1 000, oldest first; those that are gone are left out. */
+  'trace.rows': Call<{ ids: number[] }, TraceEvent[]>
+  /** Counts by time and server, for a timeline. */
+  'trace.bins': Call<TraceBinsQuery, TraceBins>
   'trace.get': Call<{ id: number }, WholeTraceEvent | null>
   /** Requests with their responses. */
-  'trace.pairs': Call<TraceQuery, ReturnType<Host['trace']['pairs']>>
+  'trace.pairs': Call<TraceQuery, TracePair[]>
   'trace.tree': Call<TraceQuery, TraceNode[]>
   'trace.timeline': Call<TraceQuery, TraceLane[]>
   'trace.statistics': Call<TraceQuery, TraceStatistics>
@@ -353,6 +388,11 @@ export interface Methods {
   /** The request of an event, for a run of the kind `replay`. */
   'trace.request': Call<{ id: number }, ReplayRequest>
 
+  /**
+   * Makes the log, or what servers answered as a recording, ready to be downloaded once within 60 s, and gives the ticket:
+   * `GET /blob/<ticket>` of the web server.
+   */
+  'trace.export': Call<{ format: TraceFormat | 'recording'; filter?: string }, string>
   /** The types of the tools, as programs use them. */
   'code.types': Call<None, string>
 
@@ -515,6 +555,12 @@ export type RunRequest =
       /** Who calls, for rules. Default `person`. */
       caller?: 'person' | 'cli'
       conversation?: string
+      /** Further `_meta` of the request. */
+      meta?: JsonObject
+      /** Milliseconds without a response or progress before the call fails. Default: that of the server. */
+      timeoutMs?: number
+      /** Minimum level of the log messages of this call, on 2026-07-28. */
+      logLevel?: LoggingLevel
     }
   | { kind: 'read'; server: string; uri: string }
   | { kind: 'prompt'; prompt: string; arguments: Record<string, string> }

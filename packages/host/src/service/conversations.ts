@@ -392,6 +392,7 @@ export class LiveConversation {
           await this.#include(signal)
         const messages = [
           ...this.#attachments(),
+          ...this.#service.host.apps.takeContext(this.id).map(userText),
           ...(said.messages ?? []),
           ...(said.text === undefined || said.text.trim() === '' ? [] : [userText(said.text)]),
         ]

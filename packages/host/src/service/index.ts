@@ -1,4 +1,5 @@
 export * from './client-entry.ts'
 export type { ConversationService, LiveConversation } from './conversations.ts'
+export type { Download } from './downloads.ts'
 export { createPeerServer, type PeerServer } from './peer.ts'
 export { HostService, type HostServiceOptions } from './service.ts'

@@ -59,6 +59,12 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     await service.start(servers, signal)
     return null
   },
+  'servers.details': ({ server }, { host }) => host.details(server) ?? null,
+  'servers.ping': ({ server }, { host }, { signal }) => host.ping(server, { signal }),
+  'servers.setLogLevel': async ({ server, level }, { host }) => {
+    await host.setLogLevel(server, level)
+    return null
+  },
   'runs.start': ({ request, attached = false, asks = true }, service, { name: by, closed }) =>
     service.startRun(request, { by, asks, ...(attached && { signal: closed }) }),
   'runs.get': ({ id }, { runs }) => runs.get(id),
@@ -73,6 +79,25 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     await host.tasks.cancel(id)
     return null
   },
+  'apps.open': ({ tool, ...options }, { host }, { signal, closed }) =>
+    host.apps.open(tool, { ...options, signal, closed }),
+  'apps.request': ({ id, ...request }, { host, conversations }, { signal, name: by }) =>
+    host.apps.request(id, request, {
+      signal,
+      say: (conversation, text) => {
+        // How the turn ends is seen in the conversation.
+        conversations
+          .get(conversation)
+          .say({ text }, by)
+          .catch(() => {})
+      },
+    }),
+  'apps.close': ({ id }, { host }) => {
+    host.apps.close(id)
+    return null
+  },
+  'apps.consents': (_, { host }) => host.apps.consents(),
+  'apps.forget': ({ identity, uri }, { host }) => host.apps.forget(identity, uri),
   'inbox.list': (filter, service) => service.questions(filter),
   'inbox.get': ({ id }, service) => service.question(id) ?? null,
   'inbox.answer': ({ id, answer, seen }, service, { name: by }) => {
@@ -231,6 +256,9 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'activity.list': (filter, { host }) => host.activity(filter),
   'activity.verify': (options, { host }) => host.verifyActivity(options),
   'trace.list': (given, { host }) => host.trace.list(given),
+  'trace.ids': (given, { host }) => host.trace.ids(given),
+  'trace.rows': ({ ids }, { host }) => host.trace.rows(ids),
+  'trace.bins': (given, { host }) => host.trace.bins(given),
   'trace.get': ({ id }, { host }) => host.trace.get(id) ?? null,
   'trace.pairs': (given, { host }) => host.trace.pairs(given),
   'trace.tree': (given, { host }) => host.trace.tree(given),
@@ -238,6 +266,7 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'trace.statistics': (given, { host }) => host.trace.statistics(given),
   'trace.counters': (_, { host }) => host.trace.counters(),
   'trace.request': ({ id }, { host }) => host.trace.request(id),
+  'trace.export': ({ format, filter }, { host, downloads }) => downloads.offer(host.trace, format, filter),
   'code.types': (_, { host }) => host.code.types(),
   'results.read': ({ id, ...part }, { host }) => host.results.read(id, part),
 }
@@ -255,9 +284,15 @@ const withEffect: ReadonlySet<string> = new Set<MethodName>([
   'host.sync',
   'surface.attach',
   'servers.start',
+  'servers.setLogLevel',
+  'trace.export',
   'runs.start',
   'runs.stop',
   'tasks.cancel',
+  'apps.open',
+  'apps.request',
+  'apps.close',
+  'apps.forget',
   'inbox.answer',
   'inbox.defer',
   'inputs.answer',

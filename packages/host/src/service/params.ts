@@ -1,4 +1,4 @@
-import type { SamplingMessage } from '@jackfield/sdk'
+import type { JsonObject, SamplingMessage } from '@jackfield/sdk'
 import * as z from 'zod'
 import { isRecord } from '../shared/json.ts'
 import type { HostAnswers, PolicyRule, QuestionKind, ReplayRequest } from '../types/index.ts'
@@ -34,6 +34,7 @@ const questionKinds = [
   'install',
   'drift',
   'login',
+  'app',
 ] as const satisfies readonly QuestionKind[]
 
 const ref = z.strictObject({ server: name, uri: name })
@@ -54,6 +55,7 @@ const openOptions = z.strictObject({
   maxCalls: count.exactOptional(),
   context: z.boolean().exactOptional(),
 })
+const logLevel = z.enum(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'])
 const runRequest = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('call'),
@@ -61,6 +63,9 @@ const runRequest = z.discriminatedUnion('kind', [
     arguments: record,
     caller: z.enum(['person', 'cli']).exactOptional(),
     conversation: name.exactOptional(),
+    meta: object<JsonObject>().exactOptional(),
+    timeoutMs: count.min(1).max(2_147_483_647).exactOptional(),
+    logLevel: logLevel.exactOptional(),
   }),
   z.strictObject({ kind: z.literal('read'), server: name, uri: name }),
   z.strictObject({ kind: z.literal('prompt'), prompt: name, arguments: strings }),
@@ -99,6 +104,7 @@ const activityKinds = z.enum([
   'install',
   'drift',
   'login',
+  'app',
   'code',
   'conversation',
 ])
@@ -151,6 +157,9 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   }),
   'servers.list': none,
   'servers.start': z.strictObject({ servers: z.array(name).exactOptional() }),
+  'servers.details': z.strictObject({ server: name }),
+  'servers.ping': z.strictObject({ server: name }),
+  'servers.setLogLevel': z.strictObject({ server: name, level: logLevel }),
   'runs.start': z.strictObject({
     request: runRequest,
     attached: z.boolean().exactOptional(),
@@ -162,6 +171,15 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'tasks.list': none,
   'tasks.result': z.strictObject({ id: name }),
   'tasks.cancel': z.strictObject({ id: name }),
+  'apps.open': z.strictObject({
+    tool: name,
+    conversation: name.exactOptional(),
+    activity: count.exactOptional(),
+  }),
+  'apps.request': z.strictObject({ id: name, method: name, params: record }),
+  'apps.close': z.strictObject({ id: name }),
+  'apps.consents': none,
+  'apps.forget': z.strictObject({ identity: name, uri: name }),
   'inbox.list': z.strictObject({
     state: z.enum(['open', 'answered', 'withdrawn', 'lost', 'all']).exactOptional(),
     server: name.exactOptional(),
@@ -289,6 +307,14 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   }),
   'activity.verify': z.strictObject({ head: text.exactOptional() }),
   'trace.list': query,
+  'trace.ids': query.extend({ limit: count.exactOptional() }),
+  'trace.rows': z.strictObject({ ids: z.array(count).max(1_000) }),
+  'trace.bins': z.strictObject({
+    filter: text.exactOptional(),
+    fromMs: z.number().exactOptional(),
+    toMs: z.number().exactOptional(),
+    bins: count,
+  }),
   'trace.get': z.strictObject({ id: count }),
   'trace.pairs': query,
   'trace.tree': query,
@@ -296,6 +322,10 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'trace.statistics': query,
   'trace.counters': none,
   'trace.request': z.strictObject({ id: count }),
+  'trace.export': z.strictObject({
+    format: z.enum(['jsonl', 'har', 'otlp', 'recording']),
+    filter: text.exactOptional(),
+  }),
   'code.types': none,
   'results.read': z.strictObject({
     id: name,

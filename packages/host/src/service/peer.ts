@@ -1,4 +1,5 @@
 import { McpError } from '@jackfield/sdk'
+import type { Download } from './downloads.ts'
 import { faultOf } from './fault.ts'
 import type { Channel, ClientFrame, HostFrame } from './frames.ts'
 import { type Checks, hasEffect, noChecks, runMethod } from './methods.ts'
@@ -64,6 +65,11 @@ export class PeerServer {
   /** Calls `listener` when a client came or is gone for good. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener)
+  }
+
+  /** Uses a ticket of `trace.export`; undefined where there is none, or no longer. */
+  download(ticket: string): Download | undefined {
+    return this.#service.downloads.use(ticket)
   }
 
   /** Serves one connection. `name`: what the client is called in place of what it says. */

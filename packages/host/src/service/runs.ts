@@ -71,20 +71,23 @@ export class Runs {
       request,
     }
     const change = (part: Partial<Run>): void => this.#change(id, part)
-    const over = this.#perform(request, until, change, onActivity).then(
-      (result) =>
-        change({
-          state: until.aborted ? 'stopped' : 'done',
-          result,
-          durationMs: Math.round(performance.now() - began),
-        }),
-      (error: unknown) =>
-        change({
-          state: until.aborted ? 'stopped' : 'failed',
-          fault: faultOf(error),
-          durationMs: Math.round(performance.now() - began),
-        }),
-    )
+    // It begins once the run is stored, so that the first change of it is not lost.
+    const over = Promise.resolve()
+      .then(() => this.#perform(request, until, change, onActivity))
+      .then(
+        (result) =>
+          change({
+            state: until.aborted ? 'stopped' : 'done',
+            result,
+            durationMs: Math.round(performance.now() - began),
+          }),
+        (error: unknown) =>
+          change({
+            state: until.aborted ? 'stopped' : 'failed',
+            fault: faultOf(error),
+            durationMs: Math.round(performance.now() - began),
+          }),
+      )
     this.#runs.set(id, { run, stop, over, characters: 0 })
     this.#emit([{ set: id, row: rowOf(run) }])
     this.#trim()
@@ -135,14 +138,14 @@ export class Runs {
     }
     switch (request.kind) {
       case 'call': {
-        const { tool, arguments: args, caller = 'person', conversation } = request
+        const { kind: _, tool, arguments: args, caller = 'person', ...options } = request
         const call = await host.call(tool, args, {
+          ...options,
           caller,
           typed: true,
           signal,
           onRow,
           onProgress: (progress) => change({ progress }),
-          ...(conversation !== undefined && { conversation }),
         })
         return { call }
       }

@@ -32,6 +32,7 @@ import type {
   Topics,
 } from './contract.ts'
 import { ConversationService } from './conversations.ts'
+import { Downloads } from './downloads.ts'
 import { Inputs } from './inputs.ts'
 import { InstallService } from './installs.ts'
 import { type RunOptions, Runs } from './runs.ts'
@@ -88,6 +89,7 @@ export class HostService {
   readonly conversations: ConversationService
   readonly surfaces: Surfaces
   readonly inputs: Inputs
+  readonly downloads: Downloads = new Downloads()
   /** Names of connected clients, set by whoever serves them. */
   clients: () => readonly string[] = () => []
   readonly version: string

@@ -64,6 +64,7 @@ export class Surfaces {
       install: this.#show('install'),
       drift: this.#show('drift'),
       login: this.#show('login'),
+      app: this.#show('app'),
     }
     return { name: 'host', show, urlElicitation: true }
   }

@@ -25,6 +25,7 @@ export interface Activity {
     | 'install'
     | 'drift'
     | 'login'
+    | 'app'
     | 'code'
     | 'conversation'
   readonly server: string | null

@@ -3,13 +3,16 @@ import type {
   CompleteParams,
   GetPromptResult,
   Implementation,
+  JsonObject,
   JsonRpcMessage,
+  LoggingLevel,
   ReadResourceResult,
   Root,
 } from '@jackfield/sdk'
 import type { ConnectOptions, ProgressReport, ServerChange, Watch } from '@jackfield/sdk/client'
 import type { CredentialStore } from '@jackfield/sdk/client/auth'
 import type { Activity, ActivityVerification, HostEvent } from './activity.ts'
+import type { AppService } from './apps.ts'
 import type { CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool } from './catalog.ts'
 import type { Code } from './code.ts'
 import type { ConsentService } from './consents.ts'
@@ -27,7 +30,7 @@ import type { Results } from './results.ts'
 import type { RootsService } from './roots.ts'
 import type { SamplingService, SamplingSettings } from './sampling.ts'
 import type { AskInput, SecretStore, Secrets } from './secrets.ts'
-import type { ConnectionState, Failure, ServerConfig } from './server.ts'
+import type { ConnectionState, Failure, ServerConfig, ServerDetails } from './server.ts'
 import type { TaskService } from './task.ts'
 import type { ToolSearchService } from './tool-search.ts'
 import type { TraceService } from './trace.ts'
@@ -67,6 +70,12 @@ export interface HostCallOptions {
   /** The conversation of the call: its remembered answers and its data labels apply. */
   conversation?: string
   signal?: AbortSignal
+  /** Further `_meta` of the request. */
+  meta?: JsonObject
+  /** Milliseconds without a response or progress before the call fails. Default: that of the server. */
+  timeoutMs?: number
+  /** Minimum level of the log messages of this call, on 2026-07-28. Default: that of the connection. */
+  logLevel?: LoggingLevel
   /** The activity row that caused the call. */
   cause?: number
   onProgress?: (report: ProgressReport) => void
@@ -77,6 +86,8 @@ export interface HostCallOptions {
 /** Options of reading a resource and of getting a prompt. */
 export interface HostReadOptions {
   signal?: AbortSignal
+  /** The activity row that caused the read. */
+  cause?: number
   /** The conversation that sees the contents, for labels. */
   conversation?: string
   /** Called with the id of the activity row as soon as it is written. */
@@ -253,10 +264,24 @@ export interface Host extends AsyncDisposable {
   readonly connections: ReadonlyMap<string, ConnectionState>
   /** The command line or URL of a server. @throws McpError 'INVALID' for an unknown server */
   origin(server: string): string
+  /** What a connected server says about itself; undefined while it is not connected. @throws McpError 'INVALID' for an unknown server */
+  details(server: string): ServerDetails | undefined
+  /**
+   * Sends a ping and returns the milliseconds until its response.
+   * @throws McpError 'INVALID' for an unknown server; any other where it does not respond
+   */
+  ping(server: string, options?: { signal?: AbortSignal }): Promise<number>
+  /**
+   * Sets the minimum level of a server's log messages, until it is connected again.
+   * @throws McpError 'INVALID' for an unknown server, 'CAPABILITY' where it does not log
+   */
+  setLogLevel(server: string, level: LoggingLevel): Promise<void>
   /** The configured data labels of a server. @throws McpError 'INVALID' for an unknown server */
   labels(server: string): readonly string[]
+  /** Those that models may call. A tool that is for the app of its server alone is not among them. */
   tools(): CatalogTool[]
   prompts(): CatalogPrompt[]
+  /** Without the pages of apps. */
   resources(): CatalogResource[]
   templates(): CatalogTemplate[]
   /** Instructions of each ready server. */
@@ -267,6 +292,8 @@ export interface Host extends AsyncDisposable {
   call(name: string, args: Record<string, unknown>, options: HostCallOptions): Promise<BrokeredCall>
   /** Calls that servers run as tasks. */
   readonly tasks: TaskService
+  /** Pages in which servers show the calls of their tools. */
+  readonly apps: AppService
   read(server: string, uri: string, options?: HostReadOptions): Promise<ReadResourceResult>
   prompt(name: string, args: Record<string, string>, options?: HostReadOptions): Promise<GetPromptResult>
   complete(

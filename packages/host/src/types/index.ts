@@ -1,4 +1,5 @@
 export type * from './activity.ts'
+export type * from './apps.ts'
 export type * from './catalog.ts'
 export type * from './code.ts'
 export type * from './config.ts'

@@ -7,6 +7,7 @@ import type {
   ElicitValue,
   Root,
 } from '@jackfield/sdk'
+import type { AppPermission, AppRef, AppWish } from './apps.ts'
 import type { CatalogTool } from './catalog.ts'
 import type { GivenValue } from './consents.ts'
 import type { Visit } from './forms.ts'
@@ -119,6 +120,8 @@ export interface Questions {
   drift: { changes: readonly DefinitionChange[]; findings: readonly TrustFinding[] }
   /** A server requires signing in: whether to open the browser. */
   login: { url: string; issuer: string; scopes: readonly string[] }
+  /** Whether the page of an app is shown, or something outside its frame that it asks for. */
+  app: { app: AppRef; wants: AppWish; findings?: readonly TrustFinding[] }
 }
 
 /** The kinds of questions a person may be asked. */
@@ -177,6 +180,18 @@ export interface HostAnswers {
   /** `accept`: use the changed definitions; `block`: keep them out of use. */
   drift: { verdict: 'accept' } | { verdict: 'block' }
   login: { verdict: 'allow' } | { verdict: 'deny' }
+  /** A link is opened, and a file saved, by the surface that answers. */
+  app:
+    | {
+        verdict: 'allow'
+        /** For a page: those of the permissions asked for that it is given. Default none. */
+        permissions?: readonly AppPermission[]
+        /** For a page: shows it also with other contents, as long as it asks for no more. Default false. */
+        anyContents?: boolean
+        /** For a context: later ones of the open page replace it without a question. Default false. */
+        always?: boolean
+      }
+    | { verdict: 'deny' }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { McpErrorCode, Root } from '@jackfield/sdk'
+import type { Implementation, McpErrorCode, Root, ServerCapabilities } from '@jackfield/sdk'
 import type { ServerSource } from './config.ts'
 
 /** What a person may say about any server besides where it is. */
@@ -98,6 +98,20 @@ export interface Failure {
   message: string
   /** What the server sent along, or facts such as an HTTP status. */
   data?: unknown
+}
+
+/** What a connected server says about itself, and the facts of its connection. */
+export interface ServerDetails {
+  /** Its name and version; absent where it gave none. */
+  readonly info?: Implementation
+  /** The protocol revision of the connection. */
+  readonly revision: string
+  readonly era: 'session' | 'stateless'
+  /** With the extensions that it supports as `extensions`. */
+  readonly capabilities: ServerCapabilities
+  readonly instructions?: string
+  /** The process id of a server that is a program. */
+  readonly pid?: number
 }
 
 /** How a connection stands, since when, and, where that is not plain, why. */

@@ -111,6 +111,33 @@ export interface TraceStatistics {
   }[]
 }
 
+/** Which events are counted, and in how many parts of a period. */
+export interface TraceBinsQuery {
+  /** As in a `TraceQuery`. */
+  filter?: string
+  /** Milliseconds since 1970. Default: the time of the first event. */
+  fromMs?: number
+  /** Milliseconds since 1970. Default: the time of the last event. */
+  toMs?: number
+  /** From 1 to 10 000. */
+  bins: number
+}
+
+/** Counts of events by time and server. */
+export interface TraceBins {
+  readonly fromMs: number
+  readonly toMs: number
+  /** In the order of the servers' first events. */
+  readonly lanes: readonly {
+    /** Null beside servers. */
+    readonly server: string | null
+    /** One count for each bin; bin `i` begins at `fromMs + i * (toMs - fromMs) / bins`. The last one includes `toMs`. */
+    readonly events: readonly number[]
+    /** Of these, the ones with status `error`. */
+    readonly errors: readonly number[]
+  }[]
+}
+
 /** How much is kept, and how much was let go. */
 export interface TraceCounters {
   readonly events: number
@@ -184,30 +211,43 @@ export interface Replay {
   readonly changes?: readonly ResultChange[]
 }
 
-/** Everything that happened, as an inspector sees it. */
+/**
+ * Everything that happened, as an inspector sees it. Queries run in a thread of their own where the store is a file of more than
+ * 4 MB, so that other work of the process continues. All that take a filter reject with a TraceFilterError where it cannot be
+ * read.
+ */
 export interface TraceService {
-  /** Oldest first. Throws a TraceFilterError for a filter that cannot be read; so do all that take a query. */
-  list(query?: TraceQuery): TraceEvent[]
+  /** Oldest first. */
+  list(query?: TraceQuery): Promise<TraceEvent[]>
+  /** The ids of the events, oldest first: all of them, unless the query has a limit. */
+  ids(query?: TraceQuery): Promise<number[]>
+  /** Events by id, oldest first. Ids of events that are gone are left out. */
+  rows(ids: readonly number[]): Promise<TraceEvent[]>
+  /**
+   * Counts for a timeline.
+   * @throws McpError 'INVALID' where the number of bins or the period is impossible
+   */
+  bins(query: TraceBinsQuery): Promise<TraceBins>
   /** One event with all that was kept of it; undefined where it is gone. */
   get(id: number): WholeTraceEvent | undefined
   /** Events under what caused them, with everything that they caused. */
-  tree(query?: TraceQuery): TraceNode[]
-  timeline(query?: TraceQuery): TraceLane[]
-  /** Messages with their answers. */
-  pairs(query?: TraceQuery): TracePair[]
-  statistics(query?: TraceQuery): TraceStatistics
+  tree(query?: TraceQuery): Promise<TraceNode[]>
+  timeline(query?: TraceQuery): Promise<TraceLane[]>
+  /** Requests with their responses. */
+  pairs(query?: TraceQuery): Promise<TracePair[]>
+  statistics(query?: TraceQuery): Promise<TraceStatistics>
   counters(): TraceCounters
   /**
    * Events as text. `jsonl`: one JSON object a line. `har`: HTTP Archive 1.2. `otlp`: traces of OpenTelemetry as JSON.
-   * Headers that hold credentials are masked, known secrets are replaced. The text comes in pieces, between which other work of
-   * the program runs; `otlp` comes in one piece, of at most 100 000 events unless the query says otherwise.
+   * Headers that hold credentials are masked, known secrets are replaced. The text comes in pieces; `otlp` comes in one piece, of
+   * at most 100 000 events unless the query says otherwise.
    */
   export(format: TraceFormat, query?: TraceQuery): AsyncGenerator<string, void, undefined>
   /**
    * What the servers of the messages answered, to be played back.
    * @throws McpError 'INVALID' where there is none, or a message was too long to be kept whole
    */
-  recording(query?: TraceQuery): Recording
+  recording(query?: TraceQuery): Promise<Recording>
   /**
    * The request of a call, read or prompt, or of a message about one.
    * @throws McpError 'INVALID' where the event is none of them, or was not kept whole

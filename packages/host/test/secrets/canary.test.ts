@@ -238,7 +238,7 @@ describe('a secret', () => {
     const id = await oneOpen(first)
     expect(JSON.stringify(first.inbox.list())).toContain('As [X-Api-Key]?')
     await first.close()
-    expect(await call).toMatchObject({ parked: true })
+    expect(await call).toMatchObject({ suspended: true })
     expect(leaksIn(one.state)).toEqual([])
 
     const second = await one.host()

@@ -141,7 +141,7 @@ describe('a task', () => {
     const call = first.call('s__work', { what: 'it' }, { caller: 'chat', conversation: 'c' })
     await until(() => first.tasks.list().length === 1, 'the task')
     await first.close()
-    expect(await call).toMatchObject({ parked: true, result: { isError: true } })
+    expect(await call).toMatchObject({ suspended: true, result: { isError: true } })
     expect(ends).toEqual([])
 
     const second = await started({ servers: { s: { url } }, rules, store })

@@ -134,9 +134,9 @@ test('traces are nested from the turn of the model down to each round, and serve
     new Set([turn?.traceId]),
   )
 
-  const sent = host.trace
-    .pairs({ filter: 'method:tools/call direction:sent' })
-    .map(({ message }) => message.payload)
+  const sent = (await host.trace.pairs({ filter: 'method:tools/call direction:sent' })).map(
+    ({ message }) => message.payload,
+  )
   const traceparent = `00-${turn?.traceId}-${call?.spanId}-01`
   expect(sent).toEqual([
     expect.objectContaining({
@@ -151,20 +151,22 @@ test('traces are nested from the turn of the model down to each round, and serve
 test('nothing is told to servers about traces unless that is wanted', async () => {
   const host = await started({ servers: { fix: session().config }, defaultVerdict: 'allow' })
   await host.call('fix__look', {}, { caller: 'chat' })
-  expect(host.trace.list({ filter: '"traceparent"' })).toEqual([])
+  expect(await host.trace.list({ filter: '"traceparent"' })).toEqual([])
 })
 
 test('JSON lines hold every event whole', async () => {
   const host = await started({ servers: { fix: session().config }, defaultVerdict: 'allow' })
   await host.call('fix__echo', { text: 'a' }, { caller: 'chat' })
   const lines = (await exportOf(host, 'jsonl')).trimEnd().split('\n')
-  expect(lines.map((line) => JSON.parse(line))).toEqual(host.trace.list().map(({ id }) => host.trace.get(id)))
+  expect(lines.map((line) => JSON.parse(line))).toEqual(
+    (await host.trace.list()).map(({ id }) => host.trace.get(id)),
+  )
 })
 
 test('an export takes what its query wants, and lets other work run between its pieces', async () => {
   const host = await started({ servers: { fix: session().config }, defaultVerdict: 'allow' })
   for (let n = 0; n < 30; n++) await host.call('fix__echo', { text: 'x'.repeat(50_000) }, { caller: 'chat' })
-  const all = host.trace.list({ limit: 10_000 }).map(({ id }) => id)
+  const all = (await host.trace.list({ limit: 10_000 })).map(({ id }) => id)
   const idsOf = async (query: TraceQuery): Promise<number[]> =>
     (await exportOf(host, 'jsonl', query))
       .trimEnd()
@@ -198,7 +200,7 @@ test('statistics count requests, failures and the tokens of models', async () =>
   const host = await started({ servers: { fix: session().config }, defaultVerdict: 'allow' })
   const model = scriptedModel(uses('', ['fix__echo', { text: 'a' }], ['fix__fail', {}]), says('Done.'))
   await createConversation({ host, model }).say('Go')
-  const { methods, models } = host.trace.statistics()
+  const { methods, models } = await host.trace.statistics()
   const calls = methods.find(({ method }) => method === 'tools/call')
   expect(calls).toMatchObject({ server: 'fix', count: 2, errors: 1 })
   expect(calls?.p95Ms).toBeGreaterThanOrEqual(calls?.p50Ms ?? Number.POSITIVE_INFINITY)
@@ -212,7 +214,7 @@ test('the timeline has a lane for every server', async () => {
   })
   await host.call('one__look', {}, { caller: 'chat' })
   await host.call('two__look', {}, { caller: 'chat' })
-  const lanes = host.trace.timeline({ filter: 'method:tools/call' })
+  const lanes = await host.trace.timeline({ filter: 'method:tools/call' })
   expect(lanes.map(({ server, spans }) => [server, spans.map(({ event }) => event.kind)])).toEqual([
     ['one', ['call', 'wire']],
     ['two', ['call', 'wire']],
@@ -224,7 +226,7 @@ test('the timeline has a lane for every server', async () => {
 test('the tree of a part shows where it came from', async () => {
   const host = await started({ servers: { fix: session().config }, defaultVerdict: 'allow' })
   await host.call('fix__fail', {}, { caller: 'chat' })
-  const [root] = host.trace.tree({ filter: 'kind:wire status:error tool:fail' })
+  const [root] = await host.trace.tree({ filter: 'kind:wire status:error tool:fail' })
   const flat = ({ event, matched, children }: TraceNode): unknown[] => [
     [event.kind, event.direction, matched],
     ...children.flatMap(flat),
@@ -248,8 +250,8 @@ test('of two calls at once, each has its own question under it where the transpo
     ['one', 'two'].map((order) => host.call('shop__refund', { order }, { caller: 'chat' })),
   )
   for (const [n, { activity }] of calls.entries()) {
-    const [event] = host.trace.list({ filter: `row:${activity}` })
-    const asked = host.trace.pairs({
+    const [event] = await host.trace.list({ filter: `row:${activity}` })
+    const asked = await host.trace.pairs({
       filter: `cause:${event?.id} method:elicitation/create direction:received`,
     })
     expect(asked.map(({ message }) => message.payload)).toMatchObject([

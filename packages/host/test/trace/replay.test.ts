@@ -31,9 +31,10 @@ test('a call is done again and its result is compared', async () => {
   const host = await started({ servers: { shop }, defaultVerdict: 'allow' })
   const { activity } = await host.call('shop__echo', { text: 'a' }, { caller: 'chat' })
   const { activity: counted } = await host.call('shop__next', {}, { caller: 'chat' })
-  const eventOf = (row: number): number => host.trace.list({ filter: `row:${row}` })[0]?.id ?? 0
+  const eventOf = async (row: number): Promise<number> =>
+    (await host.trace.list({ filter: `row:${row}` }))[0]?.id ?? 0
 
-  const request = host.trace.request(eventOf(activity))
+  const request = host.trace.request(await eventOf(activity))
   expect(request).toMatchObject({
     method: 'tools/call',
     server: 'shop',
@@ -43,7 +44,7 @@ test('a call is done again and its result is compared', async () => {
   expect(await host.trace.replay(request)).toMatchObject({ denied: false, changes: [] })
   const edited = await host.trace.replay({ ...request, arguments: { text: 'b' } })
   expect(edited.changes).toEqual([{ path: '/content/0/text', before: 'a', after: 'b' }])
-  const [message] = host.trace.list({ filter: 'kind:wire tool:next direction:received' })
+  const [message] = await host.trace.list({ filter: 'kind:wire tool:next direction:received' })
   const again = await host.trace.replay(host.trace.request(message?.id ?? 0))
   expect(again.changes).toEqual([{ path: '/content/0/text', before: '1', after: '2' }])
   expect(host.activity({ kind: 'call' }).map(({ id, detail }) => [id, detail['caller']])).toEqual([
@@ -61,16 +62,16 @@ test('what nests too deeply to be compared is not done again', async () => {
   await expect(host.trace.replay({ ...request, result: deep })).rejects.toThrow(
     'nested too deeply to be done again, so it was not done',
   )
-  expect(host.trace.list({ filter: 'kind:wire tool:next' })).toEqual([])
+  expect(await host.trace.list({ filter: 'kind:wire tool:next' })).toEqual([])
 })
 
 test('policy holds for what is done again', async () => {
   const rules = [{ id: 'never', verdict: 'deny' as const, tool: 'echo' }]
   const host = await started({ servers: { shop }, rules, defaultVerdict: 'allow' })
   const { activity } = await host.call('shop__echo', { text: 'a' }, { caller: 'chat' })
-  const [event] = host.trace.list({ filter: `row:${activity}` })
+  const [event] = await host.trace.list({ filter: `row:${activity}` })
   expect(await host.trace.replay(host.trace.request(event?.id ?? 0))).toMatchObject({ denied: true })
-  expect(host.trace.list({ filter: 'kind:wire tool:echo' })).toEqual([])
+  expect(await host.trace.list({ filter: 'kind:wire tool:echo' })).toEqual([])
 })
 
 test.each([
@@ -97,19 +98,19 @@ test.each([
     return { host, messages: conversation.messages, tools: host.tools() }
   }
   const live = await talk(config)
-  const recording = parseRecording(JSON.stringify(live.host.trace.recording({ filter: 'server:s' })))
+  const recording = parseRecording(JSON.stringify(await live.host.trace.recording({ filter: 'server:s' })))
   await live.host.close()
   const again = await talk(played(recording))
   expect(again.messages).toEqual(live.messages)
   expect(again.tools).toEqual(live.tools)
-  expect(recordingChanges(recording, again.host.trace.recording())).toEqual([])
+  expect(recordingChanges(recording, await again.host.trace.recording())).toEqual([])
 })
 
 test('a request that was not recorded is refused, and the nearest one is shown', async () => {
   const host = await started({ servers: { shop }, defaultVerdict: 'allow' })
   await host.call('shop__echo', { text: 'hello' }, { caller: 'chat' })
   for (let n = 0; n < 2; n++) await host.call('shop__next', {}, { caller: 'chat' })
-  const recording = host.trace.recording()
+  const recording = await host.trace.recording()
   await host.close()
 
   const other = await started({ servers: { shop: played(recording) }, defaultVerdict: 'allow' })
@@ -120,7 +121,7 @@ test('a request that was not recorded is refused, and the nearest one is shown',
   const numbers = []
   for (let n = 0; n < 4; n++) numbers.push(textOf(await other.call('shop__next', {}, { caller: 'chat' })))
   expect(numbers).toEqual(['1', '2', '2', '2'])
-  const changes = recordingChanges(recording, other.trace.recording({ filter: '' }))
+  const changes = recordingChanges(recording, await other.trace.recording({ filter: '' }))
   expect(changes).toMatchObject([
     { method: 'tools/call', only: 'first', params: { name: 'echo' } },
     { method: 'tools/call', only: 'second' },
@@ -140,7 +141,7 @@ test('a question that is answered otherwise than in the recording is told', asyn
     defaultVerdict: 'allow',
   })
   await host.call('s__ask', { params }, { caller: 'chat' })
-  const recording = host.trace.recording()
+  const recording = await host.trace.recording()
   await host.close()
   const surface = person({ elicitation: () => ({ action: 'decline' }) })
   const other = await started({ servers: { s: played(recording) }, surface, defaultVerdict: 'allow' })

@@ -19,8 +19,8 @@ describe('the log of messages', () => {
   it('keeps none where it is switched off; the rows of what was done stay', async () => {
     const store = join(folder(), 'activity.db')
     const host = await called({ store, log: { keep: false } })
-    expect(host.trace.list({ filter: 'kind:wire' })).toEqual([])
-    expect(host.trace.list({ filter: 'kind:call' })).toMatchObject([{ tool: 'echo', status: 'ok' }])
+    expect(await host.trace.list({ filter: 'kind:wire' })).toEqual([])
+    expect(await host.trace.list({ filter: 'kind:call' })).toMatchObject([{ tool: 'echo', status: 'ok' }])
     expect(host.activity({ kind: 'call' })).toHaveLength(1)
     expect(host.trace.counters()).toMatchObject({ events: 0, unwritten: 0 })
   })
@@ -30,7 +30,7 @@ describe('the log of messages', () => {
     const { bytes, dropped } = host.trace.counters()
     expect(bytes).toBeLessThanOrEqual(110_000)
     expect(dropped).toBeGreaterThan(20)
-    expect(host.trace.list({ filter: 'kind:wire', limit: 1_000 }).at(-1)?.method).toBe('tools/call')
+    expect((await host.trace.list({ filter: 'kind:wire', limit: 1_000 })).at(-1)?.method).toBe('tools/call')
   })
 
   it('keeps nothing that is older than was said, also where nothing is kept any more', async () => {

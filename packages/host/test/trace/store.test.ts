@@ -1,12 +1,8 @@
 import { expect, test } from 'vitest'
 import { createActivityLog } from '../../src/log/store/activity-log.ts'
 import { openDatabase } from '../../src/log/store/database.ts'
-import {
-  createTraceTable,
-  type NewTraceRow,
-  traceBounds,
-  traceMigration,
-} from '../../src/log/store/trace-table.ts'
+import { LogWriter, type NewTraceRow } from '../../src/log/store/log-writer.ts'
+import { createTraceTable, traceBounds, traceMigration } from '../../src/log/store/trace-table.ts'
 import { Events } from '../../src/log/trace/events.ts'
 
 const dayMs = 86_400_000
@@ -33,8 +29,9 @@ const row = (more: Partial<NewTraceRow> = {}): NewTraceRow => ({
 
 test('when there is too much, the oldest goes, and it is counted', () => {
   const database = openDatabase(':memory:')
-  const table = createTraceTable(database, { bytes: 100_000, ageMs: dayMs })
-  const log = createActivityLog(database)
+  const writer = new LogWriter(database)
+  const table = createTraceTable(database, writer, { bytes: 100_000, ageMs: dayMs })
+  const log = createActivityLog(database, writer)
   const start = { kind: 'call', server: 'fix', summary: 'kept', cause: null, detail: {} } as const
   log.begin(start)
   for (let n = 0; n < 500; n++) table.add(row({ payload: JSON.stringify('x'.repeat(1_000)) }))
@@ -51,7 +48,8 @@ test('when there is too much, the oldest goes, and it is counted', () => {
 test('what is too old goes', () => {
   const database = openDatabase(':memory:')
   let now = Date.UTC(2027, 0, 1)
-  const table = createTraceTable(database, { bytes: 10_000, ageMs: 30 * dayMs }, () => now)
+  const bounds = { bytes: 10_000, ageMs: 30 * dayMs }
+  const table = createTraceTable(database, new LogWriter(database), bounds, () => now)
   table.add(row({ at: now }))
   now += 29 * dayMs
   table.add(row({ at: now }))
@@ -63,22 +61,16 @@ test('what is too old goes', () => {
 
 test('the activity log of before is in the trace, and goes out of it with its rows', () => {
   const database = openDatabase(':memory:')
-  for (const made of [
-    'TRIGGER trace_row',
-    'TRIGGER trace_end',
-    'TRIGGER trace_gone',
-    'TABLE trace',
-    'TABLE trace_store',
-  ])
-    database.exec(`DROP ${made}`)
-  const log = createActivityLog(database)
-  const cause = log.begin({ kind: 'model', server: null, summary: 'a model', cause: null, detail: {} })
-  const detail = { tool: 'echo', arguments: {} }
-  const call = log.begin({ kind: 'call', server: 'fix', summary: 'echo of fix', cause, detail })
-  log.end(call, { outcome: 'ok', durationMs: 12, detail: {} })
+  for (const made of ['TRIGGER trace_gone', 'TABLE trace', 'TABLE trace_store']) database.exec(`DROP ${made}`)
+  database.exec(`
+    INSERT INTO activity (at, kind, server, summary, cause, detail) VALUES
+      ('2027-01-01T00:00:00.000Z', 'model', NULL, 'a model', NULL, '{}'),
+      ('2027-01-01T00:00:01.000Z', 'call', 'fix', 'echo of fix', 1, '{"tool":"echo","arguments":{}}');
+    INSERT INTO activity_end (activity, outcome, duration_ms, detail) VALUES (2, 'ok', 12, '{}')`)
 
   database.exec(traceMigration)
-  const table = createTraceTable(database)
+  const log = createActivityLog(database, new LogWriter(database))
+  const table = createTraceTable(database, new LogWriter(database))
   const events = new Events(() => table, Date.now)
   expect(events.list()).toMatchObject([
     { id: 1, kind: 'model', status: 'running' },
@@ -89,16 +81,15 @@ test('the activity log of before is in the trace, and goes out of it with its ro
 })
 
 test.each([
-  ['kind:call', 'trace_kind'],
-  ['tool:echo', 'trace_tool'],
-  ['tool:ec*', 'trace_tool'],
+  ['kind:call', 'trace_facts'],
+  ['tool:echo', 'trace_facts'],
   ['status:error', 'trace_status'],
   ['row:3', 'trace_activity'],
   ['cause:3', 'trace_cause'],
   ['id:3', 'INTEGER PRIMARY KEY'],
 ])('what %s wants is found by an index', (filter, index) => {
   const database = openDatabase(':memory:')
-  const table = createTraceTable(database)
+  const table = createTraceTable(database, new LogWriter(database))
   expect(new Events(() => table, Date.now).plan({ filter }).join('\n')).toContain(index)
 })
 
@@ -114,7 +105,8 @@ test.each([
   '-status:ok',
   'server:shop dur:>500 -method:tools/list',
 ])('what no index is made for (%s) is found without a look at payloads', (filter) => {
-  const table = createTraceTable(openDatabase(':memory:'))
+  const database = openDatabase(':memory:')
+  const table = createTraceTable(database, new LogWriter(database))
   const [first, ...rest] = new Events(() => table, Date.now)
     .plan({ filter })
     .filter((step) => / t /.test(step))
@@ -123,7 +115,8 @@ test.each([
 })
 
 test('a text is looked for in what the other conditions leave, and no further than wanted', () => {
-  const table = createTraceTable(openDatabase(':memory:'))
+  const database = openDatabase(':memory:')
+  const table = createTraceTable(database, new LogWriter(database))
   const plan = (filter: string): string[] => new Events(() => table, Date.now).plan({ filter })
   expect(plan('server:shop refund')).toContain('SCAN t USING COVERING INDEX trace_facts')
   for (const filter of ['refund', 'server:shop refund', '-refund'])
@@ -133,7 +126,10 @@ test('a text is looked for in what the other conditions leave, and no further th
 test('a filter finds what it says among all others', { timeout: 60_000 }, () => {
   const many = process.env['JACKFIELD_LONG'] === '1' ? 100_000 : 5_000
   const database = openDatabase(':memory:')
-  const table = createTraceTable(database, { ...traceBounds, bytes: Number.MAX_SAFE_INTEGER })
+  const table = createTraceTable(database, new LogWriter(database), {
+    ...traceBounds,
+    bytes: Number.MAX_SAFE_INTEGER,
+  })
   database.exec('BEGIN')
   for (let n = 0; n < many; n++) {
     const failed = n % 100 === 0

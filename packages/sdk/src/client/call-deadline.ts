@@ -132,19 +132,3 @@ export function linkedSignal(parent: AbortSignal): LinkedSignal {
     release: () => parent.removeEventListener('abort', abort),
   }
 }
-
-/** Waits for a promise, or rejects with the signal's reason. The promise itself is not cancelled. */
-export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  promise.catch(() => {})
-  signal.throwIfAborted()
-  let abort = (): void => {}
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-  })
-  try {
-    return await Promise.race([promise, aborted])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
-}

@@ -1,3 +1,4 @@
+import { orAborted } from '../jsonrpc/deferred.ts'
 import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { describeValue, isObject } from '../jsonrpc/parse.ts'
@@ -12,14 +13,13 @@ import type {
 import { isImplementation, MetaKey, metaOf } from '../protocol/meta.ts'
 import type { ProtocolVersion } from '../protocol/methods.ts'
 import { latest } from '../protocol/revision.ts'
-import { CallDeadline, type LinkedSignal, linkedSignal, orAborted } from './call-deadline.ts'
+import { CallDeadline, type LinkedSignal, linkedSignal } from './call-deadline.ts'
 import type { ClientConnection, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 import { sanitizeServerFacts } from './result-shapes.ts'
 import { isEndpointMissing, isGatewayFailure, retryPastGateway } from './retry.ts'
 import { envelope } from './stateless-client.ts'
 import type { CallOptions, ServerChange, ServerFacts, Watch } from './types.ts'
 
-/** What every step of connecting needs. */
 interface Handshake {
   readonly connection: ClientConnection
   readonly identity: ClientIdentity

@@ -1,4 +1,4 @@
-import { type Deferred, deferred } from '../jsonrpc/deferred.ts'
+import { deferred } from '../jsonrpc/deferred.ts'
 import { McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
@@ -75,13 +75,11 @@ export class StatelessClient implements EraClient {
 
   changed(): void {}
 
-  async watch(filter: SubscriptionFilter, onChange: (change: ServerChange) => void): Promise<Watch> {
-    const subscription = new Subscription(this.#options, this.envelope({}), filter, (change) => {
+  watch(filter: SubscriptionFilter, onChange: (change: ServerChange) => void): Promise<Watch> {
+    return subscribe(this.#options, { notifications: filter, _meta: this.envelope({}) }, (change) => {
       this.#options.publish(change)
       onChange(change)
     })
-    const acknowledged = await subscription.open()
-    return { acknowledged, closed: subscription.closed, close: () => subscription.close() }
   }
 }
 
@@ -101,122 +99,115 @@ export function envelope(
   return meta
 }
 
-/** A `subscriptions/listen` stream, reopened whenever it breaks. */
-class Subscription {
-  readonly #closed: Deferred<void> = deferred()
-  readonly #options: StatelessClientOptions
-  readonly #params: JsonObject
-  readonly #onChange: (change: ServerChange) => void
-  readonly #stop = new AbortController()
-  readonly #removeCloseListener: () => void
-
-  constructor(
-    options: StatelessClientOptions,
-    meta: JsonObject,
-    filter: SubscriptionFilter,
-    onChange: (change: ServerChange) => void,
-  ) {
-    this.#options = options
-    this.#params = { notifications: filter, _meta: meta }
-    this.#onChange = onChange
-    this.#removeCloseListener = options.connection.onClosed(() => this.#stop.abort())
+/** Opens a `subscriptions/listen` stream, which is reopened whenever it breaks. Resolves when it is acknowledged. */
+function subscribe(
+  options: StatelessClientOptions,
+  params: JsonObject,
+  onChange: (change: ServerChange) => void,
+): Promise<Watch> {
+  const closed = deferred()
+  const stop = new AbortController()
+  const removeListener = options.connection.onClosed(() => stop.abort())
+  const close = (): Promise<void> => {
+    stop.abort()
+    return closed.promise
   }
+  return new Promise((resolve, reject) => {
+    const opened = (acknowledged: SubscriptionFilter): void =>
+      resolve({ acknowledged, closed: closed.promise, close })
+    keepListening(options, params, onChange, opened, stop.signal)
+      .finally(() => {
+        removeListener()
+        closed.resolve()
+      })
+      .catch(reject)
+  })
+}
 
-  get closed(): Promise<void> {
-    return this.#closed.promise
-  }
-
-  /** Resolves with the acknowledged filter; the stream stays open. */
-  open(): Promise<SubscriptionFilter> {
-    return new Promise((resolve, reject) => {
-      this.#run(resolve)
-        .finally(() => {
-          this.#removeCloseListener()
-          this.#closed.resolve()
-        })
-        .catch(reject)
-    })
-  }
-
-  async close(): Promise<void> {
-    this.#stop.abort()
-    await this.closed
-  }
-
-  async #run(opened: (acknowledged: SubscriptionFilter) => void): Promise<void> {
-    const backoff = new RetryBackoff()
-    let acknowledged: SubscriptionFilter | undefined
-    let since = Number.POSITIVE_INFINITY
-    let refusals = 0
-    do {
-      const last = acknowledged
-      let retryMs: number | undefined
-      try {
-        await this.#listen((filter) => {
-          since = performance.now()
-          acknowledged = filter
-          if (last !== undefined) {
-            for (const change of changesIn(last)) this.#onChange(change)
-            return
-          }
-          // A change between the last response and the subscription was not notified.
-          for (const change of changesIn(filter)) this.#options.invalidate(change)
-          opened(filter)
-        })
-        return
-      } catch (error) {
-        retryMs = retryAfterOf(error)
-        if (acknowledged === undefined) {
-          const isTransient = isGatewayFailure(error) && (retryMs ?? 0) < this.#options.timeoutMs
-          if (!isTransient || ++refusals > maxRefusals) throw error
-        } else if (this.#stop.signal.aborted || error instanceof RpcError) return
-      }
-      // A server that acknowledges and closes at once counts as failing.
-      if (performance.now() - since >= stableAfterMs) backoff.reset()
-      await wait(backoff.afterFailure(retryMs), this.#stop.signal).catch(() => {})
-    } while (!this.#stop.signal.aborted)
-    if (acknowledged === undefined)
-      throw new McpError('CONNECTION_CLOSED', 'The connection closed before the subscription began')
-  }
-
-  /** Runs one stream. Resolves when either side closed it regularly. */
-  async #listen(onAcknowledged: (acknowledged: SubscriptionFilter) => void): Promise<void> {
-    const { connection, timeoutMs } = this.#options
-    const ended = new AbortController()
-    const end = (): void => ended.abort()
-    this.#stop.signal.addEventListener('abort', end, { once: true })
-    const deadline = new CallDeadline({
-      label: 'subscriptions/listen',
-      signal: ended.signal,
-      idleMs: timeoutMs,
-      totalMs: timeoutMs,
-    })
-    let isAcknowledged = false
-    const onNotification = (message: JsonRpcNotification): void => {
-      if (message.method === 'notifications/subscriptions/acknowledged') {
-        if (isAcknowledged) return
-        isAcknowledged = true
-        deadline.pause()
-        onAcknowledged(filterIn(message.params?.['notifications']))
-      } else if (message.method === 'notifications/cancelled') {
-        end()
-      } else {
-        const change = changeOf(message)
-        if (change !== undefined) this.#onChange(change)
-      }
-    }
+async function keepListening(
+  options: StatelessClientOptions,
+  params: JsonObject,
+  onChange: (change: ServerChange) => void,
+  opened: (acknowledged: SubscriptionFilter) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const backoff = new RetryBackoff()
+  let acknowledged: SubscriptionFilter | undefined
+  let since = Number.POSITIVE_INFINITY
+  let refusals = 0
+  do {
+    const last = acknowledged
+    let retryMs: number | undefined
     try {
-      const method = 'subscriptions/listen'
-      await connection.request({ method, params: this.#params, deadline, onNotification })
+      await listen(options, params, onChange, signal, (filter) => {
+        since = performance.now()
+        acknowledged = filter
+        if (last !== undefined) {
+          for (const change of changesIn(last)) onChange(change)
+          return
+        }
+        // A change between the last response and the subscription was not notified.
+        for (const change of changesIn(filter)) options.invalidate(change)
+        opened(filter)
+      })
+      return
     } catch (error) {
-      if (!isAcknowledged || !ended.signal.aborted) throw error
-    } finally {
-      deadline.close()
-      this.#stop.signal.removeEventListener('abort', end)
+      retryMs = retryAfterOf(error)
+      if (acknowledged === undefined) {
+        const isTransient = isGatewayFailure(error) && (retryMs ?? 0) < options.timeoutMs
+        if (!isTransient || ++refusals > maxRefusals) throw error
+      } else if (signal.aborted || error instanceof RpcError) return
     }
-    if (!isAcknowledged) {
-      throw new McpError('PROTOCOL', 'The server ended the subscription before acknowledging it')
+    // A server that acknowledges and closes at once counts as failing.
+    if (performance.now() - since >= stableAfterMs) backoff.reset()
+    await wait(backoff.afterFailure(retryMs), signal).catch(() => {})
+  } while (!signal.aborted)
+  if (acknowledged === undefined)
+    throw new McpError('CONNECTION_CLOSED', 'The connection closed before the subscription began')
+}
+
+/** Runs one stream. Resolves when either side closed it regularly. */
+async function listen(
+  { connection, timeoutMs }: StatelessClientOptions,
+  params: JsonObject,
+  onChange: (change: ServerChange) => void,
+  signal: AbortSignal,
+  onAcknowledged: (acknowledged: SubscriptionFilter) => void,
+): Promise<void> {
+  const ended = new AbortController()
+  const end = (): void => ended.abort()
+  signal.addEventListener('abort', end, { once: true })
+  const deadline = new CallDeadline({
+    label: 'subscriptions/listen',
+    signal: ended.signal,
+    idleMs: timeoutMs,
+    totalMs: timeoutMs,
+  })
+  let isAcknowledged = false
+  const onNotification = (message: JsonRpcNotification): void => {
+    if (message.method === 'notifications/subscriptions/acknowledged') {
+      if (isAcknowledged) return
+      isAcknowledged = true
+      deadline.pause()
+      onAcknowledged(filterIn(message.params?.['notifications']))
+    } else if (message.method === 'notifications/cancelled') {
+      end()
+    } else {
+      const change = changeOf(message)
+      if (change !== undefined) onChange(change)
     }
+  }
+  try {
+    const method = 'subscriptions/listen'
+    await connection.request({ method, params, deadline, onNotification })
+  } catch (error) {
+    if (!isAcknowledged || !ended.signal.aborted) throw error
+  } finally {
+    deadline.close()
+    signal.removeEventListener('abort', end)
+  }
+  if (!isAcknowledged) {
+    throw new McpError('PROTOCOL', 'The server ended the subscription before acknowledging it')
   }
 }
 

@@ -29,8 +29,9 @@ export const applicators: Readonly<Record<string, Builder>> = {
       for (const { name, child } of children) {
         if (!has(value, name)) continue
         run.markEvaluated(name)
-        if (!run.checkChild(child, value[name], name)) ok = false
-        if (!ok && !run.wantsMore) return false
+        if (run.checkChild(child, value[name], name)) continue
+        ok = false
+        if (!run.wantsMore) break
       }
       return ok
     }
@@ -39,19 +40,15 @@ export const applicators: Readonly<Record<string, Builder>> = {
     const children = nodes(keyword).map(({ name, child }) => ({ pattern: patternOf(keyword, name), child }))
     return (value, run) => {
       if (!isObject(value)) return true
-      let ok = true
-      for (const name of run.namesOf(value)) {
-        for (const { pattern, child } of children) {
+      return run.every(run.namesOf(value), (name) =>
+        run.every(children, ({ pattern, child }) => {
           const found = pattern.test(name, run.spend)
-          if (found === false) continue
+          if (found === false) return true
           run.markEvaluated(name)
-          if (found !== true) {
-            ok = run.fail(`has names that cannot be checked against the pattern ${pattern.source}: ${found}`)
-          } else if (!run.checkChild(child, value[name], name)) ok = false
-          if (!ok && !run.wantsMore) return false
-        }
-      }
-      return ok
+          if (found === true) return run.checkChild(child, value[name], name)
+          return run.fail(`has names that cannot be checked against the pattern ${pattern.source}: ${found}`)
+        }),
+      )
     }
   },
   additionalProperties: (keyword) => {
@@ -63,28 +60,23 @@ export const applicators: Readonly<Record<string, Builder>> = {
       : []
     return (value, run) => {
       if (!isObject(value)) return true
-      let ok = true
-      for (const name of run.namesOf(value)) {
-        if (known.has(name) || patterns.some((pattern) => pattern.test(name, run.spend) === true)) continue
+      return run.every(run.namesOf(value), (name) => {
+        if (known.has(name) || patterns.some((pattern) => pattern.test(name, run.spend) === true)) return true
         run.markEvaluated(name)
-        if (keyword.value === false) ok = run.fail(`must not have the property ${formatValue(name)}`)
-        else if (!run.checkChild(child, value[name], name)) ok = false
-        if (!ok && !run.wantsMore) return false
-      }
-      return ok
+        if (keyword.value === false) return run.fail(`must not have the property ${formatValue(name)}`)
+        return run.checkChild(child, value[name], name)
+      })
     }
   },
   propertyNames: (keyword) => {
     const child = keyword.node(keyword.value)
     return (value, run) => {
       if (!isObject(value)) return true
-      let ok = true
-      for (const name of run.namesOf(value)) {
-        if (holdsApart(child, name, run)) continue
-        ok = run.fail(`must not have a property named ${formatValue(name)}`)
-        if (!run.wantsMore) return false
-      }
-      return ok
+      return run.every(
+        run.namesOf(value),
+        (name) =>
+          holdsApart(child, name, run) || run.fail(`must not have a property named ${formatValue(name)}`),
+      )
     }
   },
   contains: (keyword) => {
@@ -96,15 +88,7 @@ export const applicators: Readonly<Record<string, Builder>> = {
   },
   allOf: (keyword) => {
     const children = list(keyword)
-    return (value, run) => {
-      let ok = true
-      for (const child of children) {
-        if (run.check(child, value)) continue
-        ok = false
-        if (!run.wantsMore) return false
-      }
-      return ok
-    }
+    return (value, run) => run.every(children, (child) => run.check(child, value))
   },
   anyOf: (keyword) => {
     const children = list(keyword)
@@ -209,14 +193,12 @@ export const unevaluated: Readonly<Record<string, Builder>> = {
     return (value, run) => {
       const { evaluated: seen } = run
       if (!isObject(value) || seen === undefined || seen.allNames) return true
-      let ok = true
-      for (const name of run.namesOf(value)) {
-        if (seen.names.has(name)) continue
-        if (keyword.value === false) ok = run.fail(`must not have the property ${formatValue(name)}`)
-        else if (!run.checkChild(child, value[name], name)) ok = false
-        if (!ok && !run.wantsMore) return false
-      }
-      seen.allNames = true
+      const ok = run.every(run.namesOf(value), (name) => {
+        if (seen.names.has(name)) return true
+        if (keyword.value === false) return run.fail(`must not have the property ${formatValue(name)}`)
+        return run.checkChild(child, value[name], name)
+      })
+      if (ok || run.wantsMore) seen.allNames = true
       return ok
     }
   },

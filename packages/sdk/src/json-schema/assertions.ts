@@ -1,6 +1,6 @@
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Patterns } from './pattern.ts'
-import { type Check, has } from './run.ts'
+import { type Check, has, type Run } from './run.ts'
 
 /** Whether two JSON values are equal, regardless of member order. */
 export function equal(a: unknown, b: unknown, spend: (steps: number) => void): boolean {
@@ -87,21 +87,8 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
       isMultiple(value, factor, run.spend) ||
       run.fail(`must be a multiple of ${factor}`)
   },
-  minLength: (keyword) => {
-    const min = count(keyword)
-    return (value, run) =>
-      typeof value !== 'string' ||
-      (value.length >= min && charactersUpTo(value, min, run.spend) >= min) ||
-      run.fail(`must have at least ${plural(min, 'character')}`)
-  },
-  maxLength: (keyword) => {
-    const max = count(keyword)
-    return (value, run) =>
-      typeof value !== 'string' ||
-      value.length <= max ||
-      charactersUpTo(value, max + 1, run.spend) <= max ||
-      run.fail(`must have at most ${plural(max, 'character')}`)
-  },
+  minLength: (keyword) => atLeast(keyword, charactersIn, 'character'),
+  maxLength: (keyword) => atMost(keyword, charactersIn, 'character'),
   pattern: (keyword) => {
     const { value: source } = keyword
     if (typeof source !== 'string') return keyword.wrong('must be a string')
@@ -117,16 +104,8 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
       )
     }
   },
-  minItems: (keyword) => {
-    const min = count(keyword)
-    return (value, run) =>
-      !Array.isArray(value) || value.length >= min || run.fail(`must have at least ${plural(min, 'item')}`)
-  },
-  maxItems: (keyword) => {
-    const max = count(keyword)
-    return (value, run) =>
-      !Array.isArray(value) || value.length <= max || run.fail(`must have at most ${plural(max, 'item')}`)
-  },
+  minItems: (keyword) => atLeast(keyword, itemsIn, 'item'),
+  maxItems: (keyword) => atMost(keyword, itemsIn, 'item'),
   uniqueItems: (keyword) => {
     if (typeof keyword.value !== 'boolean') return keyword.wrong('must be a boolean')
     if (!keyword.value) return () => true
@@ -136,32 +115,17 @@ export const assertions: Readonly<Record<string, (keyword: Keyword) => Check>> =
       return keys.size === value.length || run.fail('must not have equal items')
     }
   },
-  minProperties: (keyword) => {
-    const min = count(keyword)
-    return (value, run) =>
-      !isObject(value) ||
-      run.namesOf(value).length >= min ||
-      run.fail(`must have at least ${plural(min, 'property', 'properties')}`)
-  },
-  maxProperties: (keyword) => {
-    const max = count(keyword)
-    return (value, run) =>
-      !isObject(value) ||
-      run.namesOf(value).length <= max ||
-      run.fail(`must have at most ${plural(max, 'property', 'properties')}`)
-  },
+  minProperties: (keyword) => atLeast(keyword, propertiesIn, 'property', 'properties'),
+  maxProperties: (keyword) => atMost(keyword, propertiesIn, 'property', 'properties'),
   required: (keyword) => {
     const names = strings(keyword, keyword.value)
     return (value, run) => {
       if (!isObject(value)) return true
       run.spend(names.length >> 1)
-      let ok = true
-      for (const name of names) {
-        if (has(value, name)) continue
-        ok = run.fail(`must have the property ${formatValue(name)}`)
-        if (!run.wantsMore) return false
-      }
-      return ok
+      return run.every(
+        names,
+        (name) => has(value, name) || run.fail(`must have the property ${formatValue(name)}`),
+      )
     }
   },
   dependentRequired: (keyword) => {
@@ -212,7 +176,6 @@ export function count(keyword: Keyword): number {
   return value
 }
 
-/** A value, shortened for a message. */
 export function formatValue(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)
   return text.length > 80 ? `${text.slice(0, 77)}...` : text
@@ -247,15 +210,35 @@ function numeric(test: (value: number, bound: number) => boolean, words: string)
   }
 }
 
-/** Counts code points, up to `enough`. */
-function charactersUpTo(text: string, enough: number, spend: (steps: number) => void): number {
-  if (text.length >= enough * 2) return enough
-  spend(text.length >> 3)
+/** The size of a value, exact up to `enough`; undefined if the keyword does not apply to it. */
+type Size = (value: unknown, run: Run, enough: number) => number | undefined
+
+const itemsIn: Size = (value) => (Array.isArray(value) ? value.length : undefined)
+
+const propertiesIn: Size = (value, run) => (isObject(value) ? run.namesOf(value).length : undefined)
+
+/** Characters are code points, of which a text has at most as many as code units, and at least half of that. */
+const charactersIn: Size = (value, { spend }, enough) => {
+  if (typeof value !== 'string') return undefined
+  if (value.length < enough || value.length >= enough * 2) return value.length
+  spend(value.length >> 3)
   let characters = 0
-  for (const _ of text) {
+  for (const _ of value) {
     if (++characters >= enough) break
   }
   return characters
+}
+
+function atLeast(keyword: Keyword, size: Size, ...noun: [one: string, many?: string]): Check {
+  const min = count(keyword)
+  const message = `must have at least ${plural(min, ...noun)}`
+  return (value, run) => (size(value, run, min) ?? min) >= min || run.fail(message)
+}
+
+function atMost(keyword: Keyword, size: Size, ...noun: [one: string, many?: string]): Check {
+  const max = count(keyword)
+  const message = `must have at most ${plural(max, ...noun)}`
+  return (value, run) => (size(value, run, max + 1) ?? 0) <= max || run.fail(message)
 }
 
 function isMultiple(value: number, factor: number, spend: (steps: number) => void): boolean {

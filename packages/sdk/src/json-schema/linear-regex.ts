@@ -1,7 +1,6 @@
 import { nativeRegex } from './pattern.ts'
 
-/** A node of a parsed pattern. */
-export type PatternPart =
+type PatternPart =
   | { type: 'char'; test: (codePoint: number) => boolean }
   | { type: 'assert'; kind: 'start' | 'end' | 'word' | 'not-word' }
   | { type: 'look'; body: PatternPart; negate: boolean }
@@ -16,11 +15,7 @@ export class Unsupported extends Error {
 
 const maxNesting = 50
 
-/** Parses a valid ECMAScript pattern. @throws Unsupported for back-references and look-behind. */
-export function parsePattern(source: string): PatternPart {
-  return new PatternParser(source).choice(0)
-}
-
+/** Parses a valid ECMAScript pattern. Throws Unsupported for back-references and look-behind. */
 class PatternParser {
   readonly #source: string
   #at = 0
@@ -159,11 +154,11 @@ export interface LinearRegex {
  */
 export function linearRegex(source: string): LinearRegex {
   const assembler = new Assembler()
-  const program = assembler.assemble(parsePattern(source))
+  const program = assembler.assemble(new PatternParser(source).choice(0))
   return {
     size: assembler.size,
-    test: (text, spend) => matches(program, text, 0, true, spend),
-    find: (text, from, spend) => findMatch(program, text, from, spend),
+    test: (text, spend) => search(program, text, 0, 'any', spend) !== undefined,
+    find: (text, from, spend) => search(program, text, from, 'longest', spend),
   }
 }
 
@@ -246,7 +241,6 @@ class States {
   readonly list: number[] = []
   /** Where the attempt that reached each state started, earliest first. */
   readonly starts: number[] = []
-  matched = false
   /** Where the earliest attempt that matches here started. */
   matchStart: number | undefined
   readonly #program: Instruction[]
@@ -264,7 +258,6 @@ class States {
     this.#marks.fill(0)
     this.list.length = 0
     this.starts.length = 0
-    this.matched = false
     this.matchStart = undefined
   }
 
@@ -293,12 +286,14 @@ class States {
           if (holds(instruction.kind, text, at)) waiting.push(state + 1)
           break
         case 'look':
-          if (matches(instruction.body, text, at, false, this.#spend) !== instruction.negate) {
+          if (
+            (search(instruction.body, text, at, 'here', this.#spend) !== undefined) !==
+            instruction.negate
+          ) {
             waiting.push(state + 1)
           }
           break
         case 'match':
-          this.matched = true
           this.matchStart ??= start
       }
     }
@@ -306,41 +301,16 @@ class States {
   }
 }
 
-function matches(
+/**
+ * Runs a program from a position of the text.
+ * @param mode `here` for a match that starts at this position, `any` for any match after it, `longest` for the leftmost-longest one
+ * @returns where the match starts and ends; with `here` and `any` it is the first one found
+ */
+function search(
   program: Instruction[],
   text: string,
   from: number,
-  searching: boolean,
-  spend: (steps: number) => void,
-): boolean {
-  let current = new States(program, spend)
-  let next = new States(program, spend)
-  spend(8 + (program.length >> 5))
-  let at = from
-  current.enter(0, text, at, at)
-  while (!current.matched) {
-    const codePoint = text.codePointAt(at)
-    if (codePoint === undefined || (current.list.length === 0 && !searching)) return false
-    const after = at + (codePoint > 0xffff ? 2 : 1)
-    spend(1 + (program.length >> 6) + (current.list.length >> 1))
-    for (const state of current.list) {
-      const instruction = program[state]
-      if (instruction?.op === 'char' && instruction.test(codePoint)) next.enter(state + 1, text, after, from)
-    }
-    if (searching) next.enter(0, text, after, after)
-    const spent = current
-    current = next
-    next = spent
-    next.clear()
-    at = after
-  }
-  return true
-}
-
-function findMatch(
-  program: Instruction[],
-  text: string,
-  from: number,
+  mode: 'here' | 'any' | 'longest',
   spend: (steps: number) => void,
 ): [number, number] | undefined {
   let current = new States(program, spend)
@@ -352,17 +322,19 @@ function findMatch(
   for (;;) {
     const start = current.matchStart
     if (start !== undefined && (found === undefined || start <= found[0])) found = [start, at]
+    if (found !== undefined && mode !== 'longest') return found
     const codePoint = text.codePointAt(at)
-    if (codePoint === undefined) return found
+    if (codePoint === undefined || (current.list.length === 0 && mode === 'here')) return found
     const after = at + (codePoint > 0xffff ? 2 : 1)
     spend(1 + (program.length >> 6) + (current.list.length >> 1))
-    for (const [place, state] of current.list.entries()) {
+    for (let place = 0; place < current.list.length; place++) {
+      const state = current.list[place] ?? 0
       const began = current.starts[place] ?? at
       if (found !== undefined && began > found[0]) break
       const instruction = program[state]
       if (instruction?.op === 'char' && instruction.test(codePoint)) next.enter(state + 1, text, after, began)
     }
-    if (found === undefined) next.enter(0, text, after, after)
+    if (found === undefined && mode !== 'here') next.enter(0, text, after, after)
     else if (next.list.length === 0 && next.matchStart === undefined) return found
     const spent = current
     current = next

@@ -27,7 +27,6 @@ export interface Resource {
 /** A compiled keyword. Adds issues to the run if it collects them. */
 export type Check = (value: unknown, run: Run) => boolean
 
-/** Members and items that were evaluated. */
 export class Evaluated {
   readonly names: Set<string> = new Set()
   allNames = false
@@ -45,7 +44,6 @@ export class Evaluated {
   }
 }
 
-/** Checking the value exceeds the budget. */
 export class BudgetExceeded extends Error {
   override readonly name: string = 'TooExpensive'
 }
@@ -154,6 +152,17 @@ export class Run {
     return ok
   }
 
+  /** Whether all items pass. Stops at the first that does not, unless more issues are collected. */
+  every<T>(items: Iterable<T>, passes: (item: T) => boolean): boolean {
+    let ok = true
+    for (const item of items) {
+      if (passes(item)) continue
+      ok = false
+      if (!this.wantsMore) break
+    }
+    return ok
+  }
+
   #checkTracked({ checks, deferred: late, resource }: Node, value: unknown): boolean {
     const outer = this.evaluated
     if (late.length > 0) this.evaluated = new Evaluated()
@@ -214,7 +223,6 @@ export function has(object: Record<string, unknown>, name: string): boolean {
   return Object.hasOwn(object, name) && object[name] !== undefined
 }
 
-/** The error for an invalid schema. */
 export function invalid(pointer: string, keyword: string, what: string): McpError {
   const where = keyword === '' ? pointer : `${pointer}/${keyword}`
   return new McpError('INVALID', `The schema is not valid: ${where === '' ? 'it' : `"${where}"`} ${what}`, {

@@ -2,7 +2,6 @@ const none = new Uint8Array()
 // Created on first use: loading the class costs startup time.
 let encoder: TextEncoder | undefined
 
-/** A text as UTF-8. */
 export function utf8(text: string): ReturnType<TextEncoder['encode']> {
   encoder ??= new TextEncoder()
   return encoder.encode(text)

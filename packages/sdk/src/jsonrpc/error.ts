@@ -102,7 +102,14 @@ export function invalidParams(why: string, data?: unknown): RpcError {
   return new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`, data)
 }
 
-/** The error for a method that the server does not offer. */
+export function invalidRequest(why: string): RpcError {
+  return new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${why}`)
+}
+
+export function internalError(message = 'Internal error', data?: unknown): RpcError {
+  return new RpcError(ErrorCode.InternalError, message, data)
+}
+
 export function methodNotFound(method: string): RpcError {
   return new RpcError(ErrorCode.MethodNotFound, `Method not found: this server does not offer "${method}"`)
 }
@@ -125,7 +132,6 @@ export function readableError(thrown: unknown): unknown {
   }
 }
 
-/** The message of a thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }

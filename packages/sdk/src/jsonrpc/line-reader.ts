@@ -18,21 +18,13 @@ export interface LineReaderOptions {
 
 /** Splits a byte stream into lines of text, in linear time however it is chunked. */
 export class LineReader {
-  readonly #maxBytes: number
-  readonly #onLine: (text: string) => void
-  readonly #onTooLong: () => void
-  readonly #onNotUtf8: (bytes: Uint8Array) => void
-  readonly #keepEmpty: boolean
+  readonly #options: LineReaderOptions & { readonly maxBytes: number }
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   readonly #partial = new ByteCollector()
   #skipping = false
 
   constructor(options: LineReaderOptions) {
-    this.#keepEmpty = options.keepEmpty ?? false
-    this.#maxBytes = options.maxBytes ?? defaultMaxBytes
-    this.#onLine = options.onLine
-    this.#onTooLong = options.onTooLong
-    this.#onNotUtf8 = options.onNotUtf8
+    this.#options = { ...options, maxBytes: options.maxBytes ?? defaultMaxBytes }
   }
 
   push(chunk: Uint8Array): void {
@@ -62,10 +54,10 @@ export class LineReader {
 
   #append(part: Uint8Array): void {
     if (this.#skipping || part.length === 0) return
-    if (this.#partial.length + part.length > this.#maxBytes) {
+    if (this.#partial.length + part.length > this.#options.maxBytes) {
       this.#partial.clear()
       this.#skipping = true
-      this.#onTooLong()
+      this.#options.onTooLong()
       return
     }
     this.#partial.add(part)
@@ -82,7 +74,7 @@ export class LineReader {
 
   /** Delivers complete lines. Decodes the block in one step unless a line may be too long or not UTF-8. */
   #deliverAll(block: Uint8Array): void {
-    const text = block.length > this.#maxBytes ? undefined : this.#decode(block)
+    const text = block.length > this.#options.maxBytes ? undefined : this.#decode(block)
     if (text === undefined) this.#deliverEach(block)
     else this.#split(text)
   }
@@ -91,7 +83,7 @@ export class LineReader {
     let from = 0
     for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', from)) {
       const end = at > from && text.charCodeAt(at - 1) === carriageReturn ? at - 1 : at
-      if (end > from || this.#keepEmpty) this.#onLine(text.slice(from, end))
+      if (end > from || this.#options.keepEmpty === true) this.#options.onLine(text.slice(from, end))
       from = at + 1
     }
   }
@@ -99,7 +91,7 @@ export class LineReader {
   #deliverEach(block: Uint8Array): void {
     let from = 0
     for (let at = block.indexOf(newline); at !== -1; at = block.indexOf(newline, from)) {
-      if (at - from > this.#maxBytes) this.#onTooLong()
+      if (at - from > this.#options.maxBytes) this.#options.onTooLong()
       else this.#deliver(block, from, at)
       from = at + 1
     }
@@ -107,11 +99,11 @@ export class LineReader {
 
   #deliver(bytes: Uint8Array, from: number, to: number): void {
     const end = to > from && bytes[to - 1] === carriageReturn ? to - 1 : to
-    if (end === from && !this.#keepEmpty) return
+    if (end === from && this.#options.keepEmpty !== true) return
     const line = bytes.subarray(from, end)
     const text = this.#decode(line)
-    if (text === undefined) this.#onNotUtf8(line)
-    else this.#onLine(text)
+    if (text === undefined) this.#options.onNotUtf8(line)
+    else this.#options.onLine(text)
   }
 
   #decode(bytes: Uint8Array): string | undefined {

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from './error.ts'
+import { ErrorCode, invalidRequest, RpcError } from './error.ts'
 import { countColons, countMembers, duplicateKey, endOfString, readJson } from './exact-json.ts'
 import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, RequestId } from './message.ts'
 
@@ -146,7 +146,7 @@ function classifyResponse(value: Record<string, unknown>, id: RequestId | undefi
 }
 
 function invalid(id: RequestId | undefined, reason: string): Classified {
-  return { kind: 'invalid', id, error: new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${reason}`) }
+  return { kind: 'invalid', id, error: invalidRequest(reason) }
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

@@ -27,13 +27,19 @@ export function encodeEvent(event: { id?: string; event?: string; data?: string;
 
 const blockLines = 1024
 
+interface EventReaderOptions {
+  maxBytes?: number
+  onEvent(event: ServerSentEvent): void
+  onTooLong?(): void
+  /** Called for each event that is not UTF-8; its valid `id` and `retry` are still delivered, with empty data. */
+  onNotUtf8?(): void
+}
+
 /** Parses an event stream. An event with only `id` or `retry` is delivered too, with empty data. */
 export class EventReader {
   readonly #lines: LineReader
+  readonly #options: EventReaderOptions
   readonly #maxChars: number
-  readonly #onEvent: (event: ServerSentEvent) => void
-  readonly #onTooLong: () => void
-  readonly #onNotUtf8: () => void
   #data: string[] = []
   /** Data lines joined already: many short strings take more memory than their characters. */
   #blocks: string[] = []
@@ -44,17 +50,9 @@ export class EventReader {
   #atStart = true
   #ignored = 0
 
-  /** `onNotUtf8` is called for each event that is not UTF-8; its valid `id` and `retry` are still delivered, with empty data. */
-  constructor(options: {
-    maxBytes?: number
-    onEvent(event: ServerSentEvent): void
-    onTooLong?(): void
-    onNotUtf8?(): void
-  }) {
+  constructor(options: EventReaderOptions) {
+    this.#options = options
     this.#maxChars = options.maxBytes ?? 4 * 1024 * 1024
-    this.#onEvent = options.onEvent
-    this.#onTooLong = options.onTooLong ?? (() => {})
-    this.#onNotUtf8 = options.onNotUtf8 ?? (() => {})
     this.#lines = new LineReader({
       maxBytes: this.#maxChars + 16,
       onLine: (text) => this.#line(text),
@@ -132,7 +130,7 @@ export class EventReader {
     if (this.#invalid) {
       this.#data = []
       this.#blocks = []
-      this.#onNotUtf8()
+      this.#options.onNotUtf8?.()
     }
     if (!this.#hasFields) {
       this.#reset()
@@ -140,12 +138,12 @@ export class EventReader {
     }
     const event = { ...this.#fields, data: [...this.#blocks, ...this.#data].join('\n') }
     this.#reset()
-    this.#onEvent(event)
+    this.#options.onEvent(event)
   }
 
   #tooLong(): void {
     this.#reset()
-    this.#onTooLong()
+    this.#options.onTooLong?.()
   }
 
   #reset(): void {

@@ -91,12 +91,10 @@ export function readPeerMeta(meta: unknown): PeerMeta {
   return { version, info, capabilities, logLevel }
 }
 
-/** Whether a value is a logging level. */
 export function isLoggingLevel(value: unknown): value is LoggingLevel {
   return typeof value === 'string' && (loggingLevels as readonly string[]).includes(value)
 }
 
-/** Whether a value has the shape of `Implementation`. */
 export function isImplementation(value: unknown): value is Implementation {
   return isObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'string'
 }

@@ -65,7 +65,6 @@ const features: Readonly<Record<Feature, readonly [ProtocolVersion, ProtocolVers
   coreTasks: ['2025-11-25', '2025-11-25'],
 }
 
-/** Whether a revision has a feature. */
 export function supports(version: ProtocolVersion, feature: Feature): boolean {
   const [first, last] = features[feature]
   return first <= version && version <= last

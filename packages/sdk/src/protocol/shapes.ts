@@ -22,7 +22,6 @@ export function both(first: Shape, second: Shape): Shape {
   return (value, onOmitted) => first(value, onOmitted) && second(value, onOmitted)
 }
 
-/** One of a set of strings. */
 export function oneOf(...known: readonly string[]): Shape {
   return (value) => typeof value === 'string' && known.includes(value)
 }
@@ -32,7 +31,6 @@ export function between(min: number, max: number): Shape {
   return (value) => typeof value === 'number' && value >= min && value <= max
 }
 
-/** A list whose entries all have a shape. */
 export function listOf(entry: Shape): Shape {
   return (value, onOmitted) => Array.isArray(value) && value.every((one) => entry(one, onOmitted))
 }
@@ -54,7 +52,6 @@ export function shape(must: Members, may: Members = {}): Shape {
   }
 }
 
-/** The role of a message. */
 export const role: Shape = oneOf('user', 'assistant')
 const annotations = shape({}, { audience: listOf(role), priority: between(0, 1), lastModified: text })
 const icon = shape({}, { mimeType: text, sizes: listOf(text), theme: text })
@@ -153,7 +150,6 @@ const samplingContent: Shape = (value, onOmitted) =>
     ? value.every((part) => samplingBlock(part, onOmitted))
     : samplingBlock(value, onOmitted)
 
-/** The params of `sampling/createMessage`. */
 export const samplingParams: Shape = shape(
   { messages: listOf(shape({ role, content: samplingContent }, metaMember)), maxTokens: number },
   {
@@ -177,11 +173,9 @@ export const samplingParams: Shape = shape(
   },
 )
 
-/** The result of `sampling/createMessage`. */
 export const samplingResult: Shape = shape(
   { role, model: text, content: samplingContent },
   { ...metaMember, stopReason: text },
 )
 
-/** A root of a client. */
 export const root: Shape = shape({ uri: text }, { ...metaMember, name: text })

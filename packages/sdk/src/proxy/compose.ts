@@ -13,7 +13,6 @@ import { ForwardingServer } from './forwarding-server.ts'
 import { ExtensionOwners, Member, ResourceRouter } from './members.ts'
 import { MergedChanges, type MergedList, mergedPage } from './merged.ts'
 
-/** Most characters of a tool name. */
 export const maxNameChars = 128
 
 const prefixForm = /^[A-Za-z0-9_.-]{1,64}$/

@@ -3,6 +3,7 @@ import type { Implementation, LoggingLevel, ServerCapabilities } from '../protoc
 import { protocolVersions } from '../protocol/methods.ts'
 import type { Changes } from '../request/changes.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
+import { reporter } from '../server/define.ts'
 import { logOf } from '../server/handler-context.ts'
 import type { Server } from '../server/server.ts'
 
@@ -14,7 +15,7 @@ export abstract class ForwardingServer {
   readonly report: Server['report']
 
   constructor(onError: Server['report'] | undefined) {
-    this.report = createReporter(() => this.info.name, onError)
+    this.report = reporter(() => this.info.name, onError)
   }
 
   abstract capabilitiesOn(...request: Parameters<Server['capabilitiesOn']>): ServerCapabilities
@@ -46,17 +47,5 @@ export abstract class ForwardingServer {
     }
     if (instructions !== undefined) result['instructions'] = instructions
     return { type: 'complete', result }
-  }
-}
-
-/** Reports errors to `onError`, or to stderr without one. Errors of `onError` itself are ignored. */
-function createReporter(name: () => string, onError: Server['report'] | undefined): Server['report'] {
-  return (error, where) => {
-    try {
-      if (onError !== undefined) onError(error, where)
-      else console.error(`[${name()}] ${where.method}:`, error)
-    } catch {
-      // An error reporter that fails cannot be reported.
-    }
   }
 }

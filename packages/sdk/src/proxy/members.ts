@@ -130,7 +130,6 @@ function schemeOf(uri: string): string {
   return uri.slice(0, uri.indexOf(':') + 1).toLowerCase()
 }
 
-/** One server of a composition. */
 export class Member {
   readonly prefix: string
   readonly server: Server

@@ -51,7 +51,7 @@ export async function mergedPage(
   const pageBytes = limits.messageBytes / 2
   const providers = members.filter(({ server }) => server.capabilities[list.capability] !== undefined)
   const entries: JsonObject[] = []
-  const hints = new CacheHints()
+  const read: JsonObject[] = []
   let position = positionOf(params['cursor'], providers, limits)
   let total = 0
   for (let calls = 0; position !== undefined; calls++) {
@@ -69,7 +69,7 @@ export async function mergedPage(
     total += bytes - position.bytes
     if (page !== undefined && !isTooLarge) {
       list.onPage?.(member, page)
-      hints.add(page)
+      read.push(page)
       const { [list.key]: rows } = page
       for (const entry of Array.isArray(rows) ? rows.filter(isObject) : []) {
         const presented = list.present(entry, member)
@@ -85,7 +85,7 @@ export async function mergedPage(
         ? firstPage(providers[providers.indexOf(member) + 1])
         : next
   }
-  const result: JsonObject = { [list.key]: entries, ...hints.common }
+  const result: JsonObject = { [list.key]: entries, ...commonHints(read) }
   if (position !== undefined) result['nextCursor'] = cursorOf(position)
   return { type: 'complete', result }
 }
@@ -161,20 +161,11 @@ async function pageOf(exchange: Exchange, member: Member, cursor: string): Promi
   return outcome.result
 }
 
-/** The cache hints of a merged page: the shortest TTL and the narrowest scope. */
-class CacheHints {
-  #ttlMs = Number.POSITIVE_INFINITY
-  #isPublic = true
-
-  add({ ttlMs, cacheScope }: JsonObject): void {
-    this.#ttlMs = Math.min(this.#ttlMs, Number.isSafeInteger(ttlMs) ? Math.max(0, Number(ttlMs)) : 0)
-    this.#isPublic &&= cacheScope === 'public'
-  }
-
-  get common(): JsonObject {
-    const known = Number.isFinite(this.#ttlMs)
-    return { ttlMs: known ? this.#ttlMs : 0, cacheScope: known && this.#isPublic ? 'public' : 'private' }
-  }
+/** The cache hints of merged pages: the shortest TTL and the narrowest scope. */
+function commonHints(pages: readonly JsonObject[]): JsonObject {
+  const ttls = pages.map(({ ttlMs }) => (Number.isSafeInteger(ttlMs) ? Math.max(0, Number(ttlMs)) : 0))
+  const isPublic = pages.length > 0 && pages.every(({ cacheScope }) => cacheScope === 'public')
+  return { ttlMs: pages.length === 0 ? 0 : Math.min(...ttls), cacheScope: isPublic ? 'public' : 'private' }
 }
 
 interface MergedChangesOptions {

@@ -1,4 +1,4 @@
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, internalError, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ClientCapabilities } from '../protocol/definitions.ts'
@@ -206,8 +206,7 @@ function invalidState(): RpcError {
 }
 
 function callLost(): RpcError {
-  return new RpcError(
-    ErrorCode.InternalError,
+  return internalError(
     'The call that asked is no longer open on this node: it timed out, the node was restarted, or the retry reached ' +
       'another node. It was not run again. It may have had effects: check before you repeat it.',
   )

@@ -1,4 +1,4 @@
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, internalError, McpError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { describeValue, isObject } from '../jsonrpc/parse.ts'
 import type { ClientCapabilities } from '../protocol/definitions.ts'
@@ -119,9 +119,9 @@ export async function askLive(
     if (isObject(answer)) return withEndToEnd(answer, noMeta)
   } catch (error) {
     if (!(error instanceof McpError)) throw error
-    throw new RpcError(ErrorCode.InternalError, 'The client of this proxy could not be asked')
+    throw internalError('The client of this proxy could not be asked')
   }
-  throw new RpcError(ErrorCode.InternalError, 'The client of this proxy sent an invalid response')
+  throw internalError('The client of this proxy sent an invalid response')
 }
 
 function toQuestion(method: unknown, params: JsonObject): Question | undefined {
@@ -172,37 +172,35 @@ const hopByHopCodes: ReadonlySet<number> = new Set([
 /** The error for a client whose request failed upstream. Upstream errors are passed on as they are. */
 export function relayedError(error: unknown): RpcError {
   if (error instanceof RpcError) {
-    return hopByHopCodes.has(error.code) ? internal('The upstream server refused the request') : error
+    return hopByHopCodes.has(error.code) ? internalError('The upstream server refused the request') : error
   }
-  if (!(error instanceof McpError)) return internal('Internal error')
+  if (!(error instanceof McpError)) return internalError('Internal error')
   switch (error.code) {
     case 'CAPABILITY':
       return new RpcError(ErrorCode.MethodNotFound, 'Method not found: the upstream server does not offer it')
     case 'TIMEOUT':
-      return internal('The upstream server did not respond in time. It is unknown whether the request ran.')
+      return internalError(
+        'The upstream server did not respond in time. It is unknown whether the request ran.',
+      )
     case 'CONNECTION_CLOSED':
     case 'OUTCOME_UNKNOWN':
-      return internal(
+      return internalError(
         'The connection to the upstream server was lost. It is unknown whether the request ran: check before you repeat it.',
       )
     case 'CONNECT_FAILED':
     case 'VERSION_MISMATCH':
-      return internal('The upstream server cannot be reached. Try again later.')
+      return internalError('The upstream server cannot be reached. Try again later.')
     case 'UNAUTHORIZED':
-      return internal('The upstream server rejected the credentials of this proxy')
+      return internalError('The upstream server rejected the credentials of this proxy')
     case 'PROTOCOL':
     case 'HTTP':
-      return internal('The upstream server sent an invalid response')
+      return internalError('The upstream server sent an invalid response')
     default:
-      return internal('The request could not be forwarded to the upstream server')
+      return internalError('The request could not be forwarded to the upstream server')
   }
 }
 
 /** Whether a failure should be reported here: forwarded upstream errors and cancellations are not. */
 export function isProxyFault(error: unknown): boolean {
   return !(error instanceof RpcError) && !(error instanceof McpError && error.code === 'CANCELLED')
-}
-
-function internal(message: string): RpcError {
-  return new RpcError(ErrorCode.InternalError, message)
 }

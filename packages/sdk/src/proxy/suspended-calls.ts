@@ -1,5 +1,5 @@
 import type { ProgressReport, Relay } from '../client/types.ts'
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { internalError, McpError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { LoggingLevel } from '../protocol/definitions.ts'
@@ -71,7 +71,7 @@ export class SuspendedCall<T, L = undefined> {
       }
       const withdraw = (): void => {
         cleanUp()
-        reject(new RpcError(ErrorCode.InternalError, 'The input request was withdrawn'))
+        reject(internalError('The input request was withdrawn'))
       }
       if (signal.aborted || this.signal.aborted) return withdraw()
       signal.addEventListener('abort', withdraw, { once: true })
@@ -168,10 +168,7 @@ export class SuspendedCalls<C extends Suspendable> {
     const own = [...this.#calls.values()].filter((other) => other.call.principal === call.principal)
     if (this.#calls.size >= suspended || own.length >= suspendedPerPrincipal) {
       call.cancel(new McpError('LIMIT', 'Too many calls wait for input'))
-      throw new RpcError(
-        ErrorCode.InternalError,
-        'Too many calls wait for input on this server: respond to some, or try again later',
-      )
+      throw internalError('Too many calls wait for input on this server: respond to some, or try again later')
     }
     const timer = setTimeout(() => {
       this.#calls.delete(call.id)

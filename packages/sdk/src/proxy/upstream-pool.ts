@@ -1,6 +1,6 @@
 import { linkedSignal } from '../client/call-deadline.ts'
 import type { AskContext, Client, ProgressReport, Relay, ServerChange } from '../client/types.ts'
-import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, internalError, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { ClientCapabilities, LoggingLevel } from '../protocol/definitions.ts'
 import { loggingLevels } from '../protocol/meta.ts'
@@ -46,7 +46,6 @@ interface UpstreamConnectionOptions {
   /** Resources subscribed to. */
   watchedUris: number
   onWarning(text: string): void
-  /** Called when the tools changed. */
   onTools(client: Client): void
 }
 
@@ -54,7 +53,6 @@ interface UpstreamConnectionOptions {
 export class UpstreamConnection {
   readonly upstream: Upstream
   readonly subscriptions: UpstreamSubscriptions
-  /** The changes received on it. */
   readonly changes: Changes = createChanges()
   readonly #options: UpstreamConnectionOptions
   /** Requests in flight, oldest first, each with a signal for its end. */
@@ -185,7 +183,6 @@ export class UpstreamConnection {
 interface UpstreamPoolOptions {
   /** The proxy's own connection, which declares no input capabilities. */
   base: UpstreamConnection
-  /** Whether the upstream server has sessions. */
   hasSessions: () => boolean
   /** Whether each principal has its own upstream credentials. */
   perPrincipal: boolean
@@ -311,10 +308,7 @@ export class UpstreamPool {
     const ofCaller = principal === null ? [] : [...this.#all].filter(([, owner]) => owner === principal)
     const own = ofCaller.map(([connection]) => connection)
     if (isFull || (own.length >= maxOfOne && !this.#makeRoom(own))) {
-      throw new RpcError(
-        ErrorCode.InternalError,
-        'Too many connections to the upstream server are in use. Try again later.',
-      )
+      throw internalError('Too many connections to the upstream server are in use. Try again later.')
     }
     const { open, create: make } = this.#options
     const owner: Caller = { principal, scopes, claims, ...(clientId === undefined ? {} : { clientId }) }

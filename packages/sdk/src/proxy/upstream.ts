@@ -1,11 +1,11 @@
 import type { Client, ServerChange } from '../client/types.ts'
-import { deferred } from '../jsonrpc/deferred.ts'
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { orAborted } from '../jsonrpc/deferred.ts'
+import { internalError, McpError, RpcError } from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import { dropOldest } from '../jsonrpc/rotating-map.ts'
 import type { SubscriptionFilter } from '../protocol/definitions.ts'
 import { type HeaderPlan, headerPlan } from '../protocol/headers.ts'
-import { type ChangeSubscription, changesIn, listFlags } from '../request/changes.ts'
+import { type ChangeSubscription, changesIn, everyList, listFlags } from '../request/changes.ts'
 import { RetryBackoff, wait } from '../transports/client/retry-backoff.ts'
 import { relayedError } from './questions.ts'
 
@@ -21,7 +21,6 @@ export class Upstream {
     this.#open = open
   }
 
-  /** The open connection, if any. */
   get current(): Client | undefined {
     return this.#client
   }
@@ -77,7 +76,6 @@ export class HeaderPlanCache {
     return this.#byTool.get(tool)
   }
 
-  /** Adds listed tools. */
   learn(tools: unknown): void {
     if (!Array.isArray(tools)) return
     for (const tool of tools) {
@@ -88,7 +86,6 @@ export class HeaderPlanCache {
     dropOldest(this.#byTool, maxTools)
   }
 
-  /** Forgets all tools after a change. */
   clear(): void {
     this.#byTool.clear()
   }
@@ -102,12 +99,6 @@ function planOf(inputSchema: Record<string, unknown>): HeaderPlan | undefined {
   } catch {
     return undefined
   }
-}
-
-const allLists: SubscriptionFilter = {
-  toolsListChanged: true,
-  promptsListChanged: true,
-  resourcesListChanged: true,
 }
 
 /** The upstream subscriptions on behalf of all clients: each resource once, until its last subscriber leaves, and the lists. */
@@ -126,7 +117,6 @@ export class UpstreamSubscriptions {
     this.#onChange = onChange
   }
 
-  /** Whether there are subscribers. */
   get inUse(): boolean {
     return this.#byUri.size > 0 || this.#listUsers > 0
   }
@@ -138,7 +128,7 @@ export class UpstreamSubscriptions {
     const subscriptions = this.#subscribeUris(uris)
     if (wantsLists) {
       this.#listUsers++
-      this.#lists ??= new UpstreamSubscription(this.#upstream, allLists, true, this.#onChange)
+      this.#lists ??= subscribeUpstream(this.#upstream, everyList, true, this.#onChange)
       subscriptions.add(this.#lists)
     }
     let released = false
@@ -159,7 +149,6 @@ export class UpstreamSubscriptions {
     }
   }
 
-  /** Closes all subscriptions. */
   close(): void {
     for (const { subscription } of this.#byUri.values()) subscription.close()
     this.#lists?.close()
@@ -168,16 +157,11 @@ export class UpstreamSubscriptions {
   #subscribeUris(uris: readonly string[]): Set<UpstreamSubscription> {
     const newUris = uris.filter((uri) => !this.#byUri.has(uri))
     if (this.#byUri.size + newUris.length > this.#max) {
-      throw new RpcError(
-        ErrorCode.InternalError,
-        `Too many resource subscriptions: at most ${this.#max} are allowed`,
-      )
+      throw internalError(`Too many resource subscriptions: at most ${this.#max} are allowed`)
     }
     if (newUris.length > 0) {
       const filter = { resourceSubscriptions: newUris }
-      const subscription = new UpstreamSubscription(this.#upstream, filter, false, (change) =>
-        this.#changed(change),
-      )
+      const subscription = subscribeUpstream(this.#upstream, filter, false, (change) => this.#changed(change))
       for (const uri of newUris) this.#byUri.set(uri, { subscription, users: 0 })
     }
     const used = new Set<UpstreamSubscription>()
@@ -210,87 +194,73 @@ export class UpstreamSubscriptions {
 }
 
 /** One upstream subscription, reopened until it is closed. */
-class UpstreamSubscription {
+interface UpstreamSubscription {
   /** Resolves with the accepted filter once it is open. */
   readonly opened: Promise<SubscriptionFilter>
-  readonly #upstream: Upstream
-  readonly #filter: SubscriptionFilter
-  readonly #onChange: (change: ServerChange) => void
-  readonly #backoff = new RetryBackoff()
-  readonly #stop = new AbortController()
+  close(): void
+}
 
-  /** `retryFirst`: retries even if the first attempt fails. */
-  constructor(
-    upstream: Upstream,
-    filter: SubscriptionFilter,
-    retryFirst: boolean,
-    onChange: (change: ServerChange) => void,
-  ) {
-    this.#upstream = upstream
-    this.#filter = filter
-    this.#onChange = onChange
-    this.opened = new Promise((resolve, reject) => {
-      const failed = (error: unknown): boolean => {
-        if (retryFirst) resolve({})
-        else reject(error)
-        return retryFirst && !isFinal(error)
-      }
-      this.#run(resolve, failed).catch(reject)
-    })
-    this.opened.catch(() => {})
+/** @param retryFirst retries even if the first attempt fails */
+function subscribeUpstream(
+  upstream: Upstream,
+  filter: SubscriptionFilter,
+  retryFirst: boolean,
+  onChange: (change: ServerChange) => void,
+): UpstreamSubscription {
+  const backoff = new RetryBackoff()
+  const stop = new AbortController()
+  const { signal } = stop
+  const publish = (change: ServerChange): void => {
+    if (!signal.aborted) onChange(change)
   }
-
-  close(): void {
-    this.#stop.abort()
-  }
-
-  async #run(
-    opened: (acknowledged: SubscriptionFilter) => void,
-    failed: (error: unknown) => boolean,
-  ): Promise<void> {
-    const { signal } = this.#stop
+  const run = async (
+    resolve: (acknowledged: SubscriptionFilter) => void,
+    reject: (error: unknown) => void,
+  ): Promise<void> => {
     let wasOpened = false
     let mayHaveMissed = false
     while (!signal.aborted) {
       try {
-        const received = await this.#runOnce((filter) => {
-          opened(filter)
-          if (mayHaveMissed) for (const change of changesIn(this.#filter)) this.#publish(change)
+        const received = await watchOnce(upstream, filter, publish, signal, (acknowledged) => {
+          resolve(acknowledged)
+          if (mayHaveMissed) for (const change of changesIn(filter)) publish(change)
         })
         wasOpened = true
-        if (received) this.#backoff.reset()
+        if (received) backoff.reset()
       } catch (error) {
-        if (!wasOpened && !failed(error)) return
-        if (isFinal(error)) return
+        if (!wasOpened && retryFirst) resolve({})
+        else if (!wasOpened) reject(error)
+        if (isFinal(error) || !(wasOpened || retryFirst)) return
       }
       mayHaveMissed = true
-      await wait(this.#backoff.afterFailure(undefined), signal).catch(() => {})
+      await wait(backoff.afterFailure(undefined), signal).catch(() => {})
     }
   }
+  const opened = new Promise<SubscriptionFilter>((resolve, reject) => {
+    run(resolve, reject).catch(reject)
+  })
+  opened.catch(() => {})
+  return { opened, close: () => stop.abort() }
+}
 
-  /** Runs until the subscription ends. Returns whether it received a change. */
-  async #runOnce(opened: (acknowledged: SubscriptionFilter) => void): Promise<boolean> {
-    const { signal } = this.#stop
-    let received = false
-    const client = await this.#upstream.get()
-    const watch = await client.watch(this.#filter, (change) => {
-      received = true
-      this.#publish(change)
-    })
-    opened(watch.acknowledged)
-    const stopped = deferred()
-    const stop = (): void => stopped.resolve()
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
-    await Promise.race([watch.closed, stopped.promise])
-    signal.removeEventListener('abort', stop)
-    await watch.close()
-    return received
-  }
-
-  #publish(change: ServerChange): void {
-    if (!this.#stop.signal.aborted) this.#onChange(change)
-  }
+/** Watches until the subscription ends. Returns whether it received a change. */
+async function watchOnce(
+  upstream: Upstream,
+  filter: SubscriptionFilter,
+  publish: (change: ServerChange) => void,
+  signal: AbortSignal,
+  opened: (acknowledged: SubscriptionFilter) => void,
+): Promise<boolean> {
+  let received = false
+  const client = await upstream.get()
+  const watch = await client.watch(filter, (change) => {
+    received = true
+    publish(change)
+  })
+  opened(watch.acknowledged)
+  await orAborted(watch.closed, signal).catch(() => {})
+  await watch.close()
+  return received
 }
 
 /** Whether a retry is useless: the server rejected the subscription. */

@@ -120,7 +120,6 @@ export class MemoryLogs {
     this.#chars -= log.chars
   }
 
-  /** Forgets what expired. */
   sweep(now: number): void {
     for (const name of [...this.#logs.keys()]) this.#live(name, now)
   }
@@ -145,7 +144,6 @@ function indexOf({ entries, last }: Log, position: string): number | undefined {
   return entries[index]?.position === position ? index : undefined
 }
 
-/** A stored value with its expiry and owner. */
 export interface StoredValue {
   readonly value: string
   /** When it expires, in milliseconds of the monotonic clock. */
@@ -205,7 +203,6 @@ export class MemoryValues {
     this.#count(kept, -1)
   }
 
-  /** Forgets what expired. */
   sweep(now: number): void {
     for (const [key, { expires }] of this.#kept) if (expires <= now) this.delete(key)
   }

@@ -83,7 +83,13 @@ export const listFlags = {
   resources: 'resourcesListChanged',
 } as const
 
-/** The lists that can change. */
+/** Subscribes to the changes of all lists. */
+export const everyList: SubscriptionFilter = {
+  toolsListChanged: true,
+  promptsListChanged: true,
+  resourcesListChanged: true,
+}
+
 export const changingLists = ['tools', 'prompts', 'resources'] as const
 
 type FilteredChange = { type: (typeof changingLists)[number] } | { type: 'resource'; uri: string }

@@ -40,7 +40,6 @@ export function secretFieldOf(properties: unknown): string | undefined {
   return Object.entries(properties).find(([name, field]) => isObject(field) && isSecret(name, field))?.[0]
 }
 
-/** Why a form with a secret field is rejected. */
 export function whyNoSecrets(field: string): string {
   return (
     `the field "${field}" asks for a secret, which a form must not do because its values pass through the client: ` +

@@ -1,4 +1,4 @@
-import { ErrorCode, McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, internalError, McpError, RpcError } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { toolRounds } from '../protocol/elicitation.ts'
@@ -207,10 +207,7 @@ class UnaskableHandlerRun extends LiveHandlerRun {
   }
 
   protected override refused(question: Question, reject: (error: RpcError) => void): boolean {
-    const error = new RpcError(
-      ErrorCode.InternalError,
-      `The server cannot send ${question.method}: ${this.#why}`,
-    )
+    const error = internalError(`The server cannot send ${question.method}: ${this.#why}`)
     this.unanswered(question, error, reject)
     return true
   }
@@ -218,10 +215,7 @@ class UnaskableHandlerRun extends LiveHandlerRun {
 
 function failureOf(question: Question, error: unknown): RpcError {
   const why = error instanceof RpcError || error instanceof McpError ? error.message : 'the connection failed'
-  const failure = new RpcError(
-    ErrorCode.InternalError,
-    `The client did not answer ${question.method}: ${why}`,
-  )
+  const failure = internalError(`The client did not answer ${question.method}: ${why}`)
   failure.cause = error
   return failure
 }

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '../jsonrpc/error.ts'
+import { internalError, type RpcError } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Question, QuestionMethod, Questions } from '../protocol/server-requests.ts'
@@ -246,10 +246,7 @@ export class ReplayHandlerRun extends BaseHandlerRun implements HandlerRun {
   async #outcome(): Promise<Outcome> {
     const { questions } = this.exchange.limits
     if (Object.keys(this.#journal.answers).length + this.#asked.size > questions) {
-      throw new RpcError(
-        ErrorCode.InternalError,
-        `A handler asked more than ${questions} questions in one request`,
-      )
+      throw internalError(`A handler asked more than ${questions} questions in one request`)
     }
     const place = new Map(this.#order.map((key, at) => [key, at]))
     const asked = [...this.#asked].sort(([a], [b]) => (place.get(a) ?? 0) - (place.get(b) ?? 0))

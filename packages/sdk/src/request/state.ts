@@ -1,5 +1,5 @@
 import { utf8 } from '../jsonrpc/bytes.ts'
-import { ErrorCode, kindOf, McpError, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, internalError, kindOf, McpError, RpcError } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
 import type { Backplane } from './backplane.ts'
 import { canonical, digest, fromBase64Url, toBase64Url } from './encoding.ts'
@@ -74,8 +74,7 @@ export function createStateCodec(options: StateCodecOptions): StateCodec {
       options.onFailed?.(error)
       const isFull = error instanceof McpError && error.code === 'LIMIT'
       const why = isFull ? 'is full' : 'cannot be reached'
-      throw new RpcError(
-        ErrorCode.InternalError,
+      throw internalError(
         `The store for the state of this request ${why}. Try again later; if the requestState is then refused, start the request over.`,
       )
     }

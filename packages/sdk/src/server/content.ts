@@ -9,7 +9,6 @@ import type {
 } from '../protocol/content.ts'
 import { faultInJson } from '../request/json-value.ts'
 
-/** Bytes as base64. */
 export function toBase64(bytes: Uint8Array): string {
   let binary = ''
   for (let i = 0; i < bytes.length; i += 0x8000)

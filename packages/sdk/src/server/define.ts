@@ -61,7 +61,7 @@ export function defineServer<
   registry.add(check(defined({ tools, resources, prompts })))
   addDefinitionsOf(extensions, registry)
   const changes = createChanges()
-  const report = reporter(options)
+  const report = reporter(() => options.name, options.onError)
   /** Whether a client received the capabilities, which are fixed for its connection. */
   let declared = false
 
@@ -252,15 +252,15 @@ function capabilitiesOf(
   }
 }
 
-/** Reports errors to `onError`; an error that it throws is ignored. */
-function reporter({ name: server, onError }: ServerOptions<Definitions>): Report {
+/** Reports errors to `onError`, or to stderr without one. Errors of `onError` itself are ignored. */
+export function reporter(server: () => string, onError: Report | undefined): Report {
   return (error, where) => {
     try {
       if (onError !== undefined) onError(error, where)
       else {
         // The client chooses the name: it must not add lines or format specifiers to the log.
         const name = where.name === undefined ? '' : ` ${excerpt(where.name).replaceAll('%', '%%')}`
-        console.error(`[${server}] ${where.method}${name}:`, error)
+        console.error(`[${server()}] ${where.method}${name}:`, error)
       }
     } catch {
       // The report has no other destination.

@@ -1,4 +1,4 @@
-import { ErrorCode, invalid, RpcError, readableError } from '../jsonrpc/error.ts'
+import { ErrorCode, internalError, invalid, RpcError, readableError } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import type { LoggingLevel } from '../protocol/definitions.ts'
@@ -47,7 +47,10 @@ export function withoutQuestions(what: string): LazyHandlerRun {
   }
 }
 
-/** The context of one run. Its members are created on first use, and its functions can be destructured. */
+/**
+ * The context of one run. Its functions can be destructured. They are made by getters, because closures of an object made for every
+ * request keep the request before alive (`test/weight/young.test.ts`).
+ */
 export class HandlerContext implements Context {
   readonly #exchange: Exchange
   readonly #handlerRun: LazyHandlerRun
@@ -346,7 +349,7 @@ export async function runToOutcome<T>(
     for (let count = 1; ; count++) {
       // A handler that waits for the signal's `abort` event would wait forever.
       if (exchange.signal.aborted) {
-        throw new RpcError(ErrorCode.InternalError, 'The request was cancelled before its handler ran')
+        throw internalError('The request was cancelled before its handler ran')
       }
       const lazy = new HandlerRunOnDemand(exchange, handlerRun, carried)
       const returned = run(lazy)

@@ -60,7 +60,6 @@ export function applyMiddleware(middleware: readonly Middleware[], serve: Handle
   )
 }
 
-/** The parts of a server that its handlers use. */
 export interface Parts {
   registry: Registry
   changes: Changes

@@ -178,16 +178,13 @@ export interface ToolEntry {
   readonly headers: HeaderPlan | undefined
 }
 
-/** A resource, prepared for serving. */
 export interface ResourceEntry {
   readonly name: string
   readonly scopes: readonly string[]
-  /** Serves a read of it. */
   readonly serve: (exchange: Exchange) => Promise<Outcome>
   readonly listed: Resource
 }
 
-/** A resource template, prepared for serving. */
 export interface TemplateEntry {
   readonly name: string
   readonly scopes: readonly string[]

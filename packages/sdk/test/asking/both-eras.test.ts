@@ -1,8 +1,7 @@
+import { ask, defineServer, inputRequired, type ProtocolVersion, tool } from '@jackfield/sdk'
+import { type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type ConnectOptions, connect } from '../../src/client/index.ts'
-import { ask, defineServer, inputRequired, tool } from '../../src/index.ts'
-import type { ProtocolVersion } from '../../src/protocol/methods.ts'
 
 const eras: ProtocolVersion[] = ['2025-11-25', '2026-07-28']
 const yes: ConnectOptions['onElicit'] = () => ({ action: 'accept', content: { ok: true } })

@@ -1,16 +1,16 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { type ConnectOptions, connect } from '../../src/client/index.ts'
 import {
   ask,
   type Context,
   defineServer,
   inputRequired,
   prompt,
+  protocolVersions,
   resource,
   template,
   tool,
-} from '../../src/index.ts'
-import { protocolVersions } from '../../src/protocol/methods.ts'
+} from '@jackfield/sdk'
+import { type ConnectOptions, connect } from '@jackfield/sdk/client'
+import { describe, expect, onTestFinished, test } from 'vitest'
 
 const onError: unknown[] = []
 /** What the tool `effects` did. */

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
+import { McpError } from '@jackfield/sdk'
 import { bearer, introspection, type JwtOptions, jwt, type VerifyToken } from '@jackfield/sdk/auth'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { McpError } from '../../src/jsonrpc/error.ts'
 import { faces, modern } from '../serve/http-support.ts'
 import { as, issuer, keys, mcp, mounted, shop, tokenOf } from './support.ts'
 

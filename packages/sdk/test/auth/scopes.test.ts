@@ -1,7 +1,7 @@
 import { defineServer, template, tool } from '@jackfield/sdk'
 import { connect } from '@jackfield/sdk/client'
+import { memory } from '@jackfield/sdk/testing'
 import { describe, expect, test } from 'vitest'
-import { memory } from '../../src/transports/client/memory.ts'
 import { faces, modern, session, webFace } from '../serve/http-support.ts'
 import { initialize, until } from '../serve/support.ts'
 import { as, authenticated, challengeOf, eras, metadataUrl, mounted, shop, tokenOf } from './support.ts'

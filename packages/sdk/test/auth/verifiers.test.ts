@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { introspection, jwt, type VerifyToken } from '@jackfield/sdk/auth'
+import type { HttpCaller } from '@jackfield/sdk/http'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { HttpCaller } from '../../src/transports/server/http/index.ts'
 import { authenticated, inSeconds, issuer, keys, mcp, tokenOf } from './support.ts'
 
 afterEach(() => {
@@ -69,7 +69,7 @@ describe('jwt', () => {
   })
 
   test('takes no keys from the metadata of another issuer, and asks again only after a while', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    vi.useFakeTimers({ toFake: ['Date'] })
     const { jwk, sign } = await signer('a')
     let name = 'https://evil.com'
     const { origin, asked } = await web(({ url }) =>
@@ -82,7 +82,7 @@ describe('jwt', () => {
     expect(asked).toHaveLength(2)
     expect(asked).not.toContain('/keys')
     name = origin
-    await vi.advanceTimersByTimeAsync(5000)
+    vi.setSystemTime(Date.now() + 5000)
     expect(await verify(token)).toMatchObject({ sub: 'alice' })
   })
 

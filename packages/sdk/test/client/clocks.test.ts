@@ -1,7 +1,7 @@
+import { defineServer, tool } from '@jackfield/sdk'
+import { type ConnectOptions, connect, http } from '@jackfield/sdk/client'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import { type ConnectOptions, connect, http } from '../../src/client/index.ts'
-import { defineServer, tool } from '../../src/index.ts'
 import { during } from '../links/during.ts'
 import { listed } from './support/results.ts'
 

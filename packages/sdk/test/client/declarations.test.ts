@@ -1,7 +1,7 @@
+import { type ProtocolVersion, protocolVersions } from '@jackfield/sdk'
 import { type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { type ProtocolVersion, protocolVersions } from '../../src/protocol/methods.ts'
 import { checkWire } from '../schema/wire.ts'
 import { discovered, failure, type Message, result, scripted, sse, until } from './support/http.ts'
 import { questions } from './support/questions.ts'

@@ -1,7 +1,7 @@
+import type { ProtocolVersion } from '@jackfield/sdk'
 import { type Client, type ClientTransportFactory, type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import type { ProtocolVersion } from '../../src/protocol/methods.ts'
 import { child, isAlive } from './support/child.ts'
 import { json, type Message, type Seen, scripted, tick, until } from './support/http.ts'
 

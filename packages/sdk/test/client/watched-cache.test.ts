@@ -1,5 +1,5 @@
+import { type Client, connect } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type Client, connect } from '../../src/client/index.ts'
 import { discovered, result, type Scripted, type Seen, scripted, sse, until } from './support/http.ts'
 import { listed } from './support/results.ts'
 

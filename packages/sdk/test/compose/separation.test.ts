@@ -1,9 +1,18 @@
-import { ask, defineServer, inputRequired, type ProtocolVersion, type Server, tool } from '@jackfield/sdk'
+import {
+  ask,
+  defineServer,
+  type Exchange,
+  type InputStrategy,
+  inputRequired,
+  type Outcome,
+  type ProtocolVersion,
+  type Server,
+  tool,
+} from '@jackfield/sdk'
 import { compose } from '@jackfield/sdk/compose'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { memoryBackplane } from '../../src/request/backplane.ts'
-import type { Exchange, InputStrategy, Outcome } from '../../src/request/exchange.ts'
 import { replay } from '../../src/request/replay.ts'
 import { createSealer } from '../../src/request/state.ts'
 import { exchange } from '../server/support.ts'

@@ -1,5 +1,5 @@
+import { RpcError } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
-import { RpcError } from '../../src/jsonrpc/error.ts'
 import { revisions } from '../../src/protocol/revisions.ts'
 import { memoryBackplane } from '../../src/request/backplane.ts'
 import { liveInput } from '../../src/request/live-run.ts'

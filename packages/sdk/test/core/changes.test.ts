@@ -1,6 +1,7 @@
+import type { Change } from '@jackfield/sdk'
 import { describe, expect, it, vi } from 'vitest'
 import { memoryBackplane } from '../../src/request/backplane.ts'
-import { type Change, createChanges } from '../../src/request/changes.ts'
+import { createChanges } from '../../src/request/changes.ts'
 
 describe('changes', () => {
   it('reach every watcher that wants them, also those published before it reads', async () => {

@@ -1,5 +1,5 @@
+import { ErrorCode, RpcError } from '@jackfield/sdk'
 import { expect, it } from 'vitest'
-import { ErrorCode, RpcError } from '../../src/jsonrpc/error.ts'
 
 it.each([1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60])('an error cannot have the code %s', (code) => {
   expect(() => new RpcError(code, 'no')).toThrow(/integer/)

@@ -1,5 +1,5 @@
+import { type Client, type ConnectOptions, connect, http } from '@jackfield/sdk/client'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type Client, type ConnectOptions, connect, http } from '../../src/client/index.ts'
 import { listed } from '../client/support/results.ts'
 import { during } from './during.ts'
 

@@ -1,6 +1,6 @@
+import type { JsonObject } from '@jackfield/sdk'
+import { type Client, connect, http, sse } from '@jackfield/sdk/client'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type Client, connect, http, sse } from '../../src/client/index.ts'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { listed } from '../client/support/results.ts'
 import { during } from './during.ts'
 // What a client loads with the first failure and the first list would take real time, and this time is virtual.

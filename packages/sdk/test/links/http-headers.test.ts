@@ -1,6 +1,6 @@
+import type { JsonObject } from '@jackfield/sdk'
 import { type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import {
   discovered,
   failure,

@@ -1,5 +1,5 @@
+import { type Client, connect, http } from '@jackfield/sdk/client'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type Client, connect, http } from '../../src/client/index.ts'
 import { during } from './during.ts'
 
 /** A server whose sessions are lost while `loses` says so. */

@@ -1,5 +1,5 @@
+import { type Client, connect, http } from '@jackfield/sdk/client'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type Client, connect, http } from '../../src/client/index.ts'
 import { encodeEvent } from '../../src/jsonrpc/sse.ts'
 
 /** What one opening of a call's stream brings, before the server ends it and wants no wait. */

@@ -1,6 +1,6 @@
+import type { ProtocolVersion } from '@jackfield/sdk'
 import { type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ProtocolVersion } from '../../src/protocol/methods.ts'
 import { json, result, type Scripted, type Seen, scripted, sse, until } from '../client/support/http.ts'
 import { checkWire } from '../schema/wire.ts'
 

@@ -1,5 +1,5 @@
+import type { JsonObject } from '@jackfield/sdk'
 import type { ConnectOptions } from '@jackfield/sdk/client'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { isObject } from '../../src/jsonrpc/parse.ts'
 import { type Met, resultsOf, type Taken } from './played.ts'
 import type { Ground } from './rule.ts'

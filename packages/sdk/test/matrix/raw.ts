@@ -1,8 +1,6 @@
-import type { ProtocolVersion } from '@jackfield/sdk'
+import { type JsonObject, MetaKey, type ProtocolVersion, type RequestId } from '@jackfield/sdk'
 import { expect } from 'vitest'
-import type { JsonObject, RequestId } from '../../src/jsonrpc/message.ts'
 import { isObject } from '../../src/jsonrpc/parse.ts'
-import { MetaKey } from '../../src/protocol/meta.ts'
 import type { Dialled, Hear } from '../transports/dial.ts'
 
 export interface RawOptions {

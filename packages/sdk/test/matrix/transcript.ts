@@ -1,4 +1,4 @@
-import type { JsonObject, RequestId } from '../../src/jsonrpc/message.ts'
+import type { JsonObject, RequestId } from '@jackfield/sdk'
 import { isObject } from '../../src/jsonrpc/parse.ts'
 
 /** One message as it crossed the wire. */

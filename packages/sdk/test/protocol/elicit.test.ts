@@ -1,3 +1,4 @@
+import type { ElicitField, SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
 import {
   checkElicitContent,
@@ -6,7 +7,6 @@ import {
   checkSampling,
   fillDefaults,
 } from '../../src/protocol/elicitation.ts'
-import type { ElicitField, SamplingMessage } from '../../src/protocol/server-requests.ts'
 
 describe('elicitation forms', () => {
   it.each([

@@ -1,5 +1,5 @@
+import { defineServer, tool } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
-import { defineServer, tool } from '../../src/index.ts'
 import { encodeHeaderValue, headerPlan, paramHeaders } from '../../src/protocol/headers.ts'
 
 const marked = (type: string, name: unknown = 'Region'): object => ({ type, 'x-mcp-header': name })

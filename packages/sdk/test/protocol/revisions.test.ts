@@ -1,6 +1,6 @@
+import { protocolVersions, RpcError } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
-import { RpcError } from '../../src/jsonrpc/error.ts'
-import { methodRow, protocolVersions } from '../../src/protocol/methods.ts'
+import { methodRow } from '../../src/protocol/methods.ts'
 import { revisionOf, revisions } from '../../src/protocol/revisions.ts'
 
 const server = { name: 'shop', version: '1.0.0', title: 'Shop', websiteUrl: 'https://shop.example' }

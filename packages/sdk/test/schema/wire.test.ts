@@ -1,5 +1,5 @@
+import { protocolVersions } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
-import { protocolVersions } from '../../src/protocol/methods.ts'
 import { checkDefinition, checkWire } from './wire.ts'
 
 const meta = {

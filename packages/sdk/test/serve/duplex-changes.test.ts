@@ -1,7 +1,6 @@
+import { type JsonObject, MetaKey } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import { MetaKey } from '../../src/protocol/meta.ts'
 import { memoryBackplane } from '../../src/request/backplane.ts'
 import { createSealer } from '../../src/request/state.ts'
 import { call, cancel, modernCall, open, text } from './duplex-support.ts'

@@ -1,9 +1,8 @@
 import { runInNewContext } from 'node:vm'
+import type { JsonObject, Outcome } from '@jackfield/sdk'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import type { Outcome } from '../../src/request/exchange.ts'
 import { call, cancel, modernCall, open } from './duplex-support.ts'
 import { codeOf, echo, hung, initialize, initialized, settle, type Tool, until } from './support.ts'
 

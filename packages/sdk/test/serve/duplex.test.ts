@@ -1,7 +1,6 @@
+import { ErrorCode, type JsonObject, type JsonRpcMessage } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { ErrorCode } from '../../src/jsonrpc/error.ts'
-import type { JsonObject, JsonRpcMessage } from '../../src/jsonrpc/message.ts'
 import { DuplexConnection } from '../../src/transports/server/connection.ts'
 import { call, cancel, modernCall, open, text } from './duplex-support.ts'
 import { ask, codeOf, echo, hang, initialize, settle, type Tool, testServer, until } from './support.ts'

@@ -1,19 +1,20 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { z } from 'zod'
-import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import {
   ask,
   defineServer,
   inputRequired,
+  type JsonObject,
+  type JsonRpcMessage,
+  MetaKey,
   RpcError,
   resource,
   type Server,
   template,
   tool,
-} from '../../src/index.ts'
-import type { JsonObject, JsonRpcMessage } from '../../src/jsonrpc/message.ts'
+} from '@jackfield/sdk'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { isObject } from '../../src/jsonrpc/parse.ts'
-import { MetaKey } from '../../src/protocol/meta.ts'
 import { DuplexConnection } from '../../src/transports/server/connection.ts'
 import { type Face, faces, modern, session } from './http-support.ts'
 import { initialize, initialized, meta, settle, until } from './support.ts'

@@ -1,8 +1,7 @@
+import { type JsonObject, MetaKey } from '@jackfield/sdk'
 import { afterEach, describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { headerPlan } from '../../src/protocol/headers.ts'
-import { MetaKey } from '../../src/protocol/meta.ts'
 import { type Ask, faces, type Mounted, modern, nodeFace } from './http-support.ts'
 import { echo, meta, type TestServer, type Tool, testServer } from './support.ts'
 

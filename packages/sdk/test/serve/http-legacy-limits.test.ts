@@ -1,7 +1,7 @@
+import type { Authenticate } from '@jackfield/sdk/http'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { anonymousCaller } from '../../src/request/exchange.ts'
-import type { Authenticate } from '../../src/transports/server/http/index.ts'
 import { HttpServerState } from '../../src/transports/server/http/server-state.ts'
 import { Sessions } from '../../src/transports/server/http/sessions.ts'
 import { faces, session, sessionsOver, webFace } from './http-support.ts'
@@ -140,10 +140,10 @@ describe('idle sessions', () => {
       await owner?.session.request(JSON.parse(JSON.stringify(initialize())), outlet)
       owner?.session.request({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } }, outlet)
     }
-    expect(sessions.size).toBe(1002)
+    expect(sessions.values().length).toBe(1002)
     await vi.advanceTimersByTimeAsync(2_000_000)
-    expect(sessions.size).toBe(1)
+    expect(sessions.values().length).toBe(1)
     sessions.close('done')
-    expect([sessions.size, vi.getTimerCount()]).toEqual([0, 0])
+    expect([sessions.values().length, vi.getTimerCount()]).toEqual([0, 0])
   })
 })

@@ -1,5 +1,5 @@
+import type { JsonObject } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { faces, session, sessionsOver } from './http-support.ts'
 import { codeOf, settle, type Tool, until } from './support.ts'
 

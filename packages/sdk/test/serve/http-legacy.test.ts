@@ -1,6 +1,6 @@
+import type { ServeHttpOptions } from '@jackfield/sdk/http'
 import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import type { ServeHttpOptions } from '../../src/transports/server/http/index.ts'
 import { type Answer, faces, session, sessionsOver } from './http-support.ts'
 import { codeOf, initialize, initialized, meta, settle, type Tool, until } from './support.ts'
 

@@ -1,10 +1,8 @@
+import { ErrorCode, type JsonObject, MetaKey, RpcError } from '@jackfield/sdk'
+import type { ServeHttpOptions } from '@jackfield/sdk/http'
 import { afterEach, describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { ErrorCode, RpcError } from '../../src/jsonrpc/error.ts'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import type { HeaderPlan } from '../../src/protocol/headers.ts'
-import { MetaKey } from '../../src/protocol/meta.ts'
-import type { ServeHttpOptions } from '../../src/transports/server/http/index.ts'
 import { type Ask, faces, type Mounted, modern } from './http-support.ts'
 import {
   ask,

@@ -1,10 +1,10 @@
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
 import { heldBytes } from '../../../../test/setup/memory.ts'
-import { type ServeHttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
 import { modern, nodeFace, session } from './http-support.ts'
 import { echo, meta, settle, type TestServer, type Tool, testServer, until } from './support.ts'
 

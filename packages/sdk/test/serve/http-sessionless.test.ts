@@ -2,6 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { defineServer, type Server, tool } from '@jackfield/sdk'
+import { connect, http } from '@jackfield/sdk/client'
+import { compose } from '@jackfield/sdk/compose'
+import { memoryTaskStore, type TaskStore, tasks } from '@jackfield/sdk/extensions/tasks'
+import { sqliteTaskStore } from '@jackfield/sdk/extensions/tasks/sqlite'
+import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import {
   Client as ModernClient,
   StreamableHTTPClientTransport as ModernHttp,
@@ -11,13 +17,6 @@ import { StreamableHTTPClientTransport as LegacyHttp } from '@modelcontextprotoc
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { connect, http } from '../../src/client/index.ts'
-import { memoryTaskStore, type TaskStore, tasks } from '../../src/extensions/tasks/index.ts'
-import { sqliteTaskStore } from '../../src/extensions/tasks/sqlite.ts'
-import { compose } from '../../src/proxy/index.ts'
-import { defineServer, tool } from '../../src/server/define.ts'
-import type { Server } from '../../src/server/server.ts'
-import { type ServeHttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
 import { faces, type Mounted, modern, webFace } from './http-support.ts'
 import {
   ask,

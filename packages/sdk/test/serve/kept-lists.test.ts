@@ -1,10 +1,8 @@
 import { PassThrough } from 'node:stream'
+import { defineServer, type JsonObject, type Middleware, type Server, tool } from '@jackfield/sdk'
+import { serveStdio } from '@jackfield/sdk/stdio'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import { defineServer, tool } from '../../src/server/define.ts'
-import type { Middleware, Server } from '../../src/server/server.ts'
-import { serveStdio } from '../../src/transports/server/stdio.ts'
 import { faces, nodeFace } from './http-support.ts'
 import { initialize, initialized, meta, until } from './support.ts'
 

@@ -2,17 +2,24 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import {
+  defineServer,
+  type JsonObject,
+  MetaKey,
+  prompt,
+  resource,
+  type Server,
+  template,
+  tool,
+} from '@jackfield/sdk'
+import { skillsExtension } from '@jackfield/sdk/client/skills'
+import { compose } from '@jackfield/sdk/compose'
+import { skills } from '@jackfield/sdk/extensions/skills'
+import { tasks, tasksExtension } from '@jackfield/sdk/extensions/tasks'
+import { serveStdio } from '@jackfield/sdk/stdio'
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { skills, skillsExtension } from '../../src/extensions/skills/index.ts'
-import { tasks, tasksExtension } from '../../src/extensions/tasks/index.ts'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import { MetaKey } from '../../src/protocol/meta.ts'
-import { compose } from '../../src/proxy/index.ts'
-import { defineServer, prompt, resource, template, tool } from '../../src/server/define.ts'
-import type { Server } from '../../src/server/server.ts'
 import type { Bounds } from '../../src/transports/server/options.ts'
-import { serveStdio } from '../../src/transports/server/stdio.ts'
 import { modern, nodeFace, session } from './http-support.ts'
 import { initialize, initialized, meta, until } from './support.ts'
 

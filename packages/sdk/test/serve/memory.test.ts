@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { defineServer, tool } from '@jackfield/sdk'
+import type { ServeHttpOptions } from '@jackfield/sdk/http'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { defineServer, tool } from '../../src/index.ts'
 import { DuplexConnection } from '../../src/transports/server/connection.ts'
-import type { ServeHttpOptions } from '../../src/transports/server/http/index.ts'
 import { type Ask, faces, type Mounted, modern, nodeFace, session, webFace } from './http-support.ts'
 import { echo, hang, hung, initialize, initialized, type Tool, testServer, until } from './support.ts'
 

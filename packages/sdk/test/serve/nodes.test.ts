@@ -1,7 +1,6 @@
-import { defineServer, resource, type Server, tool } from '@jackfield/sdk'
+import { type Backplane, defineServer, type JsonObject, resource, type Server, tool } from '@jackfield/sdk'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import { type Backplane, memoryBackplane } from '../../src/request/backplane.ts'
+import { memoryBackplane } from '../../src/request/backplane.ts'
 import { type Answer, type Face, faces, type Mounted, modern, nodeFace, session } from './http-support.ts'
 import { meta, settle, until } from './support.ts'
 

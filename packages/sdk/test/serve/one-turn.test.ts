@@ -1,9 +1,9 @@
+import type { JsonObject, JsonRpcMessage } from '@jackfield/sdk'
+import { serveHttp } from '@jackfield/sdk/http'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import type { JsonObject, JsonRpcMessage } from '../../src/jsonrpc/message.ts'
 import { DuplexConnection, type DuplexOptions } from '../../src/transports/server/connection.ts'
-import { serveHttp } from '../../src/transports/server/http/index.ts'
 import { type Ask, nodeFace, webFace } from './http-support.ts'
 import { ask, echo, hang, initialize, initialized, meta, settle, testServer, until } from './support.ts'
 

@@ -1,5 +1,5 @@
+import { defineServer, tool } from '@jackfield/sdk'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { defineServer, tool } from '../../src/index.ts'
 import { faces, modern } from './http-support.ts'
 import { meta, until } from './support.ts'
 

@@ -1,15 +1,19 @@
+import {
+  type ClientCapabilities,
+  type CreateMessageParams,
+  defineServer,
+  type ElicitSchema,
+  type JsonObject,
+  type JsonRpcMessage,
+  MetaKey,
+  type ProtocolVersion,
+  protocolVersions,
+  RpcError,
+  type SamplingMessage,
+  type Server,
+  tool,
+} from '@jackfield/sdk'
 import { afterEach, describe, expect, it } from 'vitest'
-import { defineServer, RpcError, tool } from '../../src/index.ts'
-import type { JsonObject, JsonRpcMessage } from '../../src/jsonrpc/message.ts'
-import type { ClientCapabilities } from '../../src/protocol/definitions.ts'
-import { MetaKey } from '../../src/protocol/meta.ts'
-import { type ProtocolVersion, protocolVersions } from '../../src/protocol/methods.ts'
-import type {
-  CreateMessageParams,
-  ElicitSchema,
-  SamplingMessage,
-} from '../../src/protocol/server-requests.ts'
-import type { Server } from '../../src/server/server.ts'
 import { DuplexConnection } from '../../src/transports/server/connection.ts'
 import { checkWire } from '../schema/wire.ts'
 import { type Face, faces, type Mounted, modern, session } from './http-support.ts'

@@ -1,8 +1,7 @@
+import { defineServer, type JsonObject, tool } from '@jackfield/sdk'
+import type { ServeHttpOptions } from '@jackfield/sdk/http'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import { defineServer, tool } from '../../src/index.ts'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import type { ServeHttpOptions } from '../../src/transports/server/http/options.ts'
 import { modern, webFace } from './http-support.ts'
 
 interface Asked {

@@ -1,9 +1,8 @@
-import { defineServer, resource, type Server, tool } from '@jackfield/sdk'
+import { type Backplane, defineServer, type JsonObject, resource, type Server, tool } from '@jackfield/sdk'
+import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import { type Backplane, memoryBackplane } from '../../src/request/backplane.ts'
-import { type ServeHttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
+import { memoryBackplane } from '../../src/request/backplane.ts'
 import { type Answer, type Ask, type Mounted, nodeFace, session } from './http-support.ts'
 import { initialize } from './support.ts'
 

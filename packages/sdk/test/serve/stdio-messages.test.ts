@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream'
+import { type JsonObject, type ProtocolVersion, protocolVersions } from '@jackfield/sdk'
+import { serveStdio } from '@jackfield/sdk/stdio'
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import { type ProtocolVersion, protocolVersions } from '../../src/protocol/methods.ts'
-import { serveStdio } from '../../src/transports/server/stdio.ts'
 import { checkWire } from '../schema/wire.ts'
 import {
   ask,

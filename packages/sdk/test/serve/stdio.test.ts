@@ -2,11 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { PassThrough, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { type JsonObject, MetaKey } from '@jackfield/sdk'
+import { type ServeStdioOptions, serveStdio } from '@jackfield/sdk/stdio'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { FarServer } from '../../../../test/setup/far-server.ts'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import { MetaKey } from '../../src/protocol/meta.ts'
-import { type ServeStdioOptions, serveStdio } from '../../src/transports/server/stdio.ts'
 import {
   echo,
   hang,

@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream'
+import { defineServer, tool } from '@jackfield/sdk'
+import { serveStdio } from '@jackfield/sdk/stdio'
 import { describe, expect, it } from 'vitest'
-import { defineServer, tool } from '../../src/server/define.ts'
-import { serveStdio } from '../../src/transports/server/stdio.ts'
 import { meta, until } from './support.ts'
 
 /** An output that keeps what each write gave it. */

@@ -1,6 +1,6 @@
+import { ask, defineServer, inputRequired, prompt, resource, tool } from '@jackfield/sdk'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { ask, defineServer, inputRequired, prompt, resource, tool } from '../../src/index.ts'
 import { call, eras, request, text } from './support.ts'
 
 const base = { name: 'shop', version: '1.0.0' }

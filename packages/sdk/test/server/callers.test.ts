@@ -1,7 +1,3 @@
-import { connect, http } from '@jackfield/sdk/client'
-import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { z } from 'zod'
 import {
   type Context,
   defineServer,
@@ -11,7 +7,11 @@ import {
   type Server,
   tool,
   visibility,
-} from '../../src/index.ts'
+} from '@jackfield/sdk'
+import { connect, http } from '@jackfield/sdk/client'
+import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
 
 const base = { name: 'shop', version: '1.0.0' }
 const revisions = ['2025-11-25', '2026-07-28'] as const

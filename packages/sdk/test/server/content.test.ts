@@ -1,5 +1,5 @@
+import { defineServer, prompt, reply, resource, tool } from '@jackfield/sdk'
 import { describe, expect, test, vi } from 'vitest'
-import { defineServer, prompt, reply, resource, tool } from '../../src/index.ts'
 import { call, request, text } from './support.ts'
 
 const base = { name: 'shop', version: '1.0.0' }

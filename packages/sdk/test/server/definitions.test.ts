@@ -1,8 +1,7 @@
+import { type Definitions, defineServer, McpError, prompt, resource, template, tool } from '@jackfield/sdk'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineServer, McpError, prompt, resource, template, tool } from '../../src/index.ts'
-import type { Definitions } from '../../src/server/server.ts'
 
 const base = { name: 'shop', version: '1.0.0' }
 const run = () => 'done'

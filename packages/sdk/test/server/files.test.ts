@@ -1,5 +1,5 @@
+import { defineServer, template } from '@jackfield/sdk'
 import { expect, test } from 'vitest'
-import { defineServer, template } from '../../src/index.ts'
 import { request } from './support.ts'
 
 const read = (variables: object) => JSON.stringify(variables)

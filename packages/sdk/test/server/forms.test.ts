@@ -1,11 +1,9 @@
+import { ask, type DescribedSchema, type ElicitSchema } from '@jackfield/sdk'
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { ask } from '../../src/index.ts'
-import type { ElicitSchema } from '../../src/protocol/server-requests.ts'
-import type { DescribedSchema } from '../../src/server/schema.ts'
 
 function fields(schema: DescribedSchema | ElicitSchema): unknown {
   const { params } = ask.elicit({ message: 'm', schema })

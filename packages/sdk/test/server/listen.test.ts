@@ -1,5 +1,5 @@
+import { defineServer, resource, tool } from '@jackfield/sdk'
 import { describe, expect, test, vi } from 'vitest'
-import { defineServer, resource, tool } from '../../src/index.ts'
 import type { ServerNotification } from '../../src/protocol/methods.ts'
 import { complete, exchange, request } from './support.ts'
 

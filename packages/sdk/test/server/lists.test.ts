@@ -1,8 +1,6 @@
+import { defineServer, type JsonObject, prompt, resource, type Server, template, tool } from '@jackfield/sdk'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { defineServer, prompt, resource, template, tool } from '../../src/index.ts'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import type { Server } from '../../src/server/server.ts'
 import { request } from './support.ts'
 
 const base = { name: 'shop', version: '1.0.0' }

@@ -1,3 +1,4 @@
+import { defineServer, McpError, prompt, resource, type Server, template, tool } from '@jackfield/sdk'
 import { connect, http, type Round } from '@jackfield/sdk/client'
 import { socket } from '@jackfield/sdk/client/socket'
 import { compose, proxy } from '@jackfield/sdk/compose'
@@ -7,7 +8,6 @@ import { serveSocket } from '@jackfield/sdk/socket'
 import { serveStdio } from '@jackfield/sdk/stdio'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { defineServer, McpError, prompt, resource, type Server, template, tool } from '../../src/index.ts'
 import { DuplexConnection } from '../../src/transports/server/connection.ts'
 
 const base = { name: 'shop', version: '1.0.0' }

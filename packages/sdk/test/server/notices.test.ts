@@ -1,7 +1,6 @@
+import { type Context, defineServer, type LoggingLevel, tool } from '@jackfield/sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { type Context, defineServer, tool } from '../../src/index.ts'
-import type { LoggingLevel } from '../../src/protocol/definitions.ts'
 import type { ServerNotification } from '../../src/protocol/methods.ts'
 import { eras, exchange } from './support.ts'
 

@@ -1,6 +1,6 @@
+import { defineServer, prompt, RpcError, ToolError, template } from '@jackfield/sdk'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { defineServer, prompt, RpcError, ToolError, template } from '../../src/index.ts'
 import { request } from './support.ts'
 
 const onError = vi.fn()

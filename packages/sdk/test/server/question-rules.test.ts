@@ -1,7 +1,13 @@
+import {
+  ask,
+  type CreateMessageParams,
+  defineServer,
+  inputRequired,
+  type Questions,
+  tool,
+} from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { ask, type CreateMessageParams, defineServer, inputRequired, tool } from '../../src/index.ts'
-import type { Questions } from '../../src/protocol/server-requests.ts'
 import { liveInput } from '../../src/request/live-run.ts'
 import { type eras, eras as everyEra, exchange, request, text } from './support.ts'
 

@@ -1,6 +1,6 @@
+import { defineServer, prompt, rateLimit, tool } from '@jackfield/sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { defineServer, prompt, rateLimit, tool } from '../../src/index.ts'
 import { call, request } from './support.ts'
 
 const complete = {

@@ -1,5 +1,5 @@
+import { defineServer, RpcError, resource, ToolError, template } from '@jackfield/sdk'
 import { describe, expect, test, vi } from 'vitest'
-import { defineServer, RpcError, resource, ToolError, template } from '../../src/index.ts'
 import { request } from './support.ts'
 
 const base = { name: 'shop', version: '1.0.0' }

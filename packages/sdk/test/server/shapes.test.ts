@@ -1,3 +1,4 @@
+import { ask, defineServer, inputRequired, prompt, tool } from '@jackfield/sdk'
 import { connect } from '@jackfield/sdk/client'
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
@@ -5,7 +6,6 @@ import * as v from 'valibot'
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import * as mini from 'zod/mini'
-import { ask, defineServer, inputRequired, prompt, tool } from '../../src/index.ts'
 import { call, eras, request, text } from './support.ts'
 
 const base = { name: 'shop', version: '1.0.0' }

@@ -1,6 +1,6 @@
+import { type Context, defineServer, tool } from '@jackfield/sdk'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import { type Context, defineServer, tool } from '../../src/index.ts'
 import { call, eras, text } from './support.ts'
 
 const base = { name: 'shop', version: '1.0.0' }

@@ -1,9 +1,9 @@
+import { defineServer, RpcError, reply, ToolError, tool } from '@jackfield/sdk'
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { defineServer, RpcError, reply, ToolError, tool } from '../../src/index.ts'
 import { call, request, text } from './support.ts'
 
 const base = { name: 'shop', version: '1.0.0' }

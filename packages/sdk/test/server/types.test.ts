@@ -1,12 +1,3 @@
-import type { ServeHttpOptions } from '@jackfield/sdk/http'
-import type { ServeSocketOptions } from '@jackfield/sdk/socket'
-import type { ServeStdioOptions } from '@jackfield/sdk/stdio'
-import { toStandardJsonSchema } from '@valibot/to-json-schema'
-import { type } from 'arktype'
-import * as v from 'valibot'
-import { describe, expect, expectTypeOf, it } from 'vitest'
-import { z } from 'zod'
-import type { ToolArguments, ToolName, ToolResult } from '../../src/client/types.ts'
 import {
   defineServer,
   inputRequired,
@@ -16,7 +7,16 @@ import {
   type Server,
   template,
   tool,
-} from '../../src/index.ts'
+} from '@jackfield/sdk'
+import type { ToolArguments, ToolName, ToolResult } from '@jackfield/sdk/client'
+import type { ServeHttpOptions } from '@jackfield/sdk/http'
+import type { ServeSocketOptions } from '@jackfield/sdk/socket'
+import type { ServeStdioOptions } from '@jackfield/sdk/stdio'
+import { toStandardJsonSchema } from '@valibot/to-json-schema'
+import { type } from 'arktype'
+import * as v from 'valibot'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { z } from 'zod'
 
 const server = defineServer({
   name: 'shop',

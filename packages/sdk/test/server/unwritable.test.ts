@@ -1,7 +1,7 @@
+import { audio, blob, defineServer, image, prompt, reply, resource, tool } from '@jackfield/sdk'
 import { connect } from '@jackfield/sdk/client'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { audio, blob, defineServer, image, prompt, reply, resource, tool } from '../../src/index.ts'
 import { call, request } from './support.ts'
 
 const base = { name: 'shop', version: '1.0.0' }

@@ -1,8 +1,7 @@
+import { McpError, parseTemplate, type TemplateVariables } from '@jackfield/sdk'
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { cpuMsOf } from '../../../../test/setup/cpu.ts'
-import { McpError } from '../../src/index.ts'
-import { parseTemplate, type TemplateVariables } from '../../src/server/uri-template.ts'
 
 /** Values of RFC 6570 section 3.2. */
 const values = {

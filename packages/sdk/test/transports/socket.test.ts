@@ -5,11 +5,11 @@ import { createServer, type Socket, connect as tcp } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { JsonObject } from '@jackfield/sdk'
 import { type ConnectOptions, connect } from '@jackfield/sdk/client'
 import { socket } from '@jackfield/sdk/client/socket'
 import { type ServeSocketOptions, type SocketAddress, serveSocket } from '@jackfield/sdk/socket'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import {
   echo,
   hang,

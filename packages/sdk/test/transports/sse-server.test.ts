@@ -1,10 +1,10 @@
+import type { JsonObject } from '@jackfield/sdk'
+import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { Client as OfficialClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import { type ServeHttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
 import { type Answer, type Ask, faces, type Mounted, modern, nodeFace } from '../serve/http-support.ts'
 import {
   ask,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { defineServer, tool } from '@jackfield/sdk'
 import { expect, test } from 'vitest'
-import { defineServer, tool } from '../../src/index.ts'
 import { dialectNamed } from '../../src/json-schema/places.ts'
 import { call, text } from '../server/support.ts'
 

@@ -1,5 +1,5 @@
+import { compileSchema } from '@jackfield/sdk/schema'
 import { describe, expect, test } from 'vitest'
-import { compileSchema } from '../../src/json-schema/index.ts'
 
 const draft07 = 'http://json-schema.org/draft-07/schema#'
 

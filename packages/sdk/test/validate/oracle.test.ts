@@ -1,7 +1,7 @@
+import { compileSchema } from '@jackfield/sdk/schema'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { compileSchema } from '../../src/json-schema/index.ts'
 
 const name = fc.constantFrom('a', 'b', 'c')
 const scalar = fc.oneof(

@@ -1,8 +1,7 @@
+import { compileSchema, linearRegex } from '@jackfield/sdk/schema'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cpuMsOf } from '../../../../test/setup/cpu.ts'
-import { compileSchema } from '../../src/json-schema/index.ts'
-import { linearRegex } from '../../src/json-schema/linear-regex.ts'
 
 const found = (pattern: string, text: string): boolean => linearRegex(pattern).test(text, () => {})
 

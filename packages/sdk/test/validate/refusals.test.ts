@@ -1,7 +1,7 @@
+import { McpError } from '@jackfield/sdk'
+import { compileSchema } from '@jackfield/sdk/schema'
 import { describe, expect, test } from 'vitest'
 import { cpuMsOf } from '../../../../test/setup/cpu.ts'
-import { compileSchema } from '../../src/json-schema/index.ts'
-import { McpError } from '../../src/jsonrpc/error.ts'
 
 function refusal(schema: unknown): string {
   try {

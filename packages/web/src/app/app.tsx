@@ -12,6 +12,7 @@ const Chat = lazy(() => import('./chat/chat.tsx'))
 const Inspect = lazy(() => import('./inspect/inspect.tsx'))
 const Library = lazy(() => import('./library/library.tsx'))
 const Permissions = lazy(() => import('./permissions/permissions.tsx'))
+const Tasks = lazy(() => import('./tasks/tasks.tsx'))
 const SettingsScreen = lazy(() => import('./settings/settings.tsx'))
 
 /** The screen of the address. */
@@ -41,13 +42,13 @@ export function App(): ReactNode {
             <Chat />
           </Route>
           <Route path={routes.chat.path}>{({ conversation }) => <Chat conversation={conversation} />}</Route>
-          <Route path={routes.inspect.path}>
+          <Route path={/^\/inspect(?:\/|$)/}>
             <Inspect />
           </Route>
-          <Route path={routes.tool.path}>
-            {({ server, tool }) => <Inspect server={server} tool={tool} />}
+          <Route path={routes.tasks.path}>
+            <Tasks />
           </Route>
-          <Route path={routes.inspectServer.path}>{({ server }) => <Inspect server={server} />}</Route>
+          <Route path={routes.task.path}>{({ task }) => <Tasks task={task} />}</Route>
           <Route path={routes.library.path}>
             <Library />
           </Route>

@@ -1,5 +1,23 @@
+import { useLocation, useSearch } from 'wouter'
+
 /** Every address of the page. Opening one never has an effect. */
 const part = encodeURIComponent
+
+/** What of a server is inspected. */
+export const inspectKinds = ['tools', 'prompts', 'resources', 'templates', 'tasks', 'server'] as const
+export type InspectKind = (typeof inspectKinds)[number]
+
+export const activityViews = ['list', 'tree', 'time', 'raw', 'stats'] as const
+export type ActivityView = (typeof activityViews)[number]
+
+/** What the activity log shows. `from` and `to` are milliseconds since 1970, `event` is the event with its details. */
+export interface ActivityAddress {
+  readonly view?: ActivityView
+  readonly filter?: string
+  readonly from?: number
+  readonly to?: number
+  readonly event?: number
+}
 
 export const routes = {
   inbox: { path: '/inbox', to: () => '/inbox' },
@@ -15,15 +33,55 @@ export const routes = {
   server: { path: '/servers/:server', to: (server: string) => `/servers/${part(server)}` },
   inspect: { path: '/inspect', to: () => '/inspect' },
   inspectServer: { path: '/inspect/:server', to: (server: string) => `/inspect/${part(server)}` },
+  inspectKind: {
+    path: '/inspect/:server/:kind',
+    to: (server: string, kind: InspectKind) => `/inspect/${part(server)}/${kind}`,
+  },
+  inspectItem: {
+    path: '/inspect/:server/:kind/:item',
+    /** `args`: fills the form of a prompt or a template; nothing runs. */
+    to: (server: string, kind: InspectKind, item: string, args?: Readonly<Record<string, unknown>>) =>
+      `/inspect/${part(server)}/${kind}/${part(item)}${args === undefined ? '' : `?args=${part(JSON.stringify(args))}`}`,
+  },
   tool: {
     path: '/inspect/:server/tools/:tool',
     /** `args`: fills the form; nothing runs. */
     to: (server: string, tool: string, args?: Readonly<Record<string, unknown>>) =>
       `/inspect/${part(server)}/tools/${part(tool)}${args === undefined ? '' : `?args=${part(JSON.stringify(args))}`}`,
   },
-  activities: { path: '/activity', to: () => '/activity' },
+  activities: {
+    path: '/activity',
+    to: ({ view, filter, from, to, event }: ActivityAddress = {}) => {
+      const query = [
+        ...(view === undefined || view === 'list' ? [] : [`view=${view}`]),
+        ...(filter === undefined || filter === '' ? [] : [`filter=${part(filter)}`]),
+        ...(from === undefined || to === undefined ? [] : [`from=${from}`, `to=${to}`]),
+        ...(event === undefined ? [] : [`event=${event}`]),
+      ]
+      return query.length === 0 ? '/activity' : `/activity?${query.join('&')}`
+    },
+  },
   activity: { path: '/activity/:activity', to: (activity: number) => `/activity/${activity}` },
+  tasks: { path: '/tasks', to: () => '/tasks' },
+  task: { path: '/tasks/:task', to: (task: string) => `/tasks/${part(task)}` },
   library: { path: '/library', to: () => '/library' },
   permissions: { path: '/permissions', to: () => '/permissions' },
   settings: { path: '/settings', to: () => '/settings' },
 } as const
+
+/** The address that the browser shows, decoded once. wouter decodes its parts before it hands them out. */
+export function useAddress(): { readonly parts: readonly string[]; readonly query: URLSearchParams } {
+  // Both only say that the address changed.
+  useLocation()
+  useSearch()
+  const { pathname, search } = window.location
+  return { parts: pathname.split('/').slice(1).map(decoded), query: new URLSearchParams(search) }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

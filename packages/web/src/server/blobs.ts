@@ -66,7 +66,7 @@ export class Blobs {
     if (this.#waitingBytes + bytes.byteLength > mostWaitingBytes)
       throw new RangeError('Too many downloads wait to be fetched. Try again in a minute.')
     const isImage = imageTypes.has(type)
-    const disposition = `${isImage ? 'inline' : 'attachment'}; filename*=UTF-8''${encodedName(name)}`
+    const disposition = isImage ? `inline; ${fileName(name)}` : dispositionOf(name)
     const contentType = isImage ? type : 'application/octet-stream'
     const ticket = this.#add({ download: { bytes, contentType, disposition } }, () => {})
     this.#waitingBytes += bytes.byteLength
@@ -134,12 +134,18 @@ function requireSize(bytes: number): void {
     throw new RangeError(`A blob has at most ${mostBytes / 1_048_576} MiB; this one has ${bytes} bytes.`)
 }
 
+/** The disposition of a file that is saved under this name. */
+export function dispositionOf(name: string): string {
+  return `attachment; ${fileName(name)}`
+}
+
 /** A name as `filename*` carries it (RFC 8187), without folders and control characters. */
-function encodedName(name: string): string {
+function fileName(name: string): string {
   const plain = name
     .toWellFormed()
     .replaceAll(/[\p{Cc}\p{Cf}/\\:]/gu, '_')
     .slice(0, 150)
     .toWellFormed()
-  return encodeURIComponent(plain).replaceAll(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
+  const encoded = encodeURIComponent(plain)
+  return `filename*=UTF-8''${encoded.replaceAll(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)}`
 }

@@ -1,10 +1,11 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 
-/** Features of the browser that the page never uses, and that no content of it may use either. */
+/** Features of the browser that the page never uses, and that apps may use only if the person agrees. */
 const unusedFeatures = [
   'accelerometer',
   'autoplay',
   'camera',
+  'clipboard-read',
   'display-capture',
   'encrypted-media',
   'geolocation',
@@ -29,13 +30,31 @@ const unusedFeatures = [
   'xr-spatial-tracking',
 ]
 
-const permissionsPolicy = unusedFeatures.map((feature) => `${feature}=()`).join(', ')
+/** A permissions policy without any feature but those for which there is an origin. */
+export function permissionsPolicy(originOf: (feature: string) => string | undefined): string {
+  return [...unusedFeatures, 'clipboard-write']
+    .map((feature) => `${feature}=(${originOf(feature) ?? ''})`)
+    .join(', ')
+}
+
+/** The page itself copies to the clipboard. */
+const noFeatures = permissionsPolicy((feature) => (feature === 'clipboard-write' ? 'self' : undefined))
+
+/** Features that an app may be given. Its frame can have no feature that the page does not have. */
+const appFeatures: ReadonlySet<string> = new Set(['camera', 'microphone', 'geolocation', 'clipboard-write'])
+
+/** The permissions policy of the page, whose frames may pass on what an app was given. */
+export function pagePermissions(appsPort: number | undefined): string {
+  if (appsPort === undefined) return noFeatures
+  const origins = `self "http://*.localhost:${appsPort}"`
+  return permissionsPolicy((feature) => (appFeatures.has(feature) ? origins : undefined))
+}
 
 /** The policy of a blob that a tab opens: no script, no origin, no request. */
 export const blobPolicy = "sandbox; default-src 'none'; frame-ancestors 'none'"
 
-/** The policy of every other response. `nonce`: of the style elements of the page. */
-export function pagePolicy(nonce?: string): string {
+/** The policy of every other response. `nonce`: of the style elements of the page; `appsPort`: of the frames of apps. */
+export function pagePolicy(nonce?: string, appsPort?: number): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -43,6 +62,7 @@ export function pagePolicy(nonce?: string): string {
     "img-src 'self' data: blob:",
     "font-src 'self'",
     "connect-src 'self'",
+    ...(appsPort === undefined ? [] : [`frame-src http://*.localhost:${appsPort}`]),
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
@@ -58,7 +78,7 @@ export function securityHeaders(policy: string = pagePolicy()): OutgoingHttpHead
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Cross-Origin-Resource-Policy': 'same-origin',
     'Origin-Agent-Cluster': '?1',
-    'Permissions-Policy': permissionsPolicy,
+    'Permissions-Policy': noFeatures,
     'Referrer-Policy': 'no-referrer',
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': 'no-store',

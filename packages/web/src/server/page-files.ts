@@ -33,6 +33,7 @@ const routes: readonly RegExp[] = [
   `servers/${name}(/(config|trust|folders|sampling|doctor))?`,
   `inbox(/${name})?`,
   `inspect(/${name}(/(tools|prompts|resources|tasks)(/${name})?)?)?`,
+  `tasks(/${name})?`,
   'permissions(/(rules|given|explain|try))?',
   `activity(/${name}(/again)?)?`,
   `library(/${name}(/${name})?)?`,

@@ -3,9 +3,10 @@ import { createReadStream } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Blobs } from './blobs.ts'
+import type { PeerServer } from '@jackfield/host/service'
+import { type Blobs, dispositionOf } from './blobs.ts'
 import type { Guard } from './guard.ts'
-import { blobPolicy, pagePolicy, securityHeaders } from './headers.ts'
+import { blobPolicy, pagePermissions, pagePolicy, securityHeaders } from './headers.ts'
 import { isPageRoute, type PageFiles } from './page-files.ts'
 import { browserName } from './peer-name.ts'
 import { readBody, refuse, refuseRaw, send, sendJson, sendNotice } from './responses.ts'
@@ -26,9 +27,12 @@ export interface RequestServerOptions {
   readonly guard: Guard
   readonly sessions: SessionStore
   readonly sockets: SocketServer
+  readonly peers: PeerServer
   readonly blobs: Blobs
   readonly files: PageFiles
   readonly port: number
+  /** The port of the pages of apps; undefined where there are none. */
+  readonly appsPort: number | undefined
   readonly onWarning: (message: string) => void
 }
 
@@ -137,15 +141,21 @@ export class RequestServer {
   }
 
   #sendPage(response: ServerResponse): void {
-    const index = this.#options.files.index()
+    const { files, appsPort } = this.#options
+    const index = files.index()
     if (index === undefined) {
       const text = 'Run <code>npm run build</code> in the repository, then reload this page.'
       sendNotice(response, 503, 'The page is not built', text)
       return
     }
     const nonce = randomBytes(16).toString('base64')
-    const body = index.replaceAll('__NONCE__', nonce)
-    send(response, 200, { contentType: 'text/html; charset=utf-8', body, policy: pagePolicy(nonce) })
+    const body = index.replaceAll('__NONCE__', nonce).replaceAll('__APPS__', String(appsPort ?? ''))
+    send(response, 200, {
+      contentType: 'text/html; charset=utf-8',
+      body,
+      policy: pagePolicy(nonce, appsPort),
+      headers: { 'Permissions-Policy': pagePermissions(appsPort) },
+    })
   }
 
   async #login(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -212,9 +222,20 @@ export class RequestServer {
     return ended
   }
 
-  #download(request: IncomingMessage, response: ServerResponse, ticket: string): void {
+  async #download(request: IncomingMessage, response: ServerResponse, ticket: string): Promise<void> {
     if (this.#sessionOf(request) === undefined) {
       notLoggedIn(response)
+      return
+    }
+    const made = this.#options.peers.download(ticket)
+    if (made !== undefined) {
+      response.writeHead(200, {
+        ...securityHeaders(blobPolicy),
+        'Content-Type': 'application/octet-stream',
+        'Content-Disposition': dispositionOf(made.name),
+      })
+      // A reader that goes away ends the work.
+      await pipeline(made.pieces, response).catch(() => response.destroy())
       return
     }
     const download = this.#options.blobs.download(ticket)

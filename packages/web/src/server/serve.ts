@@ -1,7 +1,9 @@
 import { createServer, type Server } from 'node:http'
 import { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import type { AppService } from '@jackfield/host'
 import type { PeerServer } from '@jackfield/host/service'
+import { AppPageServer, type AppPageServerOptions } from './app-pages.ts'
 import { Blobs } from './blobs.ts'
 import { Guard } from './guard.ts'
 import { PageFiles } from './page-files.ts'
@@ -29,6 +31,8 @@ const builtPage = fileURLToPath(new URL('../../dist/app', import.meta.url))
 export interface ServeWebOptions {
   /** Serves the clients of a host. */
   peers: PeerServer
+  /** The apps of the host. Default: none are shown. */
+  apps?: Pick<AppService, 'document'>
   /** SQLite file of sessions, login keys and the port; made with mode 0600. It has hashes of secrets only. */
   file: string
   /** The address to listen on. Only 127.0.0.1 is possible. */
@@ -84,7 +88,7 @@ export async function serveWeb(options: ServeWebOptions): Promise<WebServer> {
 }
 
 async function startServer(
-  { peers, page = builtPage, port: wanted, onWarning }: ServeWebOptions,
+  { peers, apps, page = builtPage, port: wanted, onWarning }: ServeWebOptions,
   sessions: SessionStore,
   lock: Disposable,
 ): Promise<WebServer> {
@@ -100,10 +104,14 @@ async function startServer(
   server.maxConnections = mostConnections
   const port = await listen(server, wanted, sessions, onWarning)
   const guard = new Guard(port)
+  const appPages = apps && (await startAppPages(sessions, { apps, frameAncestor: guard.origin }))
   const blobs = new Blobs()
   const files = new PageFiles(page)
   const sockets = new SocketServer({ peers, sessions, build: () => files.build(), onWarning })
-  const requests = new RequestServer({ guard, sessions, sockets, blobs, files, port, onWarning })
+  const appsPort = appPages?.port
+  const requests = new RequestServer({
+    ...{ guard, sessions, sockets, peers, blobs, files, port, appsPort, onWarning },
+  })
   server.on('request', (request, response) => void requests.serve(request, response))
   server.on('checkContinue', (request, response) => void requests.serve(request, response))
   server.on('checkExpectation', (_request, response) =>
@@ -121,6 +129,7 @@ async function startServer(
     blobs.close()
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     sockets.close()
+    await appPages?.close()
     server.closeIdleConnections()
     const timer = setTimeout(() => {
       sockets.terminate()
@@ -149,6 +158,13 @@ async function startServer(
     close: closeOnce,
     [Symbol.asyncDispose]: closeOnce,
   }
+}
+
+/** Serves the pages of apps at the port of last time, else at any free one. */
+async function startAppPages(sessions: SessionStore, options: AppPageServerOptions): Promise<AppPageServer> {
+  const pages = await AppPageServer.start(sessions.port('apps'), options)
+  sessions.setPort('apps', pages.port)
+  return pages
 }
 
 /** Another web server runs with the same file; see `linkToRunning`. */

@@ -44,10 +44,10 @@ export interface Login {
 }
 
 /**
- * `preferred`: the port to use again. `listening`: the port of the running server; left over where a process was killed, so
+ * `preferred`: the port to use again; `apps`: that of the pages of apps. `listening`: the port of the running server; left over where a process was killed, so
  * it counts only while the file is locked.
  */
-type PortName = 'preferred' | 'listening'
+type PortName = 'preferred' | 'listening' | 'apps'
 
 interface SessionRow {
   readonly id: string

@@ -74,15 +74,23 @@ export async function openTab(
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(`page error: ${error.message}`))
   page.on('console', (message) => {
-    if (message.type() === 'error' && !/WebSocket connection/.test(message.text()))
+    // What an app does in its frame and what stops it there is no fault of the page.
+    const isApp = URL.parse(message.location().url)?.hostname.endsWith('.localhost') === true
+    if (message.type() === 'error' && !isApp && !/WebSocket connection/.test(message.text()))
       faults.push(`console: ${message.text()}`)
   })
   page.on('request', (request) => {
     const { hostname, protocol } = new URL(request.url())
-    if (hostname !== '127.0.0.1' && protocol !== 'data:' && protocol !== 'blob:')
+    if (
+      hostname !== '127.0.0.1' &&
+      !/^[ap]-\w+\.localhost$/.test(hostname) &&
+      protocol !== 'data:' &&
+      protocol !== 'blob:'
+    )
       faults.push(`request: ${request.url()}`)
   })
   await page.addInitScript(() => {
+    if (window.top !== window) return
     document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
       console.error(`policy: ${violatedDirective} ${blockedURI}`)
     })

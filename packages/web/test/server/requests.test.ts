@@ -24,6 +24,7 @@ const policy = [
   "img-src 'self' data: blob:",
   "font-src 'self'",
   "connect-src 'self'",
+  'frame-src http://*.localhost:APPS',
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
@@ -71,12 +72,16 @@ describe('addresses of the page', () => {
     for (const address of addresses) {
       const { status, headers, body } = await ask('GET', address)
       expect({ address, status }).toEqual({ address, status: 200 })
+      const appsPort = /localhost:(\d+);/.exec(String(headers['content-security-policy']))?.[1] ?? ''
       const nonce = /<style nonce="([\w+/=]+)">/.exec(body)?.[1] ?? ''
       expect(headers).toMatchObject({
         ...everywhere,
         'content-type': 'text/html; charset=utf-8',
         'cache-control': 'no-store',
-        'content-security-policy': policy.replace('NONCE', nonce),
+        'content-security-policy': policy.replace('NONCE', nonce).replace('APPS', appsPort),
+        'permissions-policy': expect.stringMatching(
+          /camera=\(self "http:\/\/\*\.localhost:\d+"\), .*usb=\(\)/,
+        ),
       })
       nonces.add(nonce)
     }

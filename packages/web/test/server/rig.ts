@@ -91,7 +91,7 @@ export async function rig(
     return ended
   }
   onTestFinished(endOnce)
-  const options = { peers, onWarning, file, page }
+  const options = { peers, apps: service.host.apps, onWarning, file, page }
   const web = await serveWeb(wanted === 'usual' ? options : { ...options, port: wanted })
   onTestFinished(() => web.close())
   const port = Number(new URL(web.url).port)

@@ -14,6 +14,7 @@ const verdicts: Readonly<Record<QuestionKind, { member: string; values: readonly
   install: { member: 'verdict', values: ['allow', 'deny'] },
   drift: { member: 'verdict', values: ['accept', 'block'] },
   login: { member: 'verdict', values: ['allow', 'deny'] },
+  app: { member: 'verdict', values: ['allow', 'deny'] },
 }
 
 /** Whether this is a valid answer to the question. */

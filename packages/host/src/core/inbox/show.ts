@@ -31,5 +31,7 @@ export async function showQuestion(
       return show.drift?.(question, signal)
     case 'login':
       return show.login?.(question, signal)
+    case 'app':
+      return show.app?.(question, signal)
   }
 }

@@ -25,9 +25,14 @@ export function serverOrigin(config: ServerConfig): string {
   return oneLine(words).slice(0, maxOrigin)
 }
 
+/** By tool, since a list keeps its tools until it is fetched again. */
+const definitions = new WeakMap<Tool, string>()
+
 /** The definition of a tool as persons and models get it. Any change makes it a different tool for approvals. */
 export function toolDefinition(tool: Tool): string {
-  return fingerprint({
+  const known = definitions.get(tool)
+  if (known !== undefined) return known
+  const definition = fingerprint({
     name: tool.name,
     title: tool.title,
     description: tool.description,
@@ -36,4 +41,6 @@ export function toolDefinition(tool: Tool): string {
     annotations: tool.annotations,
     icons: tool.icons,
   })
+  definitions.set(tool, definition)
+  return definition
 }

@@ -126,6 +126,10 @@ export function isAgreed(
   revision: string | undefined,
 ): boolean {
   if (agreed === undefined || agreed.hash === definition.hash) return agreed !== undefined
+  if (linksApp(agreed.says) !== linksApp(definition.says)) {
+    const [before, now] = [withoutApp(agreed.says), withoutApp(definition.says)]
+    if (fingerprint(before) === fingerprint(now)) return true
+  }
   if (revision === undefined) return false
   const apart = new Set([...missingIn([revision]), ...missingIn(agreed.revisions)])
   const before = without(agreed.says, apart)
@@ -134,6 +138,21 @@ export function isAgreed(
   const isWhole =
     fingerprint(before) === fingerprint(agreed.says) && fingerprint(now) === fingerprint(definition.says)
   return !isWhole && fingerprint(before) === fingerprint(now)
+}
+
+/**
+ * Servers say which app shows a tool to hosts with apps only, and one store serves hosts with and without. Whether the link is there
+ * is therefore no change; what it says is one, and every page is agreed to by itself.
+ */
+function withoutApp(says: JsonRecord): JsonRecord {
+  const { _meta: meta, ...rest } = says
+  if (!isRecord(meta)) return says
+  const { ui: _ui, 'ui/resourceUri': _uri, ...others } = meta
+  return Object.keys(others).length === 0 ? rest : { ...rest, _meta: others }
+}
+
+function linksApp({ _meta: meta }: JsonRecord): boolean {
+  return isRecord(meta) && (Object.hasOwn(meta, 'ui') || Object.hasOwn(meta, 'ui/resourceUri'))
 }
 
 /**

@@ -426,7 +426,7 @@ export class Trust implements TrustService {
   /** Definitions can depend on the host's capabilities, so they are stored by profile. */
   #profile(server: string): string {
     const { questions } = this.#deps
-    const kinds = (['elicitation', 'sampling-request', 'roots'] as const).filter((kind) =>
+    const kinds = (['elicitation', 'sampling-request', 'roots', 'app'] as const).filter((kind) =>
       questions.canAsk(kind),
     )
     return [server, ...kinds, ...(questions.canOpenUrls ? ['url'] : [])].join(' ')

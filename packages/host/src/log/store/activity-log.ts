@@ -5,7 +5,16 @@ import { readJson } from '@jackfield/sdk/internal'
 import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type { Activity, ActivityVerification } from '../../types/index.ts'
-import { atomically, type Chain, type ChainField, checkChain, createChain, headOf } from './chain.ts'
+import {
+  atomically,
+  type Chain,
+  type ChainField,
+  checkChain,
+  createChain,
+  headOf,
+  type Link,
+} from './chain.ts'
+import type { BegunRow, LogWriter } from './log-writer.ts'
 import { cannotRecord } from './store-error.ts'
 
 /** What is known of a row when the thing it tells of begins. */
@@ -44,40 +53,65 @@ const columns = `a.id, a.at, a.kind, a.server, a.summary, a.cause, a.detail,
   e.outcome, e.duration_ms, e.detail AS end_detail
   FROM activity a LEFT JOIN activity_end e ON e.activity = a.id`
 
-export function createActivityLog(database: DatabaseSync): ActivityLog {
+export function createActivityLog(database: DatabaseSync, writer: LogWriter): ActivityLog {
   const chain = createChain(database)
-  const insert = database.prepare(
-    'INSERT INTO activity (at, kind, server, summary, cause, detail) VALUES (?, ?, ?, ?, ?, ?) RETURNING id',
-  )
-  const finish = database.prepare(
-    'INSERT INTO activity_end (activity, outcome, duration_ms, detail) VALUES (?, ?, ?, ?)',
-  )
   const one = database.prepare(`SELECT ${columns} WHERE a.id = ?`)
+  /** Rows that began here and did not end. */
+  const open = new Map<number, BegunRow>()
   adopt(database, chain)
+  const read = (id: number): Activity => {
+    writer.flush()
+    const row = one.get(id)
+    if (row === undefined) throw new Error(`There is no activity ${id}.`)
+    return toActivity(row)
+  }
   return {
-    begin: ({ kind, server, summary, cause, detail }) =>
-      chain.append('row', () => {
-        const fields = [new Date().toISOString(), kind, server, summary, cause, detailText(detail)] as const
-        return { id: Number(insert.get(...fields)?.['id']), fields }
-      }),
-    end(id, { outcome, durationMs, detail }) {
-      chain.append('end', () => {
-        if (one.get(id) === undefined) throw new Error(`There is no activity ${id}.`)
-        const fields = [outcome, durationMs, detailText(detail)] as const
-        finish.run(id, ...fields)
-        return { id, fields }
-      })
-      const row = one.get(id)
-      if (row === undefined) throw new Error(`There is no activity ${id}.`)
-      return toActivity(row)
+    begin(start) {
+      const row = {
+        ...start,
+        at: new Date().toISOString(),
+        target: targetOf(start.detail),
+        detail: detailText(start.detail),
+      }
+      const id = writer.begin(row)
+      open.set(id, row)
+      return id
+    },
+    end(id, { outcome, durationMs, detail: given }) {
+      const start = open.get(id)
+      if (start === undefined && read(id).outcome !== 'running') throw new Error(`Activity ${id} is over.`)
+      const detail = detailText(given)
+      writer.end(id, { outcome, durationMs, detail })
+      open.delete(id)
+      if (start === undefined) return read(id)
+      const { at, kind, server, summary, cause } = start
+      return {
+        id,
+        at,
+        kind,
+        server,
+        summary,
+        outcome,
+        durationMs,
+        cause,
+        detail: joined(members(start.detail), members(detail)),
+      }
     },
     *since(kind, time) {
+      writer.flush()
       const rows = database.prepare(`SELECT ${columns} WHERE a.kind = ? AND a.at >= ? ORDER BY a.id`)
       for (const row of rows.iterate(kind, time)) yield toActivity(row)
     },
-    verify: (head) => checkChain(database, head),
-    prune: (before) => pruneChain(database, chain, before),
+    verify(head) {
+      writer.flush()
+      return checkChain(database, head)
+    },
+    prune(before) {
+      writer.flush()
+      return pruneChain(database, chain, before)
+    },
     list(filter = {}) {
+      writer.flush()
       const conditions: string[] = []
       const values: SQLInputValue[] = []
       if (filter.id !== undefined) {
@@ -132,19 +166,26 @@ function adopt(database: DatabaseSync, chain: Chain): void {
   const end = database.prepare('SELECT * FROM activity_end WHERE activity = ?')
   const field = (value: unknown): ChainField =>
     typeof value === 'string' || typeof value === 'number' ? value : null
-  atomically(database, () => {
-    database.exec('UPDATE activity_head SET pruned = pruned')
-    if (headOf(database).position > 0) return
-    for (const row of rows.all()) {
+  chain.append(() => {
+    if (headOf(database).position > 0) return []
+    return rows.all().flatMap((row): Link[] => {
       const id = Number(row['id'])
-      const told = ['at', 'kind', 'server', 'summary', 'cause', 'detail'].map((name) => field(row[name]))
-      chain.append('row', () => ({ id, fields: told }))
+      const fields = ['at', 'kind', 'server', 'summary', 'cause', 'detail'].map((name) => field(row[name]))
       const ended = end.get(id)
-      if (ended === undefined) continue
-      const fields = ['outcome', 'duration_ms', 'detail'].map((name) => field(ended[name]))
-      chain.append('end', () => ({ id, fields }))
-    }
+      if (ended === undefined) return [{ kind: 'row', id, fields }]
+      const endFields = ['outcome', 'duration_ms', 'detail'].map((name) => field(ended[name]))
+      return [
+        { kind: 'row', id, fields },
+        { kind: 'end', id, fields: endFields },
+      ]
+    })
   })
+}
+
+/** The tool, prompt or URI that a row is about. */
+function targetOf({ tool, prompt, uri }: JsonRecord): string | null {
+  const target = [tool, prompt, uri].find((one) => typeof one === 'string')
+  return target === undefined ? null : target.slice(0, storedText)
 }
 
 function members(text: unknown): JsonRecord {
@@ -168,6 +209,7 @@ export const activityKinds: readonly Activity['kind'][] = [
   'install',
   'drift',
   'login',
+  'app',
   'code',
   'conversation',
 ]
@@ -259,14 +301,14 @@ function pruneChain(database: DatabaseSync, chain: Chain, before: string): numbe
       DELETE FROM activity_end WHERE activity ${old} 'end');
       DELETE FROM activity_prune WHERE id ${old} 'prune');
       DELETE FROM activity_chain WHERE position <= ${position}`)
-    chain.append('prune', () => {
+    chain.append(() => {
       const at = new Date().toISOString()
       const note = database
         .prepare(
           'INSERT INTO activity_prune (position, hash, at, before, rows) VALUES (?, ?, ?, ?, ?) RETURNING id',
         )
         .get(position, hash, at, first, rows)
-      return { id: Number(note?.['id']), fields: [position, hash, at, first, rows] }
+      return [{ kind: 'prune', id: Number(note?.['id']), fields: [position, hash, at, first, rows] }]
     })
     return rows
   })

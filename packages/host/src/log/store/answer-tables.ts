@@ -32,8 +32,8 @@ export interface GrantTable {
   remove(grant: StoredGrant): void
 }
 
-export function createGrantTable(database: DatabaseSync): GrantTable {
-  const find = database.prepare('SELECT * FROM remembered WHERE identity = ? AND tool = ? AND definition = ?')
+/** `version` changes when another program wrote to the store. */
+export function createGrantTable(database: DatabaseSync, version: () => number): GrantTable {
   const put = database.prepare(
     `INSERT INTO remembered (identity, tool, definition, scope, within, arguments, verdict, label, at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -52,16 +52,35 @@ export function createGrantTable(database: DatabaseSync): GrantTable {
     within,
     JSON.stringify(tests),
   ]
+  /** Every answer by its key, while nobody writes one. */
+  let known: Map<string, StoredGrant[]> | undefined
+  let knownVersion: number | undefined
+  const byKey = (): Map<string, StoredGrant[]> => {
+    const now = version()
+    if (known === undefined || now !== knownVersion)
+      known = Map.groupBy(every.all().map(toGrant), ({ key }) => textOf(key))
+    knownVersion = now
+    return known
+  }
   return {
-    find: (key) => find.all(key.identity, key.tool, key.definition).map(toGrant),
+    find(key) {
+      const grants = byKey()
+      return grants.size === 0 ? [] : (grants.get(textOf(key)) ?? [])
+    },
     put(grant) {
+      known = undefined
       put.run(...place(grant), grant.verdict, grant.label, grant.at)
     },
     list: () => every.all().map(toGrant),
     remove(grant) {
+      known = undefined
       remove.run(...place(grant))
     },
   }
+}
+
+function textOf({ identity, tool, definition }: GrantKey): string {
+  return JSON.stringify([identity, tool, definition])
 }
 
 function toGrant(row: Record<string, unknown>): StoredGrant {

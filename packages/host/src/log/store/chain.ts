@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { ActivityFault, ActivityVerification } from '../../types/index.ts'
 
@@ -9,49 +9,61 @@ type LinkKind = 'row' | 'end' | 'prune'
 export type ChainField = string | number | null | Uint8Array
 
 /** What was written, for its link. */
-interface Written {
+export interface Link {
+  kind: LinkKind
   id: number
   fields: readonly ChainField[]
 }
 
 /** The chain over the activity log: each link's hash covers what was written and the hash of the link before. */
 export interface Chain {
-  /** Runs `write` and links what it wrote, both or neither. Gives the id of what was written. */
-  append(kind: LinkKind, write: () => Written): number
+  /** Runs `write` and links what it wrote, all or nothing. */
+  append(write: () => readonly Link[]): void
 }
 
 export function createChain(database: DatabaseSync): Chain {
   // The first statement writes, so that it waits for other programs and then sees what they appended.
-  const step = database.prepare('UPDATE activity_head SET position = position + 1 RETURNING position, hash')
+  const lock = database.prepare('UPDATE activity_head SET position = position RETURNING position, hash')
   const link = database.prepare(
     'INSERT INTO activity_chain (position, kind, activity, hash) VALUES (?, ?, ?, ?)',
   )
-  const keep = database.prepare('UPDATE activity_head SET hash = ?')
+  const move = database.prepare('UPDATE activity_head SET position = ?, hash = ?')
   return {
-    append: (kind, write) =>
+    append: (write) =>
       atomically(database, () => {
-        const head = step.get()
-        const { id, fields } = write()
-        const hash = linkHash(String(head?.['hash']), kind, id, fields)
-        link.run(Number(head?.['position']), kind, id, hash)
-        keep.run(hash)
-        return id
+        const head = lock.get()
+        let position = Number(head?.['position'])
+        let last = String(head?.['hash'])
+        for (const { kind, id, fields } of write()) {
+          position += 1
+          last = linkHash(last, kind, id, fields)
+          link.run(position, kind, id, last)
+        }
+        move.run(position, last)
       }),
   }
 }
 
 /** SHA-256 over the hash before and every stored byte, in hexadecimal. */
 function linkHash(before: string, kind: string, id: number, fields: readonly ChainField[]): string {
-  const hash = createHash('sha256')
-  for (const field of [before, kind, id, ...fields]) {
-    if (field === null) {
-      hash.update('-;')
-      continue
-    }
-    const bytes = field instanceof Uint8Array ? field : Buffer.from(String(field))
-    hash.update(`${bytes.length}:`).update(bytes).update(';')
+  const all = [before, kind, id, ...fields]
+  if (!all.some((field) => field instanceof Uint8Array)) {
+    return hash('sha256', all.map((field) => textOf(field)).join(''), 'hex')
   }
-  return hash.digest('hex')
+  const bytes = all.map((field) =>
+    field instanceof Uint8Array
+      ? Buffer.concat([Buffer.from(`${field.length}:`), field, semicolon])
+      : Buffer.from(textOf(field)),
+  )
+  return hash('sha256', Buffer.concat(bytes), 'hex')
+}
+
+const semicolon = Buffer.from(';')
+
+function textOf(field: ChainField): string {
+  if (field === null) return '-;'
+  const text = String(field)
+  return `${Buffer.byteLength(text)}:${text};`
 }
 
 /** All of the work or nothing of it, also within a transaction that is under way. */

@@ -3,9 +3,11 @@ import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { reasonOf } from '../../shared/text.ts'
 import { formMigration } from './answer-tables.ts'
+import { appMigration } from './app-table.ts'
 import { rollBack } from './chain.ts'
 import { conversationMigration } from './conversation-table.ts'
 import { sealedMigration } from './inbox-tables.ts'
+import { logQueueMigration } from './log-writer.ts'
 import { createTextIndex, resourceTextMigration } from './resource-text-table.ts'
 import { resultMigration } from './result-table.ts'
 import { rootsMigration } from './roots-table.ts'
@@ -158,6 +160,8 @@ const migrations: readonly string[] = [
   resourceTextMigration,
   trustRevisionsMigration,
   taskMigration,
+  logQueueMigration,
+  appMigration,
 ]
 
 /**
@@ -187,6 +191,25 @@ export function openDatabase(file: string): DatabaseSync {
     throw new StoreError(`Cannot use ${file} as the store: ${reasonOf(error)}. ${advice[fault]}`, fault, {
       cause: error,
     })
+  }
+}
+
+/**
+ * A number that changes when another connection wrote to the store; it is read once in a turn of the event loop, as others
+ * write between turns.
+ */
+export function createStoreVersion(database: DatabaseSync): () => number {
+  const read = database.prepare('PRAGMA data_version')
+  let version: number | undefined
+  const forget = (): void => {
+    version = undefined
+  }
+  return () => {
+    if (version === undefined) {
+      version = Number(read.get()?.['data_version'])
+      setImmediate(forget).unref()
+    }
+    return version
   }
 }
 

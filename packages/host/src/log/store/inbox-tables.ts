@@ -4,6 +4,7 @@ import { readJson } from '@jackfield/sdk/internal'
 import { frozenCopy, type JsonRecord } from '../../shared/json.ts'
 import type { Caller, Decision, HostQuestion, InboxItem } from '../../types/index.ts'
 import { rollBack } from './chain.ts'
+import type { LogWriter } from './log-writer.ts'
 
 /** A question, and who waits for its answer. */
 export interface InboxRow extends Omit<InboxItem, 'waits' | 'resumable'> {
@@ -65,7 +66,11 @@ const isPending = ' while the answer was on its way, so nobody knows whether it 
 /** Settled questions that are kept. */
 const maxStoredSettled = 1_000
 
-export function createInboxTable(database: DatabaseSync): InboxTable {
+export function createInboxTable(
+  database: DatabaseSync,
+  writer: LogWriter,
+  version: () => number,
+): InboxTable {
   const insert = database.prepare(
     `INSERT INTO inbox (id, server, question, state, at, activity, owner, call, round, address)
      VALUES (?, ?, ?, 'open', ?, ?, ?, ?, ?, ?) RETURNING ${columns}`,
@@ -108,7 +113,6 @@ export function createInboxTable(database: DatabaseSync): InboxTable {
     database.prepare('DELETE FROM parked_call WHERE owner = ? AND sent = 1'),
     database.prepare('UPDATE parked_call SET owner = NULL WHERE owner = ?'),
   ]
-  const version = database.prepare('PRAGMA data_version')
   const above = database.prepare(
     `WITH RECURSIVE up (id) AS (
        SELECT ? UNION SELECT a.cause FROM activity a JOIN up ON a.id = up.id WHERE a.cause IS NOT NULL
@@ -178,8 +182,11 @@ export function createInboxTable(database: DatabaseSync): InboxTable {
         throw error
       }
     },
-    above: (activity) => above.all(activity).map(({ id }) => Number(id)),
-    version: () => Number(version.get()?.['data_version']),
+    above(activity) {
+      writer.flush()
+      return above.all(activity).map(({ id }) => Number(id))
+    },
+    version,
   }
 }
 
@@ -266,7 +273,7 @@ export interface SuspendedCallTable {
 
 const callColumns = 'call, owner, identity, request, round, asked, sent'
 
-export function createSuspendedCallTable(database: DatabaseSync): SuspendedCallTable {
+export function createSuspendedCallTable(database: DatabaseSync, writer: LogWriter): SuspendedCallTable {
   const keep = database.prepare(
     `INSERT INTO parked_call (call, owner, identity, request, round, asked, sent, at) VALUES (?, ?, ?, ?, 1, ?, 0, ?)
      ON CONFLICT DO UPDATE SET round = round + 1, asked = excluded.asked, sent = 0, owner = excluded.owner`,
@@ -304,6 +311,7 @@ export function createSuspendedCallTable(database: DatabaseSync): SuspendedCallT
       return row && toCall(row)
     },
     above(activity) {
+      writer.flush()
       const row = above.get(activity)
       return row && { call: Number(row['call']), round: Number(row['round']) }
     },
@@ -315,7 +323,10 @@ export function createSuspendedCallTable(database: DatabaseSync): SuspendedCallT
       leave.run(call, owner)
     },
     end: (call, owner) => Number(end.run(call, owner).changes) === 1,
-    approvalOf: (call) => Number(approval.get(call)?.['id'] ?? call),
+    approvalOf(call) {
+      writer.flush()
+      return Number(approval.get(call)?.['id'] ?? call)
+    },
     count: () => Number(count.get()?.['count']),
     forgetOldest() {
       const row = forget.get()

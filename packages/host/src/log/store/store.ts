@@ -8,14 +8,16 @@ import {
   type GrantTable,
   type LabelTable,
 } from './answer-tables.ts'
+import { type AppTable, createAppTable } from './app-table.ts'
 import { type ConversationTable, createConversationTable } from './conversation-table.ts'
-import { openDatabase } from './database.ts'
+import { createStoreVersion, openDatabase } from './database.ts'
 import {
   createInboxTable,
   createSuspendedCallTable,
   type InboxTable,
   type SuspendedCallTable,
 } from './inbox-tables.ts'
+import { LogWriter } from './log-writer.ts'
 import { createOwners, type Owners } from './owners.ts'
 import {
   createResourceTextTable,
@@ -49,6 +51,7 @@ import { createTrustTable, type TrustTable } from './trust-table.ts'
 /** Everything the host keeps beyond its own life. */
 export interface Store {
   readonly activity: ActivityLog
+  readonly apps: AppTable
   readonly grants: GrantTable
   readonly labels: LabelTable
   readonly sampling: SamplingTable
@@ -85,17 +88,20 @@ function boundsOf(file: string, { megabytes, days }: LogSettings): TraceBounds {
 export function openStore(file: string, log: LogSettings = {}): Store {
   const database = openDatabase(file)
   const owners = createOwners(file)
-  const trace = createTraceTable(database, boundsOf(file, log))
+  const writer = new LogWriter(database)
+  const version = createStoreVersion(database)
+  const trace = createTraceTable(database, writer, boundsOf(file, log))
   return {
-    activity: createActivityLog(database),
-    grants: createGrantTable(database),
+    activity: createActivityLog(database, writer),
+    apps: createAppTable(database),
+    grants: createGrantTable(database, version),
     labels: createLabelTable(database),
     sampling: createSamplingTable(database),
-    inbox: createInboxTable(database),
-    suspendedCalls: createSuspendedCallTable(database),
+    inbox: createInboxTable(database, writer, version),
+    suspendedCalls: createSuspendedCallTable(database, writer),
     tasks: createTaskTable(database),
     owners,
-    trust: createTrustTable(database),
+    trust: createTrustTable(database, version),
     consents: createConsentTable(database),
     eras: createEraTable(database),
     identities: createIdentityTable(database),

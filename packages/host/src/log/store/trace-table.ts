@@ -1,53 +1,37 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
-
-/** An event beside the activity log, as it is written. */
-export interface NewTraceRow {
-  /** Milliseconds since 1970. */
-  at: number
-  tick: number
-  kind: 'wire' | 'http' | 'stderr' | 'warning'
-  server: string
-  connection: string | null
-  direction: 'sent' | 'received' | null
-  method: string | null
-  tool: string | null
-  rpc: string | null
-  /** The event that caused it. */
-  cause: number | null
-  reply: number | null
-  status: string | null
-  ms: number | null
-  bytes: number
-  summary: string
-  payload: string
-  /** Hash of the whole payload, where that is not kept whole. */
-  sha256: string | null
-}
+import type { LogWriter, NewTraceRow, TraceCause, TraceEntry } from './log-writer.ts'
 
 interface TraceCounts {
   events: number
   bytes: number
   dropped: number
   droppedBytes: number
+  unwritten: number
 }
 
 export type TraceRow = Record<string, SQLOutputValue>
 
 /** Everything that happened in one order: rows of the activity log stand in it by themselves, the rest is added. */
 export interface TraceTable {
+  /** Undefined for a store in memory. */
+  readonly file: string | undefined
   /** Unlike that of any other store. */
   readonly salt: string
+  /** Bytes of the whole store. */
+  size(): number
   /** Nothing is written any more. */
   readonly closed: boolean
   close(): void
-  add(row: NewTraceRow): number
-  /** Says what caused an event, where that was found out later. */
-  setCause(seq: number, cause: number): void
+  add(row: NewTraceRow): TraceEntry
+  /** Sets what caused an event, where that was found out later. */
+  setCause(entry: TraceEntry, cause: TraceCause): void
   /** Drops what is too old or too much, as is done with what is added from time to time. */
   trim(): void
   /** The event that an activity row is. */
   eventOf(activity: number): number | null
   counts(): TraceCounts
+  /** Writes what was added, so that other connections see it. */
+  flush(): void
   /** Rows of `trace t`, by SQL that the room writes. */
   all(sql: string, values?: readonly SQLInputValue[]): TraceRow[]
 }
@@ -62,23 +46,19 @@ export const traceBounds: TraceBounds = { bytes: 209_715_200, ageMs: 30 * 86_400
 /** What a host without a file keeps. */
 export const memoryTraceBounds: TraceBounds = { bytes: 8_388_608, ageMs: traceBounds.ageMs }
 
-/** What a row costs beside its payload. */
-const rowBytes = 256
 /** The share that is left after something had to go, so that it is not done with every row. */
 const retainedShare = 0.98
 
 export function createTraceTable(
   database: DatabaseSync,
+  writer: LogWriter,
   bounds: TraceBounds = traceBounds,
   now: () => number = Date.now,
 ): TraceTable {
-  const insert = database.prepare(
-    `INSERT INTO trace (at, tick, kind, server, connection, direction, method, tool, rpc, cause, reply, status, ms,
-       bytes, summary, payload, sha256, stored) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  )
-  const blame = database.prepare('UPDATE trace SET cause = ? WHERE seq = ?')
-  const eventOf = database.prepare('SELECT seq FROM trace WHERE activity = ?')
   const store = database.prepare('SELECT * FROM trace_store')
+  const pages = database.prepare(
+    'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size',
+  )
   const oldest = database.prepare('SELECT seq, at, stored FROM trace WHERE activity IS NULL ORDER BY seq')
   const drop = database.prepare('DELETE FROM trace WHERE activity IS NULL AND seq <= ?')
   let sinceLook = Number.POSITIVE_INFINITY
@@ -98,53 +78,44 @@ export function createTraceTable(
     if (last > 0) drop.run(last)
   }
 
+  writer.onStored = (bytes) => {
+    sinceLook += bytes
+    if (sinceLook > bounds.bytes / 50) look()
+  }
   return {
+    file: database.location() ?? undefined,
     salt: String(store.get()?.['salt']),
+    size: () => Number(pages.get()?.['bytes']),
     get closed() {
       return closed
     },
     close() {
+      writer.close()
       closed = true
     },
-    add(row) {
-      const { at, tick, kind, server, connection, direction, method, tool, rpc } = row
-      const { cause, reply, status, ms, bytes, summary, payload, sha256 } = row
-      const stored = Buffer.byteLength(payload) + rowBytes
-      const first = [at, tick, kind, server, connection, direction, method, tool, rpc]
-      const { lastInsertRowid } = insert.run(
-        ...first,
-        cause,
-        reply,
-        status,
-        ms,
-        bytes,
-        summary,
-        payload,
-        sha256,
-        stored,
-      )
-      sinceLook += stored
-      if (sinceLook > bounds.bytes / 50) look()
-      return Number(lastInsertRowid)
+    add: (row) => writer.add(row),
+    trim() {
+      writer.flush()
+      look()
     },
-    trim: look,
-    setCause: (seq, cause) => {
-      blame.run(cause, seq)
-    },
-    eventOf(activity) {
-      const seq = eventOf.get(activity)?.['seq']
-      return typeof seq === 'number' ? seq : null
-    },
+    setCause: (entry, cause) => writer.setCause(entry, cause),
+    eventOf: (activity) => writer.eventOf(activity),
     counts() {
+      writer.flush()
       const { events, bytes, dropped, dropped_bytes: droppedBytes } = store.get() ?? {}
       return {
         events: Number(events),
         bytes: Number(bytes),
         dropped: Number(dropped),
         droppedBytes: Number(droppedBytes),
+        unwritten: writer.unwritten,
       }
     },
-    all: (sql, values = []) => database.prepare(sql).all(...values),
+    flush: () => writer.flush(),
+    all(sql, values = []) {
+      writer.flush()
+      return database.prepare(sql).all(...values)
+    },
   }
 }
 

@@ -60,8 +60,7 @@ export interface TrustWriter {
 
 const parts: readonly TrustItem['what'][] = ['instructions', 'tool', 'prompt', 'resource', 'template']
 
-export function createTrustTable(database: DatabaseSync): TrustTable {
-  const version = database.prepare('PRAGMA data_version')
+export function createTrustTable(database: DatabaseSync, version: () => number): TrustTable {
   const servers = database.prepare('SELECT identity, label, at FROM trust_servers ORDER BY at, label')
   const rows = database.prepare('SELECT * FROM trust_items WHERE identity = ?')
   const names = database.prepare(
@@ -112,7 +111,7 @@ export function createTrustTable(database: DatabaseSync): TrustTable {
     },
   }
   return {
-    version: () => Number(version.get()?.['data_version']),
+    version,
     servers: () =>
       servers.all().map((row) => ({
         identity: String(row['identity']),

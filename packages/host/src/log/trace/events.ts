@@ -16,10 +16,10 @@ const chunk = 500
 
 /** Reads events out of the store. */
 export class Events {
-  readonly #table: () => TraceTable
+  readonly #table: () => Pick<TraceTable, 'all'>
   readonly #now: () => number
 
-  constructor(table: () => TraceTable, now: () => number) {
+  constructor(table: () => Pick<TraceTable, 'all'>, now: () => number) {
     this.#table = table
     this.#now = now
   }
@@ -27,6 +27,19 @@ export class Events {
   /** Oldest first. */
   list(query: TraceQuery = {}): TraceEvent[] {
     return this.#select(columns, '', query).map(toEvent)
+  }
+
+  /** Oldest first; all of them unless the query has a limit. */
+  ids(query: TraceQuery): number[] {
+    const newestFirst = query.after === undefined && query.limit !== undefined
+    const limit = query.limit === undefined ? '' : ` LIMIT ${Math.max(0, Math.trunc(query.limit))}`
+    const rows = this.rows(
+      query,
+      (where) =>
+        `SELECT t.seq AS seq FROM trace t WHERE ${where} ORDER BY t.seq ${newestFirst ? 'DESC' : 'ASC'}${limit}`,
+    )
+    const ids = rows.map((row) => Number(row['seq']))
+    return newestFirst ? ids.reverse() : ids
   }
 
   /** Two ids: the events of a query come after the first, and up to the second. */
@@ -65,7 +78,7 @@ export class Events {
 
   byIds(ids: readonly number[]): TraceEvent[] {
     return inChunks(ids, (some) =>
-      this.#all(`SELECT ${columns} FROM trace t WHERE t.seq IN (${marks(some)})`, some),
+      this.#all(`SELECT ${columns} FROM trace t WHERE t.seq IN (${marks(some)}) ORDER BY t.seq`, some),
     ).map(toEvent)
   }
 

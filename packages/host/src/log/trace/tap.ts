@@ -7,7 +7,8 @@ import type { ActiveRequests } from '../../core/active-requests.ts'
 import { isRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type { Activity } from '../../types/index.ts'
-import type { NewTraceRow, TraceTable } from '../store/trace-table.ts'
+import type { NewTraceRow, TraceCause, TraceEntry } from '../store/log-writer.ts'
+import type { TraceTable } from '../store/trace-table.ts'
 
 interface TapDeps {
   table: TraceTable
@@ -38,11 +39,11 @@ export interface Tap {
 }
 
 interface OpenRequest {
-  seq: number
+  entry: TraceEntry
   tick: number
   method: string
   tool: string | null
-  cause: number | null
+  cause: TraceCause | null
 }
 
 /** Bytes of one payload that are kept. */
@@ -58,9 +59,9 @@ export function createTap(server: string, deps: TapDeps): Tap {
   const rowOf = new Map<string | number, number>()
   const spans = new WeakMap<TelemetrySpan, number>()
   /** Questions of the session era, by their params. */
-  const questions = new WeakMap<object, number>()
+  const questions = new WeakMap<object, TraceEntry>()
 
-  const write = (row: Written): number | undefined => {
+  const write = (row: Written): TraceEntry | undefined => {
     if (!deps.keep) return undefined
     try {
       return table.add({ ...row, ...storedPayload(row.payload), at: now(), tick: tick(), server, connection })
@@ -69,18 +70,23 @@ export function createTap(server: string, deps: TapDeps): Tap {
       return undefined
     }
   }
-  const eventOf = (row: number | null): number | null => (row === null ? null : table.eventOf(row))
+  const rowCause = (activity: number | null | undefined): TraceCause | null =>
+    activity === null || activity === undefined ? null : { activity }
 
-  function causeOf(direction: 'sent' | 'received', message: JsonRpcMessage): number | null {
+  function causeOf(direction: 'sent' | 'received', message: JsonRpcMessage): TraceCause | null {
     if (!('method' in message)) return null
     if (direction === 'sent') {
-      const row = 'id' in message ? rowOf.get(message.id) : undefined
-      return row === undefined ? null : eventOf(row)
+      const cancelled = message.params?.['requestId']
+      const id = 'id' in message ? message.id : isId(cancelled) ? cancelled : undefined
+      return rowCause(id === undefined ? undefined : rowOf.get(id))
     }
     const token = message.params?.['progressToken']
-    const request = typeof token === 'string' || typeof token === 'number' ? rowOf.get(token) : undefined
-    if (request !== undefined) return eventOf(request)
-    return 'id' in message ? eventOf(activeRequests.find(server, undefined).row) : null
+    const request = isId(token) ? rowOf.get(token) : undefined
+    if (request !== undefined) return rowCause(request)
+    // Neither says which request it belongs to.
+    return 'id' in message || message.method === 'notifications/message'
+      ? rowCause(activeRequests.find(server, undefined).row)
+      : null
   }
 
   function request(direction: 'sent' | 'received', message: JsonRpcMessage): void {
@@ -93,11 +99,11 @@ export function createTap(server: string, deps: TapDeps): Tap {
     const summary = oneLine(tool === null ? method : `${method} ${tool}`)
     const rpc = id === undefined ? null : JSON.stringify(id)
     const told = { direction, method, tool, rpc, cause, reply: null, status: null, ms: null }
-    const seq = write({ kind: 'wire', ...told, summary, payload: redactor.value(message) })
-    if (seq === undefined || id === undefined) return
-    if (direction === 'received' && params !== undefined) questions.set(params, seq)
+    const entry = write({ kind: 'wire', ...told, summary, payload: redactor.value(message) })
+    if (entry === undefined || id === undefined) return
+    if (direction === 'received' && params !== undefined) questions.set(params, entry)
     if (open.size >= maxOpen) open.clear()
-    open.set(key(direction, id), { seq, tick: tick(), method, tool, cause })
+    open.set(key(direction, id), { entry, tick: tick(), method, tool, cause })
   }
 
   function answer(direction: 'sent' | 'received', message: JsonRpcMessage): void {
@@ -116,7 +122,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
       tool: asked?.tool ?? null,
       rpc: message.id === undefined ? null : JSON.stringify(message.id),
       cause: asked?.cause ?? null,
-      reply: asked?.seq ?? null,
+      reply: asked?.entry ?? null,
       status: failed ? 'error' : 'ok',
       ms: asked === undefined ? null : round(tick() - asked.tick),
       summary: redactor.text(oneLine(`${asked?.method ?? 'answer'}: ${said}`)),
@@ -127,9 +133,8 @@ export function createTap(server: string, deps: TapDeps): Tap {
   function begin({ by, method, params, parent }: TelemetryRequest): TelemetrySpan | undefined {
     const row = parent && spans.get(parent)
     if (by === 'server') {
-      const seq = questions.get(params)
-      const cause = row === undefined ? null : table.eventOf(row)
-      if (seq !== undefined && cause !== null) table.setCause(seq, cause)
+      const entry = questions.get(params)
+      if (entry !== undefined && row !== undefined) table.setCause(entry, { activity: row })
     }
     const own = row ?? (by === 'client' ? originRow(method, params) : undefined)
     if (own === undefined) return undefined
@@ -168,7 +173,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
         method: body?.method ?? null,
         tool: asked?.tool ?? null,
         rpc: body?.id === undefined ? null : JSON.stringify(body.id),
-        cause: asked?.seq ?? null,
+        cause: asked?.entry ?? null,
         reply: null,
         status,
         ms: round(tick() - since),
@@ -224,6 +229,10 @@ export function storedPayload(payload: unknown): Pick<NewTraceRow, 'payload' | '
     .toString('utf8')
     .replace(/\ufffd+$/, '')
   return { payload: beginning, bytes, sha256: createHash('sha256').update(text).digest('hex') }
+}
+
+function isId(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number'
 }
 
 function key(direction: 'sent' | 'received', id: string | number | undefined): string {

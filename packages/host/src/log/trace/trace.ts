@@ -2,19 +2,10 @@ import type { Fetch } from '@jackfield/sdk/client'
 import type { SecretRedactor } from '../../config/secrets/redactor.ts'
 import type { ActiveRequests } from '../../core/active-requests.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'
-import type {
-  Host,
-  HostConnectOptions,
-  HostEvent,
-  LogSettings,
-  TraceQuery,
-  TraceService,
-  TraceStatistics,
-} from '../../types/index.ts'
+import type { Host, HostConnectOptions, HostEvent, LogSettings, TraceService } from '../../types/index.ts'
 import type { TraceTable } from '../store/trace-table.ts'
 import { Events } from './events.ts'
-import { exported, pairsOf, timelineOf, treeOf } from './export.ts'
-import { recordingOf } from './recording.ts'
+import { QueryRunner } from './query-runner.ts'
 import { replayed, requestOf } from './replay.ts'
 import { createSpanIds, createTap, createTraceparents, storedPayload, type Tap } from './tap.ts'
 
@@ -22,12 +13,13 @@ import { createSpanIds, createTap, createTraceparents, storedPayload, type Tap }
 export interface Trace extends TraceService {
   /** Gives what sees each new connection of a server. */
   tap(server: string, options?: HostConnectOptions): () => Tap
+  /** Ends the queries that run. */
+  close(): Promise<void>
 }
 
 type Doing = Pick<Host, 'on' | 'call' | 'read' | 'prompt' | 'tools' | 'prompts'>
 
 const globalFetch: Fetch = (url, init) => fetch(url, init)
-const creator = { name: 'Jackfield', version: '0.1.0' }
 const maxDepth = 64
 /** Makes the room of the log. `table` is asked for when something is written or read, and not before. */
 export function createTrace(
@@ -41,6 +33,7 @@ export function createTrace(
 ): Trace {
   const { keep = true } = log
   const events = new Events(table, now)
+  const queries = new QueryRunner(table, now)
   /** The last connection of each server. */
   const connections = new Map<string, string>()
   let unwritten = 0
@@ -77,7 +70,7 @@ export function createTrace(
         method: null,
         tool: null,
         rpc: null,
-        cause: row === null ? null : table().eventOf(row),
+        cause: row === null ? null : { activity: row },
         reply: null,
         status: null,
         ms: null,
@@ -121,80 +114,23 @@ export function createTrace(
         return tap
       }
     },
-    list: (query) => events.list(query),
+    list: (query = {}) => queries.run('list', query),
+    ids: (query = {}) => queries.run('ids', query),
+    rows: (ids) => queries.run('rows', { ids }),
+    bins: (query) => queries.run('bins', query),
     get: (id) => events.get(id),
-    tree: (query = {}) => treeOf(events, query),
-    timeline: (query = {}) => timelineOf(events, query),
-    pairs: (query = {}) => pairsOf(events, query),
-    statistics: (query = {}) => statisticsOf(events, query),
-    counters: () => ({ ...table().counts(), unwritten }),
-    export: (format, query = {}) =>
-      exported(format, query, { events, ids: createSpanIds(table().salt), creator }),
-    recording: (query = {}) => recordingOf(events, query, now()),
+    tree: (query = {}) => queries.run('tree', query),
+    timeline: (query = {}) => queries.run('timeline', query),
+    pairs: (query = {}) => queries.run('pairs', query),
+    statistics: (query = {}) => queries.run('statistics', query),
+    counters() {
+      const counts = table().counts()
+      return { ...counts, unwritten: counts.unwritten + unwritten }
+    },
+    export: (format, query = {}) => queries.export(format, query),
+    recording: (query = {}) => queries.run('recording', query),
+    close: () => queries.close(),
     request: (id) => requestOf(events, id),
     replay: (request, options) => replayed(host, request, options),
   }
-}
-
-interface Group {
-  server: string | null
-  method: string
-  count: number
-  errors: number
-  bytes: number
-  times: number[]
-}
-
-/** How often what was asked for, and what models used. */
-function statisticsOf(events: Events, query: TraceQuery): TraceStatistics {
-  const groups = new Map<string, Group>()
-  const rows = events.rows(
-    query,
-    (where) => `SELECT t.server, t.method, t.reply, t.status, t.ms, t.bytes FROM trace t
-      WHERE t.kind = 'wire' AND t.method IS NOT NULL AND ${where}`,
-  )
-  for (const row of rows) {
-    const server = typeof row['server'] === 'string' ? row['server'] : null
-    const method = String(row['method'])
-    const key = JSON.stringify([server, method])
-    const group = groups.get(key) ?? { server, method, count: 0, errors: 0, bytes: 0, times: [] }
-    groups.set(key, group)
-    group.bytes += Number(row['bytes'])
-    if (row['reply'] === null) group.count += 1
-    if (row['status'] === 'error') group.errors += 1
-    if (typeof row['ms'] === 'number') group.times.push(row['ms'])
-  }
-  const methods = [...groups.values()]
-    .map(({ times, ...group }) => {
-      times.sort((a, b) => a - b)
-      return { ...group, p50Ms: quantile(times, 0.5), p95Ms: quantile(times, 0.95) }
-    })
-    .sort((a, b) => b.count - a.count || (a.method < b.method ? -1 : 1))
-  return { methods, models: modelsOf(events, query) }
-}
-
-function modelsOf(events: Events, query: TraceQuery): TraceStatistics['models'] {
-  const used = (which: string): string => `sum(coalesce(json_extract(a.detail, '$.usage.${which}'),
-    json_extract(e.detail, '$.usage.${which}'), 0))`
-  const rows = events.rows(
-    query,
-    (
-      where,
-    ) => `SELECT coalesce(json_extract(a.detail, '$.model'), json_extract(e.detail, '$.model')) AS model,
-        count(*) AS count, ${used('inputTokens')} AS input, ${used('outputTokens')} AS output
-      FROM trace t JOIN activity a ON a.id = t.activity LEFT JOIN activity_end e ON e.activity = a.id
-      WHERE t.kind IN ('model', 'sampling') AND ${where}
-      GROUP BY model HAVING model IS NOT NULL ORDER BY count DESC, model`,
-  )
-  return rows.map((row) => ({
-    model: String(row['model']),
-    count: Number(row['count']),
-    inputTokens: Number(row['input']),
-    outputTokens: Number(row['output']),
-  }))
-}
-
-/** Of values in rising order. */
-function quantile(sorted: readonly number[], share: number): number | null {
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? null
 }

@@ -43,6 +43,7 @@ export class ServerConnection {
   readonly #opener: Opener
   readonly #healthCheck: HealthCheck | undefined
   #client: Client | undefined
+  #pid: number | undefined
   #traffic: Traffic
   #attempt: Promise<void> | undefined
   /** Ends the pause before the next attempt. */
@@ -117,6 +118,11 @@ export class ServerConnection {
   /** The client while connected. */
   get client(): Client | undefined {
     return this.#client
+  }
+
+  /** The process id while connected; undefined for a server at an address. */
+  get pid(): number | undefined {
+    return this.#client === undefined ? undefined : this.#pid
   }
 
   /**
@@ -277,9 +283,10 @@ export class ServerConnection {
     const config = await this.#opener.prepare()
     this.#ended.signal.throwIfAborted()
     if (this.state !== before) this.#become({ state: 'connecting', reason: 'you agreed to start it' })
-    const { client, traffic, sinceMs, ended } = await this.#opener.open(config, mode)
+    const { client, traffic, pid, sinceMs, ended } = await this.#opener.open(config, mode)
     if (this.#ended.signal.aborted) return this.#end(client)
     this.#client = client
+    this.#pid = pid
     this.#traffic = traffic
     client.closed.then((reason) => {
       ended()

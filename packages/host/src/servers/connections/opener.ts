@@ -32,6 +32,8 @@ interface OpenerOptions extends ConnectionOptions {
 interface Opened {
   client: Client
   traffic: Traffic
+  /** The process id of a server that is a program. */
+  pid: number | undefined
   /** When it was begun to be spoken to, by `performance.now`. */
   sinceMs: number
   /** Call it when the client is closed. */
@@ -69,6 +71,7 @@ export class Opener {
     const said = new StderrFilter(onStderr, onWarning)
     const traffic = new Traffic(() => performance.now())
     const tap = this.#options.tap()
+    let pid: number | undefined
     const client = await this.#during(mode, () =>
       dial({
         config,
@@ -82,9 +85,12 @@ export class Opener {
         fetch: tap.fetch,
         connect: this.#connectOptions(traffic, tap),
         onStderr: (text) => said.push(text),
+        onStart: (started) => {
+          pid = started
+        },
       }),
     )
-    return { client, traffic, sinceMs, ended: () => said.end() }
+    return { client, traffic, pid, sinceMs, ended: () => said.end() }
   }
 
   /** Does something where the person is asked for no login. */
@@ -149,6 +155,7 @@ interface DialOptions {
   fetch: Fetch
   connect: ConnectOptions
   onStderr: (text: string) => void
+  onStart: (pid: number) => void
 }
 
 const modern: readonly ProtocolVersion[] = ['2026-07-28']
@@ -225,7 +232,7 @@ async function rememberRevision(
 }
 
 function negotiate(
-  { config, launch, auth, fetch, connect: options, onStderr, limitMs }: Negotiated,
+  { config, launch, auth, fetch, connect: options, onStderr, onStart, limitMs }: Negotiated,
   revisions: readonly ProtocolVersion[],
   withinMs: number,
 ): Promise<Client> {
@@ -237,7 +244,7 @@ function negotiate(
           fetch,
           ...(auth !== undefined && { auth }),
         })
-      : stdio({ ...(launch ?? config), onStderr, maxFrameBytes: maxMessageBytes })
+      : stdio({ ...(launch ?? config), onStderr, onStart, maxFrameBytes: maxMessageBytes })
   return connect(target, {
     ...options,
     revisions,

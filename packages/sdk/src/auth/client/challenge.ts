@@ -44,7 +44,6 @@ export function parseChallenges(header: string | null): Challenge[] {
   }
 }
 
-/** The parameters of the challenges of a response. */
 export interface ChallengeParams {
   readonly resourceMetadata: string | undefined
   readonly scopes: readonly string[] | undefined

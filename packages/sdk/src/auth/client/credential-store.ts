@@ -1,5 +1,4 @@
-import { orAborted } from '../../client/call-deadline.ts'
-import { deferred } from '../../jsonrpc/deferred.ts'
+import { deferred, orAborted } from '../../jsonrpc/deferred.ts'
 
 /**
  * Stores credentials between requests, and between runs if it is persistent. Values are JSON that contains secrets; keys

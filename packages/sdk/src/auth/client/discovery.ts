@@ -25,7 +25,7 @@ const listFields = [
 ] as const
 
 /** The URLs of an issuer's metadata, in order of precedence. */
-function metadataUrls(issuer: URL): URL[] {
+export function metadataUrls(issuer: URL): URL[] {
   const path = issuer.pathname.replace(/\/+$/, '')
   const at = (pathname: string): URL => new URL(pathname, issuer.origin)
   const inserted = ['oauth-authorization-server', 'openid-configuration'].map((name) =>
@@ -110,7 +110,6 @@ function readMetadata(
   return { ...metadata, issuer }
 }
 
-/** A protected resource and its authorization server. */
 export interface AuthTarget extends DiscoveredIssuer {
   /** The resource identifier, literally as published. */
   readonly resource: string

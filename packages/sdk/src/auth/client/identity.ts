@@ -94,7 +94,6 @@ async function signingKey({ privateKey, algorithm }: SigningKey): Promise<Crypto
   )
 }
 
-/** What a grant needs to obtain or renew tokens. */
 export interface GrantContext {
   readonly target: AuthTarget
   readonly scopes: readonly string[]

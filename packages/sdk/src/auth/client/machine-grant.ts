@@ -10,7 +10,6 @@ import {
 } from './identity.ts'
 import { authError, Network, type NetworkOptions } from './network.ts'
 import { type AuthOptions, type Authorization, AuthSession } from './session.ts'
-import type { StoredTokens } from './stored-tokens.ts'
 import { requestTokens, type Tokens } from './token-endpoint.ts'
 
 /** In place of an issuer: sends the credentials to any authorization server that the MCP server names. */
@@ -35,7 +34,7 @@ export function clientCredentials(options: ClientCredentialsOptions): Authorizat
   const { client } = options
   const identify = (context: GrantContext): Identity => identityOf(client, context.target.metadata)
   return new AuthSession(
-    new MachineGrant('client-credentials', client.issuer, identify, 'client_credentials', async () => ({})),
+    machineGrant('client-credentials', client.issuer, 'client_credentials', identify, async () => ({})),
     options,
   )
 }
@@ -58,7 +57,7 @@ export function workloadIdentity(options: WorkloadOptions): Authorization {
   const { clientId, issuer } = options
   const identify = (): Identity => ({ clientId, method: 'none' })
   const assert = async () => ({ assertion: await options.assertion() })
-  return new AuthSession(new MachineGrant('workload', issuer, identify, jwtBearer, assert), options)
+  return new AuthSession(machineGrant('workload', issuer, jwtBearer, identify, assert), options)
 }
 
 const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
@@ -68,55 +67,39 @@ function grantParams({ target, scopes }: GrantContext): Record<string, string> {
 }
 
 /** A grant without a user: tokens are renewed by obtaining new ones. */
-class MachineGrant implements Grant {
-  readonly interactive = false
-  readonly kind: string
-  readonly issuers: readonly string[]
-  readonly #identify: (context: GrantContext) => Identity
-  readonly #grantType: string
-  readonly #params: (context: GrantContext) => Promise<Record<string, string>>
-
-  constructor(
-    kind: string,
-    issuer: string,
-    identify: (context: GrantContext) => Identity,
-    grantType: string,
-    params: (context: GrantContext) => Promise<Record<string, string>>,
-  ) {
-    this.kind = kind
-    this.issuers = issuer === anyAuthorizationServer ? [] : [issuer]
-    this.#identify = identify
-    this.#grantType = grantType
-    this.#params = params
-  }
-
-  async obtain(context: GrantContext): Promise<Tokens> {
-    this.#check(context)
-    const params = { ...(await this.#params(context)), ...grantParams(context) }
-    return requestTokens(context, this.#identify(context), this.#grantType, params)
-  }
-
-  canRenew(): boolean {
-    return true
-  }
-
-  async identify(_saved: StoredTokens, context: GrantContext): Promise<Identity> {
-    this.#check(context)
-    return this.#identify(context)
-  }
-
-  renew(_saved: StoredTokens, context: GrantContext): Promise<Tokens> {
-    return this.obtain(context)
-  }
-
+function machineGrant(
+  kind: string,
+  issuer: string,
+  grantType: string,
+  identify: (context: GrantContext) => Identity,
+  params: (context: GrantContext) => Promise<Record<string, string>>,
+): Grant {
+  const issuers = issuer === anyAuthorizationServer ? [] : [issuer]
   /** Rejects any authorization server but that of the credentials. */
-  #check({ target: { issuer } }: GrantContext): void {
-    const [only] = this.issuers
-    if (only === undefined || only === issuer) return
+  const checked = (context: GrantContext): Identity => {
+    const [only] = issuers
+    const named = context.target.issuer
+    if (only === undefined || only === named) return identify(context)
     throw authError(
-      `The server names the authorization server ${issuer}, but the credentials belong to ${only}, so they are not sent. Check the URL of the server and the option "issuer"`,
-      { issuer },
+      `The server names the authorization server ${named}, but the credentials belong to ${only}, so they are not sent. Check the URL of the server and the option "issuer"`,
+      { issuer: named },
     )
+  }
+  const obtain = async (context: GrantContext): Promise<Tokens> => {
+    const identity = checked(context)
+    return requestTokens(context, identity, grantType, {
+      ...(await params(context)),
+      ...grantParams(context),
+    })
+  }
+  return {
+    kind,
+    interactive: false,
+    issuers,
+    obtain,
+    canRenew: () => true,
+    renew: (_saved, context) => obtain(context),
+    identify: async (_saved, context) => checked(context),
   }
 }
 
@@ -153,7 +136,7 @@ export function enterpriseManaged(options: EnterpriseOptions): Authorization {
   const { client, idp } = options
   const identify = (context: GrantContext): Identity => identityOf(client, context.target.metadata)
   const assert = async (context: GrantContext) => ({ assertion: await requestIdJag(idp, options, context) })
-  return new AuthSession(new MachineGrant('enterprise', client.issuer, identify, jwtBearer, assert), options)
+  return new AuthSession(machineGrant('enterprise', client.issuer, jwtBearer, identify, assert), options)
 }
 
 /** Exchanges the user's token for an ID-JAG for one authorization server (RFC 8693). */

@@ -1,4 +1,4 @@
-import { orAborted } from '../../client/call-deadline.ts'
+import { orAborted } from '../../jsonrpc/deferred.ts'
 import { McpError } from '../../jsonrpc/error.ts'
 import { parseJson } from '../../jsonrpc/parse.ts'
 import { fetchError } from '../../transports/client/http-request.ts'
@@ -316,7 +316,6 @@ export class Network {
   }
 }
 
-/** The error for a failed attempt to obtain credentials. */
 export function authError(message: string, details?: Record<string, unknown>, cause?: unknown): McpError {
   return new McpError('UNAUTHORIZED', message, { cause, ...(details && { details }) })
 }

@@ -2,7 +2,6 @@ import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import type { LookupFunction } from 'node:net'
 import type { AuthFetch } from './network.ts'
 
-/** Statuses of responses that must not have a body. */
 export const nullBodyStatuses: ReadonlySet<number> = new Set([204, 205, 304])
 
 type Send = (

@@ -1,5 +1,5 @@
 import { AuthorizationResponseError, validateAuthResponse } from 'oauth4webapi'
-import { orAborted } from '../../client/call-deadline.ts'
+import { orAborted } from '../../jsonrpc/deferred.ts'
 import { excerpt, McpError } from '../../jsonrpc/error.ts'
 import type { DiscoveredIssuer } from './discovery.ts'
 import { authError } from './network.ts'

@@ -1,4 +1,4 @@
-import { orAborted } from '../../client/call-deadline.ts'
+import { orAborted } from '../../jsonrpc/deferred.ts'
 import { excerpt, invalid, McpError } from '../../jsonrpc/error.ts'
 import type { HttpAuth, Refusal } from '../../transports/client/http-request.ts'
 import {
@@ -393,7 +393,6 @@ export class AuthSession implements Authorization {
   }
 }
 
-/** The resource of stored tokens. */
 function resourceFacts({ resource }: StoredTokens): Pick<AuthTarget, 'resource' | 'scopes' | 'dpop'> {
   return { resource, scopes: undefined, dpop: false }
 }

@@ -20,7 +20,6 @@ export interface StoredTokens {
   /** When the access token expires, and when to renew it; absent if the server sent no `expires_in`. */
   readonly expiresAt?: number
   readonly renewAt?: number
-  /** All requested scopes. */
   readonly requested: readonly string[]
   /** The private key that the tokens are bound to (RFC 9449). */
   readonly proofKey?: JWK
@@ -68,7 +67,6 @@ export function expiry(seconds: number): { expiresAt: number; renewAt: number } 
   return { expiresAt: now + ms, renewAt: now + ms - Math.min(renewEarlyMs, ms / 4) }
 }
 
-/** Whether the token should be renewed before it is sent. */
 export function isRenewalDue({ renewAt }: StoredTokens): boolean {
   return renewAt !== undefined && Date.now() >= renewAt
 }

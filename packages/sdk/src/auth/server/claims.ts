@@ -68,7 +68,6 @@ export function scopesOf({ scope, scp }: Claims): string[] {
   })
 }
 
-/** Scopes with all implied ones. */
 export function withImplied(
   scopes: readonly string[],
   implied: ReadonlyMap<string, readonly string[]>,

@@ -10,10 +10,12 @@ import {
   jwtVerify,
 } from 'jose'
 import { invalid, McpError, messageOf } from '../../jsonrpc/error.ts'
+import type { JsonObject } from '../../jsonrpc/message.ts'
 import { parseJson } from '../../jsonrpc/parse.ts'
 import { fromBase64Url } from '../../request/encoding.ts'
+import { metadataUrls } from '../client/discovery.ts'
+import { Network, staggered } from '../client/network.ts'
 import { type Claims, principalOf, type VerifyToken } from './claims.ts'
-import { IssuerKeys, requireKeysUrl, retryMs } from './issuer.ts'
 import { type AuthFetch, fetchJson, requireUrl } from './metadata.ts'
 
 /** The issuer of signed tokens (RFC 9068), its keys and algorithms. */
@@ -151,32 +153,100 @@ async function verifyToken(
 }
 
 function keyFinder(options: JwtOptions): JWTVerifyGetKey {
-  const { issuer, jwksUri, keys, dangerouslyAllowPlainHttp: plainHttp = false } = options
+  const { jwksUri, keys, dangerouslyAllowPlainHttp: plainHttp = false } = options
   if (keys !== undefined) return createLocalJWKSet(keys)
-  if (jwksUri !== undefined) {
-    return remoteKeys(requireKeysUrl(jwksUri, plainHttp), options.fetch ?? ((url, init) => fetch(url, init)))
-  }
-  const issuerKeys = new IssuerKeys({ issuer, fetch: options.fetch, lookup: options.lookup, plainHttp })
-  let remote: JWTVerifyGetKey | undefined
+  const load = options.fetch ?? ((url, init) => fetch(url, init))
+  if (jwksUri !== undefined) return remoteKeys(requireKeysUrl(jwksUri, plainHttp), load)
+  const loadNamed = namedKeysLoader(options, load)
+  const findUrl = rememberFailure(async () => {
+    const { jwks_uri } = await issuerMetadata(options.issuer, load)
+    if (typeof jwks_uri === 'string') return requireKeysUrl(jwks_uri, plainHttp)
+    throw new McpError('PROTOCOL', `The metadata of ${options.issuer} has no "jwks_uri"`)
+  })
+  let remote: Promise<JWTVerifyGetKey> | undefined
   return async (header, input) => {
-    const url = await issuerKeys.jwksUri()
-    remote ??= remoteKeys(url, (address, init) => issuerKeys.load(address, init))
-    return remote(header, input)
+    remote ??= findUrl().then((url) => remoteKeys(url, loadNamed))
+    remote.catch(() => {
+      remote = undefined
+    })
+    return (await remote)(header, input)
+  }
+}
+
+/** The URL of a key set; unlike an identifier it may have a query. */
+function requireKeysUrl(text: string, plainHttp: boolean): URL {
+  requireUrl('jwksUri', text.replace(/\?.*$/, ''), plainHttp)
+  return new URL(text)
+}
+
+/** Rejects with an McpError if the metadata is unavailable, or belongs to another issuer. */
+async function issuerMetadata(issuer: string, load: AuthFetch): Promise<JsonObject> {
+  let failure: unknown
+  const attempts = staggered(metadataUrls(new URL(issuer)), ({ href }, signal) =>
+    fetchJson(load, href, { signal }),
+  )
+  for await (const { place, ...attempt } of attempts) {
+    if ('answer' in attempt && attempt.answer['issuer'] === issuer) return attempt.answer
+    if ('answer' in attempt)
+      failure = new McpError('PROTOCOL', `${place} holds the metadata of another issuer`)
+    else if (!attempt.late) failure = attempt.error
+    else failure = new McpError('CONNECT_FAILED', `${place} gave no answer`, { cause: attempt.error })
+  }
+  throw failure
+}
+
+/**
+ * Fetches a key set that the metadata names. A host other than the issuer's is checked against private networks first, and only the
+ * checked addresses are used.
+ */
+function namedKeysLoader(options: JwtOptions, load: AuthFetch): AuthFetch {
+  const { fetch: own, lookup, dangerouslyAllowPlainHttp: plainHttp = false } = options
+  const issuer = new URL(options.issuer)
+  // A custom fetch may resolve names differently, so the system's resolver says nothing about it.
+  const network = new Network(issuer, {
+    plainHttp,
+    ...(own === undefined
+      ? { lookup }
+      : { fetch: ({ href }, init) => own(href, init), lookup: lookup ?? 'none' }),
+  })
+  return async (url, init) => {
+    const keys = new URL(url)
+    if (keys.hostname === issuer.hostname) return load(url, init)
+    try {
+      return await network.send(keys, init)
+    } catch (cause) {
+      if (!(cause instanceof McpError)) throw cause
+      throw new McpError(
+        'PROTOCOL',
+        `The metadata of ${options.issuer} names ${url} as its key set, which was not fetched: ${cause.message}. If this address is correct, pass it to jwt as "jwksUri"`,
+        { cause },
+      )
+    }
   }
 }
 
 function remoteKeys(url: URL, load: AuthFetch): JWTVerifyGetKey {
+  const fetchKeys = rememberFailure(async (address: string, { headers }: { headers: Headers }) =>
+    Response.json(await fetchJson(load, address, { headers })),
+  )
+  return createRemoteJWKSet(url, { [customFetch]: fetchKeys })
+}
+
+/** Milliseconds until a failed request is retried. */
+const retryMs = 5000
+
+/** Remembers a failure for a while: anyone can send tokens that need keys. */
+function rememberFailure<Args extends unknown[], T>(
+  load: (...args: Args) => Promise<T>,
+): (...args: Args) => Promise<T> {
   let failed: { readonly error: unknown; readonly until: number } | undefined
-  return createRemoteJWKSet(url, {
-    [customFetch]: async (address, { headers }) => {
-      // Anyone can send tokens with unknown keys, so a failure is remembered for a while.
-      if (failed !== undefined && Date.now() < failed.until) throw failed.error
-      try {
-        return Response.json(await fetchJson(load, address, { headers }))
-      } catch (error) {
-        failed = { error, until: Date.now() + retryMs }
-        throw error
-      }
-    },
-  })
+  return async (...args) => {
+    if (failed !== undefined && Date.now() < failed.until) throw failed.error
+    try {
+      return await load(...args)
+    } catch (error) {
+      failed = { error, until: Date.now() + retryMs }
+      throw error
+    }
+  }
 }

@@ -8,7 +8,6 @@ import { isScope } from '../../request/exchange.ts'
 export interface PublishedMetadata {
   /** The URL in challenges. */
   readonly url: string
-  /** The documents by path. */
   readonly documents: ReadonlyMap<string, string>
 }
 

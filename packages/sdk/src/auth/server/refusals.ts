@@ -42,7 +42,6 @@ export interface AuthFailure {
 
 /** The common parameters of all challenges of a resource. */
 export interface ChallengeTerms {
-  /** URL of its metadata. */
   readonly metadata: string
   /** Scopes required by every request. */
   readonly required: readonly string[]

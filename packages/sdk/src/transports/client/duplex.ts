@@ -1,4 +1,4 @@
-import { type Deferred, deferred } from '../../jsonrpc/deferred.ts'
+import { type Deferred, deferred, orAborted } from '../../jsonrpc/deferred.ts'
 import { McpError } from '../../jsonrpc/error.ts'
 import { InvalidInput } from '../../jsonrpc/invalid-input.ts'
 import type {
@@ -87,14 +87,7 @@ export class DuplexTransport implements ClientTransport {
     signal?.throwIfAborted()
     if (this.#closeReason !== undefined) throw this.#closeReason
     const answer = this.#pending.open(message.id)
-    let abort = (): void => {}
-    const aborted = new Promise<never>((_, reject) => {
-      abort = () => {
-        this.#cancel(message, signal?.reason)
-        reject(signal?.reason)
-      }
-    })
-    signal?.addEventListener('abort', abort, { once: true })
+    const cancel = (): void => this.#cancel(message, signal?.reason)
     const sent = this.#send(message).then(
       () => answer,
       (error) => {
@@ -102,12 +95,13 @@ export class DuplexTransport implements ClientTransport {
         throw error
       },
     )
+    const received = Promise.race([sent, answer])
+    if (signal === undefined) return received
+    signal.addEventListener('abort', cancel, { once: true })
     try {
-      return await Promise.race([sent, answer, aborted])
+      return await orAborted(received, signal)
     } finally {
-      signal?.removeEventListener('abort', abort)
-      sent.catch(() => {})
-      answer.catch(() => {})
+      signal.removeEventListener('abort', cancel)
     }
   }
 

@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { connect as connectTo, type NetConnectOpts, type Socket } from 'node:net'
-import { McpError } from '../../jsonrpc/error.ts'
+import { McpError, messageOf } from '../../jsonrpc/error.ts'
 import { requireKnown } from '../../request/known-members.ts'
 import type { SocketAddress } from '../server/socket.ts'
 import { type ChannelEvents, closedByClient, DuplexTransport } from './duplex.ts'
@@ -37,20 +38,12 @@ class SocketChannel extends LineChannel {
     const to: NetConnectOpts =
       'path' in address ? { path: address.path } : { port: address.port, host: address.host ?? '127.0.0.1' }
     const socket = connectTo({ ...to, noDelay: true })
-    await new Promise<void>((resolve, reject) => {
-      const abort = (): void => {
-        socket.destroy()
-        reject(signal.reason)
-      }
-      if (signal.aborted) abort()
-      else signal.addEventListener('abort', abort, { once: true })
-      const settle = (how: () => void): void => {
-        signal.removeEventListener('abort', abort)
-        how()
-      }
-      socket.once('connect', () => settle(resolve))
-      socket.once('error', (cause) => settle(() => reject(connectError(address, cause))))
-    })
+    try {
+      await once(socket, 'connect', { signal })
+    } catch (cause) {
+      socket.destroy()
+      throw signal.aborted ? signal.reason : connectError(address, cause)
+    }
     return new SocketChannel(socket, options, events)
   }
 
@@ -87,8 +80,9 @@ class SocketChannel extends LineChannel {
   }
 }
 
-function connectError(address: SocketAddress, cause: Error): McpError {
+function connectError(address: SocketAddress, cause: unknown): McpError {
   const where = 'path' in address ? address.path : `${address.host ?? '127.0.0.1'} port ${address.port}`
-  const details = 'code' in cause ? { code: cause.code } : {}
-  return new McpError('CONNECT_FAILED', `Could not connect to ${where}: ${cause.message}`, { cause, details })
+  const details = cause instanceof Error && 'code' in cause ? { code: cause.code } : {}
+  const why = `Could not connect to ${where}: ${messageOf(cause)}`
+  return new McpError('CONNECT_FAILED', why, { cause, details })
 }

@@ -30,6 +30,8 @@ export interface StdioTransportOptions extends LineLimits {
    * launchers that do not forward signals. `pid` is that of `command`. Default: SIGTERM to the whole process tree.
    */
   askToEnd?: (pid: number) => void
+  /** Called with the process id of `command` when it was started. */
+  onStart?: (pid: number) => void
   /** Called with the server's stderr output, which is logging and need not mean an error. */
   onStderr?: (text: string) => void
 }
@@ -106,6 +108,7 @@ class ServerProcess extends LineChannel {
     child.stdin.on('error', () => this.#loseAfterExit('closed its input'))
     for (const stream of [child.stdout, child.stderr]) stream.on('error', () => {})
     this.#keepStderr(options.onStderr)
+    if (child.pid !== undefined) options.onStart?.(child.pid)
     const onLoss = (): void => this.#loseAtEnd('ended')
     child.once('exit', () => {
       waitAtMost(once(child, 'close'), drainMs)

@@ -48,7 +48,6 @@ export class BackpressureWriter {
     return this.#taken
   }
 
-  /** Whether everything was written. */
   get isEmpty(): boolean {
     return this.#waiting === 0
   }

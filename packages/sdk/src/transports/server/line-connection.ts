@@ -14,79 +14,6 @@ import { type FullBudget, fullError, type MemoryAccount, MemoryBudget, parsedByt
 import type { Bounds } from './options.ts'
 import { encodeBatch, encodeMessage, failure, isDroppable } from './served-request.ts'
 
-/** Writes lines to a stream with a slow reader: those of one turn of the event loop at once. */
-class LineWriter {
-  readonly #pieces: BackpressureWriter
-  readonly #watch: StallDetector
-  readonly #queueBytes: number
-  readonly #events: { onBehind(): void; onCaughtUp(): void }
-  /** Resolves when the reader caught up; undefined if it is not behind. */
-  #behind: Deferred<void> | undefined
-  #over = false
-
-  /** @param write writes to `output` and calls back when that was flushed, or failed */
-  constructor(
-    output: Writable,
-    write: (text: string, done: () => void) => void,
-    bounds: Bounds,
-    events: { onBehind(): void; onCaughtUp(): void; onDrained(): void; onStalled(): void },
-  ) {
-    this.#events = events
-    this.#queueBytes = bounds.streamQueueBytes
-    this.#pieces = new BackpressureWriter(output, write, {
-      onHeld: () => this.#onHeld(),
-      onDrained: () => {
-        events.onDrained()
-        this.#catchUp()
-      },
-    })
-    this.#watch = new StallDetector(
-      { taken: () => this.#pieces.taken, isBehind: () => this.#behind !== undefined },
-      bounds.streamStallMs,
-      () => events.onStalled(),
-    )
-  }
-
-  /** Writes one line. A droppable one is dropped while the reader is behind. */
-  line(text: string, droppable: boolean): void {
-    if (this.#over || (droppable && this.#behind !== undefined)) return
-    this.#pieces.add(`${asLine(text)}\n`)
-  }
-
-  /** Characters that were written and not yet flushed. */
-  get queued(): number {
-    return this.#pieces.queued
-  }
-
-  /** Resolves when the reader is no longer behind; undefined if it is not. */
-  ready(): Promise<void> | undefined {
-    return this.#behind?.promise
-  }
-
-  stop(): void {
-    if (this.#over) return
-    this.#over = true
-    this.#watch.stop()
-    this.#pieces.release()
-    this.#behind?.resolve()
-  }
-
-  #onHeld(): void {
-    if (this.#over || this.#behind !== undefined || this.#pieces.queued <= this.#queueBytes) return
-    this.#behind = deferred()
-    this.#watch.start()
-    this.#events.onBehind()
-  }
-
-  #catchUp(): void {
-    if (this.#over || this.#behind === undefined) return
-    this.#behind.resolve()
-    this.#behind = undefined
-    this.#watch.stop()
-    this.#events.onCaughtUp()
-  }
-}
-
 export interface LineConnectionOptions
   extends Pick<DuplexOptions, 'keys' | 'backplane' | 'acceptUnknownStates' | 'caller' | 'memory'> {
   input: Readable
@@ -114,9 +41,13 @@ export class LineConnection {
   readonly #options: LineConnectionOptions
   readonly #lines: LineSource
   readonly #invalid: InvalidInput
-  readonly #writer: LineWriter
+  readonly #writer: BackpressureWriter
+  readonly #watch: StallDetector
   readonly #connection: DuplexConnection
   readonly #memory: MemoryAccount
+  /** Resolves when the reader caught up; undefined if it is not behind. */
+  #behind: Deferred<void> | undefined
+  #isSilent = false
   /** Bytes of unread lines that the account counts. */
   #unsent = 0
   #unproven: boolean
@@ -131,31 +62,33 @@ export class LineConnection {
     this.#unproven = options.strict ?? false
     this.#memory = options.memory ?? new MemoryBudget(limits.memoryBytes).account(undefined)
     this.closed = this.#closed.promise
-    this.#writer = new LineWriter(
-      output,
-      options.write ?? ((text, done) => output.write(text, done)),
-      limits,
-      {
-        onBehind: () => this.#lines.pause(),
-        onCaughtUp: () => this.#lines.resume(),
-        onDrained: () => this.#count(),
-        onStalled: () => {
-          this.#stalled = true
-          const why = `The client read nothing for ${limits.streamStallMs} ms, so the connection was closed`
-          this.#lost(new McpError('TIMEOUT', why))
-        },
+    const write = options.write ?? ((text, done) => output.write(text, done))
+    this.#writer = new BackpressureWriter(output, write, {
+      onHeld: () => this.#fallBehind(),
+      onDrained: () => {
+        this.#count()
+        this.#catchUp()
+      },
+    })
+    this.#watch = new StallDetector(
+      { taken: () => this.#writer.taken, isBehind: () => this.#behind !== undefined },
+      limits.streamStallMs,
+      () => {
+        this.#stalled = true
+        const why = `The client read nothing for ${limits.streamStallMs} ms, so the connection was closed`
+        this.#lost(new McpError('TIMEOUT', why))
       },
     )
     this.#connection = new DuplexConnection(server, (message) => this.#send(message), {
       ...options,
       memory: this.#memory,
       sendBatch: (responses) => this.#write(encodeBatch(responses, server)),
-      ready: () => this.#writer.ready(),
+      ready: () => this.#behind?.promise,
     })
     this.#invalid = new InvalidInput(limits)
     this.#lines = new LineSource(input, {
       maxBytes: limits.messageBytes,
-      onLine: (text) => this.#line(text, limits.jsonDepth),
+      onLine: (text) => this.#receive(text, limits.jsonDepth),
       onNotUtf8: (bytes) =>
         this.#refuse(new RpcError(ErrorCode.ParseError, 'Parse error: not valid UTF-8'), bytes.length),
       onTooLong: () => {
@@ -181,7 +114,7 @@ export class LineConnection {
     return this.#end(() => this.#connection.shutdown('The server is shutting down'))
   }
 
-  #line(text: string, depth: number): void {
+  #receive(text: string, depth: number): void {
     let value: unknown
     try {
       value = parseJson(text, { depth })
@@ -212,12 +145,12 @@ export class LineConnection {
     const droppable = 'method' in message && isDroppable(message.method)
     const full = this.#lacks(text)
     if (full === undefined) {
-      this.#writer.line(text, droppable)
+      this.#line(text, droppable)
       this.#count()
     } else if ('method' in message) {
       // The handler of a request that never arrives would wait forever, so the connection is closed.
       if (!droppable) this.#lost(unread())
-    } else this.#writer.line(JSON.stringify(failure(message.id, fullError(full))), false)
+    } else this.#line(JSON.stringify(failure(message.id, fullError(full))), false)
   }
 
   #write(text: string): void {
@@ -225,8 +158,38 @@ export class LineConnection {
       this.#lost(unread())
       return
     }
-    this.#writer.line(text, false)
+    this.#line(text, false)
     this.#count()
+  }
+
+  /** Writes one line. A droppable one is dropped while the reader is behind. */
+  #line(text: string, droppable: boolean): void {
+    if (!this.#isSilent && !(droppable && this.#behind !== undefined)) this.#writer.add(`${asLine(text)}\n`)
+  }
+
+  #fallBehind(): void {
+    const { streamQueueBytes } = this.#options.limits
+    if (this.#isSilent || this.#behind !== undefined || this.#writer.queued <= streamQueueBytes) return
+    this.#behind = deferred()
+    this.#watch.start()
+    this.#lines.pause()
+  }
+
+  #catchUp(): void {
+    if (this.#isSilent || this.#behind === undefined) return
+    this.#behind.resolve()
+    this.#behind = undefined
+    this.#watch.stop()
+    this.#lines.resume()
+  }
+
+  /** Writes what is left, and nothing more. */
+  #silence(): void {
+    if (this.#isSilent) return
+    this.#isSilent = true
+    this.#watch.stop()
+    this.#writer.release()
+    this.#behind?.resolve()
   }
 
   /** The limit that one more unread line would exceed. The first 16 kB are not counted. */
@@ -254,7 +217,7 @@ export class LineConnection {
   /** The client is unreachable. */
   #lost(error: Error): void {
     if (this.#ending === undefined) this.#options.onError?.(error)
-    this.#writer.stop()
+    this.#silence()
     this.#end(() => this.#connection.close('The client is gone'))
   }
 
@@ -267,7 +230,7 @@ export class LineConnection {
     const stopped = stop()
     this.#lines.stop()
     await stopped
-    this.#writer.stop()
+    this.#silence()
     this.#memory.give(this.#unsent)
     this.#unsent = 0
     this.#options.onOver({ stuck: this.#connection.running > 0 || this.#stalled, left: this.#left })

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '../../jsonrpc/error.ts'
+import { internalError, type RpcError } from '../../jsonrpc/error.ts'
 import { RotatingMap } from '../../jsonrpc/rotating-map.ts'
 
 /** The limit that is exceeded. */
@@ -127,8 +127,7 @@ export function fullError(full: FullBudget): RpcError {
     principal: 'this client holds as much memory as one may',
     node: 'all clients together hold as much memory as this server allows',
   }
-  return new RpcError(
-    ErrorCode.InternalError,
+  return internalError(
     `Too much is under way: ${whose[full]}. Read the answers that wait, let requests finish, and try again.`,
   )
 }

@@ -1,5 +1,12 @@
 import { responseBody, responseText } from '../../jsonrpc/cached-json.ts'
-import { ErrorCode, McpError, RpcError, readableError } from '../../jsonrpc/error.ts'
+import {
+  ErrorCode,
+  internalError,
+  invalidRequest,
+  McpError,
+  RpcError,
+  readableError,
+} from '../../jsonrpc/error.ts'
 import type {
   JsonObject,
   JsonRpcFailure,
@@ -196,7 +203,7 @@ export class Calls {
    */
   admit(id: RequestId): void {
     if (this.#byId.has(id)) {
-      throw new RpcError(ErrorCode.InvalidRequest, 'Invalid request: this id belongs to a request in flight')
+      throw invalidRequest('this id belongs to a request in flight')
     }
     if (this.size >= this.#max) {
       throw new RpcError(
@@ -311,10 +318,6 @@ export function failure(id: RequestId | undefined, error: RpcError): JsonRpcFail
   return id === undefined
     ? { jsonrpc: '2.0', error: error.toObject() }
     : { jsonrpc: '2.0', id, error: error.toObject() }
-}
-
-export function internalError(): RpcError {
-  return new RpcError(ErrorCode.InternalError, 'Internal error')
 }
 
 /** The error to send for a request that was rejected before it began. */

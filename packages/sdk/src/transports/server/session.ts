@@ -1,4 +1,4 @@
-import { ErrorCode, invalidParams, McpError, methodNotFound, RpcError } from '../../jsonrpc/error.ts'
+import { invalidParams, invalidRequest, McpError, methodNotFound, RpcError } from '../../jsonrpc/error.ts'
 import type {
   JsonObject,
   JsonRpcNotification,
@@ -26,7 +26,7 @@ import {
 } from '../../protocol/meta.ts'
 import { latestLegacy } from '../../protocol/revision.ts'
 import { revisionOf, revisions } from '../../protocol/revisions.ts'
-import { type Change, changesFor, type Subscriber } from '../../request/changes.ts'
+import { type Change, changesFor, everyList, type Subscriber } from '../../request/changes.ts'
 import type {
   Caller,
   ClientSession,
@@ -387,10 +387,7 @@ export class Session {
   #peerOf(caller: Caller): Peer {
     const session = this.#peer
     if (session === undefined) {
-      throw new RpcError(
-        ErrorCode.InvalidRequest,
-        'Invalid request: send "initialize" first, or put the protocol version into the request\'s _meta',
-      )
+      throw invalidRequest('send "initialize" first, or put the protocol version into the request\'s _meta')
     }
     if (this.#caller?.caller !== caller || this.#caller.session !== session) {
       const { revision, capabilities, info, logLevel } = session
@@ -401,7 +398,7 @@ export class Session {
 
   #initialize(params: JsonObject | undefined): JsonObject {
     if (this.#peer !== undefined) {
-      throw new RpcError(ErrorCode.InvalidRequest, 'Invalid request: this session is already initialized')
+      throw invalidRequest('this session is already initialized')
     }
     const { server, caller } = this.#options
     const { peer, result, chars } = initialize(server, caller, params)
@@ -522,12 +519,6 @@ function subscriptionBytes(uri: string): number {
   return 512 + 2 * uri.length
 }
 
-const everyList: SubscriptionFilter = {
-  toolsListChanged: true,
-  promptsListChanged: true,
-  resourcesListChanged: true,
-}
-
 function result({ id }: JsonRpcRequest, value: JsonObject): JsonRpcResponse {
   return { jsonrpc: '2.0', id, result: value }
 }
@@ -548,10 +539,10 @@ export async function serveBatch(
   serve: (message: JsonRpcRequest) => Promise<ServedResponse>,
 ): Promise<JsonRpcResponse[]> {
   if (receiver.peer?.revision.batches !== true) {
-    throw refused(`batches are part of revision 2025-03-26 only, so send each message by itself`)
+    throw invalidRequest(`batches are part of revision 2025-03-26 only, so send each message by itself`)
   }
-  if (values.length === 0) throw refused('a batch must hold at least one message')
-  if (values.length > max) throw refused(`a batch may hold at most ${max} messages`)
+  if (values.length === 0) throw invalidRequest('a batch must hold at least one message')
+  if (values.length > max) throw invalidRequest(`a batch may hold at most ${max} messages`)
   const serveOne = async (value: unknown): Promise<ServedResponse> => {
     const classified = classify(value)
     switch (classified.kind) {
@@ -568,7 +559,7 @@ export async function serveBatch(
       case 'request': {
         const { message } = classified
         if (message.method === 'initialize' || isModern(message.params)) {
-          return failure(message.id, refused('this request may not be part of a batch'))
+          return failure(message.id, invalidRequest('this request may not be part of a batch'))
         }
         return serve(message).catch((error) => failure(message.id, refusalOf(error, message.method, server)))
       }
@@ -576,8 +567,4 @@ export async function serveBatch(
   }
   const responses = await Promise.all(values.map(serveOne))
   return responses.filter((response) => response !== undefined)
-}
-
-function refused(why: string): RpcError {
-  return new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${why}`)
 }

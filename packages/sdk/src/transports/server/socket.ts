@@ -1,8 +1,9 @@
+import { once } from 'node:events'
 import { chmodSync, lstatSync, type Stats, unlinkSync } from 'node:fs'
 import { connect, createServer, isIPv4, type Server as NetServer, type Socket } from 'node:net'
 import process from 'node:process'
 import { isMainThread } from 'node:worker_threads'
-import { ErrorCode, McpError, messageOf, RpcError } from '../../jsonrpc/error.ts'
+import { internalError, McpError, messageOf } from '../../jsonrpc/error.ts'
 import { memoryBackplane } from '../../request/backplane.ts'
 import { anonymousCaller, localCaller } from '../../request/exchange.ts'
 import { requireKnown } from '../../request/known-members.ts'
@@ -11,7 +12,6 @@ import type { Server } from '../../server/server.ts'
 import { LineConnection } from './line-connection.ts'
 import { MemoryBudget } from './memory-budget.ts'
 import {
-  type Bounds,
   bounds,
   requirePort,
   requireServer,
@@ -129,7 +129,7 @@ const optionNames = Object.keys({
 const lingerMs = 1000
 /** Milliseconds for it to close its own end then. */
 const goodbyeMs = 250
-const keepAliveMs = 30_000
+const socketOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 }
 
 /**
  * Serves any number of clients on a Unix domain socket or a TCP port, in every revision, with the framing of stdio:
@@ -154,93 +154,65 @@ export async function serveSocket(
     )
   }
   if ('path' in address) await clearStale(address.path)
-  const listening = new ListeningServer(server, address, options)
-  await listening.start()
-  return listening
-}
-
-class ListeningServer implements SocketServer {
-  readonly #server: Server
-  readonly #address: SocketAddress
-  /** Shared by all connections. */
-  readonly #options: ServeSocketOptions & { readonly limits: Bounds }
-  readonly #memory: MemoryBudget
-  readonly #net: NetServer
-  readonly #open = new Set<LineConnection>()
-  #closing: Promise<void> | undefined
-
-  constructor(server: Server, address: SocketAddress, options: ServeSocketOptions) {
-    this.#server = server
-    this.#address = address
-    const limits = bounds(options.limits)
-    const { keys = [], backplane = memoryBackplane(limits) } = options
-    stateKeys(keys)
-    const usedKeys = keys.length > 0 ? keys : [crypto.getRandomValues(new Uint8Array(32))]
-    this.#options = { ...options, limits, keys: usedKeys, backplane }
-    this.#memory = new MemoryBudget(limits.memoryBytes)
-    const shared = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs }
-    this.#net = createServer(shared, (socket) => this.#accept(socket))
-  }
-
-  get address(): SocketServer['address'] {
-    if ('path' in this.#address) return this.#address
-    const bound = this.#net.address()
-    const { port } = typeof bound === 'object' && bound !== null ? bound : this.#address
-    return { port, host: hostOf(this.#address) }
-  }
-
-  get connections(): number {
-    return this.#open.size
-  }
-
-  async start(): Promise<void> {
-    const address = this.#address
-    await new Promise<void>((resolve, reject) => {
-      this.#net.once('error', (cause) => {
-        const where = 'path' in address ? address.path : `${hostOf(address)} port ${address.port}`
-        reject(refused(where, cause.message, cause))
-      })
-      this.#net.once('listening', resolve)
-      if ('path' in address) bindPrivately(this.#net, address.path)
-      else this.#net.listen({ port: address.port, host: hostOf(address), exclusive: true })
-    })
-    this.#net.on('error', (error) => this.#options.onError?.(error))
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
-  }
-
-  async #close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#net.close(() => resolve()))
-    await Promise.all([...this.#open].map((connection) => connection.close()))
-    await closed
-  }
-
-  #accept(socket: Socket): void {
-    if (this.#open.size >= this.#options.limits.connections) {
+  const limits = bounds(options.limits)
+  const { keys = [], backplane = memoryBackplane(limits) } = options
+  stateKeys(keys)
+  const usedKeys = keys.length > 0 ? keys : [crypto.getRandomValues(new Uint8Array(32))]
+  const shared = { ...options, limits, backplane, keys: usedKeys }
+  const memory = new MemoryBudget(limits.memoryBytes)
+  const open = new Set<LineConnection>()
+  const net = createServer(socketOptions, (socket) => {
+    if (open.size >= limits.connections) {
       socket.on('error', () => {})
-      const full = new RpcError(ErrorCode.InternalError, 'Too many clients are connected: try again later')
+      const full = internalError('Too many clients are connected: try again later')
       socket.end(`${JSON.stringify(failure(undefined, full))}\n`)
       linger(socket)
       return
     }
-    const connection = new LineConnection(this.#server, {
-      ...this.#options,
+    const connection = new LineConnection(server, {
+      ...shared,
       input: socket,
       output: socket,
-      memory: this.#memory.account(undefined, { held: 0 }),
-      caller: 'path' in this.#address ? localCaller : anonymousCaller,
-      transport: 'path' in this.#address ? 'unix' : 'tcp',
+      memory: memory.account(undefined, { held: 0 }),
+      caller: 'path' in address ? localCaller : anonymousCaller,
+      transport: 'path' in address ? 'unix' : 'tcp',
       strict: true,
       onOver: () => {
-        this.#open.delete(connection)
+        open.delete(connection)
         socket.end()
         linger(socket)
       },
     })
-    this.#open.add(connection)
+    open.add(connection)
+  })
+  const listening = once(net, 'listening')
+  if ('path' in address) bindPrivately(net, address.path)
+  else net.listen({ port: address.port, host: hostOf(address), exclusive: true })
+  await listening.catch((cause) => {
+    const where = 'path' in address ? address.path : `${hostOf(address)} port ${address.port}`
+    throw refused(where, messageOf(cause), cause)
+  })
+  net.on('error', (error) => options.onError?.(error))
+  const close = async (): Promise<void> => {
+    const closed = new Promise<void>((resolve) => net.close(() => resolve()))
+    await Promise.all([...open].map((connection) => connection.close()))
+    await closed
+  }
+  let closing: Promise<void> | undefined
+  return {
+    get address() {
+      if ('path' in address) return address
+      const bound = net.address()
+      const { port } = typeof bound === 'object' && bound !== null ? bound : address
+      return { port, host: hostOf(address) }
+    },
+    get connections() {
+      return open.size
+    },
+    close: () => {
+      closing ??= close()
+      return closing
+    },
   }
 }
 

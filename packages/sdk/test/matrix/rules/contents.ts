@@ -1,5 +1,5 @@
+import { MetaKey } from '@jackfield/sdk'
 import { expect } from 'vitest'
-import { MetaKey } from '../../../src/protocol/meta.ts'
 import { resultsOf } from '../played.ts'
 import { textOf } from '../raw.ts'
 import { type Rule, revisionsOf, stateless } from '../rule.ts'

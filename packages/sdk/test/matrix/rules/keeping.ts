@@ -1,5 +1,5 @@
+import { MetaKey } from '@jackfield/sdk'
 import { expect, onTestFinished, vi } from 'vitest'
-import { MetaKey } from '../../../src/protocol/meta.ts'
 import { resultsOf } from '../played.ts'
 import { type Rule, revisionsOf, stateless } from '../rule.ts'
 import { at, results } from '../transcript.ts'

@@ -1,8 +1,12 @@
-import { type CreateMessageResult, type ElicitResult, RpcError } from '@jackfield/sdk'
+import {
+  type CreateMessageResult,
+  type ElicitResult,
+  type JsonObject,
+  MetaKey,
+  RpcError,
+} from '@jackfield/sdk'
 import type { ConnectOptions } from '@jackfield/sdk/client'
 import { expect } from 'vitest'
-import type { JsonObject } from '../../../src/jsonrpc/message.ts'
-import { MetaKey } from '../../../src/protocol/meta.ts'
 import { interview, type Question, questionsIn } from '../interview.ts'
 import { textOf } from '../raw.ts'
 import { type Ground, type Rule, revisionsOf, sessions } from '../rule.ts'

@@ -1,5 +1,5 @@
+import type { JsonObject } from '@jackfield/sdk'
 import { expect } from 'vitest'
-import type { JsonObject } from '../../../src/jsonrpc/message.ts'
 import { questionsIn } from '../interview.ts'
 import { resultsOf } from '../played.ts'
 import { type Rule, stateless } from '../rule.ts'

@@ -1,6 +1,5 @@
-import { protocolVersions } from '@jackfield/sdk'
+import { MetaKey, protocolVersions } from '@jackfield/sdk'
 import { expect } from 'vitest'
-import { MetaKey } from '../../../src/protocol/meta.ts'
 import { resultsOf } from '../played.ts'
 import { type Rule, revisionsOf, sessions, stateless } from '../rule.ts'
 import { at, part, requests } from '../transcript.ts'

@@ -1,6 +1,6 @@
+import type { JsonObject } from '@jackfield/sdk'
 import type { ConnectOptions } from '@jackfield/sdk/client'
 import { expect } from 'vitest'
-import type { JsonObject } from '../../../src/jsonrpc/message.ts'
 import { interview, type Question } from '../interview.ts'
 import type { Rule } from '../rule.ts'
 

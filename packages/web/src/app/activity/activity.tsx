@@ -1,105 +1,177 @@
-import { type ReactNode, useState } from 'react'
-import { Link } from 'wouter'
-import { useRead, useTopic } from '../data/host.tsx'
+import { ArrowDownToLine, ChartColumn, ChartGantt, ListTree, Logs, ScrollText } from 'lucide-react'
+import { type ReactNode, useCallback, useEffect, useState } from 'react'
+import { Redirect, useLocation } from 'wouter'
+import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
-import { routes } from '../routes.ts'
-import { Foreign, JsonTree } from '../text/foreign.tsx'
-import { plainText } from '../text/foreign-type.ts'
-import screen from '../ui/screen.module.css'
-import { Empty, Search, uiStyle } from '../ui/ui.tsx'
+import { ExportButton } from '../inspect/export-button.tsx'
+import { type ActivityAddress, type ActivityView, activityViews, routes, useAddress } from '../routes.ts'
+import { Empty } from '../ui/ui.tsx'
+import style from './activity.module.css'
+import { Details } from './details.tsx'
+import { FilterBar, FilterHelp } from './filter-bar.tsx'
+import { Lanes, type Period, withinPeriod } from './lanes.tsx'
+import { useLog } from './log.ts'
+import { ListView, RawView, StatsView, TreeView } from './views.tsx'
 
-/** The newest activities, with the details of one. */
+const icons = { list: Logs, tree: ListTree, time: ChartGantt, raw: ScrollText, stats: ChartColumn }
+
+/** Everything that happened, by one filter, in five views. `activity`: the number of a row of the activity log. */
 export default function Activities({ activity }: { activity?: number }): ReactNode {
-  const t = useText()
-  const { time, duration, number } = useFormat()
-  const rows = useTopic('activity')
-  const [filter, setFilter] = useState('')
-  if (rows === undefined) return null
-  const word = filter.toLowerCase()
-  const all = [...rows.values()].sort((a, b) => b.id - a.id)
-  const shown = all.filter(({ summary, server, kind, outcome }) =>
-    `${plainText(summary)} ${server ?? ''} ${kind} ${outcome}`.toLowerCase().includes(word),
-  )
-  return (
-    <div className={screen.split} data-open={activity !== undefined}>
-      <section className={screen.pane} aria-label={t('nav.activity')}>
-        <Search
-          label={t('activity.filter')}
-          value={filter}
-          count={t('activity.count', { shown: number(shown.length), all: number(all.length) })}
-          onChange={setFilter}
-        />
-        {shown.length === 0 && <Empty title={t('activity.empty')} />}
-        <ul className={screen.rows}>
-          {shown.map((row) => (
-            <li key={row.id}>
-              <Link
-                href={routes.activity.to(row.id)}
-                className={`${screen.row} ${screen.log}`}
-                aria-current={row.id === activity || undefined}
-              >
-                <span className={screen.muted}>{time(row.at)}</span>
-                <span className={screen.muted}>{t(`activity.kind.${row.kind}`)}</span>
-                <span className={screen.cut}>
-                  <Foreign text={row.summary} most={160} inline />
-                </span>
-                <span className={row.outcome === 'error' ? uiStyle.danger : screen.muted}>{row.outcome}</span>
-                <span className={screen.muted}>{row.durationMs !== null && duration(row.durationMs)}</span>
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </section>
-      <section className={screen.pane} aria-label={t('activity.detail')}>
-        {activity === undefined ? (
-          <p className={screen.nothing}>{t('activity.choose')}</p>
-        ) : (
-          <Detail id={activity} />
-        )}
-      </section>
-    </div>
-  )
+  return activity === undefined ? <Log /> : <OfActivity activity={activity} />
 }
 
-function Detail({ id }: { id: number }): ReactNode {
+/** The address of an activity is that of its event. */
+function OfActivity({ activity }: { activity: number }): ReactNode {
   const t = useText()
-  const { dateTime, duration } = useFormat()
-  const { data, isPending } = useRead('activity.list', { id })
-  const [row] = data ?? []
-  if (row === undefined) return isPending ? null : <Empty title={t('activity.unknown')} />
+  const { data, error } = useRead('trace.list', { filter: `row:${activity}`, limit: 1 })
+  const [event] = data ?? []
+  if (event !== undefined) return <Redirect to={routes.activities.to({ event: event.id })} replace />
+  return data === undefined && error === null ? null : <Empty title={t('activity.unknown')} />
+}
+
+function addressOf(query: URLSearchParams): ActivityAddress {
+  const numberOf = (name: string): number | undefined => {
+    const value = Number(query.get(name) ?? Number.NaN)
+    return Number.isFinite(value) && value > 0 ? value : undefined
+  }
+  const [event, from, to] = [numberOf('event'), numberOf('from'), numberOf('to')]
+  const view = activityViews.find((one) => one === query.get('view'))
+  return {
+    filter: query.get('filter') ?? '',
+    ...(view !== undefined && { view }),
+    ...(event !== undefined && { event }),
+    ...(from !== undefined && to !== undefined && from < to && { from, to }),
+  }
+}
+
+function Log(): ReactNode {
+  const t = useText()
+  const { number } = useFormat()
+  const [, navigate] = useLocation()
+  const { query } = useAddress()
+  const address = addressOf(query)
+  const { view = 'list', filter = '', from, to, event } = address
+  const period: Period | undefined = from !== undefined && to !== undefined ? { from, to } : undefined
+  const search = query.toString()
+  const go = useCallback(
+    (change: { readonly [K in keyof ActivityAddress]?: ActivityAddress[K] | undefined }): void => {
+      const now = addressOf(new URLSearchParams(search))
+      const next: Record<string, unknown> = { ...now, ...change }
+      for (const [name, value] of Object.entries(next)) if (value === undefined) delete next[name]
+      navigate(routes.activities.to(next), { replace: !('view' in change) })
+    },
+    [navigate, search],
+  )
+  const wanted =
+    view === 'raw' ? `kind:wire ${filter}`.trim() : view === 'time' ? withinPeriod(filter, period) : filter
+  const log = useLog(wanted)
+  const counters = useRead('trace.counters', {}, { everyMs: 5_000 }).data
+  // A link to an event looks at that event.
+  const [isFollowing, setFollowing] = useState(event === undefined)
+  const onSelect = useCallback(
+    (id: number): void => {
+      setFollowing(false)
+      go({ event: id })
+    },
+    [go],
+  )
+  const onFilter = useCallback((next: string): void => go({ filter: next }), [go])
+  useEffect(() => {
+    const onKey = (key: KeyboardEvent): void => {
+      if (key.key !== 'Escape' || key.defaultPrevented) return
+      if (document.querySelector('dialog[open]') === null) go({ event: undefined })
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [go])
+  const error = log.error
+  const props = { filter: wanted, event, isFollowing, onSelect, onFollow: setFollowing }
+  const count =
+    log.ids === undefined
+      ? ''
+      : t('activity.count', {
+          shown: number(log.ids.length),
+          all: number(Math.max(log.ids.length, counters?.events ?? 0)),
+        })
   return (
-    <div className={screen.stack}>
-      <Link href={routes.activities.to()} className={screen.back ?? ''}>
-        ‹ {t('nav.activity')}
-      </Link>
-      <h2>
-        #{row.id} <Foreign text={row.summary} inline />
-      </h2>
-      <dl className={screen.facts}>
-        <dt>{t('activity.at')}</dt>
-        <dd>{dateTime(row.at)}</dd>
-        <dt>{t('activity.outcome')}</dt>
-        <dd>
-          {row.outcome} {row.durationMs !== null && duration(row.durationMs)}
-        </dd>
-        {row.server !== null && (
-          <>
-            <dt>{t('activity.server')}</dt>
-            <dd>
-              <Link href={routes.server.to(row.server)}>{row.server}</Link>
-            </dd>
-          </>
+    <div className={style.screen} data-open={event !== undefined}>
+      <section className={style.main} aria-label={t('nav.activity')}>
+        <div className={style.head}>
+          <FilterBar value={filter} error={error} count={count} onChange={onFilter} />
+          <div className={style.bar}>
+            {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would need a visible legend */}
+            <div className={style.views} role="group" aria-label={t('content.view')}>
+              {activityViews.map((one: ActivityView) => {
+                const Icon = icons[one]
+                return (
+                  <button
+                    type="button"
+                    key={one}
+                    aria-pressed={one === view}
+                    onClick={() => go({ view: one })}
+                  >
+                    <Icon size={16} strokeWidth={1.5} aria-hidden="true" />
+                    <span>{t(`activity.view.${one}`)}</span>
+                  </button>
+                )
+              })}
+            </div>
+            {view !== 'stats' && (
+              <button
+                type="button"
+                className={style.follow}
+                aria-pressed={isFollowing}
+                data-act="follow"
+                onClick={() => setFollowing(!isFollowing)}
+              >
+                <ArrowDownToLine size={16} strokeWidth={1.5} aria-hidden="true" />
+                <span>{t(isFollowing ? 'activity.following' : 'activity.follow')}</span>
+              </button>
+            )}
+            <ExportButton
+              label={t('activity.export')}
+              formats={['jsonl', 'har', 'otlp', 'recording']}
+              filter={wanted}
+            />
+          </div>
+        </div>
+        {error !== undefined ? (
+          <FilterHelp />
+        ) : (
+          <div className={style.body}>
+            {view === 'list' && <ListView key={wanted} {...props} log={log} rowHeight={30} />}
+            {view === 'tree' && <TreeView key={wanted} {...props} />}
+            {view === 'raw' && <RawView key={wanted} {...props} log={log} />}
+            {view === 'stats' && <StatsView filter={wanted} />}
+            {view === 'time' && (
+              <>
+                <Lanes
+                  filter={filter}
+                  period={period}
+                  event={event}
+                  isFollowing={isFollowing}
+                  onPeriod={(next) =>
+                    go({ from: next?.from && Math.floor(next.from), to: next?.to && Math.ceil(next.to) })
+                  }
+                  onSelect={onSelect}
+                />
+                <ListView key={wanted} {...props} log={log} rowHeight={30} />
+              </>
+            )}
+          </div>
         )}
-        {row.cause !== null && (
-          <>
-            <dt>{t('activity.cause')}</dt>
-            <dd>
-              <Link href={routes.activity.to(row.cause)}>#{row.cause}</Link>
-            </dd>
-          </>
-        )}
-      </dl>
-      <JsonTree value={row.detail} label={t('activity.recorded')} />
+      </section>
+      {event !== undefined && (
+        <aside className={style.side} aria-label={t('activity.detail')}>
+          <Details
+            key={event}
+            id={event}
+            onSelect={onSelect}
+            onFilter={onFilter}
+            onClose={() => go({ event: undefined })}
+          />
+        </aside>
+      )}
     </div>
   )
 }

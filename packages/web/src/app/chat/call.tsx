@@ -12,6 +12,7 @@ import {
 } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
+import { CallApp } from '../apps/call-app.tsx'
 import { useHost, useNow, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
@@ -145,6 +146,15 @@ export function Call({
       {state === 'running' && call !== undefined && (
         <Running conversation={conversation} call={call} waits={waits} />
       )}
+      <CallApp
+        name={use.name}
+        input={use.input}
+        result={call?.result ?? resultIn(result)}
+        cancelled={state === 'denied' ? t('call.denied') : undefined}
+        conversation={conversation}
+        activity={call?.activity}
+        isNew={call !== undefined}
+      />
       {state === 'later' && call?.question !== undefined && (
         <p className={style.wait}>
           <Link href={routes.question.to(plainText(call.question))}>{t('call.answerLater')}</Link>
@@ -240,6 +250,10 @@ function briefly(input: unknown): string {
 
 function inputOf({ input }: ToolUse): Readonly<Record<string, unknown>> {
   return typeof input === 'object' && input !== null ? Object.fromEntries(Object.entries(input)) : {}
+}
+
+function resultIn(entry: unknown): unknown {
+  return typeof entry === 'object' && entry !== null && 'result' in entry ? entry.result : undefined
 }
 
 function isErrorResult(entry: unknown): boolean {

@@ -32,6 +32,7 @@ const kinds = [
   'install',
   'drift',
   'login',
+  'app',
 ] as const
 
 /** What stops the page from connecting again. */
@@ -181,17 +182,19 @@ interface Read<T> {
   refetch(): void
 }
 
-/** What a method without an effect gives, cached by its parameters. */
+/** What a method without an effect gives, cached by its parameters. `everyMs`: how often it is read again while it is shown. */
 export function useRead<M extends MethodName>(
   method: M,
   params: Methods[M]['params'],
-  { enabled = true }: { enabled?: boolean } = {},
+  { enabled = true, everyMs }: { enabled?: boolean; everyMs?: number | undefined } = {},
 ): Read<Wire<Methods[M]['result']>> {
   const { client } = useHost()
   const { data, error, isPending, refetch } = useQuery({
     queryKey: [method.split('.')[0], method, params],
     queryFn: async ({ signal }) => wire(await client.call(method, params, { signal })),
     enabled,
+    // What changes while it is watched is read again when it is looked at again, too.
+    ...(everyMs !== undefined && { refetchInterval: everyMs, staleTime: 0 }),
   })
   return { data, error, isPending, refetch: () => void refetch() }
 }

@@ -1,284 +1,268 @@
-import type { CatalogTool, PolicyExplanation } from '@jackfield/host/browser'
-import type { Run, RunRequest } from '@jackfield/host/client'
-import { type ReactNode, useCallback, useEffect, useState } from 'react'
-import { Link, useSearchParams } from 'wouter'
-import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
+import type { CatalogTool } from '@jackfield/host/browser'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { TriangleAlert } from 'lucide-react'
+import { type ReactNode, useMemo, useRef, useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
-import { ArgumentEditor, readArguments } from '../questions/arguments.tsx'
-import { routes } from '../routes.ts'
-import { Blocks } from '../text/blocks.tsx'
-import { ExactJson, Foreign, JsonTree } from '../text/foreign.tsx'
+import { type InspectKind, inspectKinds, routes, useAddress } from '../routes.ts'
+import { Foreign } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
-import screen from '../ui/screen.module.css'
-import { Button, Empty, Key, Note, Search, uiStyle, Views } from '../ui/ui.tsx'
+import { StateLamp } from '../ui/state-lamp.tsx'
+import { Empty, Search, uiStyle } from '../ui/ui.tsx'
+import style from './inspect.module.css'
+import { PromptPage } from './prompt.tsx'
+import { ResourcePage, TemplatePage } from './resource.tsx'
+import { ServerPage } from './server-page.tsx'
+import { TaskPage } from './tasks.tsx'
+import { faultsOf, ToolHints, ToolPage } from './tool.tsx'
 
-type Kind = 'tools' | 'prompts' | 'resources' | 'templates'
-const kinds: readonly Kind[] = ['tools', 'prompts', 'resources', 'templates']
-
-/** What a server offers, and one tool to run. */
-export default function Inspect({ server, tool }: { server?: string; tool?: string }): ReactNode {
+/** What a server is and offers, and one thing of it to try. */
+export default function Inspect(): ReactNode {
   const t = useText()
+  const [, navigate] = useLocation()
   const servers = useTopic('servers')
-  const [kind, setKind] = useState<Kind>('tools')
-  const [filter, setFilter] = useState('')
-  const here = server ?? [...(servers?.keys() ?? [])][0]
+  const {
+    parts: [, named = '', kindOf, item],
+  } = useAddress()
   if (servers === undefined) return null
-  if (here === undefined) return <Empty title={t('servers.empty')} />
+  const names = [...servers.keys()]
+  const server = named === '' ? names[0] : named
+  if (server === undefined) return <Empty title={t('servers.empty')} />
+  const row = servers.get(server)
+  const kind = inspectKinds.find((one) => one === kindOf)
+  // Where only the server is named: what it offers, beside what it is.
+  const listed = kind === undefined || kind === 'server' ? firstKind(row) : kind
   return (
-    <div className={screen.split} data-open={tool !== undefined} data-wide="detail">
-      <section className={screen.pane} aria-label={t('inspect.offers')}>
-        <div className={screen.stack}>
-          <nav className={screen.bar} aria-label={t('nav.servers')}>
-            {[...servers.keys()].map((name) => (
-              <Link
-                key={name}
-                href={routes.inspectServer.to(name)}
-                className={`${uiStyle.button} ${uiStyle.small}`}
-                aria-current={name === here ? 'page' : undefined}
-              >
-                <bdi>{name}</bdi>
-              </Link>
-            ))}
+    <div className={style.screen} data-open={item !== undefined || kind === 'server'}>
+      <section className={style.list} aria-label={t('inspect.offers')}>
+        <div className={style.listHead}>
+          <div className={style.serverRow}>
+            <select
+              className={uiStyle.input}
+              aria-label={t('activity.server')}
+              value={server}
+              onChange={({ target }) => navigate(routes.inspectServer.to(target.value))}
+            >
+              {!servers.has(server) && <option>{server}</option>}
+              {names.map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+            {row !== undefined && <StateLamp state={row.connection.state} />}
+          </div>
+          <nav className={style.kinds} aria-label={t('inspect.offers')}>
+            {inspectKinds.map((one) => {
+              const isHere =
+                one === 'server'
+                  ? kind === 'server' || kind === undefined
+                  : kind !== undefined && one === kind
+              return (
+                <Link
+                  key={one}
+                  href={routes.inspectKind.to(server, one)}
+                  className={style.kind ?? ''}
+                  aria-current={isHere ? 'page' : undefined}
+                >
+                  {t(`inspect.${one}`)}
+                  {(one === 'tools' || one === 'prompts' || one === 'resources' || one === 'templates') &&
+                    row !== undefined && <span>{row[one]}</span>}
+                </Link>
+              )
+            })}
           </nav>
-          <Views
-            label={t('inspect.offers')}
-            views={kinds.map((one) => [one, t(`inspect.${one}`)] as const)}
-            value={kind}
-            onChange={setKind}
-          />
-          <Search label={t('activity.filter')} value={filter} onChange={setFilter} />
-          <Offers server={here} kind={kind} filter={filter.toLowerCase()} tool={tool} />
         </div>
+        <Offers key={`${server} ${listed}`} server={server} kind={listed} item={item} />
       </section>
-      <section className={screen.pane} aria-label={t('inspect.run')}>
-        {tool === undefined ? (
-          <p className={screen.nothing}>{t('inspect.choose')}</p>
+      <div className={style.detail}>
+        {row === undefined ? (
+          <Empty title={t('servers.unknown')} />
         ) : (
-          <Tool key={`${here} ${tool}`} server={here} name={tool} />
+          <Detail key={`${server} ${kind} ${item}`} server={server} kind={kind} item={item} />
         )}
-      </section>
+      </div>
     </div>
   )
 }
 
+function firstKind(row: { tools: number; prompts: number; resources: number } | undefined): InspectKind {
+  if (row === undefined || row.tools > 0) return 'tools'
+  return row.prompts > 0 ? 'prompts' : row.resources > 0 ? 'resources' : 'tools'
+}
+
+function Detail({
+  server,
+  kind,
+  item,
+}: {
+  server: string
+  kind: InspectKind | undefined
+  item: string | undefined
+}): ReactNode {
+  const t = useText()
+  if (kind === undefined || kind === 'server') return <ServerPage server={server} />
+  if (item === undefined) return <p className={style.nothing}>{t('inspect.choose')}</p>
+  switch (kind) {
+    case 'tools':
+      return <ToolPage server={server} name={item} />
+    case 'prompts':
+      return <PromptPage server={server} name={item} />
+    case 'resources':
+      return <ResourcePage server={server} uri={item} />
+    case 'templates':
+      return <TemplatePage server={server} uriTemplate={item} />
+    case 'tasks':
+      return <TaskPage server={server} id={item} />
+  }
+}
+
+interface Offer {
+  readonly id: string
+  readonly name: string
+  readonly about: string | undefined
+  readonly tool?: CatalogTool
+}
+
+const rowHeight = 56
+
+function useOffers(server: string, kind: InspectKind): readonly Offer[] | undefined {
+  const tools = useRead('catalog.tools', { server }, { enabled: kind === 'tools' }).data
+  const prompts = useRead('catalog.prompts', { server }, { enabled: kind === 'prompts' }).data
+  const resources = useRead('catalog.resources', { server }, { enabled: kind === 'resources' }).data
+  const templates = useRead('catalog.templates', { server }, { enabled: kind === 'templates' }).data
+  const tasks = useTopic('tasks')
+  return useMemo(() => {
+    const text = (...given: readonly unknown[]): string | undefined =>
+      given.find((one): one is string => typeof one === 'string' && one !== '')
+    switch (kind) {
+      case 'tools':
+        return plain<CatalogTool[] | undefined>(tools)?.map((entry) => ({
+          id: entry.tool.name,
+          name: entry.tool.name,
+          about: text(entry.tool.description, entry.tool.title),
+          tool: entry,
+        }))
+      case 'prompts':
+        return prompts?.map(({ prompt }) => ({
+          id: plainText(prompt.name),
+          name: plainText(prompt.name),
+          about: text(prompt.description, prompt.title),
+        }))
+      case 'resources':
+        return resources?.map(({ resource }) => ({
+          id: plainText(resource.uri),
+          name: text(resource.title, resource.name) ?? '',
+          about: plainText(resource.uri),
+        }))
+      case 'templates':
+        return templates?.map(({ template }) => ({
+          id: plainText(template.uriTemplate),
+          name: plainText(template.uriTemplate),
+          about: text(template.description, template.title, template.name),
+        }))
+      case 'tasks':
+        return [...(tasks ?? [])]
+          .filter(([, task]) => task.server === server)
+          .map(([id, task]) => ({ id, name: plainText(task.tool), about: task.status }))
+          .toReversed()
+      case 'server':
+        return []
+    }
+  }, [kind, server, tools, prompts, resources, templates, tasks])
+}
+
+/** Everything of one kind, of which only the rows in view are in the document. */
 function Offers({
   server,
   kind,
-  filter,
-  tool,
+  item,
 }: {
   server: string
-  kind: Kind
-  filter: string
-  tool: string | undefined
+  kind: InspectKind
+  item: string | undefined
 }): ReactNode {
   const t = useText()
-  const tools = useRead('catalog.tools', { server }, { enabled: kind === 'tools' }).data ?? []
-  const prompts = useRead('catalog.prompts', { server }, { enabled: kind === 'prompts' }).data ?? []
-  const resources = useRead('catalog.resources', { server }, { enabled: kind === 'resources' }).data ?? []
-  const templates = useRead('catalog.templates', { server }, { enabled: kind === 'templates' }).data ?? []
-  const items = {
-    tools: tools.map(({ tool: one }) => ({
-      name: plainText(one.name),
-      about: one.description,
-      to: routes.tool.to(server, plainText(one.name)),
-    })),
-    prompts: prompts.map(({ prompt }) => ({
-      name: plainText(prompt.name),
-      about: prompt.description,
-      to: undefined,
-    })),
-    resources: resources.map(({ resource }) => ({
-      name: plainText(resource.uri),
-      about: resource.description,
-      to: undefined,
-    })),
-    templates: templates.map(({ template }) => ({
-      name: plainText(template.uriTemplate),
-      about: template.description,
-      to: undefined,
-    })),
-  }[kind].filter(({ name }) => name.toLowerCase().includes(filter))
-  if (items.length === 0) return <p className={screen.muted}>{t('inspect.none')}</p>
+  const { number } = useFormat()
+  const [filter, setFilter] = useState('')
+  const offers = useOffers(server, kind)
+  const scroller = useRef<HTMLDivElement>(null)
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
+  const shown = useMemo(
+    () =>
+      (offers ?? []).filter(({ name, about = '' }) =>
+        words.every((word) => `${name} ${about}`.toLowerCase().includes(word)),
+      ),
+    [offers, words],
+  )
+  const rows = useVirtualizer({
+    count: shown.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 6,
+    initialOffset: () => Math.max(0, (shown.findIndex(({ id }) => id === item) - 3) * rowHeight),
+  })
+  if (offers === undefined) return null
   return (
-    <ul className={screen.rows}>
-      {items.slice(0, 500).map(({ name, about, to }) => {
-        const content = (
-          <>
-            <span className={screen.name}>
-              <Foreign text={foreign(name)} most={120} inline />
-            </span>
-            <span className={screen.muted}>
-              {about !== undefined && <Foreign text={about} most={160} inline />}
-            </span>
-          </>
-        )
-        return (
-          <li key={name}>
-            {to === undefined ? (
-              <div className={`${screen.row} ${screen.item}`}>{content}</div>
-            ) : (
-              <Link
-                href={to}
-                className={`${screen.row} ${screen.item}`}
-                aria-current={name === tool || undefined}
-              >
-                {content}
-              </Link>
-            )}
-          </li>
-        )
-      })}
-      {items.length > 500 && (
-        <li className={screen.muted}>{t('json.more', { count: items.length - 500 })}</li>
-      )}
-    </ul>
-  )
-}
-
-type ResultView = 'result' | 'tree' | 'raw' | 'why'
-
-function Tool({ server, name }: { server: string; name: string }): ReactNode {
-  const t = useText()
-  const { duration } = useFormat()
-  const { client } = useHost()
-  const [search] = useSearchParams()
-  const tools = useRead('catalog.tools', { server })
-  const entry = plain<CatalogTool[] | undefined>(tools.data)?.find(({ tool }) => tool.name === name)
-  const [text, setText] = useState(() => linked(search.get('args')))
-  const [view, setView] = useState<ResultView>('result')
-  const [id, setId] = useState<string>()
-  const [run, setRun] = useState<Run>()
-  const row = useTopic('runs')?.get(id ?? '')
-  const read = readArguments(text)
-  const toolName = entry?.name
-  const act = useAct(
-    useCallback(
-      async (request: RunRequest) => {
-        setRun(undefined)
-        const started = await client.call('runs.start', { request })
-        setId(started)
-        setRun(await client.call('runs.wait', { id: started }))
-      },
-      [client],
-    ),
-  )
-  const why = useAct(
-    useCallback(
-      async (args: Record<string, unknown>) => {
-        if (toolName !== undefined)
-          setExplanation(await client.call('policy.explain', { tool: toolName, arguments: args }))
-      },
-      [client, toolName],
-    ),
-  )
-  const [explanation, setExplanation] = useState<PolicyExplanation>()
-  useEffect(() => {
-    document.querySelector<HTMLElement>('main h2')?.focus()
-  }, [])
-  if (entry === undefined) return tools.isPending ? null : <Empty title={t('inspect.unknown')} />
-  const start = (): void => {
-    if ('value' in read && !act.isRunning)
-      void act.run({ kind: 'call', tool: entry.name, arguments: read.value })
-  }
-  const call = run?.result?.call
-  return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: a key of the form
-    <div
-      className={screen.stack}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
-          event.preventDefault()
-          start()
-        }
-      }}
-    >
-      <Link href={routes.inspectServer.to(server)} className={screen.back ?? ''}>
-        ‹ <bdi>{server}</bdi>
-      </Link>
-      <h2>
-        <Foreign text={foreign(name)} inline />
-      </h2>
-      {entry.tool.description !== undefined && (
-        <p className={screen.muted}>
-          <Foreign text={foreign(entry.tool.description)} most={1_000} />
-        </p>
-      )}
-      <ArgumentEditor schema={entry.tool.inputSchema} text={text} onChange={setText} />
-      <div className={screen.bar}>
-        <Button look="primary" isOff={'problem' in read || act.isRunning} onClick={start} data-act="run">
-          {t('inspect.run')} <Key>Ctrl ⏎</Key>
-        </Button>
-        {act.isRunning && id !== undefined && (
-          <Button onClick={() => void client.call('runs.stop', { id })} data-act="stop">
-            {t('chat.stop')}
-          </Button>
-        )}
-        {row?.state === 'running' && (
-          <span className={screen.muted} role="status">
-            <progress
-              value={row.progress?.progress}
-              max={row.progress?.total}
-              aria-label={t('inspect.progress')}
-            />{' '}
-            {row.progress?.message !== undefined && <Foreign text={row.progress.message} most={120} inline />}
-          </span>
-        )}
+    <>
+      <div className={style.search}>
+        <Search
+          label={t('inspect.search')}
+          value={filter}
+          count={t('activity.count', { shown: number(shown.length), all: number(offers.length) })}
+          onChange={setFilter}
+        />
       </div>
-      {act.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(act.error.message)} />
-        </Note>
-      )}
-      {run !== undefined && (
-        <>
-          <Views
-            label={t('inspect.result')}
-            views={[
-              ['result', t('inspect.result')],
-              ['tree', t('inspect.tree')],
-              ['raw', t('inspect.raw')],
-              ['why', t('inspect.why')],
-            ]}
-            value={view}
-            onChange={(next) => {
-              setView(next)
-              if (next === 'why' && 'value' in read) void why.run(read.value)
-            }}
-          />
-          <p className={screen.muted} role="status">
-            {t(`run.${run.state}`)} {run.durationMs !== undefined && duration(run.durationMs)}{' '}
-            {run.activity !== undefined && (
-              <Link href={routes.activity.to(run.activity)}>{t('card.activity', { id: run.activity })}</Link>
-            )}
-          </p>
-          {run.fault !== undefined && (
-            <Note tone="danger">
-              <Foreign text={foreign(run.fault.message)} />
-            </Note>
-          )}
-          {call !== undefined && view === 'result' && (
-            <>
-              {call.result.isError === true && <Note tone="danger">{t('call.failed')}</Note>}
-              <Blocks content={call.result.content} label={t('inspect.result')} />
-            </>
-          )}
-          {call !== undefined && view === 'tree' && (
-            <JsonTree value={call.result.structuredContent ?? call.result} label={t('inspect.tree')} />
-          )}
-          {call !== undefined && view === 'raw' && <ExactJson value={call.result} label={t('inspect.raw')} />}
-          {view === 'why' && explanation !== undefined && (
-            <JsonTree value={explanation} label={t('inspect.why')} />
-          )}
-        </>
-      )}
-    </div>
+      <div className={style.scroller} ref={scroller}>
+        {shown.length === 0 && <p className={style.nothing}>{t('inspect.none')}</p>}
+        <ul ref={(element) => element?.style.setProperty('height', `${rows.getTotalSize()}px`)}>
+          {rows.getVirtualItems().map(({ index, start }) => {
+            const offer = shown[index]
+            return (
+              offer !== undefined && (
+                <li
+                  key={offer.id}
+                  aria-setsize={shown.length}
+                  aria-posinset={index + 1}
+                  ref={(element) => element?.style.setProperty('transform', `translateY(${start}px)`)}
+                >
+                  <Link
+                    href={routes.inspectItem.to(server, kind, offer.id)}
+                    className={style.offer ?? ''}
+                    aria-current={offer.id === item || undefined}
+                  >
+                    <span className={style.offerName}>
+                      <span>
+                        <Foreign text={foreign(offer.name)} most={120} inline />
+                      </span>
+                      {offer.tool !== undefined && <Marks tool={offer.tool} />}
+                    </span>
+                    {offer.about !== undefined && (
+                      <span className={style.offerAbout}>
+                        <Foreign text={foreign(offer.about)} most={160} inline />
+                      </span>
+                    )}
+                  </Link>
+                </li>
+              )
+            )
+          })}
+        </ul>
+      </div>
+    </>
   )
 }
 
-/** The arguments of a link, where they are a JSON object. */
-function linked(args: string | null): string {
-  if (args === null) return '{}'
-  const read = readArguments(args)
-  return 'value' in read ? JSON.stringify(read.value, null, 2) : '{}'
+function Marks({ tool }: { tool: CatalogTool }): ReactNode {
+  const t = useText()
+  const isInvalid = faultsOf(tool).length > 0
+  return (
+    <span className={style.marks}>
+      {isInvalid && (
+        <span className={uiStyle.danger}>
+          <TriangleAlert size={14} strokeWidth={1.75} aria-label={t('inspect.isInvalid')} />
+        </span>
+      )}
+      <ToolHints tool={tool} />
+    </span>
+  )
 }

@@ -16,6 +16,7 @@ export const screens = [
   { key: 'i', name: 'nav.inbox', to: routes.inbox.to() },
   { key: 's', name: 'nav.servers', to: routes.servers.to() },
   { key: 'n', name: 'nav.inspect', to: routes.inspect.to() },
+  { key: 't', name: 'nav.tasks', to: routes.tasks.to() },
   { key: 'l', name: 'nav.library', to: routes.library.to() },
   { key: 'p', name: 'nav.permissions', to: routes.permissions.to() },
   { key: 'a', name: 'nav.activity', to: routes.activities.to() },

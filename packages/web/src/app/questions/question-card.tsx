@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import type { Row } from './answer.ts'
+import { AppCard } from './app.tsx'
 import { ApprovalCard } from './approval.tsx'
 import { DriftCard, InstallCard, LoginCard, RootsCard } from './consent.tsx'
 import { ElicitationCard } from './elicitation.tsx'
@@ -29,5 +30,7 @@ export function QuestionCard({ row }: { row: Row }): ReactNode {
       return <DriftCard key={key} row={row} question={question} />
     case 'login':
       return <LoginCard key={key} row={row} question={question} />
+    case 'app':
+      return <AppCard key={key} row={row} question={question} />
   }
 }

@@ -48,7 +48,8 @@ export function fitOf(name: string, typed: string): number | undefined {
   if (word === '') return 3
   if (at === word) return 0
   if (at.startsWith(word)) return 1
-  if (new RegExp(`(?:^|[^\\p{L}\\p{N}])${word.replace(/[^\p{L}\p{N}]/gu, '\\$&')}`, 'u').test(at)) return 2
+  if (new RegExp(`(?:^|[^\\p{L}\\p{N}])${word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}`, 'u').test(at))
+    return 2
   return at.includes(word) ? 3 : undefined
 }
 
@@ -356,7 +357,7 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
             words: `${uri} ${word}`,
             server,
             open() {
-              if (here === undefined) navigate(routes.library.to())
+              if (here === undefined) navigate(routes.inspectItem.to(server, 'resources', uri))
               else
                 void inChat()
                   .then((conversation) =>

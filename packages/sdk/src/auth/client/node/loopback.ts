@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { orAborted } from '../../../client/call-deadline.ts'
+import { once } from 'node:events'
+import type { Server, ServerResponse } from 'node:http'
+import { orAborted } from '../../../jsonrpc/deferred.ts'
 import { invalid, McpError } from '../../../jsonrpc/error.ts'
 import { withoutInheritedDescriptors } from '../../../transports/client/inherited-descriptors.ts'
 import { isLoopback } from '../network.ts'
@@ -21,18 +22,13 @@ export async function openBrowser(url: URL): Promise<void> {
     throw invalid(`Only https: URLs are opened in the browser, not ${url.protocol} ones`)
   }
   const [command, ...args] = openers[process.platform] ?? ['xdg-open']
-  const failed = (cause: unknown): McpError =>
-    new McpError('CONNECT_FAILED', `No browser could be opened: ${command} failed`, { cause })
-  await new Promise<void>((resolve, reject) => {
-    const child = withoutInheritedDescriptors(['ignore', 'ignore', 'ignore'], (stdio) =>
-      spawn(command, [...args, url.href], { detached: true, stdio, shell: false, windowsHide: true }),
-    )
-    child.once('error', reject)
-    child.once('spawn', () => {
-      child.unref()
-      resolve()
-    })
-  }).catch((cause: unknown) => Promise.reject(failed(cause)))
+  const child = withoutInheritedDescriptors(['ignore', 'ignore', 'ignore'], (stdio) =>
+    spawn(command, [...args, url.href], { detached: true, stdio, shell: false, windowsHide: true }),
+  )
+  await once(child, 'spawn').catch((cause) => {
+    throw new McpError('CONNECT_FAILED', `No browser could be opened: ${command} failed`, { cause })
+  })
+  child.unref()
 }
 
 /**
@@ -81,70 +77,59 @@ export function loopback(options: LoopbackOptions = {}): Redirect {
       })
       server.maxConnections = maxConnections
       const port = await listen(server, options.port, portIn(last, host, path))
-      return new LoopbackSession(server, `http://${host}:${port}${path}`, options)
+      return loginAt(server, `http://${host}:${port}${path}`, options)
     },
   }
 }
 
-class LoopbackSession implements RedirectSession {
-  readonly uri: string
-  readonly #server: Server
-  readonly #options: LoopbackOptions
-  #awaited: { state: string | null; resolve: (url: URL) => void } | undefined
-
-  constructor(server: Server, uri: string, options: LoopbackOptions) {
-    this.#server = server
-    this.uri = uri
-    this.#options = options
-    server.on('request', (request, response) => this.#onRequest(request, response))
-  }
-
-  async open(url: URL, signal: AbortSignal): Promise<URL> {
-    const { timeoutMs = 300_000, onUrl, open = openBrowser } = this.#options
-    const late = new AbortController()
-    const timer = setTimeout(() => {
-      late.abort(
-        new McpError(
-          'UNAUTHORIZED',
-          `The login was not finished within ${Math.round(timeoutMs / 1_000)} s. Try again, and finish the login in the browser`,
-        ),
-      )
-    }, timeoutMs)
-    const answer = new Promise<URL>((resolve) => {
-      this.#awaited = { state: url.searchParams.get('state'), resolve }
-    })
-    try {
-      onUrl?.(url)
-      await open(url).catch((error) => {
-        if (onUrl === undefined) throw error
-      })
-      return await orAborted(answer, AbortSignal.any([signal, late.signal]))
-    } finally {
-      clearTimeout(timer)
-    }
-  }
-
-  close(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#server.close(() => resolve())
-      this.#server.closeIdleConnections()
-      // The browser may keep its connection open, and must still receive the page.
-      setTimeout(() => this.#server.closeAllConnections(), 1_000).unref()
-    })
-  }
-
-  /** Only a callback with the `state` of this login is accepted; any other request gets 400. */
-  #onRequest(request: IncomingMessage, response: ServerResponse): void {
-    const own = new URL(this.uri)
+function loginAt(server: Server, uri: string, options: LoopbackOptions): RedirectSession {
+  const { timeoutMs = 300_000, onUrl, open = openBrowser } = options
+  const own = new URL(uri)
+  let awaited: { state: string | null; resolve: (url: URL) => void } | undefined
+  // Only a callback with the `state` of this login is accepted; any other request gets 400.
+  server.on('request', (request, response) => {
     const url = URL.canParse(request.url ?? '', own) ? new URL(request.url ?? '', own) : undefined
     const ours =
       request.method === 'GET' &&
       request.headersDistinct['host']?.join() === own.host &&
       url?.origin === own.origin &&
       url.pathname === own.pathname &&
-      url.searchParams.get('state') === this.#awaited?.state
+      url.searchParams.get('state') === awaited?.state
     send(response, ours ? 200 : 400, ours ? done : notExpected)
-    if (ours) this.#awaited?.resolve(url)
+    if (ours) awaited?.resolve(url)
+  })
+  return {
+    uri,
+    async open(url, signal) {
+      const late = new AbortController()
+      const timer = setTimeout(() => {
+        late.abort(
+          new McpError(
+            'UNAUTHORIZED',
+            `The login was not finished within ${Math.round(timeoutMs / 1_000)} s. Try again, and finish the login in the browser`,
+          ),
+        )
+      }, timeoutMs)
+      const answer = new Promise<URL>((resolve) => {
+        awaited = { state: url.searchParams.get('state'), resolve }
+      })
+      try {
+        onUrl?.(url)
+        await open(url).catch((error) => {
+          if (onUrl === undefined) throw error
+        })
+        return await orAborted(answer, AbortSignal.any([signal, late.signal]))
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+        // The browser may keep its connection open, and must still receive the page.
+        setTimeout(() => server.closeAllConnections(), 1_000).unref()
+      }),
   }
 }
 
@@ -185,14 +170,10 @@ async function listen(server: Server, fixed: number | undefined, last: number | 
   throw new McpError('CONNECT_FAILED', 'The login cannot listen on any port of this machine')
 }
 
-function tryListen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
-      server.off('error', reject)
-      const address = server.address()
-      if (address !== null && typeof address === 'object') resolve(address.port)
-      else reject(new Error('not a TCP port'))
-    })
-  })
+async function tryListen(server: Server, port: number): Promise<number> {
+  server.listen({ port, host: '127.0.0.1', exclusive: true })
+  await once(server, 'listening')
+  const address = server.address()
+  if (address !== null && typeof address === 'object') return address.port
+  throw new Error('not a TCP port')
 }

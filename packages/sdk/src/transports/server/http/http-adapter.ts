@@ -1,8 +1,9 @@
-import type { RpcError } from '../../../jsonrpc/error.ts'
+import { internalError, type RpcError } from '../../../jsonrpc/error.ts'
 import type { RequestId } from '../../../jsonrpc/message.ts'
 import type { FullBudget, MemoryAccount } from '../memory-budget.ts'
 import { failure } from '../served-request.ts'
 import type { CredentialValidity } from './event-stream.ts'
+import type { HttpCaller } from './options.ts'
 
 /** The body of an HTTP request: bytes, a value that middleware parsed, or why there is neither. */
 export type Body =
@@ -16,18 +17,10 @@ export type Body =
 export type HeaderFields = Readonly<Record<string, string>>
 
 /** An HTTP request, independent of the runtime. */
-export interface HttpRequest {
-  readonly method: string
-  /** Path and query, as sent. */
-  readonly url: string
+export interface HttpRequest extends HttpCaller {
   readonly host: string | undefined
-  /** The network address of the client; undefined if the runtime does not provide it. */
-  readonly address: string | undefined
-  /** A header by its lower-case name. */
-  header(name: string): string | undefined
   /** All headers by lower-case name, without credentials. */
   headers(): Readonly<Record<string, string>>
-  repeats(name: string): boolean
   /** A header of `singletons` that was sent more than once; undefined if there is none. */
   repeatedSingleton(): string | undefined
   /** Whether this is its path, without the query. */
@@ -90,6 +83,12 @@ export function sendBusy(
   seconds = 10,
 ): void {
   sendError(reply, status, error, id, { 'Retry-After': String(seconds) })
+}
+
+/** Sends the error for a request whose session is in a backplane that failed. */
+export function sendUnavailable(reply: HttpReply, id?: RequestId): void {
+  const why = 'Sessions cannot be read at present: try again later'
+  sendBusy(reply, 503, internalError(why), id, 2)
 }
 
 /** Headers with credentials, including the session id, which handlers do not receive. */

@@ -12,7 +12,6 @@ const endRetriesMs = [1_000, 4_000, 15_000, 60_000]
 /** Another node that sends the events of a stream to the client. */
 export interface StreamFollower {
   readonly node: string
-  /** An event was stored. */
   stored(position: string): void
   /** The client has another connection now. */
   replaced(): void

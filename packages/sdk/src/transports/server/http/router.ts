@@ -231,7 +231,7 @@ export class Router {
     } else if (request.method === 'DELETE') {
       legacy.delete(exchange).catch((error) => this.#broken(error, request, reply))
     } else if (accepted.events) {
-      legacy.get(exchange)
+      legacy.get(exchange).catch((error) => this.#broken(error, request, reply))
     } else {
       this.#notAcceptable(reply)
     }
@@ -340,8 +340,10 @@ export class Router {
     if (session === undefined && !this.#state.sharesSessions) {
       refuse(reply, 404, ErrorCode.InvalidRequest, 'This session does not exist, or no longer')
     } else if (!this.#state.refusesScopes(reply, caller, value)) {
-      if (session === undefined) await sessions.forward(exchange, value)
-      else sessions.accept(session, reply, value, caller, bytes)
+      const classified = Array.isArray(value) ? undefined : classify(value)
+      if (classified?.kind === 'invalid') sendError(reply, 400, classified.error, classified.id)
+      else if (session === undefined) await sessions.forward(exchange, value)
+      else sessions.accept(session, exchange, value, bytes)
     }
   }
 

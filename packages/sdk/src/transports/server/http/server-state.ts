@@ -1,5 +1,5 @@
 import { collectedBytes, nextTurn } from '../../../jsonrpc/bytes.ts'
-import { ErrorCode, McpError, messageOf, RpcError } from '../../../jsonrpc/error.ts'
+import { ErrorCode, internalError, McpError, messageOf, RpcError } from '../../../jsonrpc/error.ts'
 import type { RequestId } from '../../../jsonrpc/message.ts'
 import { isObject, isRequestId } from '../../../jsonrpc/parse.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
@@ -358,7 +358,7 @@ export function warnOnce(warn: Warn, message: string): void {
 }
 
 function busy(status: 429 | 503, why: string): Busy {
-  return { status, error: new RpcError(ErrorCode.InternalError, why) }
+  return { status, error: internalError(why) }
 }
 
 const reasons: Readonly<Record<number, string>> = {

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
+import { ErrorCode, internalError, invalidRequest, RpcError } from '../../../jsonrpc/error.ts'
 import type {
   JsonObject,
   JsonRpcNotification,
@@ -19,7 +19,6 @@ import {
   encodeBatch,
   encodeResponse,
   failure,
-  internalError,
   refusalOf,
   requireMethod,
   ServedRequest,
@@ -36,7 +35,7 @@ import {
   serveBatch,
 } from '../session.ts'
 import type { EventStream } from './event-stream.ts'
-import { type HttpReply, sendBusy, sendError } from './http-adapter.ts'
+import { type HttpReply, sendBusy, sendError, sendUnavailable } from './http-adapter.ts'
 import { parseEventId } from './resumable-stream.ts'
 import type { HttpExchange, HttpServerState } from './server-state.ts'
 import { type HttpSession, PostStream, Sessions } from './sessions.ts'
@@ -96,8 +95,7 @@ export class SessionRequests {
       if (checkVersion(exchange, message.id)) await this.#begin(exchange, message)
       return
     }
-    const found = this.#find(exchange, message.id)
-    const owner = found instanceof Promise ? await found : found
+    const owner = await this.#find(exchange, message.id)
     const { reply, caller } = exchange
     if (owner === undefined || this.#state.refusesScopes(reply, caller, message)) return
     const post = new PostStream(owner, reply, exchange.request, [message.id])
@@ -132,8 +130,7 @@ export class SessionRequests {
   }
 
   async other(exchange: HttpExchange, message: JsonRpcNotification | JsonRpcResponse): Promise<void> {
-    const found = this.#find(exchange, undefined)
-    const owner = found instanceof Promise ? await found : found
+    const owner = await this.#find(exchange, undefined)
     if (owner === undefined) return
     if ('method' in message) this.#receiver(owner).notification(message)
     else if (this.#shared === undefined) owner.session.response(message)
@@ -149,16 +146,8 @@ export class SessionRequests {
   }
 
   /** Opens the stream for messages outside of requests, or resumes a stream. */
-  get(exchange: HttpExchange): void {
-    this.#get(exchange).catch((error) => {
-      report(this.#state.server, error, 'GET')
-      sendError(exchange.reply, 500, internalError())
-    })
-  }
-
-  async #get(exchange: HttpExchange): Promise<void> {
-    const found = this.#find(exchange, undefined)
-    const owner = found instanceof Promise ? await found : found
+  async get(exchange: HttpExchange): Promise<void> {
+    const owner = await this.#find(exchange, undefined)
     if (owner === undefined) return
     const { reply } = exchange
     const last = exchange.request.header('last-event-id')
@@ -180,8 +169,7 @@ export class SessionRequests {
   }
 
   async delete(exchange: HttpExchange): Promise<void> {
-    const found = this.#find(exchange, undefined)
-    const owner = found instanceof Promise ? await found : found
+    const owner = await this.#find(exchange, undefined)
     if (owner === undefined) return
     const reason = 'The client ended the session'
     if (this.#shared === undefined) this.#sessions.end(owner, reason)
@@ -236,8 +224,7 @@ export class SessionRequests {
 
   #unavailable(reply: HttpReply, error: unknown, id?: RequestId): void {
     report(this.#state.server, error, 'session')
-    const why = new RpcError(ErrorCode.InternalError, 'Sessions cannot be read at present: try again later')
-    sendBusy(reply, 503, why, id, 2)
+    sendUnavailable(reply, id)
   }
 
   /** Refuses another connection of a session that has as many as `limits.inFlight`. */
@@ -245,7 +232,7 @@ export class SessionRequests {
     const { inFlight } = this.#state.bounds
     if (owner.connections < inFlight) return false
     const why = `Too many streams are open: a session may have ${inFlight} connections`
-    sendBusy(reply, 429, new RpcError(ErrorCode.InternalError, why))
+    sendBusy(reply, 429, internalError(why))
     return true
   }
 
@@ -253,7 +240,7 @@ export class SessionRequests {
     const shared = this.#state.sharesSessions ? await this.#load() : undefined
     const owner = this.#sessions.begin(caller, memory, shared?.sharing())
     if (owner === undefined) {
-      const full = new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later')
+      const full = internalError('Too many sessions are open: try again later')
       sendBusy(reply, 503, full, message.id, 60)
       return
     }
@@ -275,10 +262,7 @@ export class SessionRequests {
   }
 
   /** The session of a request; undefined if the error response was sent. */
-  #find(
-    exchange: HttpExchange,
-    id: RequestId | undefined,
-  ): HttpSession | undefined | Promise<HttpSession | undefined> {
+  async #find(exchange: HttpExchange, id: RequestId | undefined): Promise<HttpSession | undefined> {
     if (!checkVersion(exchange, id)) return undefined
     const { request, reply, caller } = exchange
     const name = request.header('mcp-session-id')
@@ -291,26 +275,17 @@ export class SessionRequests {
       )
       return undefined
     }
-    if (this.#state.sharesSessions) return this.#findShared(exchange, name, id)
-    const owner = this.#sessions.find(name, caller.principal)
-    if (owner === undefined) refuse(reply, 404, id, 'this session does not exist, or no longer')
-    return owner
-  }
-
-  async #findShared(
-    exchange: HttpExchange,
-    name: string,
-    id: RequestId | undefined,
-  ): Promise<HttpSession | undefined> {
+    let owner: HttpSession | undefined
     try {
-      const shared = await this.#load()
-      const owner = await shared.find(name, exchange)
-      if (owner === undefined) refuse(exchange.reply, 404, id, 'this session does not exist, or no longer')
-      return owner
+      owner = this.#state.sharesSessions
+        ? await (await this.#load()).find(name, exchange)
+        : this.#sessions.find(name, caller.principal)
     } catch (error) {
-      this.#unavailable(exchange.reply, error, id)
+      this.#unavailable(reply, error, id)
       return undefined
     }
+    if (owner === undefined) refuse(reply, 404, id, 'this session does not exist, or no longer')
+    return owner
   }
 }
 
@@ -360,7 +335,7 @@ export function refusalStatus(refusal: RpcError): number {
 }
 
 function refuse(reply: HttpReply, status: number, id: RequestId | undefined, why: string): void {
-  sendError(reply, status, new RpcError(ErrorCode.InvalidRequest, `Invalid request: ${why}`), id)
+  sendError(reply, status, invalidRequest(why), id)
 }
 
 const inputStrategy = cannotAsk(

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
+import { ErrorCode, internalError, RpcError } from '../../../jsonrpc/error.ts'
 import type { JsonRpcNotification, JsonRpcRequest, RequestId } from '../../../jsonrpc/message.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { supports } from '../../../protocol/revision.ts'
@@ -42,7 +42,7 @@ export function interruption(ids: readonly RequestId[]): string {
   const why =
     'The server process that ran this request stopped before its response. It is not known whether the request had an effect: ' +
     'check that before you repeat it'
-  const error = new RpcError(ErrorCode.InternalError, why, { interrupted: true })
+  const error = internalError(why, { interrupted: true })
   const [first, ...rest] = ids.map((id) => failure(id, error))
   return JSON.stringify(rest.length === 0 ? first : [first, ...rest])
 }
@@ -317,10 +317,6 @@ export class Sessions {
     this.#state = state
     this.#onEvicted = onEvicted
     this.#quota = new PrincipalQuota(state.bounds.sessionsPerPrincipal)
-  }
-
-  get size(): number {
-    return this.#byId.size
   }
 
   /** Begins a session; undefined if a limit is reached and no session is idle. */

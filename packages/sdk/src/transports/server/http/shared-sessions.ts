@@ -10,6 +10,7 @@ import { encodeEvent } from '../../../jsonrpc/sse.ts'
 import type { ClientCapabilities, Implementation, LoggingLevel } from '../../../protocol/definitions.ts'
 import { isCapabilities, isImplementation, isLoggingLevel } from '../../../protocol/meta.ts'
 import { revisionOf } from '../../../protocol/revisions.ts'
+import { listOf, number, shape, text } from '../../../protocol/shapes.ts'
 import type { Backplane, LogEntry } from '../../../request/backplane.ts'
 import { randomText } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
@@ -47,7 +48,6 @@ interface SessionRecord {
   readonly notified: { readonly at: number; readonly node: string }
 }
 
-/** What this node knows of a session's record. */
 interface KnownRecord {
   text: string
   record: SessionRecord
@@ -268,7 +268,6 @@ export class SharedSessions {
     this.nodes.send({ type: 'ended', session: session.id })
   }
 
-  /** Leaves the other nodes. */
   async close(): Promise<void> {
     clearInterval(this.#looking)
     clearInterval(this.#renewing)
@@ -709,31 +708,29 @@ function callerOf(value: unknown): Caller | undefined {
   }
 }
 
+const isRecordShape = shape(
+  {
+    v: (value) => value === 1,
+    principal: (value) => value === null || typeof value === 'string',
+    version: text,
+    capabilities: isCapabilities,
+    uris: listOf(text),
+    elicitations: listOf(text),
+    renewed: number,
+    notified: shape({ at: number, node: text }),
+  },
+  { info: isImplementation, level: isLoggingLevel },
+)
+
+function isRecord(value: unknown): value is SessionRecord {
+  return isRecordShape(value, () => {})
+}
+
 /** @throws McpError 'PROTOCOL' for a record of a version that this one cannot read */
 function recordOf(text: string): SessionRecord {
   const value = parseJson(text)
-  if (!isObject(value) || value['v'] !== 1) throw unreadable()
-  const { principal, version, capabilities, info, level, uris, elicitations, renewed, notified } = value
-  if (principal !== null && typeof principal !== 'string') throw unreadable()
-  if (typeof version !== 'string' || !isCapabilities(capabilities)) throw unreadable()
-  if (info !== undefined && !isImplementation(info)) throw unreadable()
-  if (level !== undefined && !isLoggingLevel(level)) throw unreadable()
-  if (!Array.isArray(uris) || !Array.isArray(elicitations) || typeof renewed !== 'number') throw unreadable()
-  if (!isObject(notified)) throw unreadable()
-  const { at, node } = notified
-  if (typeof at !== 'number' || typeof node !== 'string') throw unreadable()
-  return {
-    v: 1,
-    principal,
-    version,
-    capabilities,
-    info,
-    level,
-    uris: uris.map(String),
-    elicitations: elicitations.map(String),
-    renewed,
-    notified: { at, node },
-  }
+  if (!isRecord(value)) throw unreadable()
+  return value
 }
 
 function unreadable(): McpError {

@@ -1,5 +1,4 @@
-import { ErrorCode, RpcError } from '../../../jsonrpc/error.ts'
-import { classify } from '../../../jsonrpc/parse.ts'
+import { ErrorCode, internalError, RpcError } from '../../../jsonrpc/error.ts'
 import { encodeEvent } from '../../../jsonrpc/sse.ts'
 import { randomText } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
@@ -8,7 +7,14 @@ import { type MemoryAccount, PrincipalQuota } from '../memory-budget.ts'
 import { report } from '../options.ts'
 import { encodeBatch, encodeMessage, isDroppable } from '../served-request.ts'
 import { EventStream } from './event-stream.ts'
-import { type HttpReply, type HttpRequest, sendBusy, sendError, sessionIdIn } from './http-adapter.ts'
+import {
+  type HttpReply,
+  type HttpRequest,
+  sendBusy,
+  sendError,
+  sendUnavailable,
+  sessionIdIn,
+} from './http-adapter.ts'
 import type { HttpExchange, HttpServerState } from './server-state.ts'
 
 /** One session: a connection whose outgoing half is an event stream. */
@@ -35,7 +41,7 @@ export class SseSessions {
   /** Opens a session on the response to a GET, whose first event is the endpoint for messages. */
   async open(reply: HttpReply, caller: Caller, memory: MemoryAccount): Promise<void> {
     if (this.#byId.size >= this.#state.bounds.sessions || !this.#quota.take(caller.principal)) {
-      const full = new RpcError(ErrorCode.InternalError, 'Too many sessions are open: try again later')
+      const full = internalError('Too many sessions are open: try again later')
       sendBusy(reply, 503, full, undefined, 60)
       return
     }
@@ -74,11 +80,6 @@ export class SseSessions {
 
   /** Accepts one message or batch for a session whose stream is on another node. Resolves when its response was sent. */
   async forward({ request, reply, caller }: HttpExchange, value: unknown): Promise<void> {
-    const classified = Array.isArray(value) ? undefined : classify(value)
-    if (classified?.kind === 'invalid') {
-      sendError(reply, 400, classified.error, classified.id)
-      return
-    }
     try {
       const shared = await this.#state.legacy.shared
       const exists = await shared?.post(sessionIdIn(request) ?? '', caller, value)
@@ -87,18 +88,12 @@ export class SseSessions {
       else sendError(reply, 404, new RpcError(ErrorCode.InvalidRequest, why))
     } catch (error) {
       report(this.#state.server, error, 'POST')
-      const why = new RpcError(ErrorCode.InternalError, 'Sessions cannot be read at present: try again later')
-      sendBusy(reply, 503, why, undefined, 2)
+      sendUnavailable(reply)
     }
   }
 
   /** Accepts one message or batch. Its responses are sent on the session's stream. */
-  accept(session: SseSession, reply: HttpReply, value: unknown, caller: Caller, bytes: number): void {
-    const classified = Array.isArray(value) ? undefined : classify(value)
-    if (classified?.kind === 'invalid') {
-      sendError(reply, 400, classified.error, classified.id)
-      return
-    }
+  accept(session: SseSession, { reply, caller }: HttpExchange, value: unknown, bytes: number): void {
     reply.send(202, '')
     session.stream.renew(reply.validity)
     session.connection.receive(value, bytes, caller)

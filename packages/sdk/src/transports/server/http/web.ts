@@ -30,7 +30,6 @@ export class WebRequest implements HttpRequest {
     return this.#url.pathname + this.#url.search
   }
 
-  /** Web requests have no network address. */
   get address(): undefined {
     return undefined
   }

@@ -507,11 +507,10 @@ async function perform(
 
 async function freePort(host: string): Promise<number> {
   const { createServer } = await import('node:net')
+  const { default: events } = await import('node:events')
   const server = createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, host, resolve)
-  })
+  server.listen(0, host)
+  await events.once(server, 'listening')
   const address = server.address()
   await new Promise((resolve) => server.close(resolve))
   return typeof address === 'object' && address !== null ? address.port : 0

@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type Measured, median, medianTimes, start } from './process.ts'
+import { table } from './table.ts'
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '9' },
+    ms: { type: 'string', default: '1000' },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (values.help) {
+  console.log(
+    [
+      'npm run bench:host -- [--rounds N] [--ms N]',
+      '',
+      'What a host adds to a tool call: CPU of the client and of the host process (not of the server), and latency. The server is the',
+      'same program on stdio in every row; stores are files. Rounds take turns; figures are medians of the rounds.',
+    ].join('\n'),
+  )
+  process.exit(0)
+}
+
+interface Way {
+  name: string
+  caller: Measured
+  /** The process with the host, where that is another one. */
+  host?: Measured
+  /** Microseconds of CPU for a call, of each process, and milliseconds, by round. */
+  client: number[]
+  hosts: number[]
+  all: number[]
+  p50: number[]
+  p99: number[]
+}
+
+const rounds = Number(values.rounds)
+const ms = Number(values.ms)
+const folder = mkdtempSync(join(tmpdir(), 'jackfield-bench-'))
+const none = () => ({ client: [], hosts: [], all: [], p50: [], p99: [] })
+
+async function ways(): Promise<Way[]> {
+  const made: Way[] = []
+  for (const [kind, name] of [
+    ['client', 'client, stdio'],
+    ['host', 'host.call'],
+    ['service', 'host process and its client'],
+    ['gateway', 'gateway and a client'],
+  ] as const) {
+    const store = join(folder, `${kind}.db`)
+    const path = join(folder, `${kind}.sock`)
+    const isRemote = kind === 'service' || kind === 'gateway'
+    const host = isRemote ? await start('servers/host-process.ts', [kind, store, path]) : undefined
+    const caller = await start('clients/host-calls.ts', [kind, isRemote ? path : store])
+    made.push({ name, caller, ...(host !== undefined && { host }), ...none() })
+  }
+  return made
+}
+
+async function measure(all: readonly Way[], together: number): Promise<string> {
+  for (const way of all) Object.assign(way, none())
+  for (let round = 0; round <= rounds; round++) {
+    for (const way of round % 2 === 0 ? all : all.toReversed()) {
+      const before = (await way.host?.cpu()) ?? 0
+      const done = await way.caller.ask({ ms: round === 0 ? ms / 2 : ms, together })
+      const used = ((await way.host?.cpu()) ?? 0) - before
+      if (done['failure'] !== undefined) throw new Error(String(done['failure']))
+      if (round === 0) continue
+      const calls = Number(done['calls'])
+      const client = Number(done['cpu']) / calls
+      way.client.push(client)
+      way.hosts.push(used / calls)
+      way.all.push(client + used / calls)
+      way.p50.push(Number(done['p50']))
+      way.p99.push(Number(done['p99']))
+    }
+  }
+  const [bare] = all
+  return table(
+    ['way', 'µs CPU', '× client', 'of it in the calling process', 'in the host process', 'p50 ms', 'p99 ms'],
+    all.map(({ name, client, hosts, all: both, p50, p99, host }) => [
+      name,
+      median(both).toFixed(0),
+      medianTimes(both, bare?.all ?? []).toFixed(2),
+      median(client).toFixed(0),
+      host === undefined ? '–' : median(hosts).toFixed(0),
+      median(p50).toFixed(2),
+      median(p99).toFixed(2),
+    ]),
+  )
+}
+
+const all = await ways()
+try {
+  for (const together of [1, 8]) {
+    console.log(`## ${together === 1 ? 'One call at a time' : `${together} calls at once`}\n`)
+    console.log(`${await measure(all, together)}\n`)
+  }
+} finally {
+  await Promise.all(all.flatMap(({ caller, host }) => [caller.close(), host?.close()]))
+  rmSync(folder, { recursive: true })
+}
+console.log(
+  `${new Date().toISOString()}, \`npm run bench:host\`: ${rounds} rounds of ${ms} ms; ${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}; Node ${process.version}`,
+)

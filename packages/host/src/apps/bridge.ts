@@ -1,0 +1,265 @@
+import type { CallToolResult, Implementation } from '@jackfield/sdk'
+import type { AppPage, AppReply } from '../types/index.ts'
+import { appProtocol } from './tool-app.ts'
+
+/** Characters of one message of an app as JSON. */
+const maxMessage = 1_048_576
+/** Messages of an app that are read at once, and so many more each second; others are dropped. */
+const burst = 200
+const perSecond = 50
+/** Milliseconds that an app has to save its state before it is closed. */
+const teardownMs = 1_000
+
+/** How an app is shown. */
+export type AppDisplayMode = 'inline' | 'fullscreen'
+
+/** What an app gets of its surroundings (`hostContext` of the extension). */
+export interface AppHostContext {
+  theme?: 'light' | 'dark'
+  /** BCP 47. */
+  locale?: string
+  timeZone?: string
+  displayMode?: AppDisplayMode
+  /** Pixels. */
+  containerDimensions?: { width?: number; maxWidth?: number; height?: number; maxHeight?: number }
+  styles?: { variables: Readonly<Record<string, string>> }
+  deviceCapabilities?: { touch: boolean; hover: boolean }
+}
+
+/** What a surface does for one open app. */
+export interface AppBridgeOptions {
+  page: AppPage
+  /** The `hostInfo` that the app gets. */
+  host: Implementation
+  context: AppHostContext
+  /** Sends a message to the app: `postMessage` with the exact origin of its frame. */
+  post(message: unknown): void
+  /** Has the host do what the app asks for: `apps.request`. */
+  request(method: string, params: Readonly<Record<string, unknown>>): Promise<AppReply>
+  /** The app is ready and was given the call that it shows. */
+  onReady?(): void
+  /** The size in pixels that the app would like to have. */
+  onSize?(size: { width?: number; height?: number }): void
+  /** The app wants to be shown in this way; returns how it is shown. */
+  onDisplayMode?(mode: AppDisplayMode): AppDisplayMode
+  /** The app wants to be closed. */
+  onClose?(): void
+}
+
+type Id = string | number
+type Members = Readonly<Record<string, unknown>>
+
+/** Requests of the extension and of MCP that the host itself answers. */
+const hostMethods: ReadonlySet<string> = new Set([
+  'tools/call',
+  'resources/read',
+  'resources/list',
+  'resources/templates/list',
+  'ui/open-link',
+  'ui/message',
+  'ui/update-model-context',
+  'ui/download-file',
+])
+
+/**
+ * The host's side of the protocol between a page and its frame (revision 2026-01-26 of the extension): the handshake, the call
+ * that the app shows, its surroundings, and what it asks for. It needs no DOM; give it the messages whose source and origin were
+ * checked.
+ */
+export class AppBridge {
+  readonly #options: AppBridgeOptions
+  #context: AppHostContext
+  #state: 'new' | 'initializing' | 'ready' | 'closed' = 'new'
+  #waiting: { readonly method: string; readonly params: object }[] = []
+  #allowance = burst
+  #countedMs = performance.now()
+  #teardown: (() => void) | undefined
+
+  constructor(options: AppBridgeOptions) {
+    this.#options = options
+    this.#context = options.context
+  }
+
+  /** The app is ready: what is sent now arrives at once. */
+  get isReady(): boolean {
+    return this.#state === 'ready'
+  }
+
+  /** Takes a message of the app. What is no message of the protocol is ignored. */
+  receive(message: unknown): void {
+    if (this.#state === 'closed' || !isMembers(message) || message['jsonrpc'] !== '2.0') return
+    if (!this.#mayRead() || !isShort(message)) {
+      const { id } = message
+      if (isId(id) && message['method'] !== undefined)
+        this.#fail(id, -32_000, 'The message is too large, or there are too many')
+      return
+    }
+    const { id, method, params } = message
+    const given = isMembers(params) ? params : {}
+    if (typeof method !== 'string') {
+      if (id === teardownId) this.#teardown?.()
+    } else if (isId(id)) void this.#answer(id, method, given)
+    else if (id === undefined) this.#note(method, given)
+  }
+
+  /** The arguments of the call that the app shows. */
+  toolInput(args: Members): void {
+    this.#notify('ui/notifications/tool-input', { arguments: args })
+  }
+
+  toolResult(result: CallToolResult): void {
+    this.#notify('ui/notifications/tool-result', result)
+  }
+
+  /** The call was cancelled, or refused. */
+  toolCancelled(reason: string): void {
+    this.#notify('ui/notifications/tool-cancelled', { reason })
+  }
+
+  /** Its surroundings changed; members that stay may be left out. */
+  contextChanged(change: AppHostContext): void {
+    const fresh = Object.entries(change).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(members(this.#context)[name]),
+    )
+    if (fresh.length === 0) return
+    this.#context = { ...this.#context, ...change }
+    // Before the app is ready, its handshake gives it all.
+    if (this.isReady) this.#notify('ui/notifications/host-context-changed', Object.fromEntries(fresh))
+  }
+
+  /** Lets the app save its state, for a second at most. Nothing is read from it afterwards. */
+  async close(): Promise<void> {
+    if (this.#state === 'closed') return
+    const wasReady = this.isReady
+    if (wasReady) {
+      const over = Promise.withResolvers<void>()
+      this.#teardown = over.resolve
+      this.#options.post({ jsonrpc: '2.0', id: teardownId, method: 'ui/resource-teardown', params: {} })
+      const timer = setTimeout(over.resolve, teardownMs)
+      await over.promise
+      clearTimeout(timer)
+    }
+    this.#state = 'closed'
+    this.#waiting = []
+  }
+
+  async #answer(id: Id, method: string, params: Members): Promise<void> {
+    if (method === 'ping') return this.#reply(id, {})
+    if (method === 'ui/initialize') return this.#initialize(id)
+    if (this.#state !== 'ready')
+      return this.#fail(id, -32_600, 'Send ui/initialize and ui/notifications/initialized first')
+    if (method === 'ui/request-display-mode')
+      return this.#reply(id, { mode: this.#displayMode(params['mode']) })
+    if (!hostMethods.has(method)) return this.#fail(id, -32_601, 'This host has no such method for apps')
+    let reply: AppReply
+    try {
+      reply = await this.#options.request(method, params)
+    } catch (error) {
+      reply = { error: { code: -32_000, message: error instanceof Error ? error.message : String(error) } }
+    }
+    if (this.#state === 'ready') this.#options.post({ jsonrpc: '2.0', id, ...reply })
+  }
+
+  #initialize(id: Id): void {
+    const { page, host } = this.#options
+    const { csp, granted, tool, conversation } = page
+    this.#state = 'initializing'
+    this.#reply(id, {
+      protocolVersion: appProtocol,
+      hostInfo: host,
+      hostCapabilities: {
+        openLinks: {},
+        downloadFile: {},
+        serverTools: {},
+        serverResources: {},
+        ...(conversation !== undefined && {
+          message: { text: {} },
+          updateModelContext: { text: {}, structuredContent: {} },
+        }),
+        sandbox: { csp, permissions: Object.fromEntries(granted.map((name) => [name, {}])) },
+      },
+      hostContext: {
+        platform: 'web',
+        userAgent: `${host.name}/${host.version}`,
+        toolInfo: { tool },
+        availableDisplayModes: ['inline', 'fullscreen'],
+        ...this.#context,
+      },
+    })
+  }
+
+  #note(method: string, params: Members): void {
+    const { onSize, onClose, onReady } = this.#options
+    if (method === 'ui/notifications/initialized') {
+      if (this.#state !== 'initializing') return
+      this.#state = 'ready'
+      const waiting = this.#waiting
+      this.#waiting = []
+      for (const { method: name, params: given } of waiting) this.#notify(name, given)
+      onReady?.()
+    } else if (this.#state !== 'ready') return
+    else if (method === 'ui/notifications/request-teardown') onClose?.()
+    else if (method === 'ui/notifications/size-changed') {
+      const { width, height } = params
+      onSize?.({ ...(isSize(width) && { width }), ...(isSize(height) && { height }) })
+    }
+  }
+
+  #displayMode(mode: unknown): AppDisplayMode {
+    const { onDisplayMode } = this.#options
+    const now = this.#context.displayMode ?? 'inline'
+    return (mode === 'inline' || mode === 'fullscreen') && onDisplayMode !== undefined
+      ? onDisplayMode(mode)
+      : now
+  }
+
+  /** Sends it once the app is ready. */
+  #notify(method: string, params: object): void {
+    if (this.#state === 'ready') this.#options.post({ jsonrpc: '2.0', method, params })
+    else if (this.#state !== 'closed') this.#waiting.push({ method, params })
+  }
+
+  #reply(id: Id, result: object): void {
+    this.#options.post({ jsonrpc: '2.0', id, result })
+  }
+
+  #fail(id: Id, code: number, message: string): void {
+    this.#options.post({ jsonrpc: '2.0', id, error: { code, message } })
+  }
+
+  #mayRead(): boolean {
+    const now = performance.now()
+    this.#allowance = Math.min(burst, this.#allowance + ((now - this.#countedMs) / 1_000) * perSecond)
+    this.#countedMs = now
+    if (this.#allowance < 1) return false
+    this.#allowance -= 1
+    return true
+  }
+}
+
+const teardownId = 'teardown'
+
+function members(value: object): Members {
+  return { ...value }
+}
+
+function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isId(value: unknown): value is Id {
+  return typeof value === 'string' || typeof value === 'number'
+}
+
+function isSize(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+}
+
+/** Whether it is JSON of a bounded length. */
+function isShort(message: Members): boolean {
+  try {
+    return JSON.stringify(message).length <= maxMessage
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import { McpError, type ReadResourceResult, type Resource } from '@jackfield/sdk'
+import { type AppCsp, type AppPermission, appMimeType } from '@jackfield/sdk/extensions/ui'
+import { isRecord, type JsonRecord } from '../shared/json.ts'
+import type { AppVersion } from '../types/index.ts'
+
+/** Bytes of the HTML of a page. */
+const maxBytes = 4_194_304
+/** Origins of one list of a page. */
+const maxOrigins = 64
+/** Entries that were left out and are named. */
+const maxIgnored = 20
+
+export const appPermissions: readonly AppPermission[] = [
+  'camera',
+  'microphone',
+  'geolocation',
+  'clipboardWrite',
+]
+
+/** A page as its server gives it. */
+export interface ReadPage {
+  readonly html: string
+  readonly version: AppVersion
+  /** Entries of its `csp` that are no origins. */
+  readonly ignored: readonly string[]
+  readonly prefersBorder?: boolean
+}
+
+/**
+ * Takes a page out of the result of `resources/read`. `listed`: its entry in the list of resources, whose `_meta` applies
+ * where the contents have none.
+ * @throws McpError 'INVALID' if it is no page, or too large
+ */
+export function readPage(
+  uri: string,
+  { contents }: ReadResourceResult,
+  listed: Resource | undefined,
+): ReadPage {
+  const found = contents.find((one) => one.uri === uri) ?? contents[0]
+  if (found === undefined) throw new McpError('INVALID', `The app ${uri} has no contents.`)
+  if (!isAppType(found.mimeType))
+    throw new McpError(
+      'INVALID',
+      `The app ${uri} has the MIME type ${JSON.stringify(found.mimeType ?? null)}; a page of an app has "${appMimeType}".`,
+    )
+  const html = 'text' in found ? found.text : Buffer.from(found.blob, 'base64').toString('utf8')
+  const bytes = Buffer.byteLength(html)
+  if (bytes > maxBytes)
+    throw new McpError('INVALID', `The app ${uri} has ${bytes} bytes; at most ${maxBytes} are shown.`)
+  const meta = uiOf(found._meta) ?? uiOf(listed?._meta) ?? {}
+  const ignored: string[] = []
+  const csp = cspOf(meta['csp'], ignored)
+  const asked = isRecord(meta['permissions']) ? meta['permissions'] : {}
+  const { prefersBorder } = meta
+  return {
+    html,
+    ignored,
+    version: {
+      digest: createHash('sha256').update(html).digest('hex'),
+      bytes,
+      csp,
+      permissions: appPermissions.filter((name) => isRecord(asked[name])),
+    },
+    ...(typeof prefersBorder === 'boolean' && { prefersBorder }),
+  }
+}
+
+/** Whether this is the MIME type of a page, whatever its spaces and capitals. */
+export function isAppType(mimeType: string | undefined): boolean {
+  return mimeType?.replaceAll(/\s/g, '').toLowerCase() === appMimeType
+}
+
+function uiOf(meta: unknown): JsonRecord | undefined {
+  const ui = isRecord(meta) ? meta['ui'] : undefined
+  return isRecord(ui) ? ui : undefined
+}
+
+/** Schemes and wildcards that each list may have, as in the extension. */
+const lists: Readonly<Record<keyof AppCsp, { readonly sockets: boolean }>> = {
+  connectDomains: { sockets: true },
+  resourceDomains: { sockets: false },
+  frameDomains: { sockets: false },
+  baseUriDomains: { sockets: false },
+}
+
+const origin = /^(https|http|wss|ws):\/\/(\*\.)?([a-z0-9-]+(?:\.[a-z0-9-]+)*|\[[0-9a-f:]+\])(:\d{1,5})?\/?$/i
+const loopback = /^(localhost|(.+\.)?localhost|127(\.\d+){3}|\[::1\])$/
+
+/** The origins of a page. What is none is left out and noted: it comes from a server and goes into a header. */
+function cspOf(asked: unknown, ignored: string[]): AppCsp {
+  const csp: { -readonly [K in keyof AppCsp]: string[] } = {}
+  for (const [name, { sockets }] of Object.entries(lists)) {
+    const entries: unknown = isRecord(asked) ? asked[name] : undefined
+    if (!Array.isArray(entries) || !isList(name)) continue
+    const origins = new Set<string>()
+    for (const entry of entries) {
+      const found = originOf(entry, sockets)
+      if (found !== undefined && origins.size < maxOrigins) origins.add(found)
+      else if (ignored.length < maxIgnored) ignored.push(`${name}: ${String(entry).slice(0, 200)}`)
+    }
+    if (origins.size > 0) csp[name] = [...origins].sort()
+  }
+  return csp
+}
+
+function isList(name: string): name is keyof AppCsp {
+  return Object.hasOwn(lists, name)
+}
+
+function originOf(entry: unknown, sockets: boolean): string | undefined {
+  const [, scheme = '', wildcard = '', host = '', port = ''] =
+    typeof entry === 'string' ? (origin.exec(entry) ?? []) : []
+  const [protocol, name] = [scheme.toLowerCase(), host.toLowerCase()]
+  if (protocol === '' || (protocol.startsWith('ws') && !sockets)) return undefined
+  const isSecure = protocol === 'https' || protocol === 'wss'
+  if (!isSecure && !loopback.test(name)) return undefined
+  if (wildcard !== '' && !/[a-z0-9-]\.[a-z]/.test(name)) return undefined
+  const text = `${protocol}://${wildcard}${name}${port}`
+  return URL.canParse(text.replace('*.', 'a.')) ? text : undefined
+}
+
+/** Whether a version asks for nothing that another one did not ask for. */
+export function asksForNoMore(version: AppVersion, than: AppVersion): boolean {
+  const isWithin = (one: readonly string[] = [], other: readonly string[] = []): boolean =>
+    one.every((entry) => other.includes(entry))
+  return (
+    Object.keys(lists).every((name) => !isList(name) || isWithin(version.csp[name], than.csp[name])) &&
+    isWithin(version.permissions, than.permissions)
+  )
+}

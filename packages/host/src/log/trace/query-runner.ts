@@ -1,0 +1,134 @@
+import { once } from 'node:events'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { MessageChannel, Worker } from 'node:worker_threads'
+import { McpError } from '@jackfield/sdk'
+import type { TraceFormat, TraceQuery } from '../../types/index.ts'
+import { StoreError, type StoreFault } from '../store/store-error.ts'
+import type { TraceTable } from '../store/trace-table.ts'
+import { parseFilter } from './filter.ts'
+import { createQueries, type Queries, type QueryInput, type QueryName, type QueryResult } from './queries.ts'
+
+/** What a thread is asked for. */
+export type QueryRequest =
+  | { name: QueryName; input: QueryInput<QueryName> }
+  | { format: TraceFormat; query: TraceQuery }
+
+/** What a thread sends over the port of a request: values, each after the one before was acknowledged, then `end`. */
+export type Answer<T> = { value: T } | { end: true } | { problem: string; fault: StoreFault | 'invalid' }
+
+const program = fileURLToPath(new URL(`./query-thread${extname(import.meta.url)}`, import.meta.url))
+/** Bytes of a store up to which a query takes less time than a message to a thread and back. */
+const smallStore = 4_000_000
+/** A thread without queries for so long is ended. */
+const idleMs = 30_000
+
+/** Runs queries of the log without blocking the event loop: in a thread where the store is a large file, else at once. */
+export class QueryRunner {
+  readonly #table: () => TraceTable
+  readonly #now: () => number
+  readonly #queries: () => Queries
+  #open = 0
+  #thread: Worker | undefined
+  #idle: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor(table: () => TraceTable, now: () => number) {
+    this.#table = table
+    this.#now = now
+    this.#queries = () => createQueries(table(), now)
+  }
+
+  /** Rejects with a TraceFilterError, an McpError 'INVALID' or 'CONNECTION_CLOSED', or a StoreError. */
+  async run<K extends QueryName>(name: K, input: QueryInput<K>): Promise<QueryResult<K>> {
+    this.#refuseWhenClosed()
+    // The error of a filter names a place in it, so it is thrown here.
+    if ('filter' in input && input.filter !== undefined) parseFilter(input.filter, this.#now())
+    if (this.#isSmall()) return this.#queries().run(name, input)
+    for await (const result of this.#request<QueryResult<K>>({ name, input })) return result
+    throw interrupted()
+  }
+
+  async *export(format: TraceFormat, query: TraceQuery): AsyncGenerator<string, void, undefined> {
+    this.#refuseWhenClosed()
+    parseFilter(query.filter ?? '', this.#now())
+    yield* this.#isSmall() ? this.#queries().export(format, query) : this.#request<string>({ format, query })
+  }
+
+  /** Ends the thread. Queries that run are rejected. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#end()
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#isClosed) throw new McpError('CONNECTION_CLOSED', 'The host is closed')
+  }
+
+  #isSmall(): boolean {
+    const { file, size } = this.#table()
+    return file === undefined || size() <= smallStore
+  }
+
+  /** The values that the thread sends for a request. */
+  async *#request<T>(request: QueryRequest): AsyncGenerator<T, void, undefined> {
+    clearTimeout(this.#idle)
+    this.#table().flush()
+    const { port1: port, port2 } = new MessageChannel()
+    const closed = new AbortController()
+    const { signal } = closed
+    port.once('close', () => closed.abort())
+    this.#open += 1
+    try {
+      const received = async (): Promise<Answer<T>> => (await once(port, 'message', { signal }))[0]
+      let next = received()
+      this.#started().postMessage({ port: port2, request }, [port2])
+      for (;;) {
+        const answer = await next.catch((error: unknown) =>
+          Promise.reject(signal.aborted ? interrupted() : error),
+        )
+        if ('problem' in answer) throw errorOf(answer)
+        if (!('value' in answer)) return
+        yield answer.value
+        next = received()
+        port.postMessage('next')
+      }
+    } finally {
+      port.close()
+      this.#open -= 1
+      if (this.#open === 0 && !this.#isClosed) this.#idle = setTimeout(() => void this.#end(), idleMs).unref()
+    }
+  }
+
+  #started(): Worker {
+    if (this.#thread !== undefined) return this.#thread
+    const thread = new Worker(program, {
+      workerData: this.#table().file,
+      env: {},
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+    })
+    thread.unref()
+    // Its end, for whatever reason, closes the ports of its requests.
+    thread.on('error', () => {})
+    thread.once('exit', () => {
+      if (this.#thread === thread) this.#thread = undefined
+    })
+    this.#thread = thread
+    return thread
+  }
+
+  async #end(): Promise<void> {
+    clearTimeout(this.#idle)
+    const thread = this.#thread
+    this.#thread = undefined
+    await thread?.terminate()
+  }
+}
+
+function errorOf({ problem, fault }: { problem: string; fault: StoreFault | 'invalid' }): Error {
+  return fault === 'invalid' ? new McpError('INVALID', problem) : new StoreError(problem, fault)
+}
+
+function interrupted(): McpError {
+  return new McpError('CANCELLED', 'The query of the log was interrupted')
+}

@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto'
+import { McpError } from '@jackfield/sdk'
+import type { TraceFormat, TraceService } from '../types/index.ts'
+
+/** Milliseconds for which a ticket is valid. */
+const ticketMs = 60_000
+const maxTickets = 64
+
+/** A file that is made while it is downloaded. */
+export interface Download {
+  readonly name: string
+  /** Makes the text in pieces, as fast as they are read. */
+  readonly pieces: AsyncGenerator<string, void>
+}
+
+const extensions: Readonly<Record<TraceFormat | 'recording', string>> = {
+  jsonl: 'jsonl',
+  har: 'har',
+  otlp: 'otlp.json',
+  recording: 'recording.json',
+}
+
+/** Files for clients that get them over HTTP. A ticket is valid once, for 60 s. */
+export class Downloads {
+  readonly #waiting = new Map<string, { download: Download; timer: NodeJS.Timeout }>()
+
+  /**
+   * Makes the ticket of an export of the log. What cannot be exported is refused here, before the download begins.
+   * @throws McpError 'LIMIT' where too many tickets wait, 'INVALID' where a recording of these events cannot be made
+   */
+  async offer(trace: TraceService, format: TraceFormat | 'recording', filter = ''): Promise<string> {
+    if (this.#waiting.size >= maxTickets)
+      throw new McpError('LIMIT', `${maxTickets} downloads wait already. Try again in a minute.`)
+    const pieces =
+      format === 'recording'
+        ? ofText(JSON.stringify(await trace.recording({ filter, limit: 100_000 }), null, 2))
+        : await begun(trace.export(format, { filter }))
+    const at = new Date().toISOString().replaceAll(/[:.]/g, '-')
+    const ticket = randomBytes(16).toString('base64url')
+    const download = { name: `jackfield-${at}.${extensions[format]}`, pieces }
+    const timer = setTimeout(() => {
+      this.#waiting.delete(ticket)
+      void pieces.return()
+    }, ticketMs)
+    this.#waiting.set(ticket, { download, timer: timer.unref() })
+    return ticket
+  }
+
+  /** Uses a ticket; undefined where there is none, or no longer. */
+  use(ticket: string): Download | undefined {
+    const { download, timer } = this.#waiting.get(ticket) ?? {}
+    clearTimeout(timer)
+    this.#waiting.delete(ticket)
+    return download
+  }
+}
+
+async function* ofText(text: string): AsyncGenerator<string, void> {
+  yield text
+}
+
+/** The pieces of a generator whose first one was made, so that a filter that cannot be read is refused at once. */
+async function begun(pieces: AsyncGenerator<string, void>): Promise<AsyncGenerator<string, void>> {
+  const first = await pieces.next()
+  return (async function* () {
+    if (first.done !== true) yield first.value
+    yield* pieces
+  })()
+}

@@ -1,0 +1,372 @@
+import type { CatalogTool, ReplayRequest, TraceEvent, TraceNode } from '@jackfield/host/browser'
+import { Link2, MessageSquare, Pencil, RotateCcw, ScanSearch, Split, X } from 'lucide-react'
+import { type ReactNode, useMemo, useState } from 'react'
+import { Link } from 'wouter'
+import { useAct, useHost, useRead } from '../data/host.tsx'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { Arguments, JsonField } from '../inspect/arguments.tsx'
+import { Contents } from '../inspect/contents.tsx'
+import { Exchange, Payload } from '../inspect/messages.tsx'
+import { CopyButton } from '../inspect/result.tsx'
+import { isRecord } from '../inspect/schema.ts'
+import { ChangeTable, readArguments } from '../questions/arguments.tsx'
+import { routes } from '../routes.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign, plain } from '../text/foreign-type.ts'
+import { Button, Note, uiStyle } from '../ui/ui.tsx'
+import style from './activity.module.css'
+import { KindIcon, timeOf, toneOf } from './event-row.tsx'
+
+const small = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
+const mostCaused = 50
+
+/** Everything about one event: facts, causes, payload, what it caused, and what can be done with it. */
+export function Details({
+  id,
+  onSelect,
+  onFilter,
+  onClose,
+}: {
+  id: number
+  onSelect: (event: number) => void
+  onFilter: (filter: string) => void
+  onClose: () => void
+}): ReactNode {
+  const t = useText()
+  const { dateTime, duration, number } = useFormat()
+  const { data, isPending } = useRead('trace.get', { id }, { everyMs: 3_000 })
+  const tree = plain<readonly TraceNode[] | undefined>(
+    useRead('trace.tree', { filter: `id:${id}`, limit: 1 }).data,
+  )
+  const { chain, caused } = useMemo(() => aroundOf(tree ?? [], id), [tree, id])
+  const tools = plain<CatalogTool[] | undefined>(useRead('catalog.tools', {}).data)
+  const close = (
+    <Button small look="quiet" onClick={onClose} aria-label={t('activity.close')} data-act="close-details">
+      <X {...small} />
+    </Button>
+  )
+  if (data == null)
+    return (
+      <div className={style.details}>
+        <header className={style.detailsHead}>
+          <h2>#{id}</h2>
+          {close}
+        </header>
+        {!isPending && <p className={style.note}>{t('activity.unknown')}</p>}
+      </div>
+    )
+  const event = plain<TraceEvent>(data)
+  const payload: unknown = plain(data.payload)
+  const { kind, method, server, tool } = event
+  const conversation = [payload, ...chain.map(() => undefined)]
+    .map(conversationOf)
+    .find((one) => one !== undefined)
+  const canRepeat = method === 'tools/call' || method === 'resources/read' || method === 'prompts/get'
+  const entry =
+    method === 'tools/call'
+      ? tools?.find((one) => one.server === server && one.tool.name === tool)
+      : undefined
+  return (
+    <div className={style.details}>
+      <header className={style.detailsHead}>
+        <KindIcon event={event} />
+        <h2 tabIndex={-1}>
+          <Foreign text={foreign(event.summary)} inline most={200} />
+        </h2>
+        {close}
+      </header>
+      <dl className={style.facts}>
+        <dt>{t('activity.at')}</dt>
+        <dd>
+          {dateTime(event.at)} · {timeOf(event.at)}
+        </dd>
+        <dt>{t('activity.kindName')}</dt>
+        <dd>
+          {t(`activity.kind.${kind}`)}
+          {event.direction !== null && ` · ${t(`messages.${event.direction}`)}`}
+        </dd>
+        {event.status !== null && (
+          <>
+            <dt>{t('activity.outcome')}</dt>
+            <dd>
+              <span className={style.status} data-tone={toneOf(event)}>
+                {event.status}
+              </span>
+              {event.durationMs !== null && ` · ${duration(event.durationMs)}`}
+            </dd>
+          </>
+        )}
+        {server !== null && (
+          <>
+            <dt>{t('activity.server')}</dt>
+            <dd>
+              <Link href={routes.inspectServer.to(server)}>
+                <bdi>{server}</bdi>
+              </Link>
+            </dd>
+          </>
+        )}
+        {method !== null && (
+          <>
+            <dt>{t('stats.method')}</dt>
+            <dd>
+              <code>
+                <Foreign text={foreign(method)} inline />
+              </code>
+            </dd>
+          </>
+        )}
+        <dt>{t('activity.number')}</dt>
+        <dd>
+          #{event.id}
+          {event.activity !== null && ` · ${t('card.activity', { id: event.activity })}`}
+          {event.rpcId !== null && ` · id ${event.rpcId}`}
+          {` · ${t('content.bytes', { count: number(event.bytes) })}`}
+        </dd>
+        <Decided payload={payload} />
+      </dl>
+      {chain.length > 0 && (
+        <nav className={style.chain} aria-label={t('activity.cause')}>
+          <span>{t('activity.cause')}</span>
+          {chain.map((one) => (
+            <button type="button" key={one.id} onClick={() => onSelect(one.id)}>
+              <Foreign text={foreign(one.summary)} inline most={60} />
+            </button>
+          ))}
+        </nav>
+      )}
+      {canRepeat && <Repeat key={id} id={id} entry={entry} server={server ?? ''} />}
+      <div className={style.acts}>
+        {conversation !== undefined && (
+          <Link className={`${uiStyle.button} ${uiStyle.small}`} href={routes.chat.to(conversation)}>
+            <MessageSquare {...small} /> {t('activity.openConversation')}
+          </Link>
+        )}
+        {entry !== undefined && server !== null && tool !== null && (
+          <Link
+            className={`${uiStyle.button} ${uiStyle.small}`}
+            href={routes.tool.to(server, tool, argumentsOf(payload))}
+          >
+            <ScanSearch {...small} /> {t('nav.inspect')}
+          </Link>
+        )}
+        {caused.length > 0 && (
+          <Button small onClick={() => onFilter(`cause:${id}`)}>
+            <Split {...small} /> {t('activity.showCaused')}
+          </Button>
+        )}
+        <CopyButton
+          text={new URL(routes.activities.to({ event: id }), window.location.href).href}
+          name={t('inspect.copyLink')}
+          icon={<Link2 {...small} />}
+        />
+      </div>
+      {kind === 'http' ? <Exchange event={event} /> : <Payload id={id} label={t('activity.recorded')} />}
+      {caused.length > 0 && (
+        <section className={style.caused} aria-label={t('activity.caused')}>
+          <h3>{t('activity.caused')}</h3>
+          <ul>
+            {caused.slice(0, mostCaused).map(({ event: one, depth }) => (
+              <li key={one.id} ref={(element) => element?.style.setProperty('--depth', String(depth))}>
+                <button type="button" onClick={() => onSelect(one.id)}>
+                  <KindIcon event={one} />
+                  <span className={style.cut}>
+                    <Foreign text={foreign(one.summary)} inline most={120} />
+                  </span>
+                  <span className={style.status} data-tone={toneOf(one)}>
+                    {one.status}
+                  </span>
+                </button>
+              </li>
+            ))}
+          </ul>
+          {caused.length > mostCaused && (
+            <p className={style.note}>{t('json.more', { count: caused.length - mostCaused })}</p>
+          )}
+        </section>
+      )}
+    </div>
+  )
+}
+
+/** What led to an event, the first cause first, and what it led to. */
+function aroundOf(
+  nodes: readonly TraceNode[],
+  id: number,
+): { chain: readonly TraceEvent[]; caused: readonly { event: TraceEvent; depth: number }[] } {
+  const caused: { event: TraceEvent; depth: number }[] = []
+  const below = (node: TraceNode, depth: number): void => {
+    for (const child of node.children) {
+      caused.push({ event: child.event, depth })
+      below(child, depth + 1)
+    }
+  }
+  const find = (node: TraceNode, above: readonly TraceEvent[]): readonly TraceEvent[] | undefined => {
+    if (node.event.id === id) {
+      below(node, 0)
+      return above
+    }
+    for (const child of node.children) {
+      const found = find(child, [...above, node.event])
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+  for (const node of nodes) {
+    const chain = find(node, [])
+    if (chain !== undefined) return { chain, caused }
+  }
+  return { chain: [], caused }
+}
+
+function conversationOf(payload: unknown): string | undefined {
+  const id = isRecord(payload) ? payload['conversation'] : undefined
+  return typeof id === 'string' ? id : undefined
+}
+
+function argumentsOf(payload: unknown): Record<string, unknown> | undefined {
+  if (!isRecord(payload)) return undefined
+  const own = payload['sent'] ?? payload['arguments']
+  if (isRecord(own)) return own
+  const params = payload['params']
+  return isRecord(params) && isRecord(params['arguments']) ? params['arguments'] : undefined
+}
+
+/** Which rule or answer decided about a call. */
+function Decided({ payload }: { payload: unknown }): ReactNode {
+  const t = useText()
+  const decision = isRecord(payload) && isRecord(payload['decision']) ? payload['decision'] : undefined
+  const verdict = (['allow', 'ask', 'deny'] as const).find((one) => one === decision?.['verdict'])
+  if (decision === undefined || verdict === undefined) return null
+  return (
+    <>
+      <dt>{t('inspect.why')}</dt>
+      <dd>
+        {t(`verdict.${verdict}`)} · <Foreign text={foreign(String(decision['rule']))} inline most={120} />
+        {typeof decision['author'] === 'string' && (
+          <>
+            {' · '}
+            <Foreign text={foreign(decision['author'])} inline most={200} />
+          </>
+        )}
+      </dd>
+    </>
+  )
+}
+
+/** Does a request again, as it was or edited, and shows where the results differ. */
+function Repeat({
+  id,
+  entry,
+  server,
+}: {
+  id: number
+  entry: CatalogTool | undefined
+  server: string
+}): ReactNode {
+  const t = useText()
+  const { client } = useHost()
+  const [isEdit, setEdit] = useState(false)
+  const [text, setText] = useState<string>()
+  const [request, setRequest] = useState<ReplayRequest>()
+  const [replay, setReplay] = useState<{
+    result: unknown
+    denied: boolean
+    changes?: readonly { path: string; before?: unknown; after?: unknown }[]
+  }>()
+  const load = useAct(async () => {
+    const found = await client.call('trace.request', { id })
+    setRequest(found)
+    setText(JSON.stringify(found.arguments, null, 2))
+  })
+  const act = useAct(async (args?: Record<string, unknown>) => {
+    setReplay(undefined)
+    const found = request ?? (await client.call('trace.request', { id }))
+    const started = await client.call('runs.start', {
+      request: { kind: 'replay', request: args === undefined ? found : { ...found, arguments: args } },
+    })
+    const run = await client.call('runs.wait', { id: started })
+    if (run.fault !== undefined) throw new Error(run.fault.message)
+    if (run.result?.replay !== undefined) setReplay(run.result.replay)
+  })
+  const read = text === undefined ? undefined : readArguments(text)
+  const error = act.error ?? load.error
+  return (
+    <section className={style.repeat} aria-label={t('activity.again')}>
+      <div className={style.acts}>
+        <Button small isOff={act.isRunning} onClick={() => void act.run()} data-act="again">
+          <RotateCcw {...small} /> {t('activity.again')}
+        </Button>
+        <Button
+          small
+          aria-expanded={isEdit}
+          onClick={() => {
+            setEdit(!isEdit)
+            if (request === undefined) void load.run()
+          }}
+          data-act="edit-again"
+        >
+          <Pencil {...small} /> {t('activity.editAgain')}
+        </Button>
+      </div>
+      {isEdit && text !== undefined && (
+        <>
+          {entry === undefined ? (
+            <JsonField text={text} label={t('call.arguments')} onChange={setText} />
+          ) : (
+            <Arguments
+              schema={isRecord(entry.tool.inputSchema) ? entry.tool.inputSchema : {}}
+              text={text}
+              onChange={setText}
+            />
+          )}
+          <div className={style.acts}>
+            <Button
+              small
+              look="primary"
+              isOff={act.isRunning || read === undefined || 'problem' in read}
+              onClick={() => {
+                if (read !== undefined && 'value' in read) void act.run(read.value)
+              }}
+              data-act="run-edited"
+            >
+              {t('inspect.run')}
+            </Button>
+          </div>
+        </>
+      )}
+      {error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(error.message)} />
+        </Note>
+      )}
+      {replay !== undefined && (
+        <div className={style.replay} role="status" data-replay>
+          {replay.denied ? (
+            <Note tone="warn">{t('activity.againDenied')}</Note>
+          ) : replay.changes === undefined ? (
+            <Note tone="info">{t('activity.againUnknown')}</Note>
+          ) : replay.changes.length === 0 ? (
+            <Note tone="ok">{t('activity.againSame')}</Note>
+          ) : (
+            <>
+              <h3>{t('activity.againChanged', { count: replay.changes.length })}</h3>
+              <ChangeTable
+                changes={replay.changes.map(({ path, ...values }) => ({ pointer: path, ...values }))}
+              />
+            </>
+          )}
+          <details open={replay.denied}>
+            <summary>{t('inspect.result')}</summary>
+            <Contents blocks={blocksOf(replay.result)} server={server} label={t('inspect.result')} />
+          </details>
+        </div>
+      )}
+    </section>
+  )
+}
+
+function blocksOf(result: unknown): unknown {
+  if (!isRecord(result)) return result
+  return result['content'] ?? result['contents'] ?? result
+}

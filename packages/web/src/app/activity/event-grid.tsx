@@ -1,0 +1,145 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react'
+import { useText } from '../i18n/i18n.ts'
+import style from './activity.module.css'
+import { cell } from './event-row.tsx'
+
+/** The grid has the focus and the keys, so that its rows need neither. */
+const gridRow = { role: 'row' } as const
+
+/** What moves a grid of rows from outside. */
+export interface GridHandle {
+  toEnd(): void
+}
+
+/**
+ * Rows of one height, of which only those in view are in the document. One tab stop; the arrows, Home, End and Page keys
+ * move, and Enter opens.
+ */
+export function EventGrid({
+  label,
+  count,
+  rowHeight,
+  keyAt,
+  selected,
+  isFollowing,
+  onWindow,
+  onSelect,
+  onFollow,
+  onKey,
+  children,
+}: {
+  label: string
+  count: number
+  rowHeight: number
+  /** The id of the row at a place. */
+  keyAt: (place: number) => number | undefined
+  /** The place of the selected row; -1 for none. */
+  selected: number
+  isFollowing: boolean
+  onWindow?: (from: number, to: number) => void
+  onSelect: (place: number) => void
+  /** The person reached the end, or left it. */
+  onFollow: (isAtEnd: boolean) => void
+  onKey?: (key: string, place: number) => boolean
+  children: (place: number) => ReactNode
+}): ReactNode {
+  const t = useText()
+  const id = useId()
+  const scroller = useRef<HTMLDivElement>(null)
+  const rows = useVirtualizer({
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 8,
+    getItemKey: (place) => keyAt(place) ?? place,
+  })
+  const items = rows.getVirtualItems()
+  const [first, last] = [items[0]?.index ?? 0, (items.at(-1)?.index ?? -1) + 1]
+  useEffect(() => onWindow?.(first, last), [onWindow, first, last])
+  // The row of the link comes into view once, when it is known.
+  const isPlaced = useRef(false)
+  useLayoutEffect(() => {
+    if (count === 0 || isPlaced.current) return
+    if (selected >= 0) rows.scrollToIndex(selected, { align: 'center' })
+    else if (isFollowing) rows.scrollToIndex(count - 1, { align: 'end' })
+    isPlaced.current = true
+  }, [count, selected, isFollowing, rows])
+  useLayoutEffect(() => {
+    if (isFollowing && isPlaced.current && count > 0) rows.scrollToIndex(count - 1, { align: 'end' })
+  }, [count, isFollowing, rows])
+  const move = (place: number): void => {
+    const next = Math.max(0, Math.min(count - 1, place))
+    onSelect(next)
+    rows.scrollToIndex(next, { align: 'auto' })
+  }
+  const isSelectedShown = selected >= first && selected < last
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a table cannot leave out the rows that are not in view
+    <div
+      ref={scroller}
+      className={style.grid}
+      role="grid"
+      aria-label={label}
+      aria-rowcount={count}
+      aria-activedescendant={isSelectedShown ? `${id}-${selected}` : undefined}
+      tabIndex={0}
+      onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) =>
+        onFollow(scrollHeight - scrollTop - clientHeight < rowHeight)
+      }
+      onKeyDown={(event) => {
+        if (event.ctrlKey || event.metaKey || event.altKey) return
+        const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 1)
+        const steps: Readonly<Record<string, number>> = {
+          ArrowDown: selected + 1,
+          ArrowUp: selected === -1 ? count - 1 : selected - 1,
+          PageDown: selected + page,
+          PageUp: selected - page,
+          Home: 0,
+          End: count - 1,
+        }
+        const next = steps[event.key]
+        if (next !== undefined) {
+          event.preventDefault()
+          move(next)
+        } else if (onKey?.(event.key, selected) === true) event.preventDefault()
+      }}
+    >
+      {count === 0 && (
+        <div {...gridRow}>
+          <span {...cell} className={style.empty}>
+            {t('activity.empty')}
+          </span>
+        </div>
+      )}
+      {/* biome-ignore lint/a11y/useSemanticElements: see above */}
+      <div
+        role="rowgroup"
+        className={style.rows}
+        ref={(element) => element?.style.setProperty('height', `${rows.getTotalSize()}px`)}
+      >
+        {items.map(({ key, index, start }) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the grid has the keys
+          // biome-ignore lint/a11y/useFocusableInteractive: the grid keeps the focus
+          // biome-ignore lint/a11y/useSemanticElements: see above
+          <div
+            key={key}
+            id={`${id}-${index}`}
+            role="row"
+            aria-rowindex={index + 1}
+            aria-selected={index === selected}
+            className={style.row}
+            data-place={index}
+            onClick={() => onSelect(index)}
+            ref={(element) => {
+              element?.style.setProperty('transform', `translateY(${start}px)`)
+              element?.style.setProperty('height', `${rowHeight}px`)
+            }}
+          >
+            {children(index)}
+          </div>
+        ))}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,107 @@
+import type { TraceEvent } from '@jackfield/host/browser'
+import {
+  AppWindow,
+  ArrowDownLeft,
+  ArrowUpRight,
+  Bot,
+  Code,
+  FileText,
+  Folder,
+  Globe,
+  KeyRound,
+  MessageSquare,
+  PlugZap,
+  RefreshCw,
+  ScrollText,
+  ShieldQuestion,
+  Terminal,
+  TextCursorInput,
+  TriangleAlert,
+  Wrench,
+} from 'lucide-react'
+import type { ReactNode } from 'react'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign } from '../text/foreign-type.ts'
+import style from './activity.module.css'
+
+const icons = {
+  app: AppWindow,
+  call: Wrench,
+  read: FileText,
+  prompt: ScrollText,
+  approval: ShieldQuestion,
+  elicitation: TextCursorInput,
+  sampling: Bot,
+  roots: Folder,
+  model: Bot,
+  connection: PlugZap,
+  change: RefreshCw,
+  result: ShieldQuestion,
+  install: PlugZap,
+  drift: TriangleAlert,
+  login: KeyRound,
+  code: Code,
+  conversation: MessageSquare,
+  http: Globe,
+  stderr: Terminal,
+  warning: TriangleAlert,
+  wire: ArrowUpRight,
+} as const satisfies Record<TraceEvent['kind'], unknown>
+
+/** A cell of a grid, which has the focus and the keys. */
+export const cell = { role: 'gridcell' } as const
+
+export function KindIcon({ event: { kind, direction } }: { event: TraceEvent }): ReactNode {
+  const Icon = kind === 'wire' && direction === 'received' ? ArrowDownLeft : icons[kind]
+  return <Icon size={15} strokeWidth={1.5} aria-hidden="true" />
+}
+
+/** Colours by what became of an event. */
+export function toneOf({ status, kind }: TraceEvent): string | undefined {
+  if (status === 'error' || status === 'failed') return 'danger'
+  if (status === 'denied' || status === 'declined' || kind === 'warning') return 'warn'
+  if (status === 'running') return 'info'
+  return undefined
+}
+
+/** One event in a line: when, what, where, how it ended, how long it took. */
+export function EventCells({ event, depth = 0 }: { event: TraceEvent; depth?: number }): ReactNode {
+  const t = useText()
+  const { duration } = useFormat()
+  const { kind, direction, summary, server, status, durationMs, at } = event
+  return (
+    <>
+      <span {...cell} className={style.time}>
+        {timeOf(at)}
+      </span>
+      <span {...cell} className={style.kind} data-kind={kind} data-direction={direction ?? ''}>
+        <KindIcon event={event} />
+        <span>{t(`activity.kind.${kind}`)}</span>
+      </span>
+      <span
+        {...cell}
+        className={style.summary}
+        ref={(element) => element?.style.setProperty('--depth', String(depth))}
+      >
+        <Foreign text={foreign(summary)} most={200} inline />
+      </span>
+      <span {...cell} className={style.server}>
+        {server !== null && <bdi>{server}</bdi>}
+      </span>
+      <span {...cell} className={style.status} data-tone={toneOf(event)}>
+        {status}
+      </span>
+      <span {...cell} className={style.number}>
+        {durationMs !== null && duration(durationMs)}
+      </span>
+    </>
+  )
+}
+
+/** The time of day to the millisecond, in this place. */
+export function timeOf(iso: string): string {
+  const at = new Date(iso)
+  const two = (value: number): string => String(value).padStart(2, '0')
+  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${String(at.getMilliseconds()).padStart(3, '0')}`
+}

@@ -1,0 +1,300 @@
+import { Search } from 'lucide-react'
+import { Fragment, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { useRead, useTopic } from '../data/host.tsx'
+import { useText } from '../i18n/i18n.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign, plain } from '../text/foreign-type.ts'
+import { uiStyle } from '../ui/ui.tsx'
+import style from './activity.module.css'
+
+const typingMs = 250
+const keys = [
+  'server:',
+  'kind:',
+  'status:',
+  'method:',
+  'tool:',
+  'dur:>',
+  'bytes:>',
+  'text:',
+  'direction:',
+  'since:',
+  'until:',
+  'row:',
+  'id:',
+  'cause:',
+  'connection:',
+] as const
+export const eventKinds = [
+  'call',
+  'read',
+  'prompt',
+  'approval',
+  'elicitation',
+  'sampling',
+  'roots',
+  'model',
+  'connection',
+  'change',
+  'result',
+  'install',
+  'drift',
+  'login',
+  'code',
+  'conversation',
+  'wire',
+  'http',
+  'stderr',
+  'warning',
+] as const
+const values: Readonly<Record<string, readonly string[]>> = {
+  kind: eventKinds,
+  status: ['ok', 'error', 'denied', 'cancelled', 'running', 'unknown'],
+  direction: ['sent', 'received'],
+  since: ['5m', '1h', '1d', '7d'],
+  until: ['5m', '1h', '1d', '7d'],
+  method: [
+    'tools/call',
+    'resources/read',
+    'prompts/get',
+    'tools/list',
+    'sampling/createMessage',
+    'elicitation/create',
+    'notifications/*',
+  ],
+  dur: ['>100', '>500', '>1s', '>10s'],
+  bytes: ['>10k', '>100k', '>1m'],
+}
+
+/** Filters that are switched on and off with a click. */
+const quick = [
+  ['calls', 'kind:call,read,prompt'],
+  ['errors', 'status:error,denied'],
+  ['slow', 'dur:>500'],
+  ['messages', 'kind:wire'],
+  ['http', 'kind:http'],
+] as const
+
+/** The words of a filter; quoted texts are one word with what comes before them. */
+function wordsOf(filter: string): readonly string[] {
+  return filter.match(/(?:"(?:[^"\\]|\\.)*"?|[^\s"])+/g) ?? []
+}
+
+/** The filter as a line of text with suggestions; what is wrong with it is said below its place. */
+export function FilterBar({
+  value,
+  error,
+  count,
+  onChange,
+}: {
+  value: string
+  error: (Error & { readonly data?: unknown }) | undefined
+  count: ReactNode
+  onChange: (filter: string) => void
+}): ReactNode {
+  const t = useText()
+  const id = useId()
+  const input = useRef<HTMLInputElement>(null)
+  const [typed, setTyped] = useState(value)
+  const [isOpen, setOpen] = useState(false)
+  const [at, setAt] = useState(-1)
+  const [caret, setCaret] = useState(value.length)
+  const sent = useRef(value)
+  useEffect(() => {
+    // Changed by a link or a button, not by typing.
+    if (value === sent.current) return
+    sent.current = value
+    setTyped(value)
+  }, [value])
+  useEffect(() => {
+    if (typed === sent.current) return
+    const timer = setTimeout(() => {
+      sent.current = typed
+      onChange(typed)
+    }, typingMs)
+    return () => clearTimeout(timer)
+  }, [typed, onChange])
+  const suggestions = useSuggestions(typed, caret)
+  const isShown = isOpen && suggestions.options.length > 0
+  const choose = (option: string | undefined): void => {
+    if (option === undefined) return
+    const next = `${typed.slice(0, suggestions.from)}${option}${/[:>]$/.test(option) ? '' : ' '}${typed.slice(caret).trimStart()}`
+    const place = next.length - typed.slice(caret).trimStart().length
+    setTyped(next)
+    setCaret(place)
+    setAt(-1)
+    requestAnimationFrame(() => input.current?.setSelectionRange(place, place))
+  }
+  const set = (next: string): void => {
+    sent.current = next
+    setTyped(next)
+    onChange(next)
+  }
+  const words = wordsOf(typed)
+  return (
+    <div className={style.filter}>
+      <div className={style.filterLine}>
+        <div className={style.filterInput}>
+          <Search size={16} strokeWidth={1.5} aria-hidden="true" />
+          <input
+            ref={input}
+            className={`${uiStyle.input} ${uiStyle.mono}`}
+            aria-label={t('activity.filter')}
+            placeholder={t('activity.filterLike')}
+            role="combobox"
+            aria-expanded={isShown}
+            aria-controls={`${id}-list`}
+            aria-autocomplete="list"
+            aria-activedescendant={isShown && at >= 0 ? `${id}-${at}` : undefined}
+            aria-invalid={error !== undefined || undefined}
+            aria-describedby={error === undefined ? undefined : `${id}-fault`}
+            autoComplete="off"
+            spellCheck={false}
+            value={typed}
+            onChange={({ target }) => {
+              setTyped(target.value)
+              setCaret(target.selectionStart ?? target.value.length)
+              setOpen(true)
+              setAt(-1)
+            }}
+            onSelect={({ currentTarget }) => setCaret(currentTarget.selectionStart ?? 0)}
+            onFocus={() => setOpen(true)}
+            onBlur={() => setOpen(false)}
+            onKeyDown={(event) => {
+              if (event.nativeEvent.isComposing) return
+              const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+              if (step !== undefined && isShown) {
+                event.preventDefault()
+                const all = suggestions.options.length
+                setAt((at + step + all) % all)
+              } else if ((event.key === 'Enter' || event.key === 'Tab') && isShown && at >= 0) {
+                event.preventDefault()
+                choose(suggestions.options[at])
+              } else if (event.key === 'Enter') {
+                setOpen(false)
+                set(typed)
+              } else if (event.key === 'Escape') setOpen(false)
+            }}
+          />
+          <div
+            className={style.suggestions}
+            role="listbox"
+            id={`${id}-list`}
+            aria-label={t('activity.suggestions')}
+            hidden={!isShown}
+          >
+            {isShown &&
+              suggestions.options.map((option, n) => (
+                // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox has the keys
+                // biome-ignore lint/a11y/useFocusableInteractive: the combobox keeps the focus
+                <div
+                  key={option}
+                  id={`${id}-${n}`}
+                  role="option"
+                  aria-selected={n === at}
+                  onPointerDown={(event) => event.preventDefault()}
+                  onClick={() => choose(option)}
+                >
+                  <code>
+                    <Foreign text={foreign(option)} inline most={80} />
+                  </code>
+                  <span>{t(`filter.${meaningOf(option)}`)}</span>
+                </div>
+              ))}
+          </div>
+        </div>
+        <span className={style.count} role="status">
+          {count}
+        </span>
+      </div>
+      {error !== undefined && (
+        <div className={style.fault} id={`${id}-fault`} role="alert">
+          {columnOf(error) !== undefined && (
+            <pre aria-hidden="true">
+              {typed}
+              {'\n'}
+              <span>{`${' '.repeat(Math.max(0, (columnOf(error) ?? 1) - 1))}▲`}</span>
+            </pre>
+          )}
+          <Foreign text={foreign(error.message)} />
+        </div>
+      )}
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would need a visible legend */}
+      <div className={style.quick} role="group" aria-label={t('activity.quick')}>
+        {quick.map(([name, term]) => {
+          const isOn = words.includes(term)
+          return (
+            <button
+              type="button"
+              key={name}
+              aria-pressed={isOn}
+              onClick={() => set((isOn ? words.filter((word) => word !== term) : [...words, term]).join(' '))}
+            >
+              {t(`activity.quick.${name}`)}
+            </button>
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+/** Every condition that a filter can have. */
+export function FilterHelp(): ReactNode {
+  const t = useText()
+  return (
+    <dl className={style.help}>
+      {keys.map((key) => (
+        <Fragment key={key}>
+          <dt>
+            <code>{key}</code>
+          </dt>
+          <dd>{t(`filter.${meaningOf(key)}`)}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  )
+}
+
+function columnOf({ data }: { readonly data?: unknown }): number | undefined {
+  if (typeof data !== 'object' || data === null || !('column' in data)) return undefined
+  return typeof data.column === 'number' ? data.column : undefined
+}
+
+/** The key whose meaning is shown beside a suggestion. */
+function meaningOf(option: string): string {
+  const [, key = ''] = /^-?([a-z]+):/.exec(option) ?? []
+  return key === '' ? 'text' : key
+}
+
+function useSuggestions(typed: string, caret: number): { from: number; options: readonly string[] } {
+  const servers = useTopic('servers')
+  const tools = useRead('catalog.tools', {}).data
+  const [word = ''] = /\S*$/.exec(typed.slice(0, caret)) ?? []
+  const from = caret - word.length
+  const [, minus = '', key, value = ''] = /^(-?)([a-z]+):(.*)$/.exec(word) ?? []
+  if (key === undefined) {
+    const start = word.replace(/^-/, '')
+    const sign = word.startsWith('-') ? '-' : ''
+    return {
+      from,
+      options: keys.filter((one) => one.startsWith(start) && one !== word).map((one) => `${sign}${one}`),
+    }
+  }
+  const named =
+    key === 'server'
+      ? [...(servers?.keys() ?? [])].map((name) => (/\s/.test(name) ? JSON.stringify(name) : name))
+      : key === 'tool'
+        ? [...new Set((tools ?? []).map(({ tool }) => plain<string>(tool.name)))]
+        : (values[key] ?? [])
+  // Several values are separated by commas.
+  const done = value.slice(0, value.lastIndexOf(',') + 1)
+  const rest = value.slice(done.length).toLowerCase()
+  return {
+    from,
+    options: named
+      .filter((one) => one.toLowerCase().includes(rest) && one !== rest)
+      .slice(0, 12)
+      .map((one) => `${minus}${key}:${done}${one}`),
+  }
+}

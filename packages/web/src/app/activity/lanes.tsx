@@ -1,0 +1,348 @@
+import type { TraceBins, TraceLane } from '@jackfield/host/browser'
+import { ChevronLeft, ChevronRight, Maximize2, ZoomIn, ZoomOut } from 'lucide-react'
+import {
+  type PointerEvent,
+  type ReactNode,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
+import { useRead } from '../data/host.tsx'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { plain } from '../text/foreign-type.ts'
+import { Button } from '../ui/ui.tsx'
+import style from './activity.module.css'
+import { timeOf } from './event-row.tsx'
+
+const bins = 240
+/** Events in the window below which each is drawn by itself. */
+const mostSpans = 1_500
+const laneHeight = 34
+const axisHeight = 22
+const mostLanes = 24
+const liveMs = 2_000
+const shortestMs = 2
+
+/** A period in milliseconds since 1970. */
+export interface Period {
+  readonly from: number
+  readonly to: number
+}
+
+/** A filter for the events of a period. */
+export function withinPeriod(filter: string, period: Period | undefined): string {
+  if (period === undefined) return filter
+  const iso = (ms: number): string => new Date(ms).toISOString()
+  return `${filter} since:${iso(Math.floor(period.from))} until:${iso(Math.ceil(period.to) + 1)}`.trim()
+}
+
+/** What happened when at each server: counts while it is far away, single events from near. */
+export function Lanes({
+  filter,
+  period,
+  event,
+  isFollowing,
+  onPeriod,
+  onSelect,
+}: {
+  filter: string
+  period: Period | undefined
+  event: number | undefined
+  isFollowing: boolean
+  onPeriod: (period: Period | undefined) => void
+  onSelect: (event: number) => void
+}): ReactNode {
+  const t = useText()
+  const { number } = useFormat()
+  const counted = plain<TraceBins | undefined>(
+    useRead(
+      'trace.bins',
+      {
+        filter,
+        bins,
+        ...(period !== undefined && { fromMs: Math.floor(period.from), toMs: Math.ceil(period.to) }),
+      },
+      { everyMs: isFollowing && period === undefined ? liveMs : undefined },
+    ).data,
+  )
+  const [last, setLast] = useState(counted)
+  if (counted !== undefined && counted !== last) setLast(counted)
+  const shown = counted ?? last
+  const total = useMemo(
+    () => shown?.lanes.reduce((sum, lane) => sum + lane.events.reduce((all, one) => all + one, 0), 0) ?? 0,
+    [shown],
+  )
+  const window: Period | undefined =
+    period ?? (shown && { from: shown.fromMs, to: Math.max(shown.toMs, shown.fromMs + shortestMs) })
+  const spans = plain<readonly TraceLane[] | undefined>(
+    useRead(
+      'trace.timeline',
+      { filter: withinPeriod(filter, window), limit: mostSpans },
+      { enabled: window !== undefined && total > 0 && total <= mostSpans },
+    ).data,
+  )
+  const zoom = (by: number, at = 0.5): void => {
+    if (window === undefined) return
+    const length = Math.max(shortestMs, (window.to - window.from) * by)
+    const from = window.from + (window.to - window.from - length) * at
+    onPeriod({ from, to: from + length })
+  }
+  const pan = (by: number): void => {
+    if (window === undefined) return
+    const step = (window.to - window.from) * by
+    onPeriod({ from: window.from + step, to: window.to + step })
+  }
+  const lanes = shown?.lanes.slice(0, mostLanes) ?? []
+  const small = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
+  return (
+    <section className={style.lanes} aria-label={t('activity.view.time')}>
+      <div className={style.lanesBar}>
+        <Button small look="quiet" aria-label={t('time.earlier')} onClick={() => pan(-0.5)}>
+          <ChevronLeft {...small} />
+        </Button>
+        <Button small look="quiet" aria-label={t('time.later')} onClick={() => pan(0.5)}>
+          <ChevronRight {...small} />
+        </Button>
+        <Button small look="quiet" aria-label={t('time.in')} onClick={() => zoom(0.5)}>
+          <ZoomIn {...small} />
+        </Button>
+        <Button small look="quiet" aria-label={t('time.out')} onClick={() => zoom(2)}>
+          <ZoomOut {...small} />
+        </Button>
+        <Button small look="quiet" isOff={period === undefined} onClick={() => onPeriod(undefined)}>
+          <Maximize2 {...small} /> {t('time.whole')}
+        </Button>
+        <span className={style.count} role="status">
+          {window !== undefined &&
+            `${timeOf(new Date(window.from).toISOString())} – ${timeOf(new Date(window.to).toISOString())}`}{' '}
+          · {t('time.events', { count: number(total) })}
+        </span>
+      </div>
+      {window !== undefined && (
+        <div className={style.lanesBody}>
+          <ul
+            className={style.laneNames}
+            ref={(element) => element?.style.setProperty('padding-top', `${axisHeight}px`)}
+          >
+            {lanes.map(({ server }) => (
+              <li key={server ?? ''}>{server === null ? t('time.host') : <bdi>{server}</bdi>}</li>
+            ))}
+          </ul>
+          <Drawing
+            window={window}
+            lanes={lanes}
+            spans={spans}
+            event={event}
+            label={t('time.label', { count: number(total), lanes: number(lanes.length) })}
+            onPeriod={onPeriod}
+            onZoom={zoom}
+            onSelect={onSelect}
+          />
+        </div>
+      )}
+    </section>
+  )
+}
+
+interface Hit {
+  readonly from: number
+  readonly to: number
+  readonly lane: number
+  readonly event: number
+}
+
+function Drawing({
+  window,
+  lanes,
+  spans,
+  event,
+  label,
+  onPeriod,
+  onZoom,
+  onSelect,
+}: {
+  window: Period
+  lanes: TraceBins['lanes']
+  spans: readonly TraceLane[] | undefined
+  event: number | undefined
+  label: string
+  onPeriod: (period: Period) => void
+  onZoom: (by: number, at: number) => void
+  onSelect: (event: number) => void
+}): ReactNode {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const [width, setWidth] = useState(600)
+  const [drag, setDrag] = useState<readonly [number, number]>()
+  const hits = useRef<Hit[]>([])
+  const height = axisHeight + Math.max(1, lanes.length) * laneHeight
+  useLayoutEffect(() => {
+    const element = canvas.current?.parentElement
+    if (element == null) return
+    const observer = new ResizeObserver(([entry]) =>
+      setWidth(Math.max(120, Math.floor(entry?.contentRect.width ?? 600))),
+    )
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  useEffect(() => {
+    const element = canvas.current
+    const context = element?.getContext('2d')
+    if (element == null || context == null) return
+    const scale = devicePixelRatio
+    element.width = width * scale
+    element.height = height * scale
+    element.style.width = `${width}px`
+    element.style.height = `${height}px`
+    context.setTransform(scale, 0, 0, scale, 0, 0)
+    // Resolves `light-dark()`, which a canvas does not know.
+    const probe = getComputedStyle(element)
+    const colour = (name: string): string => {
+      element.style.color = `var(--${name})`
+      return probe.color
+    }
+    const colours = {
+      line: colour('line'),
+      muted: colour('muted'),
+      info: colour('info'),
+      danger: colour('danger'),
+      accent: colour('accent'),
+      tint: colour('accent-tint'),
+    }
+    context.clearRect(0, 0, width, height)
+    const x = (ms: number): number => ((ms - window.from) / (window.to - window.from)) * width
+    drawAxis(context, window, width, height, colours)
+    hits.current = []
+    for (const [n, lane] of lanes.entries()) {
+      const top = axisHeight + n * laneHeight
+      context.fillStyle = colours.line
+      context.fillRect(0, top + laneHeight - 1, width, 1)
+      const own = spans?.find(({ server }) => server === lane.server)
+      if (spans === undefined || own === undefined) drawBins(context, lane, top, width, colours)
+      else
+        for (const { event: one, fromMs, toMs } of own.spans) {
+          const [left, right] = [x(fromMs), Math.max(x(toMs), x(fromMs) + 2)]
+          const isWire = one.kind === 'wire' || one.kind === 'http'
+          context.fillStyle =
+            one.id === event ? colours.accent : one.status === 'error' ? colours.danger : colours.info
+          context.globalAlpha = one.id === event ? 1 : isWire ? 0.45 : 0.85
+          context.fillRect(left, top + (isWire ? 18 : 6), right - left, isWire ? 8 : 10)
+          context.globalAlpha = 1
+          hits.current.push({ from: left - 2, to: right + 2, lane: n, event: one.id })
+        }
+    }
+    if (drag !== undefined) {
+      context.globalAlpha = 0.35
+      context.fillStyle = colours.accent
+      context.fillRect(Math.min(...drag), axisHeight, Math.abs(drag[1] - drag[0]), height - axisHeight)
+      context.globalAlpha = 1
+    }
+  }, [window, lanes, spans, event, width, height, drag])
+  const at = (pointer: PointerEvent<HTMLCanvasElement>): number =>
+    pointer.clientX - pointer.currentTarget.getBoundingClientRect().left
+  const msAt = (x: number): number => window.from + (x / width) * (window.to - window.from)
+  return (
+    <div className={style.drawing}>
+      <canvas
+        ref={canvas}
+        role="img"
+        aria-label={label}
+        onPointerDown={(pointer) => {
+          pointer.currentTarget.setPointerCapture(pointer.pointerId)
+          setDrag([at(pointer), at(pointer)])
+        }}
+        onPointerMove={(pointer) => {
+          if (drag !== undefined) setDrag([drag[0], at(pointer)])
+        }}
+        onPointerCancel={() => setDrag(undefined)}
+        onPointerUp={(pointer) => {
+          if (drag === undefined) return
+          setDrag(undefined)
+          const end = at(pointer)
+          if (Math.abs(end - drag[0]) > 4) {
+            const [from, to] = [msAt(Math.min(drag[0], end)), msAt(Math.max(drag[0], end))]
+            onPeriod({ from, to: Math.max(to, from + shortestMs) })
+            return
+          }
+          const y = pointer.clientY - pointer.currentTarget.getBoundingClientRect().top
+          const lane = Math.floor((y - axisHeight) / laneHeight)
+          const hit = hits.current.findLast((one) => one.lane === lane && one.from <= end && end <= one.to)
+          if (hit !== undefined) onSelect(hit.event)
+        }}
+        onWheel={(wheel) => {
+          if (!wheel.ctrlKey && !wheel.metaKey) return
+          const box = wheel.currentTarget.getBoundingClientRect()
+          onZoom(wheel.deltaY > 0 ? 1.25 : 0.8, (wheel.clientX - box.left) / width)
+        }}
+      />
+    </div>
+  )
+}
+
+interface Colours {
+  readonly line: string
+  readonly muted: string
+  readonly info: string
+  readonly danger: string
+}
+
+function drawBins(
+  context: CanvasRenderingContext2D,
+  { events, errors }: TraceBins['lanes'][number],
+  top: number,
+  width: number,
+  colours: Colours,
+): void {
+  const most = Math.max(1, ...events)
+  const step = width / events.length
+  for (const [n, count] of events.entries()) {
+    if (count === 0) continue
+    const room = laneHeight - 8
+    // The square root keeps rare events visible beside frequent ones.
+    const height = Math.max(2, Math.sqrt(count / most) * room)
+    const wrong = Math.min(height, ((errors[n] ?? 0) / count) * height)
+    const bottom = top + laneHeight - 3
+    context.fillStyle = colours.info
+    context.fillRect(n * step, bottom - height, Math.max(1, step - 0.5), height)
+    if (wrong > 0) {
+      context.fillStyle = colours.danger
+      context.fillRect(n * step, bottom - Math.max(2, wrong), Math.max(1, step - 0.5), Math.max(2, wrong))
+    }
+  }
+}
+
+const steps = [
+  1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000,
+  1_800_000, 3_600_000, 10_800_000, 21_600_000, 43_200_000, 86_400_000, 604_800_000,
+]
+
+function drawAxis(
+  context: CanvasRenderingContext2D,
+  { from, to }: Period,
+  width: number,
+  height: number,
+  colours: Colours,
+): void {
+  const wanted = ((to - from) / width) * 110
+  const step = steps.find((one) => one >= wanted) ?? 2_592_000_000
+  context.font = `11px ${getComputedStyle(document.body).fontFamily}`
+  context.textBaseline = 'middle'
+  for (let ms = Math.ceil(from / step) * step; ms <= to; ms += step) {
+    const x = ((ms - from) / (to - from)) * width
+    context.fillStyle = colours.line
+    context.fillRect(Math.round(x), axisHeight - 6, 1, height - axisHeight + 6)
+    context.fillStyle = colours.muted
+    const text = tickOf(ms, step)
+    const half = context.measureText(text).width / 2
+    context.fillText(text, Math.max(0, Math.min(width - 2 * half, x - half)), 8)
+  }
+}
+
+function tickOf(ms: number, step: number): string {
+  const at = new Date(ms)
+  if (step >= 86_400_000)
+    return at.toLocaleDateString(document.documentElement.lang, { month: 'short', day: 'numeric' })
+  const text = timeOf(at.toISOString())
+  return step < 1_000 ? text.slice(3) : step < 60_000 ? text.slice(0, 8) : text.slice(0, 5)
+}

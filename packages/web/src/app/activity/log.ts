@@ -1,0 +1,149 @@
+import type { TraceEvent } from '@jackfield/host/browser'
+import type { HostClient } from '@jackfield/host/client'
+import { useEffect, useMemo, useSyncExternalStore } from 'react'
+import { useHost } from '../data/host.tsx'
+
+/** Rows that are fetched at once. */
+const chunk = 100
+/** Rows that are kept. */
+const mostRows = 4_000
+const followMs = 700
+
+/**
+ * The events of one filter: all their ids, and the rows that were looked at. Rows are fetched by chunks of ids, the newest
+ * window first, one request at a time.
+ */
+export class EventLog {
+  /** Oldest first; undefined until they are known. */
+  ids: readonly number[] | undefined
+  error: (Error & { readonly data?: unknown }) | undefined
+  readonly #client: HostClient
+  readonly #filter: string
+  readonly #rows = new Map<number, TraceEvent>()
+  readonly #listeners = new Set<() => void>()
+  readonly #stop = new AbortController()
+  #window: readonly [from: number, to: number] = [0, 0]
+  #isFetching = false
+  #version = 0
+
+  constructor(client: HostClient, filter: string) {
+    this.#client = client
+    this.#filter = filter
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  readonly version = (): number => this.#version
+
+  async load(): Promise<void> {
+    try {
+      this.ids = await this.#call('trace.ids', { filter: this.#filter })
+      this.error = undefined
+    } catch (error) {
+      if (this.#stop.signal.aborted) return
+      this.error = error instanceof Error ? error : new Error(String(error))
+    }
+    this.#changed()
+  }
+
+  /** Adds what happened since, and reads again the rows in view that were not over. */
+  async follow(): Promise<void> {
+    const { ids } = this
+    if (ids === undefined || this.error !== undefined) return
+    const more = await this.#call('trace.ids', { filter: this.#filter, after: ids.at(-1) ?? 0 }).catch(
+      () => [],
+    )
+    const running = this.#inView().filter((id) => this.#rows.get(id)?.status === 'running')
+    if (running.length > 0)
+      for (const row of await this.#call('trace.rows', { ids: running }).catch(() => []))
+        this.#rows.set(row.id, row)
+    if (more.length > 0) this.ids = [...ids, ...more]
+    if (more.length > 0 || running.length > 0) this.#changed()
+  }
+
+  row(id: number): TraceEvent | undefined {
+    return this.#rows.get(id)
+  }
+
+  /** Says which places are in view, so that their rows are fetched. */
+  show(from: number, to: number): void {
+    this.#window = [from, to]
+    void this.#fetch()
+  }
+
+  close(): void {
+    this.#stop.abort()
+  }
+
+  #inView(): readonly number[] {
+    const [from, to] = this.#window
+    return this.ids?.slice(from, to) ?? []
+  }
+
+  async #fetch(): Promise<void> {
+    if (this.#isFetching) return
+    this.#isFetching = true
+    try {
+      for (;;) {
+        const ids = this.ids ?? []
+        const [from, to] = this.#window
+        const missing = ids.slice(from, to).findIndex((id) => !this.#rows.has(id))
+        if (missing === -1) return
+        const begin = Math.floor((from + missing) / chunk) * chunk
+        const wanted = ids.slice(begin, begin + chunk).filter((id) => !this.#rows.has(id))
+        const rows = await this.#call('trace.rows', { ids: wanted })
+        for (const row of rows) this.#rows.set(row.id, row)
+        // Events that are gone have no row: they are not asked for again.
+        const found = new Set(rows.map(({ id }) => id))
+        if (found.size < wanted.length) {
+          const gone = new Set(wanted.filter((id) => !found.has(id)))
+          this.ids = ids.filter((id) => !gone.has(id))
+        }
+        for (const id of this.#rows.keys()) {
+          if (this.#rows.size <= mostRows) break
+          this.#rows.delete(id)
+        }
+        this.#changed()
+      }
+    } catch {
+      // Without a connection the next window asks again.
+    } finally {
+      this.#isFetching = false
+    }
+  }
+
+  #call: HostClient['call'] = (method, params) =>
+    this.#client.call(method, params, { signal: this.#stop.signal })
+
+  #changed(): void {
+    this.#version += 1
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+/** The events of a filter, kept up to date while the tab is looked at. */
+export function useLog(filter: string): EventLog {
+  const { client } = useHost()
+  const log = useMemo(() => new EventLog(client, filter), [client, filter])
+  useSyncExternalStore(log.subscribe, log.version)
+  useEffect(() => {
+    let isOver = false
+    let timer: ReturnType<typeof setTimeout>
+    const next = (): void => {
+      if (isOver) return
+      timer = setTimeout(async () => {
+        if (document.visibilityState === 'visible' && client.state.state === 'connected') await log.follow()
+        next()
+      }, followMs)
+    }
+    void log.load().then(next)
+    return () => {
+      isOver = true
+      clearTimeout(timer)
+    }
+  }, [client, log])
+  return log
+}

@@ -1,0 +1,328 @@
+import { AppBridge, type AppDisplayMode, type AppPage } from '@jackfield/host/browser'
+import { HostError } from '@jackfield/host/client'
+import type { CallToolResult } from '@jackfield/sdk'
+import { Maximize2, Minimize2 } from 'lucide-react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { useHost, useTopic } from '../data/host.tsx'
+import { useText } from '../i18n/i18n.ts'
+import { QuestionCard } from '../questions/question-card.tsx'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign, plainText } from '../text/foreign-type.ts'
+import { Badge, Button, Note } from '../ui/ui.tsx'
+import style from './apps.module.css'
+import { surroundings, useSurroundings } from './surroundings.ts'
+
+/** The port of the frames of apps; undefined where the host serves none. */
+const appsPort = document.querySelector<HTMLMetaElement>('meta[name=apps]')?.content ?? ''
+/** As the server of the frames has it. */
+const sandbox = 'allow-scripts allow-same-origin allow-forms'
+const features = {
+  camera: 'camera',
+  microphone: 'microphone',
+  geolocation: 'geolocation',
+  clipboardWrite: 'clipboard-write',
+} as const
+/** Pixels. */
+const firstHeight = 240
+const mostHeight = 640
+const leastHeight = 40
+
+export interface AppViewProps {
+  /** The name of the tool in the catalog. */
+  readonly tool: string
+  /** The page, as the tool's definition names it. */
+  readonly uri: string
+  readonly server: string
+  /** The conversation of the call, which shows the questions of the app then. */
+  readonly conversation?: string | undefined
+  /** The activity row of the call. */
+  readonly activity?: number | undefined
+  /** The arguments of the call that the app shows. */
+  readonly input: Readonly<Record<string, unknown>>
+  readonly result?: CallToolResult | undefined
+  /** Why there will be no result. */
+  readonly cancelled?: string | undefined
+}
+
+type State =
+  | { readonly step: 'opening' }
+  | { readonly step: 'open'; readonly page: AppPage }
+  | { readonly step: 'closed' }
+  | { readonly step: 'failed'; readonly error: Error }
+
+/** The app of a tool with one call of it: consent, frame, and the questions of the app. */
+export function AppView(props: AppViewProps): ReactNode {
+  const { tool, uri, server, conversation, activity } = props
+  const t = useText()
+  const { client } = useHost()
+  const [attempt, setAttempt] = useState(0)
+  const [state, setState] = useState<State>({ step: 'opening' })
+  const first = useRef({ conversation, activity })
+  const opened = useRef<string>(undefined)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt opens it again
+  useEffect(() => {
+    if (appsPort === '') {
+      setState({ step: 'failed', error: new Error(t('app.noPort')) })
+      return
+    }
+    const stop = new AbortController()
+    const close = (): void => {
+      const { current: id } = opened
+      opened.current = undefined
+      if (id !== undefined) client.call('apps.close', { id }).catch(() => {})
+    }
+    setState({ step: 'opening' })
+    const { conversation: within, activity: cause } = first.current
+    client
+      .call(
+        'apps.open',
+        {
+          tool,
+          ...(within !== undefined && { conversation: within }),
+          ...(cause !== undefined && { activity: cause }),
+        },
+        { signal: stop.signal },
+      )
+      .then(
+        (page) => {
+          if (stop.signal.aborted) client.call('apps.close', { id: page.id }).catch(() => {})
+          else {
+            opened.current = page.id
+            setState({ step: 'open', page })
+          }
+        },
+        (reason: unknown) => {
+          if (stop.signal.aborted) return
+          setState({ step: 'failed', error: reason instanceof Error ? reason : new Error(String(reason)) })
+        },
+      )
+    addEventListener('pagehide', close, { signal: stop.signal })
+    return () => {
+      stop.abort()
+      close()
+    }
+  }, [client, tool, attempt])
+  const open = state.step === 'open' ? state.page : undefined
+  const again = (): void => setAttempt(attempt + 1)
+  const close = (): void => {
+    setState({ step: 'closed' })
+    if (open !== undefined) client.call('apps.close', { id: open.id }).catch(() => {})
+    opened.current = undefined
+  }
+  return (
+    <section className={style.app} aria-label={t('app.label', { server })} data-app={state.step}>
+      {state.step === 'opening' && <p className={style.note}>{t('app.opening')}</p>}
+      {state.step === 'closed' && (
+        <p className={style.note}>
+          {t('app.closed')}{' '}
+          <Button small onClick={again}>
+            {t('app.again')}
+          </Button>
+        </p>
+      )}
+      {state.step === 'failed' && <Failed {...props} error={state.error} onAgain={again} />}
+      {open === undefined ? (
+        conversation === undefined && <Questions about={(row) => isAbout(row, server, uri)} />
+      ) : (
+        <Frame key={open.id} {...props} page={open} onClose={close} />
+      )}
+    </section>
+  )
+}
+
+function Failed({
+  server,
+  uri,
+  error,
+  onAgain,
+}: AppViewProps & { error: Error; onAgain: () => void }): ReactNode {
+  const t = useText()
+  const { client } = useHost()
+  const isBlocked = error instanceof HostError && isMembers(error.data) && error.data['blocked'] === true
+  const ask = async (): Promise<void> => {
+    const consents = await client.call('apps.consents', {})
+    const known = consents.filter((one) => one.server === server && one.uri === uri)
+    await Promise.all(known.map(({ identity }) => client.call('apps.forget', { identity, uri })))
+    onAgain()
+  }
+  return (
+    <Note tone={isBlocked ? 'info' : 'warn'}>
+      {isBlocked ? t('app.blocked') : <Foreign text={foreign(error.message)} />}{' '}
+      <Button small onClick={() => (isBlocked ? void ask() : onAgain())} data-act="app-again">
+        {t(isBlocked ? 'app.askAgain' : 'app.again')}
+      </Button>
+    </Note>
+  )
+}
+
+function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
+type QuestionRow = Parameters<typeof QuestionCard>[0]['row']
+
+function isAbout({ question }: QuestionRow, server: string, uri: string): boolean {
+  return question.kind === 'app' && question.cause.server === server && plainText(question.app.uri) === uri
+}
+
+/** Open questions, in the layer of the host, where no app draws. */
+function Questions({ about }: { about: (row: QuestionRow) => boolean }): ReactNode {
+  const inbox = useTopic('inbox')
+  const open = [...(inbox?.values() ?? [])].filter((row) => row.state === 'open' && about(row))
+  return open.map((row) => <InView key={row.id} row={row} />)
+}
+
+/** A question that comes into view, since it can be answered only when all of it was seen. */
+function InView({ row }: { row: QuestionRow }): ReactNode {
+  const card = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    card.current?.scrollIntoView({ block: 'end' })
+  }, [])
+  return (
+    <div ref={card}>
+      <QuestionCard row={row} />
+    </div>
+  )
+}
+
+/** The frame of an open app and the bridge to it. */
+function Frame({
+  page,
+  input,
+  result,
+  cancelled,
+  conversation,
+  onClose,
+}: AppViewProps & { page: AppPage; onClose: () => void }): ReactNode {
+  const t = useText()
+  const { client } = useHost()
+  const frame = useRef<HTMLIFrameElement>(null)
+  const box = useRef<HTMLDivElement>(null)
+  const bridge = useRef<AppBridge>(undefined)
+  const given = useRef<{ input?: unknown; result?: unknown; cancelled?: unknown }>({})
+  const [height, setHeight] = useState(firstHeight)
+  const [mode, setMode] = useState<AppDisplayMode>('inline')
+  const [isReady, setReady] = useState(false)
+  const shown = useRef(mode)
+  shown.current = mode
+  /** Lets the app save its state first. */
+  const close = async (): Promise<void> => {
+    await bridge.current?.close()
+    onClose()
+  }
+  const closing = useRef(close)
+  closing.current = close
+  const origin = `http://p-${page.site}.localhost:${appsPort}`
+  useEffect(() => {
+    const made = new AppBridge({
+      page,
+      host: { name: 'jackfield', version: '0.1.0', title: 'Jackfield' },
+      context: surroundings(box.current, 'inline', mostHeight),
+      post: (message) => frame.current?.contentWindow?.postMessage(message, origin),
+      request: (method, params) => client.call('apps.request', { id: page.id, method, params }),
+      onReady: () => setReady(true),
+      onSize: (size) => {
+        if (size.height !== undefined)
+          setHeight(Math.min(mostHeight, Math.max(leastHeight, Math.ceil(size.height))))
+      },
+      onDisplayMode: (wanted) => {
+        // An app covers the rest of the page only after a click, and never the bar that says whose it is.
+        if (wanted === 'fullscreen' && !navigator.userActivation.isActive) return shown.current
+        setMode(wanted)
+        return wanted
+      },
+      onClose: () => void closing.current(),
+    })
+    bridge.current = made
+    given.current = {}
+    const receive = ({ source, origin: from, data }: MessageEvent<unknown>): void => {
+      if (source !== null && source === frame.current?.contentWindow && from === origin) made.receive(data)
+    }
+    addEventListener('message', receive)
+    return () => removeEventListener('message', receive)
+  }, [client, page, origin])
+  useEffect(() => {
+    const { current } = bridge
+    if (current === undefined) return
+    const before = given.current
+    if (before.input === undefined) current.toolInput(input)
+    if (result !== undefined && before.result === undefined) current.toolResult(result)
+    if (cancelled !== undefined && before.cancelled === undefined && result === undefined)
+      current.toolCancelled(cancelled)
+    given.current = { input, result: result ?? before.result, cancelled: cancelled ?? before.cancelled }
+  }, [input, result, cancelled])
+  useSurroundings(box, mode, mostHeight, (change) => bridge.current?.contextChanged(change))
+  const isFull = mode === 'fullscreen'
+  useEffect(() => {
+    if (!isFull) return
+    const leave = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape') setMode('inline')
+    }
+    addEventListener('keydown', leave)
+    const restore = uncontain(box.current)
+    return () => {
+      removeEventListener('keydown', leave)
+      restore()
+    }
+  }, [isFull])
+  return (
+    <div className={isFull ? style.full : style.inline} data-border={page.prefersBorder !== false}>
+      <header className={style.bar}>
+        <Badge name={page.server} identity={page.server} />
+        <span className={style.title}>
+          <bdi>{page.server}</bdi> <Foreign text={foreign(page.title ?? page.uri)} most={80} inline />
+        </span>
+        <Button
+          small
+          look="quiet"
+          aria-label={t(isFull ? 'app.inline' : 'app.full')}
+          onClick={() => setMode(isFull ? 'inline' : 'fullscreen')}
+          data-act="app-full"
+        >
+          {isFull ? (
+            <Minimize2 size={16} strokeWidth={1.5} aria-hidden="true" />
+          ) : (
+            <Maximize2 size={16} strokeWidth={1.5} aria-hidden="true" />
+          )}
+        </Button>
+        <Button small look="quiet" onClick={() => void close()} data-act="app-close">
+          {t('app.close')}
+        </Button>
+      </header>
+      {(isFull || conversation === undefined) && (
+        <div className={style.questions}>
+          <Questions about={({ rows }) => rows.includes(page.activity)} />
+        </div>
+      )}
+      <div
+        className={style.frame}
+        ref={(element) => {
+          box.current = element
+          element?.style.setProperty('--height', `${height}px`)
+        }}
+      >
+        <iframe
+          ref={frame}
+          title={t('app.label', { server: page.server })}
+          sandbox={sandbox}
+          allow={page.granted.map((name) => features[name]).join('; ')}
+          src={`${origin}/${page.id}`}
+          data-ready={isReady}
+        />
+      </div>
+    </div>
+  )
+}
+
+/** Takes the containment off what is around an element, which would keep it from covering the window; gives what undoes it. */
+function uncontain(element: HTMLElement | null): () => void {
+  const changed: HTMLElement[] = []
+  for (let around = element; around !== null; around = around.parentElement) {
+    if (getComputedStyle(around).contentVisibility === 'visible') continue
+    around.style.contentVisibility = 'visible'
+    changed.push(around)
+  }
+  return () => {
+    for (const around of changed) around.style.contentVisibility = ''
+  }
+}

@@ -1,0 +1,88 @@
+import { appOf, type CatalogTool } from '@jackfield/host/browser'
+import type { CallToolResult } from '@jackfield/sdk'
+import { type ReactNode, useEffect, useState } from 'react'
+import { useRead } from '../data/host.tsx'
+import { useText } from '../i18n/i18n.ts'
+import { plain } from '../text/foreign-type.ts'
+import { Button } from '../ui/ui.tsx'
+import { AppView } from './app-view.tsx'
+import style from './apps.module.css'
+
+/** Apps of a conversation that open by themselves. */
+const mostByThemselves = 3
+
+let openByThemselves = 0
+
+/** The app of a call, if its tool has one. It opens by itself where the call is new, and otherwise on a click. */
+export function CallApp({
+  name,
+  input,
+  result,
+  cancelled,
+  conversation,
+  activity,
+  isNew,
+}: {
+  /** The tool's name in the catalog. */
+  name: string
+  input: unknown
+  result: unknown
+  cancelled: string | undefined
+  conversation: string | undefined
+  activity: number | undefined
+  isNew: boolean
+}): ReactNode {
+  const t = useText()
+  const tools = useRead('catalog.tools', {}).data
+  const meant = meantBy(name, input)
+  const entry = plain<CatalogTool[] | undefined>(tools)?.find((one) => one.name === meant.name)
+  const uri = entry && appOf(entry.tool)
+  const [isOpen, setOpen] = useState(false)
+  const hasApp = uri !== undefined
+  useEffect(() => {
+    if (!isNew || !hasApp || openByThemselves >= mostByThemselves) return
+    openByThemselves += 1
+    setOpen(true)
+    return () => {
+      openByThemselves -= 1
+    }
+  }, [isNew, hasApp])
+  if (entry === undefined || uri === undefined) return null
+  if (!isOpen)
+    return (
+      <div className={style.offer}>
+        <Button small onClick={() => setOpen(true)} data-act="app-open">
+          {t('app.show')}
+        </Button>
+      </div>
+    )
+  return (
+    <AppView
+      tool={entry.name}
+      uri={uri}
+      server={entry.server}
+      conversation={conversation}
+      activity={activity}
+      input={meant.input}
+      result={isResult(result) ? result : undefined}
+      cancelled={cancelled}
+    />
+  )
+}
+
+/** The call that a `call_tool` of the tool search stands for. */
+function meantBy(name: string, input: unknown): { name: string; input: Readonly<Record<string, unknown>> } {
+  const given = isRecord(input) ? input : {}
+  const { name: inner, arguments: args = {} } = given
+  return name === 'call_tool' && typeof inner === 'string' && isRecord(args)
+    ? { name: inner, input: args }
+    : { name, input: given }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isResult(value: unknown): value is CallToolResult {
+  return isRecord(value) && Array.isArray(value['content'])
+}

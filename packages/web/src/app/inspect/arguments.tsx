@@ -1,0 +1,107 @@
+import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { useText } from '../i18n/i18n.ts'
+import { readArguments } from '../questions/arguments.tsx'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign } from '../text/foreign-type.ts'
+import { Note, uiStyle, Views } from '../ui/ui.tsx'
+import style from './inspect.module.css'
+import { issuesOf, type Schema, viewOf } from './schema.ts'
+import { SchemaForm } from './schema-form.tsx'
+
+const JsonEditor = lazy(() => import('./json-editor.tsx'))
+
+/** Edits JSON with an editor that is loaded when it is shown first. */
+export function JsonField({
+  text,
+  label,
+  schema,
+  onChange,
+}: {
+  text: string
+  label: string
+  schema?: Schema
+  onChange: (text: string) => void
+}): ReactNode {
+  const plain = (
+    <textarea
+      className={`${uiStyle.input} ${uiStyle.mono}`}
+      aria-label={label}
+      rows={6}
+      spellCheck={false}
+      value={text}
+      onChange={({ target }) => onChange(target.value)}
+    />
+  )
+  return (
+    <Suspense fallback={plain}>
+      <JsonEditor text={text} label={label} schema={schema} onChange={onChange} />
+    </Suspense>
+  )
+}
+
+/** Edits arguments by a form of their schema or as JSON, and says what the schema finds wrong. Both edit one text. */
+export function Arguments({
+  schema,
+  text,
+  onChange,
+}: {
+  schema: Schema
+  text: string
+  onChange: (text: string) => void
+}): ReactNode {
+  const t = useText()
+  const read = readArguments(text)
+  const { kind, properties } = viewOf(schema, schema)
+  const hasForm = kind === 'object'
+  const [view, setView] = useState<'form' | 'json'>('form')
+  const shown = hasForm && 'value' in read ? view : 'json'
+  // What is only not filled in yet is no fault.
+  const issues = 'value' in read ? issuesOf(schema, read.value) : []
+  const missing = (message: string): boolean => /required/i.test(message)
+  const wrong = issues.filter(({ message }) => !missing(message))
+  const elsewhere = shown === 'form' ? issues.filter(({ path }) => path === '' || missing(path)) : issues
+  return (
+    <div className={style.arguments}>
+      {hasForm && (
+        <Views
+          label={t('editor.view')}
+          views={[
+            ['form', t('editor.form')],
+            ['json', 'JSON'],
+          ]}
+          value={shown}
+          onChange={setView}
+        />
+      )}
+      {shown === 'form' && properties.length === 0 ? (
+        <p className={style.quiet}>{t('inspect.noArguments')}</p>
+      ) : shown === 'form' && 'value' in read ? (
+        <SchemaForm
+          schema={schema}
+          value={read.value}
+          issues={wrong}
+          onChange={(value) => onChange(JSON.stringify(value, null, 2))}
+        />
+      ) : (
+        <JsonField text={text} label={t('editor.json')} schema={schema} onChange={onChange} />
+      )}
+      {'problem' in read && (
+        <p className={uiStyle.problem} role="status">
+          {read.problem === 'not-object' ? t('editor.notObject') : <Foreign text={foreign(read.problem)} />}
+        </p>
+      )}
+      {elsewhere.length > 0 && (
+        <Note tone="info">
+          {t('inspect.schemaSays')}
+          <ul>
+            {elsewhere.map(({ path, message }) => (
+              <li key={`${path} ${message}`}>
+                <Foreign text={foreign(`${path} ${message}`.trim())} inline />
+              </li>
+            ))}
+          </ul>
+        </Note>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,106 @@
+import { type ReactNode, useId, useState } from 'react'
+import { useRead } from '../data/host.tsx'
+import { useText } from '../i18n/i18n.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign, plain } from '../text/foreign-type.ts'
+import { uiStyle } from '../ui/ui.tsx'
+import style from './inspect.module.css'
+
+type Of = { readonly prompt: string } | { readonly template: string }
+
+const mostShown = 50
+
+/** A text field with the values that the server suggests for it. */
+export function CompletedInput({
+  ids,
+  server,
+  of,
+  argument,
+  value,
+  chosen,
+  onChange,
+}: {
+  ids: { id: string; 'aria-describedby': string | undefined }
+  server: string
+  of: Of
+  argument: string
+  value: string
+  /** What the other fields have. */
+  chosen: Readonly<Record<string, string>>
+  onChange: (value: string) => void
+}): ReactNode {
+  const t = useText()
+  const id = useId()
+  const [isOpen, setOpen] = useState(false)
+  const [at, setAt] = useState(-1)
+  const { data } = useRead('library.complete', { server, of, argument, value, chosen }, { enabled: isOpen })
+  const values = plain<readonly string[] | undefined>(data?.values)?.slice(0, mostShown) ?? []
+  const isShown = isOpen && values.length > 0 && !(values.length === 1 && values[0] === value)
+  const choose = (next: string | undefined): void => {
+    if (next === undefined) return
+    onChange(next)
+    setOpen(false)
+    setAt(-1)
+  }
+  return (
+    <div className={style.completed}>
+      <input
+        {...ids}
+        className={uiStyle.input}
+        role="combobox"
+        aria-expanded={isShown}
+        aria-controls={`${id}-list`}
+        aria-autocomplete="list"
+        aria-activedescendant={isShown && at >= 0 ? `${id}-${at}` : undefined}
+        autoComplete="off"
+        spellCheck={false}
+        value={value}
+        onChange={({ target }) => {
+          onChange(target.value)
+          setOpen(true)
+          setAt(-1)
+        }}
+        onFocus={() => setOpen(true)}
+        onBlur={() => setOpen(false)}
+        onKeyDown={(event) => {
+          if (event.nativeEvent.isComposing) return
+          const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+          if (step !== undefined) {
+            event.preventDefault()
+            setOpen(true)
+            if (values.length > 0) setAt((at + step + values.length) % values.length)
+          } else if (event.key === 'Enter' && isShown && at >= 0 && !event.ctrlKey && !event.metaKey) {
+            event.preventDefault()
+            choose(values[at])
+          } else if (event.key === 'Escape' && isShown) {
+            event.preventDefault()
+            setOpen(false)
+          }
+        }}
+      />
+      <div
+        className={style.suggestions}
+        role="listbox"
+        id={`${id}-list`}
+        aria-label={t('inspect.suggestions')}
+        hidden={!isShown}
+      >
+        {isShown &&
+          values.map((one, n) => (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox has the keys
+            // biome-ignore lint/a11y/useFocusableInteractive: the combobox keeps the focus
+            <div
+              key={one}
+              id={`${id}-${n}`}
+              role="option"
+              aria-selected={n === at}
+              onPointerDown={(event) => event.preventDefault()}
+              onClick={() => choose(one)}
+            >
+              <Foreign text={foreign(one)} inline most={120} />
+            </div>
+          ))}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,78 @@
+import type { TraceFormat } from '@jackfield/host/browser'
+import { Download } from 'lucide-react'
+import { type ReactNode, useCallback, useState } from 'react'
+import { useAct, useHost } from '../data/host.tsx'
+import { useText } from '../i18n/i18n.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign } from '../text/foreign-type.ts'
+import { Button, Note } from '../ui/ui.tsx'
+import style from './inspect.module.css'
+
+type Format = TraceFormat | 'recording'
+
+/**
+ * Saves events as a file. The host makes it while the browser saves it, so nothing of it is in the page. `isWithin`: the
+ * filter names one activity, and the file has what it led to.
+ */
+export function ExportButton({
+  label,
+  formats,
+  filter,
+  isWithin = false,
+}: {
+  label: string
+  formats: readonly Format[]
+  filter: string
+  isWithin?: boolean
+}): ReactNode {
+  const t = useText()
+  const { client } = useHost()
+  const [isOpen, setOpen] = useState(false)
+  const act = useAct(
+    useCallback(
+      async (format: Format) => {
+        setOpen(false)
+        const ids = isWithin ? await client.call('trace.list', { filter, limit: 1 }) : undefined
+        const wanted = ids === undefined ? filter : `cause:${ids[0]?.id ?? 0}`
+        const ticket = await client.call('trace.export', { format, filter: wanted })
+        const link = document.createElement('a')
+        link.href = `/blob/${ticket}`
+        link.download = ''
+        link.click()
+      },
+      [client, filter, isWithin],
+    ),
+  )
+  const [only] = formats
+  return (
+    <span className={style.menuPlace}>
+      <Button
+        small
+        isOff={act.isRunning}
+        data-act="export"
+        aria-expanded={formats.length > 1 ? isOpen : undefined}
+        onClick={() => {
+          if (formats.length > 1) setOpen(!isOpen)
+          else if (only !== undefined) void act.run(only)
+        }}
+      >
+        <Download size={16} strokeWidth={1.5} aria-hidden="true" /> {label}
+      </Button>
+      {isOpen && (
+        <div className={style.menu}>
+          {formats.map((format) => (
+            <button type="button" key={format} data-format={format} onClick={() => void act.run(format)}>
+              <strong>{t(`export.${format}`)}</strong>
+              <span className={style.menuText}>{t(`export.${format}.means`)}</span>
+            </button>
+          ))}
+        </div>
+      )}
+      {act.error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(act.error.message)} />
+        </Note>
+      )}
+    </span>
+  )
+}

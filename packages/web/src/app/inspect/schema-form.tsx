@@ -1,0 +1,315 @@
+import type { Issue } from '@jackfield/sdk/schema'
+import { Plus, X } from 'lucide-react'
+import { type ReactNode, useId, useState } from 'react'
+import { useText } from '../i18n/i18n.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign } from '../text/foreign-type.ts'
+import { Button, Field, uiStyle } from '../ui/ui.tsx'
+import style from './inspect.module.css'
+import { isRecord, type Schema, typeNames, viewOf } from './schema.ts'
+
+const deepest = 5
+
+interface Common {
+  readonly root: Schema
+  readonly issues: readonly Issue[]
+  readonly depth: number
+}
+
+/** A form of an object by its JSON Schema, nested objects and lists included. What it cannot show is edited as JSON. */
+export function SchemaForm({
+  schema,
+  value,
+  issues,
+  onChange,
+}: {
+  schema: Schema
+  value: Readonly<Record<string, unknown>>
+  /** What is wrong with the value, by place. */
+  issues: readonly Issue[]
+  onChange: (value: Record<string, unknown>) => void
+}): ReactNode {
+  return (
+    <div className={style.form}>
+      <Members
+        schema={schema}
+        value={value}
+        pointer=""
+        onChange={onChange}
+        common={{ root: schema, issues, depth: 0 }}
+      />
+    </div>
+  )
+}
+
+function Members({
+  schema,
+  value,
+  pointer,
+  onChange,
+  common,
+}: {
+  schema: Schema
+  value: Readonly<Record<string, unknown>>
+  pointer: string
+  onChange: (value: Record<string, unknown>) => void
+  common: Common
+}): ReactNode {
+  const { properties, required } = viewOf(schema, common.root)
+  return properties.map(([name, property]) => (
+    <Member
+      key={name}
+      name={name}
+      schema={property}
+      isRequired={required.has(name)}
+      value={value[name]}
+      pointer={`${pointer}/${escaped(name)}`}
+      common={common}
+      onChange={(next) => {
+        const { [name]: _, ...others } = value
+        // A value that was there keeps its place.
+        onChange(
+          next === undefined
+            ? others
+            : name in value
+              ? { ...value, [name]: next }
+              : { ...others, [name]: next },
+        )
+      }}
+    />
+  ))
+}
+
+const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
+
+interface MemberProps {
+  readonly name: string
+  readonly schema: Schema
+  readonly isRequired: boolean
+  readonly value: unknown
+  readonly pointer: string
+  readonly common: Common
+  readonly onChange: (value: unknown) => void
+}
+
+function Member(props: MemberProps): ReactNode {
+  const { name, schema, isRequired, value, pointer, common, onChange } = props
+  const t = useText()
+  const view = viewOf(schema, common.root)
+  const own = common.issues.filter(({ path }) => path === pointer)
+  const label = (
+    <>
+      <Foreign text={foreign(name)} inline />
+      {isRequired && (
+        <span className={style.required} title={t('schema.required')} aria-hidden="true">
+          {' *'}
+        </span>
+      )}
+      <span className={style.type}>
+        <Foreign text={foreign(typeNames(view, common.root))} inline most={60} />
+      </span>
+    </>
+  )
+  const hint = view.description !== undefined && <Foreign text={foreign(view.description)} most={400} />
+  const problem =
+    own.length > 0 && own.map(({ message }) => <Foreign key={message} text={foreign(message)} />)
+  const isNested = view.kind === 'object' && view.properties.length > 0 && common.depth < deepest
+  if (isNested && (value === undefined || isRecord(value)))
+    return (
+      <Group label={label} hint={hint} problem={problem}>
+        <Members
+          schema={view.schema}
+          value={isRecord(value) ? value : {}}
+          pointer={pointer}
+          common={{ ...common, depth: common.depth + 1 }}
+          onChange={(next) => onChange(Object.keys(next).length === 0 && !isRequired ? undefined : next)}
+        />
+      </Group>
+    )
+  const { items } = view
+  if (
+    view.kind === 'array' &&
+    items !== undefined &&
+    common.depth < deepest &&
+    (value === undefined || Array.isArray(value))
+  ) {
+    const list: readonly unknown[] = Array.isArray(value) ? value : []
+    const change = (next: readonly unknown[]): void =>
+      onChange(next.length === 0 && !isRequired ? undefined : next)
+    return (
+      <Group label={label} hint={hint} problem={problem}>
+        {list.map((item, n) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: items of a list have no other identity
+          <div className={style.item} key={n}>
+            <Member
+              name={String(n)}
+              schema={items}
+              isRequired
+              value={item}
+              pointer={`${pointer}/${n}`}
+              common={{ ...common, depth: common.depth + 1 }}
+              onChange={(next) => change(list.map((one, at) => (at === n ? (next ?? null) : one)))}
+            />
+            <Button
+              small
+              look="quiet"
+              aria-label={t('schema.removeItem', { item: n + 1 })}
+              onClick={() => change(list.filter((_, at) => at !== n))}
+            >
+              <X size={16} strokeWidth={1.5} aria-hidden="true" />
+            </Button>
+          </div>
+        ))}
+        <Button small onClick={() => change([...list, emptyOf(items, common.root)])} className={style.add}>
+          <Plus size={16} strokeWidth={1.5} aria-hidden="true" /> {t('schema.addItem')}
+        </Button>
+      </Group>
+    )
+  }
+  return <Leaf {...props} label={label} hint={hint} problem={problem} />
+}
+
+function emptyOf(schema: Schema, root: Schema): unknown {
+  const { kind, choices, fallback } = viewOf(schema, root)
+  if (fallback !== undefined) return fallback
+  if (choices !== undefined) return choices[0]?.value ?? null
+  return { string: '', number: 0, integer: 0, boolean: false, object: {}, array: [], any: null }[kind]
+}
+
+function Group({
+  label,
+  hint,
+  problem,
+  children,
+}: {
+  label: ReactNode
+  hint: ReactNode
+  problem: ReactNode
+  children: ReactNode
+}): ReactNode {
+  const id = useId()
+  return (
+    <fieldset className={style.group} aria-describedby={problem ? `${id}-problem` : undefined}>
+      <legend className={uiStyle.label}>{label}</legend>
+      {hint && <div className={uiStyle.hint}>{hint}</div>}
+      {problem && (
+        <div className={uiStyle.problem} id={`${id}-problem`}>
+          {problem}
+        </div>
+      )}
+      {children}
+    </fieldset>
+  )
+}
+
+function Leaf({
+  schema,
+  isRequired,
+  value,
+  common,
+  onChange,
+  label,
+  hint,
+  problem,
+}: MemberProps & { label: ReactNode; hint: ReactNode; problem: ReactNode }): ReactNode {
+  const t = useText()
+  const view = viewOf(schema, common.root)
+  const [typed, setTyped] = useState<string>()
+  const { choices, kind } = view
+  const placeholder =
+    view.fallback === undefined ? undefined : t('schema.default', { value: JSON.stringify(view.fallback) })
+  const shown = { label, hint: hint || undefined, problem: problem || undefined }
+  const isChoice =
+    choices !== undefined && (value === undefined || choices.some((one) => same(one.value, value)))
+  if (isChoice || (kind === 'boolean' && (value === undefined || typeof value === 'boolean'))) {
+    const all = choices ?? [
+      { value: true, label: t('form.yes') },
+      { value: false, label: t('form.no') },
+    ]
+    return (
+      <Field {...shown}>
+        {(ids) => (
+          <select
+            {...ids}
+            className={uiStyle.input}
+            value={value === undefined ? '' : String(all.findIndex((one) => same(one.value, value)))}
+            onChange={({ target }) =>
+              onChange(target.value === '' ? undefined : all[Number(target.value)]?.value)
+            }
+          >
+            <option value="">{placeholder ?? t('form.none')}</option>
+            {all.map((one, n) => (
+              <option key={one.label} value={n}>
+                {one.label}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+    )
+  }
+  if (kind === 'string' && (value === undefined || typeof value === 'string'))
+    return (
+      <Field {...shown}>
+        {(ids) => (
+          <textarea
+            {...ids}
+            className={`${uiStyle.input} ${style.text}`}
+            rows={1}
+            autoComplete="off"
+            spellCheck={false}
+            placeholder={placeholder}
+            value={value ?? ''}
+            onChange={({ target }) => onChange(target.value === '' && !isRequired ? undefined : target.value)}
+          />
+        )}
+      </Field>
+    )
+  const isNumber = kind === 'number' || kind === 'integer'
+  const text = typed ?? (value === undefined ? '' : JSON.stringify(value))
+  const read = parsed(text)
+  const isWrong = text !== '' && (read === undefined || (isNumber && typeof read.value !== 'number'))
+  const control = {
+    autoComplete: 'off',
+    spellCheck: false,
+    placeholder,
+    value: text,
+    onChange: ({ target }: { target: { value: string } }) => {
+      setTyped(target.value)
+      const next = parsed(target.value)
+      if (target.value === '') onChange(undefined)
+      else if (next !== undefined && (!isNumber || typeof next.value === 'number')) onChange(next.value)
+    },
+    onBlur: () => {
+      if (!isWrong) setTyped(undefined)
+    },
+  }
+  return (
+    <Field {...shown} problem={isWrong ? t(isNumber ? 'form.notNumber' : 'form.notJson') : shown.problem}>
+      {(ids) =>
+        isNumber ? (
+          <input {...ids} {...control} className={`${uiStyle.input} ${uiStyle.mono}`} inputMode="decimal" />
+        ) : (
+          <textarea
+            {...ids}
+            {...control}
+            className={`${uiStyle.input} ${uiStyle.mono} ${style.text}`}
+            rows={1}
+          />
+        )
+      }
+    </Field>
+  )
+}
+
+function same(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+function parsed(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,140 @@
+import { makeVisible } from '@jackfield/host/browser'
+import { compileSchema, type Issue, type Validator } from '@jackfield/sdk/schema'
+
+export type Schema = Readonly<Record<string, unknown>>
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** What a form needs to know of one schema. */
+export interface SchemaView {
+  /** The schema that references lead to. */
+  readonly schema: Schema
+  readonly kind: 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'any'
+  readonly description: string | undefined
+  readonly fallback: unknown
+  readonly choices: readonly { readonly value: unknown; readonly label: string }[] | undefined
+  readonly properties: readonly (readonly [string, Schema])[]
+  readonly required: ReadonlySet<string>
+  readonly items: Schema | undefined
+}
+
+const kinds = ['string', 'number', 'integer', 'boolean', 'object', 'array'] as const
+const mostReferences = 16
+const mostChoices = 200
+
+/** Reads a schema; local references are followed, and a choice between something and null is that something. */
+export function viewOf(given: Schema, root: Schema): SchemaView {
+  const schema = resolved(given, root)
+  const types: readonly unknown[] = Array.isArray(schema['type']) ? schema['type'] : [schema['type']]
+  const named = types.filter((type) => type !== 'null')
+  const kind = named.length === 1 ? (kinds.find((one) => one === named[0]) ?? 'any') : 'any'
+  const description = given['description'] ?? schema['description']
+  const properties = isRecord(schema['properties']) ? Object.entries(schema['properties']) : []
+  const required: readonly unknown[] = Array.isArray(schema['required']) ? schema['required'] : []
+  return {
+    schema,
+    kind: kind === 'any' && properties.length > 0 ? 'object' : kind,
+    description: typeof description === 'string' ? description : undefined,
+    fallback: given['default'] ?? schema['default'],
+    choices: choicesOf(schema),
+    properties: properties.map(([name, property]) => [name, isRecord(property) ? property : {}] as const),
+    required: new Set(required.filter((name) => typeof name === 'string')),
+    items: isRecord(schema['items']) ? schema['items'] : undefined,
+  }
+}
+
+function resolved(given: Schema, root: Schema): Schema {
+  let schema = given
+  for (let step = 0; step < mostReferences; step++) {
+    const { $ref } = schema
+    const either = [schema['anyOf'], schema['oneOf']].find(Array.isArray)
+    const some = either?.filter((one) => isRecord(one) && one['type'] !== 'null')
+    if (typeof $ref === 'string' && $ref.startsWith('#')) {
+      const target = at(root, $ref.slice(1))
+      if (target === undefined) return schema
+      schema = target
+    } else if (some?.length === 1 && isRecord(some[0])) schema = some[0]
+    else break
+  }
+  return schema
+}
+
+function at(root: Schema, pointer: string): Schema | undefined {
+  let value: unknown = root
+  for (const part of pointer.split('/').slice(1)) {
+    const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+    value = isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  }
+  return isRecord(value) ? value : undefined
+}
+
+function choicesOf(schema: Schema): SchemaView['choices'] {
+  const shown = (value: unknown): string =>
+    makeVisible(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+  const either = [schema['oneOf'], schema['anyOf']].find(Array.isArray)
+  if (either?.every((one) => isRecord(one) && 'const' in one) === true)
+    return either.filter(isRecord).map((one) => ({
+      value: one['const'],
+      label: typeof one['title'] === 'string' ? makeVisible(one['title']) : shown(one['const']),
+    }))
+  if ('const' in schema) return [{ value: schema['const'], label: shown(schema['const']) }]
+  const { enum: listed } = schema
+  if (!Array.isArray(listed) || listed.length > mostChoices) return undefined
+  return listed.map((value) => ({ value, label: shown(value) }))
+}
+
+/** What a value has to be, in the words of JSON Schema: `integer 1…10`, `string date-time`, `string[]`. */
+export function typeNames({ kind, schema, items }: SchemaView, root: Schema): string {
+  const limit = (low: unknown, high: unknown): string =>
+    low === undefined && high === undefined ? '' : ` ${low ?? ''}…${high ?? ''}`
+  const format = typeof schema['format'] === 'string' ? ` ${schema['format']}` : ''
+  if (kind === 'array') {
+    const of = items === undefined ? '' : viewOf(items, root).kind
+    return `${of === 'any' ? '' : of}[]${limit(schema['minItems'], schema['maxItems'])}`
+  }
+  if (kind === 'string') return `string${format}${limit(schema['minLength'], schema['maxLength'])}`
+  if (kind === 'number' || kind === 'integer')
+    return `${kind}${limit(schema['minimum'] ?? schema['exclusiveMinimum'], schema['maximum'] ?? schema['exclusiveMaximum'])}`
+  return kind === 'any' ? '' : kind
+}
+
+/** The values that an object has before anything is typed: those that its schema names as defaults. */
+export function defaultsOf(schema: Schema): Record<string, unknown> {
+  const { properties, required } = viewOf(schema, schema)
+  return Object.fromEntries(
+    properties.flatMap(([name, property]) => {
+      const { fallback } = viewOf(property, schema)
+      return fallback === undefined || !required.has(name) ? [] : [[name, fallback]]
+    }),
+  )
+}
+
+const validators = new WeakMap<object, Validator | Error>()
+
+/** The validator of a schema, or why it is invalid. */
+function validatorOf(schema: unknown): Validator | Error {
+  if (!isRecord(schema)) return new Error('The schema is no object')
+  const known = validators.get(schema)
+  if (known !== undefined) return known
+  let made: Validator | Error
+  try {
+    made = compileSchema(schema)
+  } catch (error) {
+    made = error instanceof Error ? error : new Error(String(error))
+  }
+  validators.set(schema, made)
+  return made
+}
+
+/** Why a schema is invalid; undefined where it is valid. */
+export function faultOfSchema(schema: unknown): string | undefined {
+  const validator = validatorOf(schema)
+  return validator instanceof Error ? validator.message : undefined
+}
+
+/** What is wrong with a value, by place; nothing where its schema is invalid. */
+export function issuesOf(schema: unknown, value: unknown): readonly Issue[] {
+  const validator = validatorOf(schema)
+  return validator instanceof Error ? [] : validator.issues(value)
+}

@@ -1,0 +1,260 @@
+import type { CatalogTool } from '@jackfield/host/browser'
+import { Activity, CircleCheck, CircleMinus } from 'lucide-react'
+import { type ReactNode, useCallback, useState } from 'react'
+import { Link } from 'wouter'
+import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { routes } from '../routes.ts'
+import { Foreign, ForeignBox, JsonTree } from '../text/foreign.tsx'
+import { foreign, plain, plainText } from '../text/foreign-type.ts'
+import { Button, Lamp, Note, uiStyle } from '../ui/ui.tsx'
+import style from './inspect.module.css'
+import { isRecord } from './schema.ts'
+import { faultsOf, logLevels } from './tool.tsx'
+
+const icon = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
+const capabilityNames = ['tools', 'prompts', 'resources', 'completions', 'logging', 'tasks'] as const
+
+/** What a server says about itself, what its connection is, and what is wrong with what it offers. */
+export function ServerPage({ server }: { server: string }): ReactNode {
+  const t = useText()
+  const { dateTime } = useFormat()
+  const row = useTopic('servers')?.get(server)
+  const details = useRead('servers.details', { server }, { everyMs: 10_000 }).data
+  const tools = plain<CatalogTool[] | undefined>(useRead('catalog.tools', { server }).data) ?? []
+  const trust = useRead('trust.get', { server }).data
+  const output = useRead(
+    'trace.list',
+    { filter: `server:"${server.replaceAll('"', '\\"')}" kind:warning,stderr`, limit: 50 },
+    { everyMs: 5_000 },
+  ).data
+  if (row === undefined) return null
+  const { connection } = row
+  const capabilities: Record<string, unknown> = isRecord(details?.capabilities) ? details.capabilities : {}
+  const extensions = isRecord(capabilities['extensions']) ? capabilities['extensions'] : {}
+  const faults = tools.flatMap((entry) =>
+    faultsOf(entry).map((fault) => ({ name: entry.tool.name, ...fault })),
+  )
+  const withheld = trust?.items.filter(({ state, listed }) => state !== 'pinned' && listed) ?? []
+  const warnings = output?.filter(({ kind }) => kind === 'warning') ?? []
+  const lines = output?.filter(({ kind }) => kind === 'stderr') ?? []
+  return (
+    <div className={style.serverPage}>
+      <div className={style.card}>
+        <h2>
+          {details?.info === undefined ? (
+            <bdi>{server}</bdi>
+          ) : (
+            <>
+              <Foreign text={foreign(plainText(details.info.title ?? details.info.name))} inline />{' '}
+              <span className={style.quiet}>
+                <Foreign text={details.info.version} inline />
+              </span>
+            </>
+          )}
+        </h2>
+        <dl className={style.facts}>
+          <dt>{t('servers.origin')}</dt>
+          <dd>
+            <Foreign text={row.origin} />
+          </dd>
+          <dt>{t('servers.revision')}</dt>
+          <dd>
+            {details == null ? (
+              '–'
+            ) : (
+              <>
+                <Foreign text={details.revision} inline /> · {t(`era.${details.era}`)}
+              </>
+            )}
+          </dd>
+          <dt>{t('servers.since')}</dt>
+          <dd>{dateTime(new Date(connection.sinceMs).toISOString())}</dd>
+          {details?.pid !== undefined && (
+            <>
+              <dt>{t('inspect.pid')}</dt>
+              <dd>{details.pid}</dd>
+            </>
+          )}
+          {details?.info?.websiteUrl !== undefined && (
+            <>
+              <dt>{t('inspect.website')}</dt>
+              <dd>
+                <Foreign text={details.info.websiteUrl} inline most={200} />
+              </dd>
+            </>
+          )}
+        </dl>
+        {details != null && <Latency server={server} />}
+        {details != null && capabilities['logging'] !== undefined && <LogLevel server={server} />}
+      </div>
+      <div className={style.card}>
+        <h2>{t('inspect.capabilities')}</h2>
+        <ul className={style.chips}>
+          {capabilityNames.map((name) => {
+            const has = capabilities[name] !== undefined
+            const own = isRecord(capabilities[name]) ? Object.keys(capabilities[name]) : []
+            return (
+              <li key={name} data-has={has}>
+                <Lamp
+                  tone={has ? 'ok' : 'off'}
+                  icon={has ? <CircleCheck {...icon} /> : <CircleMinus {...icon} />}
+                >
+                  <code>{name}</code>
+                </Lamp>{' '}
+                <span className={style.quiet}>
+                  <Foreign text={foreign(own.join(', '))} inline most={120} />
+                </span>
+              </li>
+            )
+          })}
+        </ul>
+        {Object.keys(extensions).length > 0 && (
+          <>
+            <h3>{t('inspect.extensions')}</h3>
+            <JsonTree value={extensions} label={t('inspect.extensions')} />
+          </>
+        )}
+        <details>
+          <summary>{t('inspect.exactly')}</summary>
+          <JsonTree value={plain(capabilities)} label={t('inspect.capabilities')} />
+        </details>
+      </div>
+      {(faults.length > 0 || withheld.length > 0 || warnings.length > 0) && (
+        <div className={style.card}>
+          <h2>{t('inspect.problems')}</h2>
+          {faults.map(({ name, what, reason }) => (
+            <Note key={`${name} ${what}`} tone="danger">
+              <Link href={routes.tool.to(server, name)}>
+                <Foreign text={foreign(name)} inline />
+              </Link>{' '}
+              {t(`inspect.fault.${what}`)} <Foreign text={foreign(reason)} most={300} />
+            </Note>
+          ))}
+          {withheld.map(({ what, name, state }) => (
+            <Note key={`${what} ${plainText(name)}`} tone="warn">
+              <code>{what}</code> <Foreign text={name} inline most={120} /> – {t(`trust.${state}`)}{' '}
+              <Link href={routes.inbox.to()}>{t('nav.inbox')}</Link>
+            </Note>
+          ))}
+          {warnings.map(({ id, summary }) => (
+            <Note key={id} tone="warn">
+              <Foreign text={summary} most={400} />
+            </Note>
+          ))}
+        </div>
+      )}
+      {details?.instructions !== undefined && (
+        <div className={style.card}>
+          <h2>{t('inspect.instructions')}</h2>
+          <ForeignBox text={details.instructions} label={t('inspect.instructions')} />
+        </div>
+      )}
+      {lines.length > 0 && (
+        <div className={style.card}>
+          <h2>stderr</h2>
+          <ForeignBox
+            text={foreign(lines.map(({ summary }) => plainText(summary)).join('\n'))}
+            label="stderr"
+          />
+        </div>
+      )}
+      <div className={style.bar}>
+        <Link className={`${uiStyle.button} ${uiStyle.small}`} href={routes.server.to(server)}>
+          {t('inspect.manage')}
+        </Link>
+        <Link
+          className={`${uiStyle.button} ${uiStyle.small}`}
+          href={routes.activities.to({
+            filter: `server:${/\s/.test(server) ? JSON.stringify(server) : server}`,
+          })}
+        >
+          <Activity {...icon} /> {t('nav.activity')}
+        </Link>
+      </div>
+    </div>
+  )
+}
+
+/** The time of pings, the last few as bars. */
+function Latency({ server }: { server: string }): ReactNode {
+  const t = useText()
+  const { duration } = useFormat()
+  const { client } = useHost()
+  const [times, setTimes] = useState<readonly number[]>([])
+  const act = useAct(
+    useCallback(async () => {
+      const ms = await client.call('servers.ping', { server })
+      setTimes((known) => [...known, ms].slice(-20))
+    }, [client, server]),
+  )
+  const longest = Math.max(...times, 1)
+  const last = times.at(-1)
+  return (
+    <div className={style.bar}>
+      <Button small isOff={act.isRunning} onClick={() => void act.run()} data-act="ping">
+        {t('inspect.ping')}
+      </Button>
+      {last !== undefined && (
+        <>
+          <span role="status">{duration(Math.round(last * 10) / 10)}</span>
+          <svg className={style.spark} viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true">
+            {times.map((ms, n) => (
+              <rect
+                // biome-ignore lint/suspicious/noArrayIndexKey: times have no other identity
+                key={n}
+                x={n * 5}
+                width={4}
+                y={20 - Math.max(1, (ms / longest) * 20)}
+                height={Math.max(1, (ms / longest) * 20)}
+              />
+            ))}
+          </svg>
+        </>
+      )}
+      {act.error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(act.error.message)} />
+        </Note>
+      )}
+    </div>
+  )
+}
+
+function LogLevel({ server }: { server: string }): ReactNode {
+  const t = useText()
+  const { client } = useHost()
+  const [level, setLevel] = useState<(typeof logLevels)[number]>('info')
+  const act = useAct(
+    useCallback(
+      async (next: (typeof logLevels)[number]) => {
+        await client.call('servers.setLogLevel', { server, level: next })
+        setLevel(next)
+      },
+      [client, server],
+    ),
+  )
+  return (
+    <div className={style.bar}>
+      <label htmlFor="log-level">{t('inspect.logLevel')}</label>
+      <select
+        id="log-level"
+        className={`${uiStyle.input} ${style.narrow}`}
+        value={level}
+        onChange={({ target }) => {
+          const next = logLevels.find((one) => one === target.value)
+          if (next !== undefined) void act.run(next)
+        }}
+      >
+        {logLevels.map((one) => (
+          <option key={one}>{one}</option>
+        ))}
+      </select>
+      {act.error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(act.error.message)} />
+        </Note>
+      )}
+    </div>
+  )
+}

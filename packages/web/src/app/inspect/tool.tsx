@@ -1,0 +1,275 @@
+import type { Activity, CatalogTool } from '@jackfield/host/browser'
+import type { RunRequest } from '@jackfield/host/client'
+import { BookOpen, Repeat2, ShieldAlert, TriangleAlert } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { useRead } from '../data/host.tsx'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { readArguments } from '../questions/arguments.tsx'
+import { lastCallOf } from '../questions/last-call.ts'
+import { routes, useAddress } from '../routes.ts'
+import { Foreign, JsonTree } from '../text/foreign.tsx'
+import { foreign, plain } from '../text/foreign-type.ts'
+import { Button, Empty, Field, Lamp, Note, uiStyle } from '../ui/ui.tsx'
+import { Arguments, JsonField } from './arguments.tsx'
+import { Bench, Fold } from './bench.tsx'
+import style from './inspect.module.css'
+import { RunResult } from './result.tsx'
+import { useRun } from './run.ts'
+import { defaultsOf, faultOfSchema, isRecord, type Schema } from './schema.ts'
+
+export const logLevels = [
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+] as const
+
+const icon = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
+
+/** What a tool says of itself, and what is wrong with it. */
+export function ToolHints({ tool: { tool } }: { tool: CatalogTool }): ReactNode {
+  const t = useText()
+  const { readOnlyHint, destructiveHint, idempotentHint } = tool.annotations ?? {}
+  return (
+    <>
+      {readOnlyHint === true && (
+        <Lamp tone="info" icon={<BookOpen {...icon} />}>
+          {t('hint.readOnly')}
+        </Lamp>
+      )}
+      {readOnlyHint !== true && destructiveHint === true && (
+        <Lamp tone="warn" icon={<ShieldAlert {...icon} />}>
+          {t('hint.destructive')}
+        </Lamp>
+      )}
+      {readOnlyHint !== true && idempotentHint === true && (
+        <Lamp tone="info" icon={<Repeat2 {...icon} />}>
+          {t('hint.idempotent')}
+        </Lamp>
+      )}
+    </>
+  )
+}
+
+/** The faults of a tool's definition, in the words of the schema's reader. */
+export function faultsOf({ tool }: CatalogTool): readonly { what: 'input' | 'output'; reason: string }[] {
+  const input = faultOfSchema(tool.inputSchema)
+  const output = tool.outputSchema === undefined ? undefined : faultOfSchema(tool.outputSchema)
+  return [
+    ...(input === undefined ? [] : [{ what: 'input' as const, reason: input }]),
+    ...(output === undefined ? [] : [{ what: 'output' as const, reason: output }]),
+  ]
+}
+
+/** A tool with a form of its arguments, and the result of its last run. */
+export function ToolPage({ server, name }: { server: string; name: string }): ReactNode {
+  const tools = useRead('catalog.tools', { server })
+  const calls = useRead('activity.list', { server, kind: 'call', limit: 200 })
+  const t = useText()
+  const entry = plain<CatalogTool[] | undefined>(tools.data)?.find(({ tool }) => tool.name === name)
+  if (entry === undefined) return tools.isPending ? null : <Empty title={t('inspect.unknown')} />
+  if (calls.isPending) return null
+  const last = lastCallOf(plain<Activity[] | undefined>(calls.data) ?? [], name, '9999')
+  return <Tool server={server} entry={entry} last={last} />
+}
+
+interface Options {
+  readonly meta: string
+  readonly seconds: string
+  readonly level: string
+}
+
+function Tool({
+  server,
+  entry,
+  last,
+}: {
+  server: string
+  entry: CatalogTool
+  last: ReturnType<typeof lastCallOf>
+}): ReactNode {
+  const t = useText()
+  const { age } = useFormat()
+  const { query } = useAddress()
+  const { name, description, title } = entry.tool
+  const schema: Schema = isRecord(entry.tool.inputSchema) ? entry.tool.inputSchema : {}
+  const [linked] = useState(() => linkedArguments(query.get('args')))
+  const first = linked ?? last?.arguments ?? defaultsOf(schema)
+  const [text, setText] = useState(() => JSON.stringify(first, null, 2))
+  const [options, setOptions] = useState<Options>({ meta: '', seconds: '', level: '' })
+  const run = useRun(`${server}/tools/${name}`)
+  const read = readArguments(text)
+  const meta = options.meta.trim() === '' ? undefined : readArguments(options.meta)
+  const seconds = options.seconds.trim() === '' ? undefined : Number(options.seconds.replace(',', '.'))
+  const isWrong =
+    'problem' in read ||
+    (meta !== undefined && 'problem' in meta) ||
+    (seconds !== undefined && !(seconds > 0 && seconds < 2_000_000))
+  const level = logLevels.find((one) => one === options.level)
+  const args = 'value' in read ? read.value : {}
+  const start = (): void => {
+    const request: RunRequest = {
+      kind: 'call',
+      tool: entry.name,
+      arguments: args,
+      ...(meta !== undefined && 'value' in meta && { meta: plain(meta.value) }),
+      ...(seconds !== undefined && { timeoutMs: Math.max(1, Math.round(seconds * 1_000)) }),
+      ...(level !== undefined && { logLevel: level }),
+    }
+    run.start(request)
+  }
+  const faults = faultsOf(entry)
+  const isFromLast = linked === undefined && last !== undefined
+  return (
+    <Bench
+      server={server}
+      kind="tools"
+      title={name}
+      run={run}
+      action={t('inspect.run')}
+      isOff={isWrong}
+      onRun={start}
+      head={
+        <>
+          <div className={style.hints}>
+            <ToolHints tool={entry} />
+          </div>
+          {title !== undefined && title !== name && (
+            <p className={style.subtitle}>
+              <Foreign text={foreign(title)} most={200} />
+            </p>
+          )}
+          {description !== undefined && (
+            <p className={style.about}>
+              <Foreign text={foreign(description)} most={600} />
+            </p>
+          )}
+          {faults.map(({ what, reason }) => (
+            <Note key={what} tone="danger">
+              {t(`inspect.fault.${what}`)} <Foreign text={foreign(reason)} most={600} />
+            </Note>
+          ))}
+          {(linked !== undefined || isFromLast) && (
+            <div className={style.from}>
+              <span>
+                {linked !== undefined
+                  ? t('inspect.fromLink')
+                  : t('inspect.fromLast', { age: age(Date.now() - Date.parse(last?.at ?? '')) })}
+              </span>
+              <Button small look="quiet" onClick={() => setText(JSON.stringify(defaultsOf(schema), null, 2))}>
+                {t('inspect.clear')}
+              </Button>
+            </div>
+          )}
+        </>
+      }
+      form={
+        <>
+          <Arguments schema={schema} text={text} onChange={setText} />
+          <Fold title={t('inspect.options')}>
+            <div className={style.optionRow}>
+              <Field
+                label={t('inspect.timeLimit')}
+                hint={t('inspect.timeLimitMeans')}
+                problem={seconds !== undefined && !(seconds > 0) ? t('form.notNumber') : undefined}
+              >
+                {(ids) => (
+                  <input
+                    {...ids}
+                    className={uiStyle.input}
+                    inputMode="decimal"
+                    autoComplete="off"
+                    value={options.seconds}
+                    onChange={({ target }) => setOptions({ ...options, seconds: target.value })}
+                  />
+                )}
+              </Field>
+              <Field label={t('inspect.logLevel')} hint={t('inspect.logLevelMeans')}>
+                {(ids) => (
+                  <select
+                    {...ids}
+                    className={uiStyle.input}
+                    value={options.level}
+                    onChange={({ target }) => setOptions({ ...options, level: target.value })}
+                  >
+                    <option value="">{t('inspect.asServer')}</option>
+                    {logLevels.map((one) => (
+                      <option key={one}>{one}</option>
+                    ))}
+                  </select>
+                )}
+              </Field>
+            </div>
+            <div className={uiStyle.label}>
+              <code>_meta</code>
+            </div>
+            <JsonField
+              text={options.meta}
+              label="_meta"
+              onChange={(next) => setOptions({ ...options, meta: next })}
+            />
+            {meta !== undefined && 'problem' in meta && (
+              <p className={uiStyle.problem}>
+                {meta.problem === 'not-object' ? (
+                  t('editor.notObject')
+                ) : (
+                  <Foreign text={foreign(meta.problem)} />
+                )}
+              </p>
+            )}
+          </Fold>
+          <Fold title={t('inspect.definition')}>
+            <JsonTree value={entry.tool} label={t('inspect.definition')} />
+          </Fold>
+        </>
+      }
+    >
+      <RunResult
+        of={run}
+        server={server}
+        tool={entry}
+        link={routes.tool.to(server, name, args)}
+        command={commandLine('call', server, name, args)}
+      />
+      {run.row === undefined && faults.length > 0 && (
+        <p className={style.quiet}>
+          <TriangleAlert {...icon} /> {t('inspect.faultMeans')}
+        </p>
+      )}
+    </Bench>
+  )
+}
+
+/** The arguments of a link, where they are a JSON object. */
+export function linkedArguments(text: string | null): Record<string, unknown> | undefined {
+  if (text === null) return undefined
+  const read = readArguments(text)
+  return 'value' in read ? read.value : undefined
+}
+
+/** The command that does the same in a terminal of this folder, with every word as one for the shell. */
+export function commandLine(
+  command: 'call' | 'read' | 'prompt',
+  server: string,
+  name: string,
+  args?: Readonly<Record<string, unknown>>,
+): string {
+  const words = ['jackfield', command, server, name]
+  if (args !== undefined && Object.keys(args).length > 0)
+    words.push(
+      ...(command === 'prompt'
+        ? Object.entries(args).map(
+            ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+          )
+        : ['--args', JSON.stringify(args)]),
+    )
+  return words.map(quoted).join(' ')
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}

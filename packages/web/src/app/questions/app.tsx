@@ -1,0 +1,178 @@
+import type { AppFile, AppPermission, AppVersion, AppWish } from '@jackfield/host/browser'
+import { type ReactNode, useState } from 'react'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { Diff, Foreign, ForeignBox } from '../text/foreign.tsx'
+import { foreign, plain } from '../text/foreign-type.ts'
+import { Note } from '../ui/ui.tsx'
+import { type QuestionOf, type Row, useAnswer } from './answer.ts'
+import { DecisionButton } from './armed.tsx'
+import { Card, Findings } from './card.tsx'
+import { Address } from './elicitation.tsx'
+import style from './questions.module.css'
+
+type PageWish = Extract<AppWish, { kind: 'page' }>
+type Lists = 'connectDomains' | 'resourceDomains' | 'frameDomains' | 'baseUriDomains'
+const lists: readonly Lists[] = ['connectDomains', 'resourceDomains', 'frameDomains', 'baseUriDomains']
+
+/** Something an app wants: that its page is shown, or what goes beyond its frame. */
+export function AppCard({ row, question }: { row: Row; question: QuestionOf<'app'> }): ReactNode {
+  const t = useText()
+  const answering = useAnswer<'app'>(row)
+  const [granted, setGranted] = useState<ReadonlySet<AppPermission>>(new Set())
+  const [isLasting, setLasting] = useState(false)
+  const wants = plain<AppWish>(question.wants)
+  const { kind } = wants
+  const allow = (): void => {
+    if (kind === 'page')
+      answering.send({ verdict: 'allow', permissions: [...granted], ...(isLasting && { anyContents: true }) })
+    else answering.send({ verdict: 'allow', ...(kind === 'context' && isLasting && { always: true }) })
+    if (kind === 'link') window.open(wants.url, '_blank', 'noopener,noreferrer')
+    if (kind === 'download') for (const file of wants.files) save(file)
+  }
+  return (
+    <Card
+      row={row}
+      title={`app.${kind}.title`}
+      answering={answering}
+      version={`${[...granted].join(' ')} ${isLasting}`}
+      facts={
+        <>
+          {question.app.title !== undefined && <Foreign text={question.app.title} most={80} inline />}
+          <Foreign text={question.app.uri} most={200} inline />
+        </>
+      }
+      deny={
+        <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
+          {t(kind === 'page' ? 'app.page.block' : 'act.deny')}
+        </DecisionButton>
+      }
+      allow={
+        <DecisionButton look="primary" onDecide={allow} data-act="allow">
+          {t(`app.${kind}.allow`)}
+        </DecisionButton>
+      }
+    >
+      {wants.kind === 'page' && <PageFacts wants={wants} />}
+      {wants.kind === 'page' &&
+        wants.version.permissions.map((name) => (
+          <label key={name} className={style.agree}>
+            <input
+              type="checkbox"
+              checked={granted.has(name)}
+              disabled={row.state !== 'open'}
+              onChange={({ target }) => {
+                const next = new Set(granted)
+                if (target.checked) next.add(name)
+                else next.delete(name)
+                setGranted(next)
+              }}
+            />{' '}
+            {t(`app.permission.${name}`)}
+          </label>
+        ))}
+      {wants.kind === 'link' && <Address url={wants.url} />}
+      {(wants.kind === 'message' || wants.kind === 'context') && (
+        <ForeignBox text={foreign(wants.text)} label={t(`app.${wants.kind}.text`)} />
+      )}
+      {wants.kind === 'download' && <Files files={wants.files} />}
+      <Findings findings={question.findings} />
+      {(kind === 'page' || kind === 'context') && (
+        <label className={style.agree}>
+          <input
+            type="checkbox"
+            checked={isLasting}
+            disabled={row.state !== 'open'}
+            onChange={({ target }) => setLasting(target.checked)}
+          />{' '}
+          {t(kind === 'page' ? 'app.page.anyContents' : 'app.context.always')}
+        </label>
+      )}
+    </Card>
+  )
+}
+
+/** What a page may reach if it is shown, what it is, and how it differs from what was agreed to. */
+function PageFacts({ wants: { version, before, ignored } }: { wants: PageWish }): ReactNode {
+  const t = useText()
+  const { number } = useFormat()
+  const reached = lists.filter((name) => (version.csp[name] ?? []).length > 0)
+  return (
+    <>
+      <p>{t(before === undefined ? 'app.page.intro' : 'app.page.changed')}</p>
+      <div className={style.foreign}>
+        <table className={style.table}>
+          <tbody>
+            {reached.map((name) => (
+              <tr key={name}>
+                <th scope="row">{t(`app.origins.${name}`)}</th>
+                <td>
+                  {before === undefined ? (
+                    <Foreign text={foreign((version.csp[name] ?? []).join('\n'))} />
+                  ) : (
+                    <Diff before={listOf(before, name)} after={listOf(version, name)} />
+                  )}
+                </td>
+              </tr>
+            ))}
+            <tr>
+              <th scope="row">{t('app.page.size')}</th>
+              <td>
+                {t('app.page.bytes', { bytes: number(version.bytes) })}
+                {before !== undefined && ` · ${t('app.page.before', { bytes: number(before.bytes) })}`}
+              </td>
+            </tr>
+            <tr>
+              <th scope="row">SHA-256</th>
+              <td className={style.address}>
+                {before === undefined || before.digest === version.digest ? (
+                  <Foreign text={foreign(version.digest)} />
+                ) : (
+                  <Diff before={before.digest} after={version.digest} />
+                )}
+              </td>
+            </tr>
+          </tbody>
+        </table>
+      </div>
+      {reached.length === 0 && <Note tone="ok">{t('app.page.reachesNothing')}</Note>}
+      {ignored.length > 0 && (
+        <Note tone="info">
+          {t('app.page.ignored', { count: ignored.length })} <Foreign text={foreign(ignored.join(', '))} />
+        </Note>
+      )}
+      {version.permissions.length > 0 && <p>{t('app.page.permissions')}</p>}
+    </>
+  )
+}
+
+function listOf({ csp }: AppVersion, name: Lists): string {
+  return (csp[name] ?? []).join('\n')
+}
+
+function Files({ files }: { files: readonly AppFile[] }): ReactNode {
+  const t = useText()
+  const { number } = useFormat()
+  return files.map(({ name, mimeType, bytes, text }) => (
+    <div key={`${name} ${bytes}`} className={style.foreign}>
+      <div className={style.row}>
+        <strong>
+          <Foreign text={foreign(name)} inline />
+        </strong>
+        <Foreign text={foreign(mimeType)} inline />
+        <span>{t('app.page.bytes', { bytes: number(bytes) })}</span>
+      </div>
+      {text !== undefined && <Foreign text={foreign(text)} most={2_000} />}
+    </div>
+  ))
+}
+
+/** Saves a file by the browser's own means, after the click of the person. Its type is one that no browser runs. */
+function save({ name, text, blob }: AppFile): void {
+  const bytes = text ?? Uint8Array.from(atob(blob ?? ''), (character) => character.charCodeAt(0))
+  const url = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 60_000)
+}

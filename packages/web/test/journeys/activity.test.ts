@@ -1,0 +1,427 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { JsonSchema } from '@jackfield/sdk'
+import { compileSchema } from '@jackfield/sdk/schema'
+import type { Page } from 'playwright-core'
+import { afterAll, describe, expect, test } from 'vitest'
+import { asking, type Reply, type Served, scriptedModel, serveHost } from '../fixtures/harness.ts'
+import { closeBrowser, missing, openTab, type Tab } from './journey.ts'
+
+afterAll(closeBrowser)
+
+const allow = [{ id: 'all', verdict: 'allow' as const }]
+/** Members of the events that are put into the log: of 100,000, every tenth is an exchange over HTTP, every hundredth an error. */
+const seedCount = 100_000
+const perTrace = 10
+
+/** Puts events into the log of a host, as many as a day of work leaves there. */
+function seed(served: Served): void {
+  const database = new DatabaseSync(join(dirname(served.file), 'store.db'))
+  const http = JSON.stringify({
+    request: {
+      method: 'POST',
+      url: 'http://127.0.0.1:1/mcp',
+      headers: { 'content-type': 'application/json' },
+      bytes: 90,
+    },
+    response: { status: 200, statusText: 'OK', headers: { 'content-type': 'application/json' } },
+  })
+  const call = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'find', arguments: {} },
+  })
+  const answer = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [] } })
+  database.exec('BEGIN')
+  const [first] = database.prepare('SELECT coalesce(max(seq), 0) AS seq FROM trace').all()
+  const base = Number(first?.['seq'])
+  const insert = database.prepare(
+    `INSERT INTO trace (seq, at, tick, kind, server, connection, direction, method, tool, rpc, cause, reply, status, ms,
+       bytes, summary, payload, stored) VALUES (?, ?, ?, ?, ?, 'seed/1', ?, 'tools/call', 'find', ?, ?, ?, ?, ?, 90, ?, ?, 300)`,
+  )
+  const start = Date.now() - 3_600_000
+  for (let n = 0; n < seedCount; n++) {
+    // A request, its exchange, its answer, seven notices about it.
+    const place = n % perTrace
+    const seq = base + 1 + n
+    const asked = seq - place
+    const [kind, payload] =
+      place === 1
+        ? ['http', http]
+        : place === 0
+          ? ['wire', call]
+          : place === 2
+            ? ['wire', answer]
+            : ['stderr', `line ${n}`]
+    insert.run(
+      seq,
+      start + n * 20,
+      n,
+      kind,
+      n % 3 === 0 ? 'even' : 'odd',
+      place === 0 || place === 1 ? 'sent' : 'received',
+      place === 0 ? '1' : null,
+      place === 0 ? null : asked,
+      place === 2 ? asked : null,
+      place === 2 ? (n % 100 === 2 ? 'error' : 'ok') : null,
+      place === 2 ? 12 : null,
+      `event ${n}`,
+      payload,
+    )
+  }
+  database.exec('COMMIT')
+  database.close()
+}
+
+/** Ids of rows that a page asked for, as its socket sent them. */
+function askedRows(page: Page): { take(): number } {
+  let asked = 0
+  page.on('websocket', (socket) =>
+    socket.on('framesent', ({ payload }) => {
+      const text = String(payload)
+      if (!text.includes('"trace.rows"')) return
+      asked += JSON.parse(text).params.ids.length
+    }),
+  )
+  return {
+    take() {
+      const count = asked
+      asked = 0
+      return count
+    },
+  }
+}
+
+const grid = '[role=grid]'
+const drawn = (tab: Tab): Promise<number> => tab.page.locator(`${grid} [data-place]`).count()
+const loaded = (tab: Tab): Promise<unknown> =>
+  tab.page.waitForFunction(
+    () =>
+      document.querySelectorAll('[role=grid] [data-place]').length > 0 &&
+      document.querySelector('[role=grid] [aria-busy=true]') === null,
+  )
+
+const sizes: JsonSchema = { type: 'integer', minimum: -1 }
+const pairs: JsonSchema = {
+  type: 'array',
+  items: {
+    type: 'object',
+    required: ['name', 'value'],
+    properties: { name: { type: 'string' }, value: { type: 'string' } },
+  },
+}
+/** HTTP Archive 1.2, as http://www.softwareishard.com/blog/har-12-spec/ requires its members. */
+const harSchema: JsonSchema = {
+  type: 'object',
+  required: ['log'],
+  properties: {
+    log: {
+      type: 'object',
+      required: ['version', 'creator', 'entries'],
+      properties: {
+        version: { const: '1.2' },
+        creator: { type: 'object', required: ['name', 'version'] },
+        entries: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['startedDateTime', 'time', 'request', 'response', 'cache', 'timings'],
+            properties: {
+              startedDateTime: { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z$' },
+              time: { type: 'number', minimum: 0 },
+              request: {
+                type: 'object',
+                required: [
+                  'method',
+                  'url',
+                  'httpVersion',
+                  'cookies',
+                  'headers',
+                  'queryString',
+                  'headersSize',
+                  'bodySize',
+                ],
+                properties: { headers: pairs, queryString: pairs, headersSize: sizes, bodySize: sizes },
+              },
+              response: {
+                type: 'object',
+                required: [
+                  'status',
+                  'statusText',
+                  'httpVersion',
+                  'cookies',
+                  'headers',
+                  'content',
+                  'redirectURL',
+                  'headersSize',
+                  'bodySize',
+                ],
+                properties: {
+                  headers: pairs,
+                  status: { type: 'integer' },
+                  content: { type: 'object', required: ['size', 'mimeType'] },
+                },
+              },
+              timings: { type: 'object', required: ['send', 'wait', 'receive'] },
+            },
+          },
+        },
+      },
+    },
+  },
+}
+/** ExportTraceServiceRequest in its JSON encoding. */
+const otlpSchema: JsonSchema = {
+  type: 'object',
+  required: ['resourceSpans'],
+  properties: {
+    resourceSpans: {
+      type: 'array',
+      minItems: 1,
+      items: {
+        type: 'object',
+        required: ['resource', 'scopeSpans'],
+        properties: {
+          scopeSpans: {
+            type: 'array',
+            items: {
+              type: 'object',
+              required: ['scope', 'spans'],
+              properties: {
+                spans: {
+                  type: 'array',
+                  items: {
+                    type: 'object',
+                    required: ['traceId', 'spanId', 'name', 'kind', 'startTimeUnixNano', 'endTimeUnixNano'],
+                    properties: {
+                      traceId: { type: 'string', pattern: '^[0-9a-f]{32}$' },
+                      spanId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
+                      parentSpanId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
+                      kind: { enum: [1, 2, 3, 4, 5] },
+                      startTimeUnixNano: { type: 'string', pattern: '^\\d+$' },
+                      endTimeUnixNano: { type: 'string', pattern: '^\\d+$' },
+                    },
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+}
+
+describe.skipIf(missing !== undefined)(
+  `the activity log in the browser${missing === undefined ? '' : ` (${missing})`}`,
+  { timeout: 180_000 },
+  () => {
+    test('100,000 events: scrolled to any, filtered, followed, and the row of a link comes back', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules: allow })
+      const { host } = served.service
+      seed(served)
+      const tab = await openTab(served, '/inbox')
+      const { page } = tab
+      await page.reload()
+      const asked = askedRows(page)
+      await page.goto(`${served.url}/activity`)
+      await loaded(tab)
+      const all = (await host.trace.ids()).length
+      expect(all).toBeGreaterThan(seedCount)
+      await page.getByText(`${all.toLocaleString('en')} of`).waitFor()
+      expect(await page.locator(grid).getAttribute('aria-rowcount')).toBe(String(all))
+      expect(asked.take()).toBeLessThanOrEqual(400)
+
+      for (const share of [0, 0.5, 0.123, 0.9, 1]) {
+        await page.locator(grid).evaluate((element, to) => {
+          element.scrollTop = (element.scrollHeight - element.clientHeight) * to
+        }, share)
+        await page.waitForFunction(
+          ([to, count]) => {
+            const places = [...document.querySelectorAll('[role=grid] [data-place]')].map((row) =>
+              Number(row.getAttribute('data-place')),
+            )
+            const wanted = Math.round(to * (count - 30))
+            return Math.min(...places) <= wanted + 30 && Math.max(...places) >= wanted
+          },
+          [share, all] as const,
+        )
+        await loaded(tab)
+        expect(await drawn(tab)).toBeLessThanOrEqual(60)
+        expect(asked.take()).toBeLessThanOrEqual(400)
+      }
+
+      const filter = page.getByRole('combobox', { name: 'Filter' })
+      await filter.fill('server:even status:error')
+      await filter.press('Enter')
+      const errors = (await host.trace.ids({ filter: 'server:even status:error' })).length
+      await page.waitForFunction(
+        (count) => document.querySelector('[role=grid]')?.getAttribute('aria-rowcount') === String(count),
+        errors,
+      )
+      await loaded(tab)
+      await page.locator(grid).focus()
+      await page.keyboard.press('Home')
+      await page.locator(`${grid} [data-place="7"]`).click()
+      await page.getByRole('complementary').getByRole('heading', { level: 2 }).waitFor()
+      const link = page.url()
+      const row = await page.locator(`${grid} [aria-selected=true]`).innerText()
+      await tab.check()
+
+      // A filter that cannot be read: the place, and what could stand there.
+      await filter.fill('server:even dur:slow')
+      await filter.press('Enter')
+      await page.getByText('column 17 of the filter').waitFor()
+      await tab.check()
+
+      // What happens now comes to the end, while the end is followed.
+      await page.goto(`${served.url}/activity?filter=${encodeURIComponent('kind:call')}`)
+      await page.locator('[data-act=follow][aria-pressed=true]').waitFor()
+      for (let n = 0; n < 5; n++) await host.call('demo__echo', { text: `call ${n}` }, { caller: 'chat' })
+      await page.waitForFunction(
+        () => document.querySelector('[role=grid]')?.getAttribute('aria-rowcount') === '5',
+      )
+      await loaded(tab)
+
+      await page.goto(link)
+      await page.locator(`${grid} [aria-selected=true]`).waitFor()
+      await loaded(tab)
+      expect(await page.locator(`${grid} [aria-selected=true]`).innerText()).toBe(row)
+      // By keys alone: the next row, and back.
+      await page.locator(grid).focus()
+      await page.keyboard.press('ArrowDown')
+      await page.waitForFunction((before) => location.href !== before, link)
+      await page.keyboard.press('ArrowUp')
+      await page.waitForFunction((before) => location.href === before, link)
+      await tab.check()
+    })
+
+    test('a call again, edited and again, and a denied one', async () => {
+      const served = await serveHost({
+        servers: { demo: asking },
+        rules: [{ id: 'never', verdict: 'deny', tool: 'slow' }, ...allow],
+      })
+      const { host } = served.service
+      await host.call('demo__echo', { text: 'Oslo' }, { caller: 'chat' })
+      await host.call('demo__slow', {}, { caller: 'chat' })
+      const calls = (): string[] => host.activity({ kind: 'call' }).map(({ outcome }) => outcome)
+      expect(calls()).toEqual(['ok', 'denied'])
+      const tab = await openTab(served, `/activity?filter=${encodeURIComponent('kind:call')}`)
+      await tab.click('[data-place="0"]')
+      await tab.click('[data-act=again]')
+      await tab.page.getByText('The same result.').waitFor()
+      await tab.click('[data-act=edit-again]')
+      await tab.page.getByRole('complementary').getByLabel('text').fill('Bergen')
+      await tab.click('[data-act=run-edited]')
+      const changed = tab.page.locator('[data-replay]')
+      await changed.getByText('1 place of the result is different').waitFor()
+      await changed.getByText('/content/0/text').waitFor()
+      expect(await changed.locator('del').first().innerText()).toContain('Oslo')
+      expect(await changed.locator('ins').first().innerText()).toContain('Bergen')
+      await tab.check()
+      await tab.click('[data-place="1"]')
+      await tab.click('[data-act=again]')
+      await tab.page.getByText('It was denied').waitFor()
+      expect(calls()).toEqual(['ok', 'denied', 'ok', 'ok', 'denied'])
+      expect(await tab.page.getByText('never').first().isVisible()).toBe(true)
+      await tab.check()
+    })
+
+    test('a failed call from the row to the bytes, and again with one value changed, in four acts', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules: allow })
+      await served.service.host.call('demo__echo', { text: 'Oslo' }, { caller: 'chat' })
+      const tab = await openTab(served, '/activity?filter=kind%3Acall')
+      await tab.click('[data-place="0"]')
+      await tab.click('[data-act=edit-again]')
+      await tab.page.getByRole('complementary').getByLabel('text').fill('Rome')
+      await tab.click('[data-act=run-edited]')
+      await tab.page.getByText('1 place of the result is different').waitFor()
+      await tab.page.getByRole('region', { name: 'What it caused' }).getByText('tools/call echo').click()
+      expect(tab.acts).toBeLessThanOrEqual(4)
+      await tab.page.getByRole('button', { name: 'JSON' }).click()
+      await tab.page.getByText('"jsonrpc": "2.0"').waitFor()
+      await tab.check()
+    })
+
+    test('100,000 events are exported in three forms while a model streams; nothing secret is in them', async () => {
+      const secret = 'planted-4f1c77-secret'
+      const words = Array.from({ length: 20_000 }, (_, n) => `word${n}`).join(' ')
+      const replies: Reply[] = [{ say: words, pauseMs: 10 }]
+      const served = await serveHost({
+        servers: { demo: { ...asking, env: { DEMO_API_KEY: secret } } },
+        rules: allow,
+        model: scriptedModel(replies),
+      })
+      const { host } = served.service
+      await host.call('demo__echo', { text: `it is ${secret}` }, { caller: 'chat' })
+      seed(served)
+      const tab = await openTab(served, '/chat')
+      const { page } = tab
+      let flushes = 0
+      page.on('websocket', (socket) =>
+        socket.on('framereceived', ({ payload }) => {
+          if (String(payload).includes('"partial"')) flushes += 1
+        }),
+      )
+      await page.reload()
+      const second = await page.context().newPage()
+      await second.goto(`${served.url}/activity`)
+      await second.locator('[data-place]').first().waitFor()
+      await page.getByRole('button', { name: 'New conversation' }).click()
+      await page.getByRole('textbox', { name: 'Message' }).fill('Talk')
+      await page.keyboard.press('Enter')
+      await page.getByText('word9 ').first().waitFor()
+
+      const texts: Record<string, string> = {}
+      for (const format of ['jsonl', 'har', 'otlp']) {
+        const before = flushes
+        await second.locator('[data-act=export]').click()
+        const [download] = await Promise.all([
+          second.waitForEvent('download', { timeout: 120_000 }),
+          second.locator(`[data-format=${format}]`).click(),
+        ])
+        texts[format] = readFileSync(await download.path(), 'utf8')
+        expect(download.suggestedFilename()).toMatch(/^jackfield-.*\.(jsonl|har|otlp\.json)$/)
+        // The reply went on meanwhile, many times.
+        expect(flushes - before).toBeGreaterThan(3)
+      }
+      for (const text of Object.values(texts)) expect(text).not.toContain(secret)
+
+      const lines = (texts['jsonl'] ?? '').trimEnd().split('\n')
+      expect(lines.length).toBeGreaterThan(seedCount)
+      const ids = lines.map((line) => Number(JSON.parse(line).id))
+      expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b))
+      const steps = { steps: 100_000_000, trusted: true }
+      const har = JSON.parse(texts['har'] ?? '')
+      expect(compileSchema(harSchema, steps).check(har)).toBeUndefined()
+      expect(har.log.entries).toHaveLength(seedCount / perTrace)
+      const otlp = JSON.parse(texts['otlp'] ?? '')
+      expect(compileSchema(otlpSchema, steps).check(otlp)).toBeUndefined()
+      expect(otlp.resourceSpans[0].scopeSpans[0].spans.length).toBeGreaterThan(seedCount / perTrace - 100)
+      await tab.check()
+    })
+
+    test.each([
+      [1440, 'light', 'en'],
+      [1024, 'dark', 'zh-CN'],
+      [390, 'light', 'zh-CN'],
+    ] as const)('every view is accessible at %i px, %s, %s', async (width, colorScheme, locale) => {
+      const served = await serveHost({ servers: { demo: asking }, rules: allow })
+      const { host } = served.service
+      for (let n = 0; n < 3; n++) await host.call('demo__echo', { text: `call ${n}` }, { caller: 'chat' })
+      const [event] = await host.trace.ids({ filter: 'kind:call' })
+      const tab = await openTab(served, '/inbox', { viewport: { width, height: 844 }, colorScheme, locale })
+      for (const query of [`view=list&event=${event}`, 'view=tree', 'view=time', 'view=raw', 'view=stats']) {
+        await tab.go(`/activity?${query}`)
+        await tab.page.waitForSelector('main :is([data-place], table)')
+        await tab.check()
+      }
+      // The number of an activity leads to its event.
+      await tab.go(`/activity/${host.activity({ kind: 'call' })[0]?.id}`)
+      await tab.page.waitForURL((url) => url.searchParams.get('event') === String(event))
+      await tab.check()
+    })
+  },
+)

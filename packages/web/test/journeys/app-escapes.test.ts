@@ -1,0 +1,221 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Frame } from 'playwright-core'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type Served, serveHost } from '../fixtures/harness.ts'
+import { tempFolder } from '../server/rig.ts'
+import { closeBrowser, missing, openTab, type Tab } from './journey.ts'
+
+afterAll(closeBrowser)
+
+const armed = '[data-act=allow][data-armed=true]'
+
+/** A place that hears whatever gets out, over HTTP, WebSockets and UDP. */
+async function outside(): Promise<{ origin: string; heard: string[] }> {
+  const heard: string[] = []
+  const server = createServer((request, response) => {
+    heard.push(request.url ?? '')
+    response.writeHead(200, { 'Access-Control-Allow-Origin': '*', 'Content-Type': 'text/javascript' }).end()
+  })
+  server.on('upgrade', ({ url = '' }, stream) => {
+    heard.push(url)
+    stream.destroy()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const datagrams = createSocket('udp4', () => heard.push('/rtc'))
+  datagrams.bind(port, '127.0.0.1')
+  await once(datagrams, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+    datagrams.close()
+  })
+  return { origin: `http://127.0.0.1:${port}`, heard }
+}
+
+/** A host with the server whose app tries to get out. */
+async function trapped(): Promise<{ served: Served; heard: string[]; write: (part: string) => void }> {
+  const { origin, heard } = await outside()
+  const part = join(tempFolder(), 'part.txt')
+  const write = (text: string): void => writeFileSync(part, text)
+  write('first')
+  const served = await serveHost({
+    servers: {
+      trap: {
+        command: process.execPath,
+        args: [fileURLToPath(new URL('../fixtures/escaping-app.ts', import.meta.url)), origin, part],
+      },
+    },
+    rules: [
+      { id: 'never', verdict: 'deny', tool: 'denied' },
+      { id: 'all', verdict: 'allow' },
+    ],
+  })
+  return { served, heard, write }
+}
+
+/** Runs a tool in the inspector and opens its app. */
+async function openApp(tab: Tab, tool: string): Promise<void> {
+  await tab.go(`/inspect/trap/tools/${tool}`)
+  await tab.page.locator('[data-act=run]').click()
+  await tab.page.getByRole('button', { name: 'App', exact: true }).click()
+}
+
+async function frameOf(tab: Tab): Promise<Frame> {
+  await tab.page.waitForSelector('iframe[data-ready=true]')
+  const app = tab.page.frames().find((frame) => frame.url().startsWith('http://a-'))
+  if (app === undefined) throw new Error('There is no frame of an app')
+  return app
+}
+
+/** Tries a way in an app after a click, without which browsers allow less. */
+async function attempt(app: Frame, way: string): Promise<string> {
+  await app.locator('button').click()
+  return await app.evaluate(`attempt(${JSON.stringify(way)})`)
+}
+
+/** The ways, and what stops each. */
+const stopped: Readonly<Record<string, string | RegExp>> = {
+  fetch: 'threw TypeError',
+  // The browser says that it took it, and sends nothing.
+  beacon: 'sent',
+  image: 'error',
+  script: 'error',
+  prefetch: 'error',
+  events: 'nothing',
+  socket: 'error',
+  rtc: 'nothing',
+  worker: 'nothing',
+  frame: 'nothing',
+  inherited: 'nothing',
+  parent: 'threw SecurityError',
+  frameAbove: 'threw SecurityError',
+  top: 'threw SecurityError',
+  popup: 'null',
+  link: 'nothing',
+  download: 'nothing',
+  dialog: 'no',
+  // Its own storage, or none: in any case nothing of the page's.
+  storage: /^(?:threw SecurityError|\["",\[\]\])$/,
+  serviceWorker: /^threw (?:SecurityError|TypeError)$/,
+  clipboard: 'threw NotAllowedError',
+  readClipboard: 'threw NotAllowedError',
+  forged: 'nothing',
+  denied: /forbids it.*"isError":true/,
+  hidden: /-32602.*no tool hidden/,
+  other: /"error"/,
+  address: /-32602.*no web page/,
+  // These three leave an empty frame.
+  form: 'nothing',
+  refresh: 'nothing',
+  self: 'nothing',
+}
+
+describe.skipIf(missing !== undefined)(
+  `ways out of an app${missing === undefined ? '' : ` (${missing})`}`,
+  { timeout: 120_000 },
+  () => {
+    test('none leads out of its frame', async () => {
+      const { served, heard } = await trapped()
+      const tab = await openTab(served, '/inbox')
+      await openApp(tab, 'show')
+      await tab.click(armed)
+      let app = await frameOf(tab)
+      const seen: string[] = []
+      tab.page.context().on('page', (page) => seen.push(page.url()))
+      tab.page.on('download', (download) => seen.push(download.suggestedFilename()))
+      tab.page.on('dialog', (dialog) => {
+        seen.push(dialog.message())
+        void dialog.dismiss()
+      })
+      const address = tab.page.url()
+      const found: Record<string, string> = {}
+      for (const way of Object.keys(stopped)) {
+        found[way] = await attempt(app, way)
+        if ((await app.evaluate('typeof attempt').catch(() => 'undefined')) === 'function') continue
+        await tab.page.locator('[data-act=app-close]').click()
+        await tab.page.getByRole('button', { name: 'Open again' }).click()
+        app = await frameOf(tab)
+      }
+      expect(found).toEqual(
+        Object.fromEntries(
+          Object.entries(stopped).map(([way, by]) => [
+            way,
+            typeof by === 'string' ? by : expect.stringMatching(by),
+          ]),
+        ),
+      )
+      expect({ heard, seen, address: tab.page.url() }).toEqual({ heard: [], seen: [], address })
+      const calls = served.service.host.activity({ kind: 'call' })
+      expect(calls.map(({ detail, outcome }) => [detail['tool'], outcome])).toEqual([
+        ['show', 'ok'],
+        ['denied', 'denied'],
+      ])
+      // Each request that reached the host has a row, whose cause is that of the page.
+      const rows = served.service.host.activity()
+      const page = rows.find(({ kind, outcome }) => kind === 'app' && outcome === 'shown')
+      const requests = ['denied of trap', 'tools/call hidden', 'secret://elsewhere', 'ui/open-link']
+      for (const request of requests)
+        expect(rows.find(({ summary }) => summary.startsWith(request))).toMatchObject({ cause: page?.id })
+    })
+
+    test('the same ways lead out where the person agreed to it', async () => {
+      const { served, heard } = await trapped()
+      const tab = await openTab(served, '/inbox')
+      await openApp(tab, 'showOpen')
+      await tab.page.getByText('programs on this machine').waitFor()
+      await tab.page.getByLabel('Write to the clipboard').check()
+      await tab.page.screenshot({ path: '/tmp/shot-open.png' })
+      await tab.click(armed)
+      const app = await frameOf(tab)
+      const ways = ['fetch', 'script', 'socket', 'frame', 'clipboard', 'readClipboard', 'rtc']
+      const found = await Promise.all(ways.slice(0, 1).map((way) => attempt(app, way)))
+      for (const way of ways.slice(1)) found.push(await attempt(app, way))
+      expect(found).toEqual(['out', 'out', 'error', 'nothing', 'out', 'threw NotAllowedError', 'nothing'])
+      expect([...new Set(heard)].sort()).toEqual(['/fetch', '/frame', '/script', '/socket'])
+    })
+
+    test('too many requests are refused', async () => {
+      const { served } = await trapped()
+      const tab = await openTab(served, '/inbox')
+      await openApp(tab, 'show')
+      await tab.click(armed)
+      const app = await frameOf(tab)
+      expect(Number(await app.evaluate('flood()'))).toBeGreaterThan(100)
+      expect(served.service.host.activity({ kind: 'app' }).length).toBeLessThan(200)
+    })
+
+    test('a page that changed is asked about again, and a blocked one is not shown', async () => {
+      const { served, write } = await trapped()
+      const tab = await openTab(served, '/inbox')
+      await openApp(tab, 'show')
+      await tab.click(armed)
+      await frameOf(tab)
+      await tab.page.locator('[data-act=app-close]').click()
+      await tab.page.getByRole('button', { name: 'Open again' }).click()
+      await frameOf(tab)
+      write('second')
+      await tab.page.locator('[data-act=app-close]').click()
+      await tab.page.getByRole('button', { name: 'Open again' }).click()
+      await tab.page.getByText('not the one that you agreed to').waitFor()
+      expect(await tab.page.locator('iframe').count()).toBe(0)
+      await tab.click('[data-act=deny-once][data-armed=true]')
+      await tab.page.getByText('You block this app until it changes').waitFor()
+      await tab.page.getByRole('button', { name: 'Ask me again' }).click()
+      await tab.click(armed)
+      const app = await frameOf(tab)
+      expect(await app.locator('p').innerText()).toBe('second')
+      expect(served.service.host.apps.consents()).toMatchObject([
+        { server: 'trap', uri: 'ui://trap/page', verdict: 'allow', anyContents: false },
+      ])
+      await tab.check()
+    })
+  },
+)
