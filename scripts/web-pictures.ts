@@ -62,6 +62,13 @@ try {
   await page.getByText('flight options').first().waitFor()
   await page.mouse.move(0, 0)
   await take('inspect')
+
+  await go('/activity?filter=-kind:stderr')
+  await page.locator('[data-place]').last().waitFor()
+  await page.locator('[data-place]', { hasText: 'searchFlights of travel' }).last().click()
+  await page.waitForSelector('[data-act=again]')
+  await page.mouse.move(0, 0)
+  await take('activity')
 } finally {
   await browser.close()
   child.kill('SIGINT')

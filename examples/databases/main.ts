@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createConversation, createHost, scriptModel } from '@jackfield/host'
-import { isInstalled, PostgresServer } from '../../servers/database/test/support/postgres.ts'
+import { isInstalled, PostgresServer } from '../../packages/postgres/test/support/postgres-server.ts'
 
 // A conversation about two databases: orders in SQLite, customers in PostgreSQL where it is installed, else in SQLite too.
 // The model is a script, so this runs without a network.
@@ -31,8 +31,9 @@ function sqlite(name: string, script: string): string {
 
 try {
   const sales = sqlite('sales.db', orders)
+  await postgres?.addShop()
   await postgres?.run('shop', `${customers} GRANT SELECT ON customers TO reader`)
-  const crm = postgres?.url('reader') ?? sqlite('crm.db', customers)
+  const crm = postgres?.url('shop', 'reader') ?? sqlite('crm.db', customers)
 
   const seen: string[] = []
   await using host = createHost({

@@ -16,7 +16,14 @@ interface Manifest {
 }
 
 /** The packages whose every public name is documented. */
-const folders = ['packages/sdk', 'packages/redis', 'packages/ai-sdk', 'packages/host', 'packages/web']
+const folders = [
+  'packages/sdk',
+  'packages/redis',
+  'packages/postgres',
+  'packages/ai-sdk',
+  'packages/host',
+  'packages/web',
+]
 
 /** Every way into every documented package, as its `exports` name it. */
 export function entries(): Entry[] {

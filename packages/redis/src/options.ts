@@ -1,7 +1,7 @@
 import type { RedisClient, RedisCluster } from './client.ts'
 
-/** Options of every Redis backplane. */
-export interface RedisBackplaneSettings {
+/** Options of every backplane and task store. */
+export interface RedisSettings {
   /** Prefix of every key and channel; deployments that share a Redis need different ones. Default `jackfield:`. */
   prefix?: string
   /** Milliseconds one command may take, including a reconnection. Connecting may take at least 5000. Default 5000. */
@@ -10,8 +10,8 @@ export interface RedisBackplaneSettings {
   onWarning?: (message: string) => void
 }
 
-/** The Redis of a backplane. */
-export type RedisBackplaneOptions = RedisBackplaneSettings &
+/** The Redis of a backplane or a task store. */
+export type RedisOptions = RedisSettings &
   (
     | {
         /** URL of the server: `redis://user:password@host:6379/0`, or `rediss://…` for TLS. */

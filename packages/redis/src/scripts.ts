@@ -9,7 +9,7 @@ export interface Script {
   readonly mayRepeat: boolean
 }
 
-function script(name: string, text: string, mayRepeat = false): Script {
+export function script(name: string, text: string, mayRepeat = false): Script {
   return { name, text, sha: createHash('sha1').update(text).digest('hex'), mayRepeat }
 }
 
@@ -64,4 +64,15 @@ for at, entry in ipairs(found) do
 end
 return flat`,
   true,
+)
+
+/** ARGV: microseconds of the cost, and of a full bucket. Returns the microseconds to wait; 0 if it was spent. */
+export const spend: Script = script(
+  'spend',
+  `local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local after = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now) + ARGV[1]
+if after - now > tonumber(ARGV[2]) then return math.ceil(after - now - ARGV[2]) end
+redis.call('SET', KEYS[1], string.format('%.0f', after), 'PX', math.ceil((after - now) / 1000) + 1)
+return 0`,
 )

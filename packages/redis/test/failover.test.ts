@@ -1,4 +1,4 @@
-import { type RedisBackplaneOptions, redisBackplane } from '@jackfield/redis'
+import { type RedisOptions, redisBackplane } from '@jackfield/redis'
 import { defineServer, tool } from '@jackfield/sdk'
 import { createClient } from '@redis/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -9,7 +9,7 @@ const watchdog = { timeout: 20_000, interval: 10 }
 const connectionOf = { socket: { reconnectStrategy: false } } as const
 
 /** A session whose call reports progress whenever the test lets it, over a backplane on Redis. */
-async function longCall(options: RedisBackplaneOptions) {
+async function longCall(options: RedisOptions) {
   const backplane = await redisBackplane({ onWarning: () => {}, ...options })
   const steps: (() => void)[] = []
   const server = defineServer({

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { inspect } from 'node:util'
-import { type RedisBackplane, type RedisBackplaneOptions, redisBackplane } from '@jackfield/redis'
+import { type RedisBackplane, type RedisOptions, redisBackplane } from '@jackfield/redis'
 import { McpError } from '@jackfield/sdk'
 import { createClient } from '@redis/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -10,7 +10,7 @@ const hour = 3_600_000
 /** Far more than anything here takes, on a machine that does other things too. */
 const watchdog = { timeout: 30_000, interval: 20 }
 
-async function open(options: RedisBackplaneOptions): Promise<{ plane: RedisBackplane; warnings: string[] }> {
+async function open(options: RedisOptions): Promise<{ plane: RedisBackplane; warnings: string[] }> {
   const warnings: string[] = []
   const plane = await redisBackplane({ onWarning: (message) => warnings.push(message), ...options })
   onTestFinished(() => plane.close())

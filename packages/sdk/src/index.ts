@@ -25,6 +25,7 @@ export type { Backplane } from './request/backplane.ts'
 export type { Change, ChangeSubscription, Changes, Subscriber } from './request/changes.ts'
 export type { Caller, Exchange, InputRequired, InputStrategy, Outcome, Peer } from './request/exchange.ts'
 export { limits } from './request/limits.ts'
+export type { TokenBucket } from './request/token-buckets.ts'
 export { audio, blob, image } from './server/content.ts'
 export type {
   Completer,

@@ -1,7 +1,7 @@
 import type { ConnectOptions } from '@jackfield/sdk/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { isInstalled, note, PostgresServer } from '../../../packages/postgres/test/support/postgres-server.ts'
 import { clientOf, eras, errorOf, rowsOf, shop, sqliteFile, structuredOf, textOf } from './fixture.ts'
-import { isInstalled, note, PostgresServer } from './support/postgres.ts'
 
 const schema = `
   DROP SCHEMA IF EXISTS public CASCADE; DROP SCHEMA IF EXISTS "My Schema" CASCADE;
@@ -31,6 +31,7 @@ describe.skipIf(!isInstalled)(`PostgreSQL${note}`, () => {
 
   beforeAll(async () => {
     postgres = await PostgresServer.start()
+    await postgres.addShop()
     await postgres.run('shop', 'GRANT CREATE ON DATABASE shop TO writer')
   }, 120_000)
   afterAll(() => postgres?.stop())
@@ -39,7 +40,7 @@ describe.skipIf(!isInstalled)(`PostgreSQL${note}`, () => {
   })
 
   const reading = (): { databases: Record<string, string> } => ({
-    databases: { crm: postgres.url('reader', 'open sesame') },
+    databases: { crm: postgres.url('shop', 'reader', 'open sesame') },
   })
   const orders = async (): Promise<unknown> =>
     (await postgres.run('shop', 'SELECT count(*) FROM orders'))[0]?.[0]
@@ -173,7 +174,7 @@ describe.skipIf(!isInstalled)(`PostgreSQL${note}`, () => {
   })
 
   test('refuses every query that writes, or uses more than SQL', async () => {
-    const client = await clientOf('2026-07-28', { databases: { crm: postgres.url('writer') } })
+    const client = await clientOf('2026-07-28', { databases: { crm: postgres.url('shop', 'writer') } })
     const before = await postgres.run('shop', 'SELECT pg_current_wal_lsn() IS NOT NULL, count(*) FROM orders')
     for (const sql of [
       'DELETE FROM orders',
@@ -238,14 +239,14 @@ describe.skipIf(!isInstalled)(`PostgreSQL${note}`, () => {
   })
 
   test('refuses a role that can use files of the database server, unless it is allowed', async () => {
-    const databases = { crm: postgres.url('postgres') }
+    const databases = { crm: postgres.url('shop') }
     const refused = await clientOf('2026-07-28', { databases })
     expect(errorOf(await refused.call('query', { sql: 'SELECT 1' }))).toContain('--allow-superuser')
     await postgres.run('postgres', 'GRANT pg_read_server_files TO writer')
     onTestFinished(
       async () => void (await postgres.run('postgres', 'REVOKE pg_read_server_files FROM writer')),
     )
-    const member = await clientOf('2026-07-28', { databases: { crm: postgres.url('writer') } })
+    const member = await clientOf('2026-07-28', { databases: { crm: postgres.url('shop', 'writer') } })
     expect(errorOf(await member.call('query', { sql: 'SELECT 1' }))).toContain('pg_read_server_files')
     const allowed = await clientOf('2026-07-28', { databases, allowSuperuser: true })
     expect(await rowsOf(allowed, { sql: 'SELECT 1' })).toEqual([[1]])
@@ -307,7 +308,7 @@ describe.skipIf(!isInstalled)(`PostgreSQL${note}`, () => {
       }
       return { seen, onElicit }
     }
-    const writing = () => ({ databases: { crm: postgres.url('writer') }, allowWrites: true })
+    const writing = () => ({ databases: { crm: postgres.url('shop', 'writer') }, allowWrites: true })
 
     test('commits after a yes to the rows of every table, and nothing after a no', async () => {
       const { seen, onElicit } = answering(false, true)

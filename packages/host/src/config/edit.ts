@@ -3,6 +3,7 @@ import { chmod, mkdir, readFile, realpath, rename, stat, writeFile } from 'node:
 import { dirname, join } from 'node:path'
 import { McpError } from '@jackfield/sdk'
 import type { Node } from 'jsonc-parser'
+import { canonical, isRecord } from '../shared/json.ts'
 import { libraries } from '../shared/libraries.ts'
 import type { Path } from './reader.ts'
 
@@ -52,7 +53,9 @@ export function editText(text: string, file: string, edits: readonly Edit[]): st
   if (/\.toml$/i.test(file))
     throw new McpError('INVALID', `${file} is TOML, which is not changed from here. Change it in an editor.`)
   if (/\.ya?ml$/i.test(file)) return editYaml(text, edits)
-  return edits.reduce(editJson, text.trim() === '' ? '{\n}\n' : text)
+  return edits
+    .flatMap((edit) => memberEdits(text, edit))
+    .reduce(editJson, text.trim() === '' ? '{\n}\n' : text)
 }
 
 function editYaml(text: string, edits: readonly Edit[]): string {
@@ -66,6 +69,21 @@ function editYaml(text: string, edits: readonly Edit[]): string {
   return document.toString({ lineWidth: 0 })
 }
 
+/** A replaced object as changes of its members, so that those that stay the same keep their form and their comments. */
+function memberEdits(text: string, { path, value }: Edit): Edit[] {
+  const { findNodeAtLocation, getNodeValue, parseTree } = libraries.jsonc
+  const tree = parseTree(text, [], { allowTrailingComma: true })
+  const node = path.at(-1) === -1 || tree === undefined ? undefined : findNodeAtLocation(tree, [...path])
+  const before: unknown = node && getNodeValue(node)
+  if (!isRecord(before) || !isRecord(value)) return [{ path, value }]
+  const names = new Set([...Object.keys(before), ...Object.keys(value)])
+  return [...names].flatMap((name) => {
+    const [old, next] = [before[name], value[name]]
+    if (canonical(old) === canonical(next)) return []
+    return memberEdits(text, { path: [...path, name], value: next })
+  })
+}
+
 function editJson(text: string, { path, value }: Edit): string {
   const { applyEdits, findNodeAtLocation, modify, parseTree } = libraries.jsonc
   const tree = parseTree(text, [], { allowTrailingComma: true })
@@ -74,16 +92,78 @@ function editJson(text: string, { path, value }: Edit): string {
     return node === undefined ? text : withoutNode(text, node)
   }
   const appends = path.at(-1) === -1
-  const list = appends && tree ? findNodeAtLocation(tree, path.slice(0, -1)) : undefined
-  const isNew = appends && list?.type !== 'array'
-  const formattingOptions = indentation(text)
+  const place = appends ? path.slice(0, -1) : [...path]
+  const there = tree && findNodeAtLocation(tree, [...place])
+  if (there !== undefined && !(appends && there.type === 'array'))
+    return withNode(text, there, appends ? [value] : value)
+  const around = appends ? there : tree && findNodeAtLocation(tree, place.slice(0, -1))
+  const isContainer = around?.type === (appends ? 'array' : 'object')
+  if (around !== undefined && isContainer && around.children?.length)
+    return withPart(text, around, appends ? undefined : String(place.at(-1)), value)
+  const isNew = appends && there === undefined
   return applyEdits(
     text,
-    modify(text, isNew ? path.slice(0, -1) : [...path], isNew ? [value] : value, {
-      formattingOptions,
+    modify(text, isNew ? place : [...path], isNew ? [value] : value, {
+      formattingOptions: indentation(text),
       ...(appends && !isNew && { isArrayInsertion: true }),
     }),
   )
+}
+
+const maxLine = 100
+
+/** Another value in the place of one: on one line where the one before was, and the other fits. */
+function withNode(text: string, node: Node, value: unknown): string {
+  const { offset, length } = node
+  const lineStart = text.lastIndexOf('\n', offset - 1) + 1
+  const short = inline(value)
+  const isShort = isOneLine(text, node) && offset - lineStart + short.length <= maxLine
+  const written = isShort ? short : indented(text, offset, value)
+  return `${text.slice(0, offset)}${written}${text.slice(offset + length)}`
+}
+
+/** One member or item more at the end of an object or list that has some. What is there already keeps its form. */
+function withPart(text: string, around: Node, name: string | undefined, value: unknown): string {
+  const last = around.children?.at(-1)
+  if (last === undefined) return text
+  const end = last.offset + last.length
+  const key = name === undefined ? '' : `${JSON.stringify(name)}: `
+  if (isOneLine(text, around)) return `${text.slice(0, end)}, ${key}${inline(value)}${text.slice(end)}`
+  const comma = commaAfter(text, end)
+  const whole = comma === undefined ? `${text.slice(0, end)},${text.slice(end)}` : text
+  const after = (comma ?? end) + 1
+  const closing = around.offset + around.length + (comma === undefined ? 1 : 0) - 1
+  const lineEnd = whole.indexOf('\n', after)
+  // A comment behind the last one stays with it.
+  const at = lineEnd !== -1 && lineEnd < closing ? lineEnd : after
+  const short = inline(value)
+  const isShort =
+    isOneLine(text, last) && indentOf(text, last.offset).length + key.length + short.length <= maxLine
+  const written = isShort && last.type !== 'property' ? short : indented(text, last.offset, value)
+  return `${whole.slice(0, at)}\n${indentOf(text, last.offset)}${key}${written}${whole.slice(at)}`
+}
+
+/** JSON on several lines, as far in as the line of a place. */
+function indented(text: string, offset: number, value: unknown): string {
+  const { insertSpaces, tabSize } = indentation(text)
+  const json = JSON.stringify(value, null, insertSpaces ? tabSize : '\t') ?? 'null'
+  return json.replaceAll('\n', `\n${indentOf(text, offset)}`)
+}
+
+function indentOf(text: string, offset: number): string {
+  return /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', offset - 1) + 1))?.[0] ?? ''
+}
+
+function isOneLine(text: string, { offset, length }: Node): boolean {
+  return !text.slice(offset, offset + length).includes('\n')
+}
+
+/** JSON on one line, spaced as people write it. */
+function inline(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(inline).join(', ')}]`
+  if (!isRecord(value)) return JSON.stringify(value) ?? 'null'
+  const members = Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}: ${inline(item)}`)
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
 }
 
 /** As the file is indented already. */
@@ -117,7 +197,9 @@ function withoutNode(text: string, value: Node): string {
   const lineStart = whole.lastIndexOf('\n', begin - 1) + 1
   const lineEnd = whole.indexOf('\n', begin)
   const isBlank = lineEnd !== -1 && whole.slice(lineStart, lineEnd).trim() === '' && lineStart > 0
-  return isBlank ? whole.slice(0, lineStart) + whole.slice(lineEnd + 1) : whole
+  if (isBlank) return whole.slice(0, lineStart) + whole.slice(lineEnd + 1)
+  const isGap = /[ \t]/.test(whole[begin - 1] ?? '') && /[ \t]/.test(whole[begin] ?? '')
+  return isGap ? whole.slice(0, begin) + whole.slice(begin + 1) : whole
 }
 
 /** The place of the comma that comes next, after white space and comments alone. */

@@ -156,7 +156,7 @@ function isReadable(file: string): boolean {
 }
 
 /** Files of other applications hold no rules that count. */
-function isOfAnotherApp({ file, layer }: ConfigFile): boolean {
+export function isOfAnotherApp({ file, layer }: ConfigFile): boolean {
   return layer === 'discovered' || (layer === 'project' && !/[\\/](?:\.mcp|jackfield)\.json$/.test(file))
 }
 

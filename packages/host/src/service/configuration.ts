@@ -11,6 +11,7 @@ import { explainServers, explainSettings } from '../config/explain.ts'
 import {
   type ConfigFile,
   configFiles,
+  isOfAnotherApp,
   type LayeredConfig,
   type LayerOptions,
   loadLayers,
@@ -105,7 +106,7 @@ export class ConfigurationService {
     const possible = this.#files()
     const read = new Set(config.files.map(({ file }) => file))
     const isShown = ({ file, layer }: ConfigFile): boolean =>
-      read.has(file) || file === own.file || (layer !== 'discovered' && /mcp\.json$/.test(file))
+      read.has(file) || file === own.file || (layer === 'project' && /[\\/]\.mcp\.json$/.test(file))
     return {
       version: this.#version,
       files: possible.filter(isShown).map((from) => ({
@@ -113,6 +114,7 @@ export class ConfigurationService {
         exists: read.has(from.file),
         isOwn: from.file === own.file,
         isBroken: config.broken.includes(from.file),
+        isReadOnly: isOfAnotherApp(from) || /\.toml$/.test(from.file),
       })),
       servers: explainServers(config, this.#redact).map((server) => ({
         ...server,
@@ -300,7 +302,7 @@ export class ConfigurationService {
   #writable(file: string): ConfigFile {
     const known = this.#files().find((one) => one.file === file)
     if (known === undefined) throw notAFile(file)
-    if (known.app !== undefined || /[\\/]\.(?:vscode|cursor)[\\/]/.test(file))
+    if (isOfAnotherApp(known))
       throw new McpError('INVALID', `${file} belongs to another application, so it is only read.`)
     return known
   }

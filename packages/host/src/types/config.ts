@@ -95,6 +95,8 @@ export interface ConfigFileState {
   isOwn: boolean
   /** It is there and cannot be followed; nothing of it is used. */
   isBroken: boolean
+  /** It belongs to another application, or is TOML: it is only read. */
+  isReadOnly: boolean
 }
 
 /** A rule of the policy in its file. */

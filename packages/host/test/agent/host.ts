@@ -163,6 +163,7 @@ export function fakeHost(runs: Runs): FakeHost {
       revoke: () => false,
       explain: refuse,
       preview: refuse,
+      hits: refuse,
     },
     trace: {
       list: refuse,

@@ -29,6 +29,7 @@ const schema = `
     chars INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   INSERT OR IGNORE INTO totals VALUES ('', 0, 0);
+  CREATE TABLE IF NOT EXISTS buckets (key TEXT PRIMARY KEY, fullAt REAL NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TRIGGER IF NOT EXISTS entry_added AFTER INSERT ON entries BEGIN
     UPDATE totals SET count = count + 1, chars = chars + length(NEW.value) WHERE owner = '';
     INSERT INTO totals SELECT 'of ' || NEW.owner, 0, 0 WHERE NEW.owner IS NOT NULL ON CONFLICT DO NOTHING;
@@ -60,6 +61,11 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
   const insert = db.prepare('INSERT INTO entries (key, value, expiresAt, owner) VALUES (?, ?, ?, ?)')
   const remove = db.prepare('DELETE FROM entries WHERE key = ?')
   const expire = db.prepare('DELETE FROM entries WHERE expiresAt <= ?')
+  const bucketOf = db.prepare('SELECT fullAt FROM buckets WHERE key = ?')
+  const putBucket = db.prepare(
+    'INSERT INTO buckets VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET fullAt = excluded.fullAt',
+  )
+  const dropBuckets = db.prepare('DELETE FROM buckets WHERE fullAt <= ?')
   const total = db.prepare('SELECT count, chars FROM totals WHERE owner = ?')
   const { append, read, publish, subscribe, delete: deleteLog } = memoryBackplane(bounds)
   let nextSweep = 0
@@ -71,6 +77,7 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
       if (now >= nextSweep) {
         nextSweep = now + sweepEveryMs
         expire.run(now)
+        dropBuckets.run(now)
       }
       const result = work(now)
       db.exec('COMMIT')
@@ -137,6 +144,14 @@ export function sqliteBackplane(path: string, changed: Partial<MemoryBounds> = {
     read,
     publish,
     subscribe,
+    spend: async (key, cost, { refillMs, capacity }) =>
+      inTransaction((now) => {
+        const after = Math.max(Number(bucketOf.get(key)?.['fullAt'] ?? now), now) + cost * refillMs
+        const waitMs = after - now - capacity * refillMs
+        if (waitMs > 0) return waitMs
+        putBucket.run(key, after)
+        return 0
+      }),
     close: () => db.close(),
   }
 }

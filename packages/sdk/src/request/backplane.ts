@@ -1,5 +1,6 @@
 import { excerpt, McpError } from '../jsonrpc/error.ts'
 import { limits } from './limits.ts'
+import { type TokenBucket, TokenBuckets } from './token-buckets.ts'
 
 /**
  * Storage for state shared between exchanges: keys with expiry and compare-and-set, trimmed append logs, and publish and
@@ -47,6 +48,11 @@ export interface Backplane {
    * been missed, as soon as the topic is heard again; where none can be missed, never.
    */
   subscribe(topic: string, listener: (message: string) => void, lost?: () => void): Promise<() => void>
+  /**
+   * Takes `cost` tokens, at most its capacity, from the bucket of a key, by the clock of the store. Returns 0, or the
+   * milliseconds to wait if there are too few; then it takes none. Absent if the store cannot count.
+   */
+  spend?(key: string, cost: number, bucket: TokenBucket): Promise<number>
 }
 
 /** An entry of an append log. */
@@ -268,6 +274,7 @@ export function memoryBackplane(bounds: MemoryBounds = limits): Backplane {
   const values = new MemoryValues(bounds.remembered, bounds.rememberedChars)
   const logs = new MemoryLogs(bounds.storedEventChars)
   const topics = new Map<string, Set<(message: string) => void>>()
+  const buckets = new TokenBuckets()
   let nextSweep = 0
   let instance: string | undefined
 
@@ -329,5 +336,6 @@ export function memoryBackplane(bounds: MemoryBounds = limits): Backplane {
         if (listeners.size === 0) topics.delete(topic)
       }
     },
+    spend: async (key, cost, bucket) => buckets.spend(key, cost, bucket),
   }
 }

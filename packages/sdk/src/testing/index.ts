@@ -11,6 +11,9 @@ import { memory } from '../transports/client/memory.ts'
 import type { ClientTransport, ClientTransportFactory } from '../transports/client/transport.ts'
 
 export { memory } from '../transports/client/memory.ts'
+export { backplaneContract } from './backplane-contract.ts'
+export type { ContractRule } from './contract.ts'
+export { taskStoreContract } from './task-store-contract.ts'
 
 /** The difference between two snapshots of effects: the new items of a list, the increase of a number, each member of an object. */
 function effectsBetween(before: unknown, after: unknown): unknown {

@@ -1,6 +1,7 @@
-import { defineServer, prompt, rateLimit, tool } from '@jackfield/sdk'
+import { type Backplane, defineServer, prompt, rateLimit, tool } from '@jackfield/sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { memoryBackplane } from '../../src/request/backplane.ts'
 import { call, request } from './support.ts'
 
 const complete = {
@@ -91,5 +92,60 @@ describe('a rate limit', () => {
 
   test.each([0, -1, Number.NaN])('of %s a minute is refused', (perMinute) => {
     expect(() => rateLimit({ perMinute })).toThrow(TypeError)
+  })
+})
+
+describe('a rate limit of several nodes', () => {
+  const refused = { code: -32600, data: { retryAfterMs: expect.any(Number) } }
+
+  test('counts all of them together, for each caller', async () => {
+    const backplane = memoryBackplane()
+    const nodes = [0, 1, 2].map(() => shop({ perMinute: 1, burst: 4, backplane }).server)
+    const as = (node: number, principal: string) => {
+      const server = nodes[node]
+      if (server === undefined) throw new Error('no node')
+      return call(server, 't', {}, { peer: { principal } })
+    }
+    for (const node of [0, 1, 2, 0]) await as(node, 'ada')
+    for (const node of [0, 1, 2]) await expect(as(node, 'ada')).rejects.toMatchObject(refused)
+    await as(1, 'bob')
+  })
+
+  test('is divided by the nodes that were known last, while the backplane is away', async () => {
+    const plane = memoryBackplane()
+    let isAway = false
+    const backplane: Backplane = {
+      ...plane,
+      spend: async (...args) => {
+        if (isAway) throw new Error('away')
+        return (await plane.spend?.(...args)) ?? 0
+      },
+    }
+    const nodes = [0, 1, 2].map(() => shop({ perMinute: 1, burst: 6, backplane }).server)
+    for (const [at, server] of nodes.entries())
+      await call(server, 't', {}, { peer: { principal: `first ${at}` } })
+    isAway = true
+    for (const server of nodes) {
+      for (let count = 0; count < 2; count++) await call(server, 't')
+      await expect(call(server, 't')).rejects.toMatchObject(refused)
+    }
+  })
+
+  test('does not wait for a backplane that does not respond, for more than a moment', async () => {
+    vi.useFakeTimers()
+    const spend = vi.fn(() => new Promise<number>(() => {}))
+    const { server } = shop({ perMinute: 1, burst: 2, backplane: { ...memoryBackplane(), spend } })
+    const first = call(server, 't')
+    await vi.advanceTimersByTimeAsync(1000)
+    await first
+    await call(server, 't')
+    await expect(call(server, 't')).rejects.toMatchObject(refused)
+    expect(spend).toHaveBeenCalledTimes(1)
+    vi.useRealTimers()
+  })
+
+  test('needs a backplane that counts', () => {
+    const { spend: _, ...backplane } = memoryBackplane()
+    expect(() => rateLimit({ perMinute: 1, backplane })).toThrow(/this backplane cannot count/)
   })
 })

@@ -2,7 +2,7 @@ import { lazy, type ReactNode, Suspense } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
 import { useText } from './i18n/i18n.ts'
 import InboxScreen from './inbox/inbox.tsx'
-import { routes } from './routes.ts'
+import { routes, useAddress } from './routes.ts'
 import { Shell } from './shell/shell.tsx'
 import { Empty } from './ui/ui.tsx'
 
@@ -17,6 +17,7 @@ const SettingsScreen = lazy(() => import('./settings/settings.tsx'))
 
 /** The screen of the address. */
 export function App(): ReactNode {
+  const { parts } = useAddress()
   return (
     <Shell>
       <Suspense>
@@ -52,11 +53,19 @@ export function App(): ReactNode {
           <Route path={routes.library.path}>
             <Library />
           </Route>
+          <Route path={routes.resource.path}>
+            <Library server={parts[1] ?? ''} uri={parts[2] ?? ''} />
+          </Route>
           <Route path={routes.permissions.path}>
             <Permissions />
           </Route>
+          <Route path={routes.permission.path}>{({ view }) => <Permissions view={view} />}</Route>
           <Route path={routes.settings.path}>
-            <SettingsScreen />
+            <Redirect to={routes.setting.to('models')} replace />
+          </Route>
+          <Route path={routes.setting.path}>{({ section }) => <SettingsScreen section={section} />}</Route>
+          <Route path={routes.registryServer.path}>
+            <SettingsScreen section="registry" name={parts[2] ?? ''} />
           </Route>
           <Route>
             <Unknown />

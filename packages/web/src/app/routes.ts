@@ -1,6 +1,5 @@
 import { useLocation, useSearch } from 'wouter'
 
-/** Every address of the page. Opening one never has an effect. */
 const part = encodeURIComponent
 
 /** What of a server is inspected. */
@@ -19,6 +18,20 @@ export interface ActivityAddress {
   readonly event?: number
 }
 
+/** Parts of the settings, in their order. */
+export const settingsSections = [
+  'models',
+  'servers',
+  'registry',
+  'secrets',
+  'config',
+  'folders',
+  'surfaces',
+  'look',
+] as const
+export type SettingsSection = (typeof settingsSections)[number]
+
+/** Every address of the page. Opening one never has an effect. */
 export const routes = {
   inbox: { path: '/inbox', to: () => '/inbox' },
   question: { path: '/inbox/:question', to: (question: string) => `/inbox/${part(question)}` },
@@ -65,8 +78,34 @@ export const routes = {
   tasks: { path: '/tasks', to: () => '/tasks' },
   task: { path: '/tasks/:task', to: (task: string) => `/tasks/${part(task)}` },
   library: { path: '/library', to: () => '/library' },
+  prompt: {
+    path: '/library',
+    /** `prompt`: by its command. Without one, the list of prompts. */
+    to: (prompt?: string) => `/library?in=prompts${prompt === undefined ? '' : `&prompt=${part(prompt)}`}`,
+  },
+  resource: {
+    path: '/library/:server/:uri',
+    to: (server: string, uri: string) => `/library/${part(server)}/${part(uri)}`,
+  },
   permissions: { path: '/permissions', to: () => '/permissions' },
+  permission: {
+    path: '/permissions/:view',
+    to: (view: 'rules' | 'given' | 'explain' | 'try') => `/permissions/${view}`,
+  },
+  permissionTry: {
+    path: '/permissions/try',
+    /** `rule`: fills the form; nothing is saved. */
+    to: (rule: Readonly<Record<string, unknown>>) => `/permissions/try?rule=${part(JSON.stringify(rule))}`,
+  },
   settings: { path: '/settings', to: () => '/settings' },
+  setting: {
+    path: '/settings/:section',
+    to: (section: SettingsSection) => `/settings/${section}`,
+  },
+  registryServer: {
+    path: '/settings/registry/:name',
+    to: (name: string) => `/settings/registry/${part(name)}`,
+  },
 } as const
 
 /** The address that the browser shows, decoded once. wouter decodes its parts before it hands them out. */

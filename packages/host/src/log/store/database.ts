@@ -194,10 +194,7 @@ export function openDatabase(file: string): DatabaseSync {
   }
 }
 
-/**
- * A number that changes when another connection wrote to the store; it is read once in a turn of the event loop, as others
- * write between turns.
- */
+/** A number that changes when another connection wrote to the store. It is read once in a synchronous run. */
 export function createStoreVersion(database: DatabaseSync): () => number {
   const read = database.prepare('PRAGMA data_version')
   let version: number | undefined
@@ -207,7 +204,7 @@ export function createStoreVersion(database: DatabaseSync): () => number {
   return () => {
     if (version === undefined) {
       version = Number(read.get()?.['data_version'])
-      setImmediate(forget).unref()
+      queueMicrotask(forget)
     }
     return version
   }

@@ -16,32 +16,52 @@ import {
   failed,
   fromRow,
   isFinal,
-  newRecord,
+  newTask,
   ownerOf,
+  type TaskEdit,
   type TaskRecord,
-  toRow,
+  toUpdate,
   withAnswers,
 } from './record.ts'
 import { bytesOf, type Serve, TaskRun } from './run.ts'
-import type { TaskPosition } from './store.ts'
+import type { ClaimedTask, TaskChange, TaskPosition } from './store.ts'
 
-type Edit = (record: TaskRecord) => TaskRecord | undefined
+type Edit = (record: TaskRecord) => TaskEdit | undefined
+
+/** What one round of a task came to: it is over, waits for answers of its client, or has to be run again later. */
+export type TaskRound =
+  | { readonly type: 'over' }
+  | { readonly type: 'waiting' }
+  | { readonly type: 'later'; readonly afterMs: number }
 
 const idBytes = 24
 const idChars = 128
 const claimBatch = 16
-const graceMs = 1000
+/** Milliseconds between two looks of a follower at a store that notifies of changes. */
+const fallbackPollMs = 10_000
+/** The longest delay of a timer. */
+const longestTimerMs = 2 ** 31 - 1
 
 /** The tasks of one server: creates, runs, releases and takes over tasks. */
 export class TaskEngine {
   readonly settings: TaskSettings
   readonly #holder: string = randomText(12)
   readonly #runs = new Map<string, TaskRun>()
-  readonly #followers = new Map<string, Set<() => void>>()
+  /** The version of a task with which its run began. */
+  readonly #startedAt = new WeakMap<TaskRun, number>()
+  readonly #followers = new Map<string, Set<(version?: number) => void>>()
   readonly #listeners = new Map<string, Set<(notification: ServerNotification) => void>>()
   #server: Server | undefined
   #serve: Serve = () => Promise.reject(new TypeError('tasks() is not attached to a server'))
   #timer: ReturnType<typeof setTimeout> | undefined
+  /** Timers of tasks that this process will claim. */
+  readonly #due = new Set<ReturnType<typeof setTimeout>>()
+  #unsubscribe: (() => void) | undefined
+  /** Tasks that are being claimed. */
+  #claiming = 0
+  /** Whether tasks may wait for room in this process. */
+  #hasWaiting = false
+  #draining = false
   #closed: Promise<void> | undefined
 
   constructor(settings: TaskSettings) {
@@ -60,7 +80,17 @@ export class TaskEngine {
     }
     this.#server = server
     this.#serve = serve
-    if (this.settings.store.durable) this.#scheduleHeartbeat(0)
+    if (this.settings.store.durable) this.#begin(0)
+  }
+
+  /** Whether this process claims tasks from the store. */
+  get isWorker(): boolean {
+    return this.settings.work && this.settings.runner === undefined
+  }
+
+  get #room(): number {
+    if (!this.isWorker || this.#draining || this.#closed !== undefined) return 0
+    return Math.max(0, this.settings.maxRunning - this.#runs.size - this.#claiming)
   }
 
   /**
@@ -70,19 +100,23 @@ export class TaskEngine {
   async create(exchange: Exchange, ttlMs: number, journal?: Journal): Promise<TaskRecord> {
     const { store, maxTasks, maxTasksPerPrincipal, maxTaskBytes } = this.settings
     if (this.#closed !== undefined) throw notCreated('this server is shutting down')
-    const heldUntil = this.#heldUntil()
-    const id = randomText(idBytes)
-    const record = newRecord({ id, exchange, holder: this.#holder, heldUntil, ttlMs, journal })
-    const row = toRow(record)
-    if (bytesOf(row.body) > maxTaskBytes) {
+    const reserved = Math.min(1, this.#room)
+    const holder = reserved > 0 ? this.#holder : ''
+    const holdMs = reserved > 0 ? this.settings.leaseMs : 0
+    const task = newTask({ id: randomText(idBytes), exchange, holder, holdMs, ttlMs, journal })
+    if (bytesOf(task.body) > maxTaskBytes) {
       throw invalidParams(`a task may have at most ${maxTaskBytes} bytes`)
     }
-    if (!(await store.add(row, { owner: maxTasksPerPrincipal, all: maxTasks }))) {
-      throw notCreated('too many are stored. Try again when some have expired')
-    }
+    this.#claiming += reserved
+    const capacity = { owner: maxTasksPerPrincipal, all: maxTasks }
+    const row = await store.add(task, capacity).finally(() => {
+      this.#claiming -= reserved
+    })
+    if (row === undefined) throw notCreated('too many are stored. Try again when some have expired')
+    const record = fromRow(row)
     this.#emitFor('created', record, exchange.peer)
-    this.#start(record)
-    if (this.#timer === undefined) this.#scheduleHeartbeat(this.settings.leaseMs / 3)
+    this.#begin(this.settings.leaseMs / 3)
+    this.#startOrOffer(record)
     return record
   }
 
@@ -120,9 +154,12 @@ export class TaskEngine {
   async answer(id: string, responses: JsonObject): Promise<void> {
     const next = await this.#change(id, (record) => {
       const after = withAnswers(record, responses)
-      return after?.running ? { ...after, holder: this.#holder, heldUntil: this.#heldUntil() } : after
+      if (!after?.running) return after
+      return this.#room > 0
+        ? { ...after, holder: this.#holder, holdMs: this.settings.leaseMs }
+        : { ...after, holder: '', holdMs: 0 }
     })
-    if (next?.running) this.#start(next)
+    if (next?.running) this.#startOrOffer(next)
   }
 
   /** Ends a task with a tool error because its client does not answer its question. */
@@ -144,13 +181,18 @@ export class TaskEngine {
   /** The task now and after every change, until it is final, gone, or `signal` is aborted. */
   async *follow(id: string, signal: AbortSignal): AsyncGenerator<TaskRecord> {
     let stale = true
+    let seen = 0
     let wakeUp = (): void => {}
     const refresh = (): void => {
       stale = true
       wakeUp()
     }
-    const unfollow = addToGroup(this.#followers, id, refresh)
-    const timer = unref(setInterval(refresh, this.settings.pollIntervalMs))
+    const unfollow = addToGroup(this.#followers, id, (version) => {
+      if (version === undefined || version > seen) refresh()
+    })
+    const { store, pollIntervalMs } = this.settings
+    const pollMs = store.changed === undefined ? pollIntervalMs : Math.max(pollIntervalMs, fallbackPollMs)
+    const timer = unref(setInterval(refresh, pollMs))
     signal.addEventListener('abort', refresh, { once: true })
     try {
       let lastState: string | undefined
@@ -158,6 +200,7 @@ export class TaskEngine {
         stale = false
         const record = await this.#get(id)
         if (record === undefined) return
+        seen = record.version
         if (visibleState(record) !== lastState) {
           lastState = visibleState(record)
           yield record
@@ -180,6 +223,42 @@ export class TaskEngine {
     return addToGroup(this.#listeners, id, listener)
   }
 
+  /**
+   * Runs a task that no other process runs, until it is over, waits, or has to be repeated: for a runner.
+   * @throws what the store throws
+   */
+  async run(id: string): Promise<TaskRound> {
+    const { store, leaseMs } = this.settings
+    if (this.#closed !== undefined || this.#draining) return { type: 'later', afterMs: 1000 }
+    this.#begin(leaseMs / 3)
+    const [claimed] = await store.claim(this.#holder, leaseMs, { id })
+    if (claimed === undefined) {
+      const record = await this.#get(id)
+      return record === undefined ? { type: 'over' } : this.#roundOf(record)
+    }
+    const { record, delayMs } = await this.#accept(claimed)
+    if (record?.running !== true) return { type: 'over' }
+    if (delayMs > 0) return { type: 'later', afterMs: delayMs }
+    await this.#start(record)
+    const after = await this.#get(id)
+    return after === undefined ? { type: 'over' } : this.#roundOf(after)
+  }
+
+  /** What remains to be done for a task that this process does not run. */
+  #roundOf({ running, status, holder, heldUntil }: TaskRecord): TaskRound {
+    if (!running) return { type: status === 'input_required' ? 'waiting' : 'over' }
+    // By the clock of this process, which may differ: the store has the last word when it is run again.
+    const afterMs = holder === '' ? Math.max(0, heldUntil - Date.now()) : this.settings.leaseMs / 3
+    return { type: 'later', afterMs: Math.ceil(afterMs) }
+  }
+
+  /** Takes no more tasks and waits for those that run, at most `graceMs` milliseconds. */
+  async drain(graceMs: number): Promise<void> {
+    this.#draining = true
+    const runs = Promise.allSettled([...this.#runs.values()].map(({ done }) => done))
+    await Promise.race([runs, new Promise((resolve) => unref(setTimeout(resolve, graceMs)))])
+  }
+
   /** Stops and releases running tasks, so that another process can continue them. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
@@ -188,15 +267,28 @@ export class TaskEngine {
 
   async #close(): Promise<void> {
     clearTimeout(this.#timer)
+    for (const timer of this.#due) clearTimeout(timer)
+    this.#unsubscribe?.()
     const { store } = this.settings
     const reason = new McpError('CONNECTION_CLOSED', 'The server is shutting down')
-    const runs = [...this.#runs.values()]
-    const held = [...this.#runs.keys()]
-    for (const run of runs) run.stop(reason)
-    const grace = new Promise((resolve) => unref(setTimeout(resolve, graceMs)))
-    await Promise.race([Promise.allSettled(runs.map(({ done }) => done)), grace])
-    await store.renew(this.#holder, held, 0)
+    const runs = [...this.#runs]
+    for (const [, run] of runs) run.stop(reason)
+    const grace = new Promise((resolve) => unref(setTimeout(resolve, 1000)))
+    await Promise.race([Promise.allSettled(runs.map(([, { done }]) => done)), grace])
+    const released = runs.map(([id]) => this.#release(id, 0))
+    for (const result of await Promise.allSettled(released)) {
+      if (result.status === 'rejected') this.server.report(result.reason, { method: 'tasks' })
+    }
     await store.close?.()
+  }
+
+  /** Gives up a task of this process, for any process to claim after a delay. Undefined if it was not its own. */
+  #release(id: string, delayMs: number, more: Partial<TaskRecord> = {}): Promise<TaskRecord | undefined> {
+    return this.#change(id, (record) =>
+      record.running && record.holder === this.#holder
+        ? { ...record, ...more, holder: '', holdMs: delayMs }
+        : undefined,
+    )
   }
 
   async #get(id: string): Promise<TaskRecord | undefined> {
@@ -205,7 +297,7 @@ export class TaskEngine {
   }
 
   /** Changes a task unless `edit` returns undefined; undefined then, and if there is no such task. */
-  async #change(id: string, edit: Edit): Promise<TaskRecord | undefined> {
+  async #change(id: string, edit: Edit): Promise<TaskEdit | undefined> {
     for (;;) {
       const record = await this.#get(id)
       const edited = record && edit(record)
@@ -213,82 +305,215 @@ export class TaskEngine {
       const isVisible = visibleState(edited) !== visibleState(record)
       const updatedAt = isVisible ? Math.max(Date.now(), record.updatedAt) : record.updatedAt
       const next = { ...edited, version: record.version + 1, updatedAt }
-      if (!(await this.settings.store.replace(toRow(next)))) continue
+      if (!(await this.settings.store.replace(toUpdate({ ...edited, updatedAt })))) continue
       if (isVisible) {
         this.#emitFor('changed', next)
-        for (const refresh of this.#followers.get(id) ?? []) refresh()
+        for (const refresh of this.#followers.get(id) ?? []) refresh(next.version)
       }
       return next
     }
   }
 
-  #start(record: TaskRecord): void {
-    const { id } = record
+  /** Starts a task that this process holds, or has another process claim it. */
+  #startOrOffer(record: TaskRecord): void {
+    if (record.holder === this.#holder) this.#start(record)
+    else if (this.settings.runner !== undefined) this.#enqueue(record.id, 0)
+    else this.#hasWaiting = true
+  }
+
+  /** Has the runner run a task. Where that fails, it is repeated once the task was due for a lease. */
+  #enqueue(id: string, delayMs: number): void {
+    const { runner } = this.settings
+    Promise.resolve()
+      .then(() => runner?.start(id, delayMs))
+      .catch((error) => this.server.report(error, { method: 'tasks' }))
+  }
+
+  /** Runs a task that this process holds; resolves when its handler has ended. */
+  #start(record: TaskRecord): Promise<void> {
+    const { id, version } = record
     const run: TaskRun = new TaskRun(record, {
       server: this.server,
       serve: this.#serve,
       maxTaskBytes: this.settings.maxTaskBytes,
+      maxRetries: this.settings.retry.most,
       limits: { ...limits, questions: this.settings.maxQuestions },
-      save: (edit) =>
-        this.#change(id, (current) => {
+      save: async (edit) => {
+        const next = await this.#change(id, (current) => {
           const isOwn = this.#runs.get(id) === run && current.running && current.holder === this.#holder
           return isOwn ? edit(current) : undefined
-        }),
+        })
+        if (next?.running && next.holder === '') this.#claimLater(id, next.holdMs ?? 0)
+        return next
+      },
       onNotification: (notification) => {
         for (const listener of this.#listeners.get(id) ?? []) listener(notification)
       },
     })
     this.#runs.set(id, run)
-    run.done
+    this.#startedAt.set(run, version)
+    return run.done
       .catch((error) => this.server.report(error, { method: 'tasks' }))
       .finally(() => {
         if (this.#runs.get(id) === run) this.#runs.delete(id)
+        if (this.#hasWaiting) this.#inBackground(this.#claimWaiting())
       })
   }
 
-  #heldUntil(): number {
-    return Date.now() + this.settings.leaseMs
+  /** Begins to renew leases and to claim tasks. */
+  #begin(ms: number): void {
+    if (this.#timer !== undefined || this.#closed !== undefined) return
+    this.#scheduleHeartbeat(ms, 0)
+    this.#unsubscribe = this.settings.store.changed?.((change) => this.#onChanged(change))
   }
 
-  #scheduleHeartbeat(ms: number): void {
+  #scheduleHeartbeat(ms: number, renewedAt: number): void {
     if (this.#closed !== undefined) return
+    const { leaseMs, pollIntervalMs, store } = this.settings
+    const isPolling = this.isWorker && store.durable && store.changed === undefined
+    const beatMs = leaseMs / 3
     this.#timer = unref(
       setTimeout(() => {
-        this.#heartbeat()
-          .catch((error) => this.server.report(error, { method: 'tasks' }))
-          .finally(() => this.#scheduleHeartbeat(this.settings.leaseMs / 3))
+        const now = performance.now()
+        const isBeat = !isPolling || now - renewedAt >= beatMs
+        const work = isBeat ? this.#heartbeat() : this.#claimWaiting()
+        const nextMs = isPolling ? Math.min(beatMs, pollIntervalMs) : beatMs
+        this.#inBackground(work).finally(() => this.#scheduleHeartbeat(nextMs, isBeat ? now : renewedAt))
       }, ms),
     )
   }
 
   /** Renews the leases of running tasks, stops those lost, and takes over abandoned ones. */
   async #heartbeat(): Promise<void> {
-    const { store } = this.settings
+    const { store, leaseMs } = this.settings
     const before = [...this.#runs]
     const ids = before.map(([id]) => id)
-    const held = new Set(await store.renew(this.#holder, ids, this.#heldUntil()))
-    for (const [id, run] of before) {
-      if (!held.has(id))
-        run.stop(new McpError('CANCELLED', 'The task was cancelled, taken over, or has expired'))
+    if (ids.length > 0) {
+      const held = new Set(await store.renew(this.#holder, ids, leaseMs))
+      for (const [id, run] of before) {
+        if (!held.has(id)) run.stop(lost())
+      }
     }
-    if (this.#closed !== undefined) return
-    for (const row of await store.claim(this.#holder, this.#heldUntil(), claimBatch)) {
-      await this.#takeOver(row.id).catch((error) => this.server.report(error, { method: 'tasks' }))
-    }
-    await store.expire()
+    await this.#claimWaiting()
+    if (this.settings.runner !== undefined) await this.#enqueueForgotten()
+    if (this.#closed === undefined) await store.expire()
   }
 
-  async #takeOver(id: string): Promise<void> {
-    const { maxTakeovers } = this.settings
-    const message = `The server stopped ${maxTakeovers + 1} times while it worked on this task`
-    const next = await this.#change(id, (record) =>
-      record.takeovers >= maxTakeovers
-        ? failed(record, { code: ErrorCode.InternalError, message })
-        : { ...record, takeovers: record.takeovers + 1 },
+  #onChanged(change: TaskChange | undefined): void {
+    if (change === undefined) {
+      for (const group of this.#followers.values()) for (const refresh of group) refresh()
+      this.#inBackground(this.#heartbeat())
+      return
+    }
+    const { id, version, running, holder, delayMs } = change
+    for (const refresh of this.#followers.get(id) ?? []) refresh(version)
+    const run = this.#runs.get(id)
+    if (run !== undefined) {
+      const isLost = !running || holder !== this.#holder
+      if (isLost && version > (this.#startedAt.get(run) ?? version)) run.stop(lost())
+    } else if (running && holder === '' && delayMs === 0) {
+      this.#inBackground(this.#claimOne(id))
+    }
+  }
+
+  async #claimOne(id: string): Promise<void> {
+    if (this.#room === 0) {
+      this.#hasWaiting = this.isWorker
+      return
+    }
+    const { store, leaseMs } = this.settings
+    await this.#startClaimed(1, () => store.claim(this.#holder, leaseMs, { id }))
+  }
+
+  /** Takes a task of this process again after a delay; others do so with their next heartbeat. */
+  #claimLater(id: string, delayMs: number): void {
+    if (!this.isWorker || this.#closed !== undefined) return
+    const timer = unref(
+      setTimeout(
+        () => {
+          this.#due.delete(timer)
+          this.#inBackground(this.#claimOne(id))
+        },
+        Math.min(delayMs + 1, longestTimerMs),
+      ),
     )
-    if (!next?.running) return
-    this.#emitFor('taken over', next)
-    this.#start(next)
+    this.#due.add(timer)
+  }
+
+  /** Takes tasks that wait, as far as there is room. */
+  async #claimWaiting(): Promise<void> {
+    const { store, leaseMs } = this.settings
+    for (;;) {
+      const limit = Math.min(this.#room, claimBatch)
+      if (limit === 0) return
+      const claimed = await this.#startClaimed(limit, () => store.claim(this.#holder, leaseMs, { limit }))
+      this.#hasWaiting = claimed === limit
+      if (!this.#hasWaiting) return
+    }
+  }
+
+  /** Starts the tasks that were claimed, and returns their number. */
+  async #startClaimed(limit: number, claim: () => Promise<ClaimedTask[]>): Promise<number> {
+    this.#claiming += limit
+    try {
+      const all = await claim()
+      for (const claimed of all) {
+        await this.#inBackground(
+          this.#accept(claimed).then(({ record, delayMs }) => {
+            if (record?.running !== true) return
+            if (delayMs > 0) this.#claimLater(record.id, delayMs)
+            else this.#start(record)
+          }),
+        )
+      }
+      return all.length
+    } finally {
+      this.#claiming -= limit
+    }
+  }
+
+  /**
+   * Counts the death of a task's last process, after which the task fails or is released for a while.
+   * @returns the task, and the delay for which it is released
+   */
+  async #accept(claimed: ClaimedTask): Promise<{ record: TaskRecord | undefined; delayMs: number }> {
+    const { previousHolder, ...row } = claimed
+    const { maxTakeovers, retry } = this.settings
+    const record = fromRow(row)
+    if (previousHolder === '') return { record, delayMs: 0 }
+    const { takeovers } = record
+    if (takeovers >= maxTakeovers) {
+      const message = `The server stopped ${maxTakeovers + 1} times while it worked on this task`
+      const error = { code: ErrorCode.InternalError, message }
+      const isOwn = (current: TaskRecord): boolean => current.running && current.holder === this.#holder
+      const next = await this.#change(row.id, (current) =>
+        isOwn(current) ? failed(current, error) : undefined,
+      )
+      return { record: next, delayMs: 0 }
+    }
+    const delayMs = Math.min(retry.longestMs, retry.firstMs * 2 ** takeovers)
+    const next = await this.#release(row.id, delayMs, { takeovers: takeovers + 1 })
+    if (next !== undefined) this.#emitFor('taken over', next)
+    return { record: next, delayMs }
+  }
+
+  /** Has the runner run tasks again that it should have run long ago. */
+  async #enqueueForgotten(): Promise<void> {
+    const { store, leaseMs, work } = this.settings
+    if (!work || this.#closed !== undefined) return
+    const scope = { limit: claimBatch, overdueMs: leaseMs }
+    for (const claimed of await store.claim(this.#holder, leaseMs, scope)) {
+      const { record, delayMs } = await this.#accept(claimed)
+      if (record?.running !== true) continue
+      if (record.holder !== '') await this.#release(record.id, 0)
+      this.#enqueue(record.id, delayMs)
+    }
+  }
+
+  async #inBackground(work: Promise<unknown>): Promise<void> {
+    await work.catch((error) => {
+      if (this.#closed === undefined) this.server.report(error, { method: 'tasks' })
+    })
   }
 
   #emitFor(type: TaskEvent['type'], { id, status }: TaskRecord, peer?: Peer): void {
@@ -302,6 +527,11 @@ export class TaskEngine {
       this.server.report(error, { method: 'tasks' })
     }
   }
+}
+
+/** Why a handler is stopped whose task this process no longer holds. */
+function lost(): McpError {
+  return new McpError('CANCELLED', 'The task was cancelled, taken over, or has expired')
 }
 
 /** The same error whatever the reason, so that no task of another owner is revealed. */

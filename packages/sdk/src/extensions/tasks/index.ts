@@ -1,6 +1,17 @@
-export type { TaskEvent, TasksOptions } from './options.ts'
+export type { TaskEvent, TaskRetry, TaskRunner, TasksOptions } from './options.ts'
 export { tasksExtension } from './options.ts'
 export type { TaskStatus } from './record.ts'
-export type { TaskCapacity, TaskPosition, TaskRow, TaskStore } from './store.ts'
+export { type RetryLater, retryLater } from './retry.ts'
+export type {
+  ClaimedTask,
+  ClaimScope,
+  NewTask,
+  TaskCapacity,
+  TaskChange,
+  TaskPosition,
+  TaskRow,
+  TaskStore,
+  TaskUpdate,
+} from './store.ts'
 export { memoryTaskStore } from './store.ts'
-export { type Tasks, tasks } from './tasks.ts'
+export { serveTasks, type TaskRound, type Tasks, type TaskWorker, tasks } from './tasks.ts'

@@ -14,6 +14,26 @@ export interface TaskEvent {
   readonly status?: TaskStatus
 }
 
+/** Repeats of a task: after its process died, and with `retryLater`. */
+export interface TaskRetry {
+  /** Times one task may be repeated with `retryLater` before it fails. Default 10. */
+  most?: number
+  /** Milliseconds before the first takeover after a process died; doubled for each later one. Default 1000. */
+  firstMs?: number
+  /** Most milliseconds before a takeover. Default 60 000. */
+  longestMs?: number
+}
+
+/** An engine that decides when and in which process tasks run, such as a job queue. */
+export interface TaskRunner {
+  /**
+   * Arranges that a process calls `tasks.run(id)` after `delayMs` milliseconds. Called when a task was created, answered or
+   * has to be repeated, and again for a task that nothing ran since, so it may be called several times. Throw, or reject,
+   * if the engine is unavailable.
+   */
+  start(id: string, delayMs: number): void | Promise<void>
+}
+
 /** Options of the tasks extension. */
 export interface TasksOptions {
   /** Default: in memory, until the process ends. */
@@ -39,11 +59,25 @@ export interface TasksOptions {
   leaseMs?: number
   /** Takeovers of one task before it fails. Default 5. */
   maxTakeovers?: number
+  /** Delays of takeovers, and the limit of `retryLater`. */
+  retry?: TaskRetry
+  /**
+   * Whether this process runs tasks. Default true. With false it creates them, and other processes with the same store run
+   * them.
+   */
+  work?: boolean
+  /** Tasks that run in this process at once; further ones wait for any process. Default 256. */
+  maxRunning?: number
+  /** Decides when and where tasks run. Default: processes claim them from the store. */
+  runner?: TaskRunner
   /** Called for every event. */
   onEvent?: (event: TaskEvent) => void
 }
 
-export type TaskSettings = Required<TasksOptions>
+export type TaskSettings = Required<Omit<TasksOptions, 'retry' | 'runner'>> & {
+  readonly retry: Required<TaskRetry>
+  readonly runner: TaskRunner | undefined
+}
 
 /** @throws McpError 'INVALID' for an invalid number */
 export function resolveSettings(options: TasksOptions): TaskSettings {
@@ -58,16 +92,26 @@ export function resolveSettings(options: TasksOptions): TaskSettings {
     maxQuestions: options.maxQuestions ?? limits.questions,
     leaseMs: options.leaseMs ?? 15_000,
     maxTakeovers: options.maxTakeovers ?? 5,
+    retry: { most: 10, firstMs: 1000, longestMs: 60_000, ...options.retry },
+    work: options.work ?? true,
+    maxRunning: options.maxRunning ?? 256,
+    runner: options.runner,
     onEvent: options.onEvent ?? (() => {}),
   }
   requireKnown('The options object of tasks', options, Object.keys(settings))
-  for (const [name, value] of Object.entries(settings)) {
+  requireKnown('The "retry" object of tasks', settings.retry, ['most', 'firstMs', 'longestMs'])
+  for (const [name, value] of [...Object.entries(settings), ...Object.entries(settings.retry)]) {
     if (typeof value === 'number' && (!Number.isSafeInteger(value) || value < 1)) {
       throw invalid(`The tasks option "${name}" must be a positive integer, got ${value}`)
     }
   }
   if (settings.ttlMs > settings.maxTtlMs) {
     throw invalid(`The tasks option "ttlMs" is more than "maxTtlMs": ${settings.ttlMs}`)
+  }
+  if (!settings.store.durable && (!settings.work || settings.runner !== undefined)) {
+    throw invalid(
+      'The tasks options "work: false" and "runner" need a store that other processes share. Give "store" a durable one, such as sqliteTaskStore',
+    )
   }
   return settings
 }

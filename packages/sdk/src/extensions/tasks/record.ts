@@ -8,7 +8,7 @@ import type { Exchange, Peer } from '../../request/exchange.ts'
 import { answerTo } from '../../request/input-responses.ts'
 import { defined } from '../../request/known-members.ts'
 import { emptyJournal, type Journal } from '../../request/live-run.ts'
-import type { TaskRow } from './store.ts'
+import type { NewTask, TaskRow, TaskUpdate } from './store.ts'
 
 /** The status of a task; the last three are final. */
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
@@ -37,10 +37,12 @@ interface TaskBody {
   readonly statusMessage?: string
   /** The latest progress of its handler. */
   readonly progress?: TaskProgress
-  /** Milliseconds since 1970. */
+  /** When a client could last see a change; 0 for none since its creation. In milliseconds since 1970. */
   readonly updatedAt: number
-  /** How often a process took it over. */
+  /** How often its process died. */
   readonly takeovers: number
+  /** How often its handler asked to be repeated; absent for never. */
+  readonly retries?: number
   readonly params: JsonObject
   readonly peer: StoredPeer
   readonly journal: Journal
@@ -57,30 +59,18 @@ interface TaskBody {
 /** A task. Immutable: changes create a new record. */
 export interface TaskRecord extends Omit<TaskRow, 'body'>, TaskBody {}
 
-export interface NewTask {
-  readonly id: string
+/** What a task starts with. */
+export interface TaskOrigin extends Omit<NewTask, 'owner' | 'body'> {
   readonly exchange: Exchange
-  readonly holder: string
-  readonly heldUntil: number
-  readonly ttlMs: number
   /** The journal of the request before it became a task. */
-  readonly journal?: Journal | undefined
+  readonly journal: Journal | undefined
 }
 
-export function newRecord({ id, exchange, holder, heldUntil, ttlMs, journal }: NewTask): TaskRecord {
-  const now = Date.now()
+export function newTask({ exchange, journal, ...task }: TaskOrigin): NewTask {
   const { requestState: _state, inputResponses: _responses, task: _task, ...params } = exchange.params
-  return {
-    id,
-    version: 1,
-    owner: ownerOf(exchange.peer),
-    createdAt: now,
-    expiresAt: now + ttlMs,
-    running: true,
-    holder,
-    heldUntil,
+  const body: TaskBody = {
     status: 'working',
-    updatedAt: now,
+    updatedAt: 0,
     takeovers: 0,
     params,
     peer: storedPeer(exchange.peer),
@@ -89,6 +79,7 @@ export function newRecord({ id, exchange, holder, heldUntil, ttlMs, journal }: N
     questions: {},
     keys: [],
   }
+  return { ...task, owner: ownerOf(exchange.peer), body: JSON.stringify(body) }
 }
 
 /** The owner of a peer's tasks: its principal, the local user, or an anonymous network address, which only counts for quotas. */
@@ -198,17 +189,39 @@ export function withAnswers(record: TaskRecord, responses: JsonObject): TaskReco
   }
 }
 
-export function toRow(record: TaskRecord): TaskRow {
-  const { id, version, owner, createdAt, expiresAt, running, holder, heldUntil, ...body } = record
-  const columns = { id, version, owner, createdAt, expiresAt, running, holder, heldUntil }
-  return { ...columns, body: JSON.stringify(body) }
+/** A change of a task, and how long it is held from now on. */
+export interface TaskEdit extends TaskRecord {
+  readonly holdMs?: number
+}
+
+/** The next version of a task in its stored form. */
+export function toUpdate(edit: TaskEdit): TaskUpdate {
+  const { id, version, running, holder, holdMs } = edit
+  return { id, version: version + 1, running, holder, holdMs, body: bodyOf(edit) }
+}
+
+/** The part of a task that is stored as JSON. */
+export function bodyOf(edit: TaskEdit): string {
+  const {
+    id: _id,
+    version: _version,
+    owner: _owner,
+    createdAt: _createdAt,
+    expiresAt: _expiresAt,
+    running: _running,
+    holder: _holder,
+    heldUntil: _heldUntil,
+    holdMs: _holdMs,
+    ...body
+  } = edit
+  return JSON.stringify(body)
 }
 
 /** @throws TypeError for a row with an unknown format */
 export function fromRow({ body, ...row }: TaskRow): TaskRecord {
   const parsed: unknown = readJson(body)
   if (!isBody(parsed)) throw new TypeError(`The stored task ${row.id} has a format this version cannot read`)
-  return { ...row, ...parsed }
+  return { ...row, ...parsed, updatedAt: Math.max(parsed.updatedAt, row.createdAt) }
 }
 
 function isBody(value: unknown): value is TaskBody {

@@ -11,14 +11,16 @@ import type { StateCodec } from '../../request/state.ts'
 import type { Server } from '../../server/server.ts'
 import { unref } from '../../transports/server/options.ts'
 import {
+  bodyOf,
   completed,
   failed,
   peerOf,
+  type TaskEdit,
   type TaskProgress,
   type TaskRecord,
-  toRow,
   withQuestions,
 } from './record.ts'
+import { RetryLater } from './retry.ts'
 
 /** Runs a request's handler. */
 export type Serve = (exchange: Exchange) => Promise<Outcome>
@@ -28,10 +30,12 @@ export interface RunParts {
   /** Bypasses middleware: it ran when the request became a task. */
   readonly serve: Serve
   readonly maxTaskBytes: number
+  /** Times the handler may ask to be repeated. */
+  readonly maxRetries: number
   /** Limits of the task's own requests; it outlives the request that created it. */
   readonly limits: RequestLimits
   /** Changes the task; undefined if this run no longer holds it. */
-  save(edit: (record: TaskRecord) => TaskRecord): Promise<TaskRecord | undefined>
+  save(edit: (record: TaskRecord) => TaskEdit): Promise<TaskRecord | undefined>
   onNotification(notification: ServerNotification): void
 }
 
@@ -60,7 +64,7 @@ export class TaskRun {
 
   async #work(first: TaskRecord): Promise<void> {
     let record: TaskRecord | undefined = first
-    while (record?.running) {
+    while (record?.running && record.holder === first.holder) {
       const settle = await this.#runHandler(record)
       clearTimeout(this.#progressTimer)
       this.#progressTimer = undefined
@@ -77,7 +81,7 @@ export class TaskRun {
   }
 
   /** Runs the handler once and returns the resulting change of the task. */
-  async #runHandler(record: TaskRecord): Promise<(current: TaskRecord) => TaskRecord> {
+  async #runHandler(record: TaskRecord): Promise<(current: TaskRecord) => TaskEdit> {
     const { server, serve, limits } = this.#parts
     try {
       if (record.journal.round > limits.questions) {
@@ -85,6 +89,7 @@ export class TaskRun {
       }
       return this.#settle(await serve(this.#exchange(record)))
     } catch (error) {
+      if (error instanceof RetryLater) return (current) => this.#repeated(current, error)
       if (error instanceof RpcError) return (current) => failed(current, error.toObject())
       if (!this.#isStopped) server.report(error, { method: 'tools/call', ...toolName(record) })
       return (current) => failed(current, { code: ErrorCode.InternalError, message: 'Internal error' })
@@ -100,7 +105,18 @@ export class TaskRun {
     throw new TypeError(`A task cannot end with a result of the type "${outcome.type}"`)
   }
 
-  #limitSize(current: TaskRecord, next: TaskRecord): TaskRecord {
+  /** The task without a holder, for any process to claim after a while. */
+  #repeated(current: TaskRecord, { delayMs, message }: RetryLater): TaskEdit {
+    const { maxRetries } = this.#parts
+    const retries = (current.retries ?? 0) + 1
+    if (retries <= maxRetries) return { ...current, retries, holder: '', holdMs: delayMs }
+    return failed(current, {
+      code: ErrorCode.InternalError,
+      message: `The task was repeated ${maxRetries} times without success. ${message}`,
+    })
+  }
+
+  #limitSize(current: TaskRecord, next: TaskEdit): TaskEdit {
     if (this.#fits(next)) return next
     const { server, maxTaskBytes } = this.#parts
     const reason = `the task exceeds ${maxTaskBytes} bytes, the most this server stores for one`
@@ -114,7 +130,7 @@ export class TaskRun {
   }
 
   #fits(record: TaskRecord): boolean {
-    return bytesOf(toRow(record).body) <= this.#parts.maxTaskBytes
+    return bytesOf(bodyOf(record)) <= this.#parts.maxTaskBytes
   }
 
   #exchange(record: TaskRecord): Exchange {

@@ -22,6 +22,21 @@ const schema = `
   CREATE INDEX IF NOT EXISTS tasks_running ON tasks (heldUntil) WHERE running = 1;
 `
 
+// Triggers maintain the counts, so that all processes count together without scanning rows. '' counts all tasks.
+const counts = `
+  CREATE TABLE task_counts (owner TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  INSERT INTO task_counts SELECT '', count(*) FROM tasks;
+  INSERT INTO task_counts SELECT 'of ' || owner, count(*) FROM tasks GROUP BY owner;
+  CREATE TRIGGER task_added AFTER INSERT ON tasks BEGIN
+    UPDATE task_counts SET count = count + 1 WHERE owner = '';
+    INSERT INTO task_counts VALUES ('of ' || NEW.owner, 1) ON CONFLICT DO UPDATE SET count = count + 1;
+  END;
+  CREATE TRIGGER task_deleted AFTER DELETE ON tasks BEGIN
+    UPDATE task_counts SET count = count - 1 WHERE owner = '' OR owner = 'of ' || OLD.owner;
+    DELETE FROM task_counts WHERE owner = 'of ' || OLD.owner AND count = 0;
+  END;
+`
+
 const columns = 'id, version, owner, createdAt, expiresAt, running, holder, heldUntil, body'
 
 /**
@@ -31,16 +46,32 @@ const columns = 'id, version, owner, createdAt, expiresAt, running, holder, held
 export function sqliteTaskStore(path: string): TaskStore {
   closeSync(openSync(path, 'a', 0o600))
   const db = openSqlite('sqliteTaskStore', path)
+  const inTransaction = <T>(work: () => T): T => {
+    db.exec('BEGIN IMMEDIATE')
+    try {
+      const result = work()
+      db.exec('COMMIT')
+      return result
+    } catch (error) {
+      db.exec('ROLLBACK')
+      throw error
+    }
+  }
   db.exec(schema)
+  inTransaction(() => {
+    const found = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'task_counts'").get()
+    if (found === undefined) db.exec(counts)
+  })
   const count = db.prepare(
-    'SELECT count(*) AS everyone, count(*) FILTER (WHERE owner = ?) AS owned FROM tasks WHERE expiresAt > ?',
+    `SELECT coalesce(sum(count) FILTER (WHERE owner = ''), 0) AS everyone, coalesce(sum(count) FILTER (WHERE owner <> ''), 0) AS owned
+      FROM task_counts WHERE owner IN ('', 'of ' || ?)`,
   )
   const insert = db.prepare(
-    `INSERT INTO tasks (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO tasks (${columns}) VALUES (?, 1, ?, ?, ?, 1, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING ${columns}`,
   )
   const select = db.prepare(`SELECT ${columns} FROM tasks WHERE id = ? AND expiresAt > ?`)
   const update = db.prepare(
-    `UPDATE tasks SET version = ?, expiresAt = ?, running = ?, holder = ?, heldUntil = ?, body = ?
+    `UPDATE tasks SET version = ?, running = ?, holder = ?, heldUntil = coalesce(?, heldUntil), body = ?
       WHERE id = ? AND version = ? AND expiresAt > ?`,
   )
   const page = db.prepare(
@@ -51,65 +82,66 @@ export function sqliteTaskStore(path: string): TaskStore {
     `UPDATE tasks SET heldUntil = ? WHERE running = 1 AND holder = ? AND expiresAt > ?
       AND id IN (SELECT value FROM json_each(?)) RETURNING id`,
   )
-  const claim = db.prepare(
-    `UPDATE tasks SET holder = ?, heldUntil = ?, version = version + 1 WHERE id IN (
-      SELECT id FROM tasks WHERE running = 1 AND heldUntil <= ? AND expiresAt > ? LIMIT ?
-    ) RETURNING ${columns}`,
+  const due = db.prepare(
+    `SELECT ${columns} FROM tasks WHERE running = 1 AND heldUntil <= ? AND expiresAt > ? ORDER BY heldUntil LIMIT ?`,
   )
+  const dueOne = db.prepare(
+    `SELECT ${columns} FROM tasks WHERE running = 1 AND heldUntil <= ? AND expiresAt > ? AND id = ?`,
+  )
+  const assign = db.prepare('UPDATE tasks SET holder = ?, heldUntil = ?, version = version + 1 WHERE id = ?')
   const expiry = db.prepare('DELETE FROM tasks WHERE expiresAt <= ?')
 
   return {
     durable: true,
-    add: async (row, capacity) => {
-      db.exec('BEGIN IMMEDIATE')
-      try {
-        const { everyone, owned } = count.get(row.owner, Date.now()) ?? {}
-        const hasCapacity = Number(everyone) < capacity.all && Number(owned) < capacity.owner
-        const added = hasCapacity && insert.run(...valuesOf(row)).changes === 1
-        db.exec('COMMIT')
-        return added
-      } catch (error) {
-        db.exec('ROLLBACK')
-        throw error
-      }
-    },
+    add: async ({ id, owner, ttlMs, holder, holdMs, body }, capacity) =>
+      inTransaction(() => {
+        const now = Date.now()
+        const isFull = (): boolean => {
+          const { everyone, owned } = count.get(owner) ?? {}
+          return Number(everyone) >= capacity.all || Number(owned) >= capacity.owner
+        }
+        if (isFull()) expiry.run(now)
+        if (isFull()) return undefined
+        const added = insert.get(id, owner, now, now + ttlMs, holder, now + holdMs, body)
+        return added && rowOf(added)
+      }),
     get: async (id) => {
       const columnValues = select.get(id, Date.now())
       return columnValues && rowOf(columnValues)
     },
-    replace: async (row) => {
-      const { id, version, expiresAt, running, holder, heldUntil, body } = row
-      const { changes } = update.run(
-        version,
-        expiresAt,
-        running ? 1 : 0,
-        holder,
-        heldUntil,
-        body,
-        id,
-        version - 1,
-        Date.now(),
-      )
-      return changes === 1
+    replace: async ({ id, version, running, holder, holdMs, body }) => {
+      const now = Date.now()
+      const heldUntil = holdMs === undefined ? null : now + holdMs
+      return update.run(version, running ? 1 : 0, holder, heldUntil, body, id, version - 1, now).changes === 1
     },
     list: async (owner, after, limit) =>
       page.all(owner, Date.now(), after?.createdAt ?? -1, after?.id ?? '', limit).map(rowOf),
-    renew: async (holder, ids, heldUntil) =>
-      renewal.all(heldUntil, holder, Date.now(), JSON.stringify(ids)).map(({ id }) => String(id)),
-    claim: async (holder, heldUntil, limit) => {
+    renew: async (holder, ids, leaseMs) => {
+      if (ids.length === 0) return []
       const now = Date.now()
-      return claim.all(holder, heldUntil, now, now, limit).map(rowOf)
+      return renewal.all(now + leaseMs, holder, now, JSON.stringify(ids)).map(({ id }) => String(id))
+    },
+    claim: async (holder, leaseMs, scope) => {
+      const selectDue = (now: number): TaskRow[] => {
+        if ('id' in scope) return dueOne.all(now, now, scope.id).map(rowOf)
+        return due.all(now - (scope.overdueMs ?? 0), now, scope.limit).map(rowOf)
+      }
+      // Most of the time there is none, which takes no lock.
+      if (selectDue(Date.now()).length === 0) return []
+      return inTransaction(() => {
+        const now = Date.now()
+        const heldUntil = now + leaseMs
+        return selectDue(now).map((row) => {
+          assign.run(holder, heldUntil, row.id)
+          return { ...row, version: row.version + 1, holder, heldUntil, previousHolder: row.holder }
+        })
+      })
     },
     expire: async () => {
       expiry.run(Date.now())
     },
     close: () => db.close(),
   }
-}
-
-function valuesOf(row: TaskRow): (string | number)[] {
-  const { id, version, owner, createdAt, expiresAt, running, holder, heldUntil, body } = row
-  return [id, version, owner, createdAt, expiresAt, running ? 1 : 0, holder, heldUntil, body]
 }
 
 function rowOf(columnValues: Readonly<Record<string, unknown>>): TaskRow {

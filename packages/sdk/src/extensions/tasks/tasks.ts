@@ -1,4 +1,4 @@
-import { ErrorCode, invalidParams, RpcError } from '../../jsonrpc/error.ts'
+import { ErrorCode, invalid, invalidParams, RpcError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import { MetaKey, metaOf } from '../../protocol/meta.ts'
@@ -7,9 +7,9 @@ import { latestLegacy as lastWithCoreTasks, latest, supports } from '../../proto
 import { fromBase64Url, toBase64Url } from '../../request/encoding.ts'
 import type { Caller, Exchange, Outcome } from '../../request/exchange.ts'
 import type { Extension, ExtensionMethod } from '../../server/extension.ts'
-import type { Middleware } from '../../server/server.ts'
+import type { Middleware, Server } from '../../server/server.ts'
 import { dialectOf, experimentalTask } from './dialects.ts'
-import { TaskEngine } from './engine.ts'
+import { TaskEngine, type TaskRound } from './engine.ts'
 import { resolveSettings, type TasksOptions, tasksExtension } from './options.ts'
 import { isAnonymous, ownerOf, type TaskRecord } from './record.ts'
 import { awaitResult, listenToTasks } from './result.ts'
@@ -18,11 +18,30 @@ import type { TaskPosition } from './store.ts'
 /** The tasks extension of one server. */
 export interface Tasks extends Extension {
   /**
+   * Runs one task until it is over, waits for answers of its client, or has to be run again later: what a `runner` calls. If
+   * another process runs the task, this returns `later`, so it may be called at any time and from several processes.
+   * Rejects if the store fails.
+   */
+  run(id: string): Promise<TaskRound>
+  /**
    * Stops running tasks within 1 s and closes the store. Tasks in a durable store continue in another process, or in the
    * next one that opens it.
    */
   close(): Promise<void>
 }
+
+/** A process that runs tasks and serves no clients. */
+export interface TaskWorker {
+  /**
+   * Takes no more tasks, waits for those that run at most `graceMs` milliseconds (default 25 000), then releases the others
+   * for other processes and closes the store.
+   */
+  close(options?: { readonly graceMs?: number }): Promise<void>
+}
+
+export type { TaskRound } from './engine.ts'
+
+const engines = new WeakMap<Server, TaskEngine>()
 
 const onlyHere =
   'tasks are kept in the memory of the process that created them, and no other process finds them. Give tasks() a store ' +
@@ -47,8 +66,34 @@ export function tasks(options: TasksOptions = {}): Tasks {
     methods: methodsOf(engine),
     use: middlewareOf(engine),
     capabilities: capabilitiesOn,
-    attach: (server, serve) => engine.attach(server, serve),
+    attach: (server, serve) => {
+      engine.attach(server, serve)
+      engines.set(server, engine)
+    },
+    run: (id) => engine.run(id),
     close: () => engine.close(),
+  }
+}
+
+/**
+ * Runs the tasks of a server in this process, without serving clients. They are created by processes with the same tools and
+ * the same store, which may leave the work to this one with `tasks({ work: false })`. Keeps the process alive until `close`.
+ * @throws McpError 'INVALID' for a server without tasks that this process can run
+ */
+export function serveTasks(server: Server): TaskWorker {
+  const engine = engines.get(server)
+  if (engine === undefined || !engine.isWorker || !engine.settings.store.durable) {
+    throw invalid(
+      'serveTasks() needs a server with tasks({ store }), where the store is shared with other processes and neither "work: false" nor "runner" is set',
+    )
+  }
+  const alive = setInterval(() => {}, 2 ** 30)
+  return {
+    close: async ({ graceMs = 25_000 } = {}) => {
+      await engine.drain(graceMs)
+      await engine.close()
+      clearInterval(alive)
+    },
   }
 }
 

@@ -64,9 +64,8 @@ export class HostConnection {
         for (const listener of this.#listeners) listener()
       },
     })
-    this.client.subscribe('catalog', {
-      rows: () => void this.queries.invalidateQueries({ queryKey: ['catalog'] }),
-    })
+    this.#rereads('catalog', ['catalog', 'library'])
+    this.#rereads('configuration', ['config', 'policy', 'models', 'secrets', 'installs'])
   }
 
   readonly onState = (listener: () => void): (() => void) => {
@@ -75,6 +74,15 @@ export class HostConnection {
   }
 
   readonly state = (): ClientState => this.client.state
+
+  /** Reads what methods of these groups gave again with every change of a topic. */
+  #rereads(topic: 'catalog' | 'configuration', groups: readonly string[]): void {
+    this.client.subscribe(topic, {
+      rows: () => {
+        for (const group of groups) void this.queries.invalidateQueries({ queryKey: [group] })
+      },
+    })
+  }
 
   /** After every connection: a host that was started anew, or waited too long, does not know the surface of this tab. */
   #attach(): void {
@@ -191,7 +199,7 @@ export function useRead<M extends MethodName>(
   const { client } = useHost()
   const { data, error, isPending, refetch } = useQuery({
     queryKey: [method.split('.')[0], method, params],
-    queryFn: async ({ signal }) => wire(await client.call(method, params, { signal })),
+    queryFn: ({ signal }) => client.call(method, params, { signal }).then((result) => wire(result)),
     enabled,
     // What changes while it is watched is read again when it is looked at again, too.
     ...(everyMs !== undefined && { refetchInterval: everyMs, staleTime: 0 }),

@@ -1,138 +1,134 @@
-import { type ReactNode, useDeferredValue, useState } from 'react'
+import type { LibraryEntry } from '@jackfield/host/browser'
+import type { LibraryLeaf } from '@jackfield/host/client'
+import { lazy, type ReactNode, Suspense, useCallback, useDeferredValue, useState } from 'react'
+import { Link, useLocation, useSearch } from 'wouter'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
-import { Foreign, ForeignBox, JsonTree } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
+import { routes } from '../routes.ts'
+import { plain } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
-import { Empty, Note, Search, uiStyle } from '../ui/ui.tsx'
+import { Search } from '../ui/ui.tsx'
+import { Basket } from './basket.tsx'
+import style from './library.module.css'
+import { ResourcePreview } from './resource-preview.tsx'
+import { leafKey } from './tree.ts'
+import { TreeView } from './tree-view.tsx'
 
-const most = 200
+const Prompts = lazy(() => import('./prompts.tsx'))
+const mostFound = 200
 
-/** Resources and prompts of all servers, and what one of them says. */
-export default function Library(): ReactNode {
+/** Resources, templates and prompts of all servers: found, previewed, chosen, and given to a conversation. */
+export default function Library({ server, uri }: { server?: string; uri?: string }): ReactNode {
+  const t = useText()
+  const search = new URLSearchParams(useSearch())
+  const isPrompts = server === undefined && search.get('in') === 'prompts'
+  const prompt = search.get('prompt') ?? undefined
+  return (
+    <div className={style.library}>
+      <nav className={screen.tabs} aria-label={t('nav.library')}>
+        <Link
+          href={routes.library.to()}
+          className={screen.tab ?? ''}
+          aria-current={isPrompts ? undefined : 'page'}
+        >
+          {t('inspect.resources')}
+        </Link>
+        <Link
+          href={routes.prompt.to()}
+          className={screen.tab ?? ''}
+          aria-current={isPrompts ? 'page' : undefined}
+        >
+          {t('inspect.prompts')}
+        </Link>
+      </nav>
+      {isPrompts ? (
+        <Suspense>
+          <Prompts {...(prompt !== undefined && { chosen: prompt })} />
+        </Suspense>
+      ) : (
+        <Resources {...(server !== undefined && uri !== undefined && { shown: { server, uri } })} />
+      )}
+    </div>
+  )
+}
+
+function Resources({ shown }: { shown?: { server: string; uri: string } }): ReactNode {
   const t = useText()
   const { number } = useFormat()
+  const [, navigate] = useLocation()
   const [query, setQuery] = useState('')
-  const search = useDeferredValue(query)
-  const [chosen, setChosen] = useState<{ server: string; uri: string }>()
-  const isSearch = search.trim() !== ''
+  const words = useDeferredValue(query).trim()
+  const [chosen, setChosen] = useState<ReadonlyMap<string, LibraryLeaf>>(new Map())
+  const total = useRead('library.children', { path: [], limit: mostFound }).data
   const found = useRead(
     'library.search',
-    { query: search, limit: 100, content: true },
-    { enabled: isSearch },
+    { query: words, kinds: ['resource', 'template'], limit: mostFound, content: true },
+    { enabled: words !== '' },
   ).data
-  const resources = useRead('catalog.resources', {}).data
-  const templates = useRead('catalog.templates', {}).data
-  const prompts = useRead('library.prompts', {}).data
-  // Without words to search for: everything that there is.
-  const all = [
-    ...(resources ?? []).map((entry) => ({ entry: { kind: 'resource' as const, ...entry } })),
-    ...(templates ?? []).map((entry) => ({ entry: { kind: 'template' as const, ...entry } })),
-    ...(prompts ?? []).map((entry) => ({ entry: { kind: 'prompt' as const, ...entry } })),
-  ]
-  const data = isSearch ? found : resources && { matches: all.slice(0, most), total: all.length }
-  const groups = (['resource', 'template', 'prompt'] as const).flatMap((kind) => {
-    const matches = data?.matches.filter(({ entry }) => entry.kind === kind) ?? []
-    return matches.length === 0 ? [] : [{ kind, matches }]
-  })
+  const matches =
+    words === '' ? undefined : found?.matches.flatMap(({ entry }) => leafIn(plain<LibraryEntry>(entry)))
+  const all = total?.nodes.reduce((sum, { resources, templates }) => sum + resources + templates, 0) ?? 0
+  const choose = useCallback((leaves: readonly LibraryLeaf[], isChosen: boolean) => {
+    setChosen((before) => {
+      const next = new Map(before)
+      for (const leaf of leaves) {
+        if (isChosen) next.set(leafKey(leaf), leaf)
+        else next.delete(leafKey(leaf))
+      }
+      return next
+    })
+  }, [])
+  const show = useCallback(
+    ({ server, uri }: LibraryLeaf) => navigate(routes.resource.to(server, uri)),
+    [navigate],
+  )
   return (
-    <div className={screen.split} data-open={chosen !== undefined}>
-      <section className={screen.pane} aria-label={t('nav.library')}>
+    <div className={`${screen.split} ${style.split}`} data-open={shown !== undefined}>
+      <section className={`${screen.pane} ${style.list}`} aria-label={t('inspect.resources')}>
         <Search
           label={t('library.find')}
           value={query}
-          count={data && t('activity.count', { shown: number(data.matches.length), all: number(data.total) })}
+          count={
+            words === ''
+              ? t('library.count', { count: all })
+              : found &&
+                t('activity.count', { shown: number(matches?.length ?? 0), all: number(found.total) })
+          }
           onChange={setQuery}
         />
-        {data?.matches.length === 0 && <Empty title={t('library.none')} />}
-        {groups.map(({ kind, matches }) => (
-          <section key={kind} className={screen.section} aria-label={t(`inspect.${kind}s`)}>
-            <h2 className={screen.group}>{t(`inspect.${kind}s`)}</h2>
-            <ul className={screen.rows}>
-              {matches.map(({ entry }) => {
-                if (entry.kind === 'resource') {
-                  const uri = plainText(entry.resource.uri)
-                  return (
-                    <li key={`${entry.server} ${uri}`}>
-                      <button
-                        type="button"
-                        className={screen.row}
-                        aria-current={(chosen?.server === entry.server && chosen.uri === uri) || undefined}
-                        onClick={() => setChosen({ server: entry.server, uri })}
-                      >
-                        <span className={screen.name}>
-                          <Foreign text={entry.resource.title ?? entry.resource.name} most={100} inline />
-                        </span>
-                        <span className={`${screen.grow} ${screen.muted} ${screen.cut}`}>
-                          <Foreign text={entry.resource.uri} most={120} inline />
-                        </span>
-                        <span className={screen.muted}>{entry.server}</span>
-                      </button>
-                    </li>
-                  )
-                }
-                const isPrompt = entry.kind === 'prompt'
-                const name = isPrompt ? foreign(`/${plainText(entry.command)}`) : entry.template.uriTemplate
-                return (
-                  <li key={`${entry.server} ${plainText(name)}`} className={screen.row}>
-                    <span className={`${screen.grow} ${screen.cut}`}>
-                      <Foreign text={name} most={120} inline />
-                    </span>
-                    <span className={screen.muted}>{entry.server}</span>
-                  </li>
-                )
-              })}
-            </ul>
-          </section>
-        ))}
+        <TreeView
+          matches={matches}
+          chosen={chosen}
+          shown={shown === undefined ? undefined : leafKey(shown)}
+          onChoose={choose}
+          onShow={show}
+        />
+        <Basket chosen={chosen} onClear={() => setChosen(new Map())} />
       </section>
       <section className={screen.pane} aria-label={t('library.preview')}>
-        {chosen === undefined ? (
+        {shown === undefined ? (
           <p className={screen.nothing}>{t('library.choose')}</p>
         ) : (
-          <Preview {...chosen} onBack={() => setChosen(undefined)} />
+          <ResourcePreview
+            key={leafKey(shown)}
+            {...shown}
+            isChosen={chosen.has(leafKey(shown))}
+            onChoose={choose}
+          />
         )}
       </section>
     </div>
   )
 }
 
-function Preview({ server, uri, onBack }: { server: string; uri: string; onBack: () => void }): ReactNode {
-  const t = useText()
-  const { number } = useFormat()
-  const { data, error } = useRead('library.preview', { server, uri })
-  return (
-    <div className={screen.stack}>
-      <button type="button" className={`${uiStyle.button} ${uiStyle.small} ${screen.back}`} onClick={onBack}>
-        ‹ {t('nav.library')}
-      </button>
-      <h2>
-        <Foreign text={foreign(uri)} inline />
-      </h2>
-      {error !== null && (
-        <Note tone="danger">
-          <Foreign text={foreign(error.message)} />
-        </Note>
-      )}
-      {data !== undefined && (
-        <>
-          <p className={screen.muted}>
-            {server} · {t('library.tokens', { count: number(data.tokens) })}
-          </p>
-          {data.withheld !== undefined && (
-            <Note tone="info">
-              <Foreign text={data.withheld} />
-            </Note>
-          )}
-          {data.contents.map((content) =>
-            'text' in content ? (
-              <ForeignBox key={plainText(content.uri)} text={content.text} label={uri} />
-            ) : (
-              <JsonTree key={plainText(content.uri)} value={content} label={uri} />
-            ),
-          )}
-        </>
-      )}
-    </div>
-  )
+/** A result of a search as a row. */
+function leafIn(entry: LibraryEntry): LibraryLeaf[] {
+  if (entry.kind === 'prompt') return []
+  const { server } = entry
+  if (entry.kind === 'template') {
+    const { uriTemplate, name, title = name } = entry.template
+    return [{ server, uri: uriTemplate, title, isTemplate: true }]
+  }
+  const { uri, name, title = name, size } = entry.resource
+  return [{ server, uri, title, ...(size !== undefined && { tokens: Math.ceil(size / 4) }) }]
 }

@@ -1,17 +1,296 @@
-import { type ReactNode, useCallback } from 'react'
+import type { PolicyRule } from '@jackfield/host/browser'
+import { type ReactNode, useCallback, useState } from 'react'
+import { Link, useLocation, useSearch } from 'wouter'
+import { ChangeReview, Place, useChange } from '../config/change.tsx'
 import { useAct, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
+import { routes } from '../routes.ts'
 import { Foreign } from '../text/foreign.tsx'
-import { foreign } from '../text/foreign-type.ts'
+import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
-import { Button, Note } from '../ui/ui.tsx'
+import { Button, Empty, Note } from '../ui/ui.tsx'
+import { type DraftRule, draftOf, emptyRule, ruleOf } from './draft-rule.ts'
+import { Explain } from './explain.tsx'
+import style from './permissions.module.css'
+import { Preview } from './preview.tsx'
+import { RuleForm } from './rule-form.tsx'
+import { Conditions, type Rule, VerdictLamp } from './rule-text.tsx'
 
-/** Rules and remembered answers. */
-export default function Permissions(): ReactNode {
+const views = ['rules', 'given', 'explain', 'try'] as const
+type View = (typeof views)[number]
+
+/** Rules, remembered answers, why a call is allowed or not, and what a rule would have decided. */
+export default function Permissions({ view: wanted }: { view?: string }): ReactNode {
+  const t = useText()
+  const view: View = views.find((one) => one === wanted) ?? 'rules'
+  return (
+    <div className={screen.screen}>
+      <nav className={screen.tabs} aria-label={t('nav.permissions')}>
+        {views.map((one) => (
+          <Link
+            key={one}
+            href={routes.permission.to(one)}
+            className={screen.tab ?? ''}
+            aria-current={one === view ? 'page' : undefined}
+          >
+            {t(`permissions.view.${one}`)}
+          </Link>
+        ))}
+      </nav>
+      <h2 className="hidden-text">{t(`permissions.view.${view}`)}</h2>
+      {view === 'rules' && <Rules />}
+      {view === 'given' && <Given />}
+      {view === 'explain' && <Explain />}
+      {view === 'try' && <Try />}
+    </div>
+  )
+}
+
+type RuleAt = { file: string; index: number; line?: number }
+
+function Rules(): ReactNode {
+  const t = useText()
+  const { number } = useFormat()
+  const rules = useRead('policy.rules', {}).data
+  const config = useRead('config.view', {})
+  const hits = useRead('policy.hits', {}).data
+  /** The author of the rule that is edited; empty for a new one. */
+  const [edited, setEdited] = useState<string>()
+  const change = useChange(() => setEdited(undefined))
+  if (rules === undefined) return null
+  const places = new Map(
+    (config.data?.rules ?? []).map((one) => [plainText(one.author), { ...one, file: plainText(one.file) }]),
+  )
+  const hitsOf = ({ id, author }: Rule): number =>
+    (hits ?? [])
+      .filter((one) => one.rule === id && one.author !== undefined && same(one.author, author))
+      .reduce((sum, { calls }) => sum + calls, 0)
+  const isChangeable = config.data !== undefined
+  return (
+    <>
+      <div className={screen.bar}>
+        <p className={`${screen.muted} ${screen.grow}`}>
+          {t('permissions.order')} {t('permissions.default', { verdict: t(`rule.${rules.defaultVerdict}`) })}
+        </p>
+        {isChangeable && (
+          <Button look="primary" data-act="add" onClick={() => setEdited(edited === '' ? undefined : '')}>
+            {t('permissions.add')}
+          </Button>
+        )}
+      </div>
+      {edited === '' && (
+        <RuleEditor key="new" first={emptyRule} change={change} onClose={() => setEdited(undefined)} />
+      )}
+      {rules.rules.length === 0 && edited !== '' ? (
+        <Empty title={t('permissions.noRules')}>
+          <p>{t('permissions.noRulesMean')}</p>
+        </Empty>
+      ) : (
+        <div className={style.rules}>
+          <div className={style.rule} data-head aria-hidden="true">
+            <span>{t('permissions.verdict')}</span>
+            <span>{t('permissions.what')}</span>
+            <span>{t('permissions.conditions')}</span>
+            <span>{t('permissions.author')}</span>
+            <span className={style.hits}>{t('permissions.hits')}</span>
+            <span />
+          </div>
+          <ul aria-label={t('permissions.rules')}>
+            {rules.rules.map((rule) => {
+              const author = rule.author === undefined ? '' : plainText(rule.author)
+              const place = places.get(author)
+              return (
+                <li key={`${rule.id} ${author}`}>
+                  <div
+                    className={style.rule}
+                    aria-current={(edited !== '' && edited === author) || undefined}
+                  >
+                    <VerdictLamp verdict={rule.verdict} />
+                    <span className={style.what}>
+                      <Foreign
+                        text={rule.server === undefined ? foreign('*') : foreign(rule.server)}
+                        inline
+                      />{' '}
+                      <Foreign text={rule.tool ?? foreign('*')} most={120} inline />
+                    </span>
+                    <span className={style.conditionsCell}>
+                      <Conditions rule={rule} />
+                    </span>
+                    <span className={style.placeCell}>
+                      {place === undefined ? (
+                        <Foreign text={rule.author ?? foreign('')} most={120} inline />
+                      ) : (
+                        <Place file={place.file} line={place.line} />
+                      )}
+                    </span>
+                    <span className={style.hits} title={t('permissions.hitsMean')}>
+                      {number(hitsOf(rule))}
+                    </span>
+                    <span className={style.acts}>
+                      <Link
+                        className={screen.button ?? ''}
+                        href={routes.permissionTry.to(ruleOf(draftOf(plain<PolicyRule>(rule))) ?? {})}
+                      >
+                        {t('permissions.try')}
+                      </Link>
+                      {place !== undefined && (
+                        <>
+                          <Button
+                            small
+                            data-act="edit"
+                            onClick={() => setEdited(edited === author ? undefined : author)}
+                          >
+                            {t('permissions.edit')}
+                          </Button>
+                          <Button
+                            small
+                            data-act="remove"
+                            onClick={() => {
+                              setEdited(author)
+                              void change.plan({ kind: 'rule', at: at(place), rule: null })
+                            }}
+                          >
+                            {t('permissions.remove')}
+                          </Button>
+                        </>
+                      )}
+                    </span>
+                  </div>
+                  {edited !== '' && edited === author && place !== undefined && (
+                    <RuleEditor
+                      first={draftOf(plain<PolicyRule>(rule))}
+                      place={place}
+                      change={change}
+                      onClose={() => setEdited(undefined)}
+                    />
+                  )}
+                </li>
+              )
+            })}
+          </ul>
+        </div>
+      )}
+    </>
+  )
+}
+
+const same = (one: unknown, other: unknown): boolean => one === other
+const at = ({ file, index }: RuleAt): { file: string; index: number } => ({ file, index })
+
+/** A rule being written: its fields, what it would have decided, and the change of the file. */
+function RuleEditor({
+  first,
+  place,
+  change,
+  onClose,
+}: {
+  first: DraftRule
+  place?: RuleAt
+  change: ReturnType<typeof useChange>
+  onClose: () => void
+}): ReactNode {
+  const t = useText()
+  const [draft, setDraft] = useState(first)
+  const rule = ruleOf(draft)
+  return (
+    <section
+      className={style.editor}
+      aria-label={t(place === undefined ? 'permissions.add' : 'permissions.edit')}
+    >
+      <RuleForm
+        draft={draft}
+        onChange={(next) => {
+          setDraft(next)
+          change.cancel()
+        }}
+      />
+      <Preview draft={draft} />
+      {change.planned === undefined && (
+        <div className={screen.bar}>
+          <Button
+            look="primary"
+            data-act="review"
+            isOff={rule === undefined || change.isRunning}
+            onClick={() =>
+              rule !== undefined &&
+              void change.plan({
+                kind: 'rule',
+                rule,
+                ...(place !== undefined && { at: at(place) }),
+              })
+            }
+          >
+            {t('change.review')}
+          </Button>
+          <Button
+            onClick={() => {
+              change.cancel()
+              onClose()
+            }}
+          >
+            {t('change.cancel')}
+          </Button>
+        </div>
+      )}
+      <ChangeReview change={change} />
+    </section>
+  )
+}
+
+/** A rule that is tried against the calls of the last days, and can then be added. */
+function Try(): ReactNode {
+  const t = useText()
+  const search = useSearch()
+  const [, navigate] = useLocation()
+  const [draft, setDraft] = useState(() => ruleIn(search))
+  const change = useChange(() => navigate(routes.permission.to('rules')))
+  const isChangeable = useRead('config.view', {}).data !== undefined
+  const rule = ruleOf(draft)
+  return (
+    <>
+      <p className={screen.muted}>{t('permissions.tryMeans')}</p>
+      <section className={style.editor} aria-label={t('permissions.view.try')}>
+        <RuleForm
+          draft={draft}
+          onChange={(next) => {
+            setDraft(next)
+            change.cancel()
+          }}
+        />
+        <Preview draft={draft} isOpen />
+        {change.planned === undefined && isChangeable && (
+          <div className={screen.bar}>
+            <Button
+              look="primary"
+              data-act="review"
+              isOff={rule === undefined || change.isRunning}
+              onClick={() => rule !== undefined && void change.plan({ kind: 'rule', rule })}
+            >
+              {t('permissions.addThis')}
+            </Button>
+          </div>
+        )}
+        <ChangeReview change={change} />
+      </section>
+    </>
+  )
+}
+
+/** The rule of an address; where it cannot be read, an empty one. */
+function ruleIn(search: string): DraftRule {
+  try {
+    const given: unknown = JSON.parse(new URLSearchParams(search).get('rule') ?? 'null')
+    if (typeof given !== 'object' || given === null) return { ...emptyRule, verdict: 'allow' }
+    return draftOf({ id: '', verdict: 'allow', ...given })
+  } catch {
+    return { ...emptyRule, verdict: 'allow' }
+  }
+}
+
+function Given(): ReactNode {
   const t = useText()
   const { dateTime } = useFormat()
   const { client } = useHost()
-  const rules = useRead('policy.rules', {})
   const grants = useRead('policy.grants', {})
   const { refetch } = grants
   const revoke = useAct(
@@ -23,59 +302,36 @@ export default function Permissions(): ReactNode {
       [client, refetch],
     ),
   )
+  if (grants.data?.length === 0)
+    return (
+      <Empty title={t('permissions.noGrants')}>
+        <p>{t('permissions.noGrantsMean')}</p>
+      </Empty>
+    )
   return (
-    <div className={screen.screen}>
-      <h2>{t('permissions.rules')}</h2>
-      <p className={screen.muted}>
-        {rules.data !== undefined &&
-          t('permissions.default', { verdict: t(`rule.${rules.data.defaultVerdict}`) })}
-      </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <section className={screen.scroll} tabIndex={0} aria-label={t('permissions.rules')}>
-        <table className={screen.table}>
-          <thead>
-            <tr>
-              {['verdict', 'server', 'tool', 'conditions', 'author'].map((column) => (
-                <th key={column} scope="col">
-                  {t(`permissions.${column}`)}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rules.data?.rules.map((rule) => (
-              <tr key={rule.id}>
-                <td>{t(`rule.${rule.verdict}`)}</td>
-                <td>{rule.server ?? '*'}</td>
-                <td>{rule.tool === undefined ? '*' : <Foreign text={rule.tool} inline />}</td>
-                <td>
-                  {rule.hint !== undefined && t(`hint.${rule.hint}`)}{' '}
-                  {rule.arguments?.map((test) => (
-                    <Foreign key={test.at} text={foreign(JSON.stringify(test))} most={200} />
-                  ))}
-                </td>
-                <td>{rule.author !== undefined && <Foreign text={rule.author} most={160} />}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
-      <h2>{t('permissions.grants')}</h2>
-      {grants.data?.length === 0 && <p className={screen.muted}>{t('permissions.noGrants')}</p>}
-      <ul className={screen.rows}>
+    <>
+      <p className={screen.muted}>{t('permissions.grantsMean')}</p>
+      <ul className={screen.rows} aria-label={t('permissions.view.given')}>
         {grants.data?.map((grant) => (
           <li key={grant.id} className={screen.row}>
-            <span className={screen.name}>{t(`rule.${grant.verdict}`)}</span>
+            <VerdictLamp verdict={grant.verdict} />
             <span className={screen.grow}>
-              {grant.server} · <Foreign text={grant.tool} inline />{' '}
-              {grant.arguments !== undefined && (
-                <Foreign text={foreign(JSON.stringify(grant.arguments))} most={160} inline />
+              <span className={style.what}>
+                {grant.server} <Foreign text={grant.tool} inline />
+              </span>{' '}
+              {grant.readOnlyTools === true && (
+                <span className={style.condition}>{t('remember.readOnly')}</span>
               )}
+              {grant.arguments?.map((test) => (
+                <span key={test.at} className={style.condition}>
+                  <Foreign text={foreign(JSON.stringify(test))} most={160} inline />
+                </span>
+              ))}
             </span>
             <span className={screen.muted}>
               {t(`remember.${grant.scope}`)} · {dateTime(grant.at)}
             </span>
-            <Button small isOff={revoke.isRunning} onClick={() => revoke.run(grant.id)}>
+            <Button small isOff={revoke.isRunning} data-act="forget" onClick={() => revoke.run(grant.id)}>
               {t('permissions.revoke')}
             </Button>
           </li>
@@ -86,6 +342,6 @@ export default function Permissions(): ReactNode {
           <Foreign text={foreign(revoke.error.message)} />
         </Note>
       )}
-    </div>
+    </>
   )
 }

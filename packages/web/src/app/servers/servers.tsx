@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { useAct, useNow, useTopic } from '../data/host.tsx'
+import { useAct, useNow, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Foreign } from '../text/foreign.tsx'
@@ -8,7 +8,7 @@ import { foreign, plainText } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
 import screen from '../ui/screen.module.css'
 import { StateLamp } from '../ui/state-lamp.tsx'
-import { Button, Empty, Note, Search, Views } from '../ui/ui.tsx'
+import { Button, Empty, Note, Search, uiStyle, Views } from '../ui/ui.tsx'
 import { ServerDetail } from './detail.tsx'
 import style from './servers.module.css'
 import { offersOf, remedies, type ServerRow, useRemedy, wrongStates } from './state.tsx'
@@ -29,12 +29,7 @@ export default function Servers({ server }: { server?: string }): ReactNode {
   const [view, setView] = useState<View>('all')
   const [filter, setFilter] = useState('')
   if (rows === undefined) return <Loading />
-  if (rows.size === 0)
-    return (
-      <Empty title={t('servers.empty')}>
-        <p>{t('servers.emptyMeans')}</p>
-      </Empty>
-    )
+  if (rows.size === 0) return <NoServers />
   const here = server === undefined ? undefined : rows.get(server)
   const all = [...rows]
   const word = filter.trim().toLowerCase()
@@ -63,6 +58,12 @@ export default function Servers({ server }: { server?: string }): ReactNode {
             value={view}
             onChange={setView}
           />
+          <Link
+            className={`${uiStyle.button} ${uiStyle.small} ${style.add}`}
+            href={routes.setting.to('registry')}
+          >
+            {t('servers.add')}
+          </Link>
         </div>
         {shown.length === 0 && <p className={style.none}>{t('servers.noneFits')}</p>}
         <ul className={screen.rows}>
@@ -79,6 +80,27 @@ export default function Servers({ server }: { server?: string }): ReactNode {
         )}
       </section>
     </div>
+  )
+}
+
+/** What to do first: add a server, or take those that other applications know. */
+function NoServers(): ReactNode {
+  const t = useText()
+  const found = useRead('config.found', {}).data ?? []
+  return (
+    <Empty title={t('servers.empty')}>
+      <p>{t('servers.emptyMeans')}</p>
+      <p className={screen.bar}>
+        <Link className={`${uiStyle.button} ${uiStyle.primary}`} href={routes.setting.to('registry')}>
+          {t('servers.add')}
+        </Link>
+        {found.length > 0 && (
+          <Link className={uiStyle.button ?? ''} href={`${routes.setting.to('registry')}?way=import`}>
+            {t('servers.import', { count: found.length })}
+          </Link>
+        )}
+      </p>
+    </Empty>
   )
 }
 

@@ -32,42 +32,49 @@ function account(): { uid?: number; gid?: number } {
 export class PostgresServer {
   readonly port: number
   readonly #folder: string
-  readonly #child: ChildProcess
+  readonly #isDurable: boolean
+  #child: ChildProcess | undefined
 
-  private constructor(port: number, folder: string, child: ChildProcess) {
+  private constructor(port: number, folder: string, isDurable: boolean) {
     this.port = port
     this.#folder = folder
-    this.#child = child
+    this.#isDurable = isDurable
   }
 
-  /** Starts one with the role `reader`, which may read, and `writer`, which owns the database `shop`. */
-  static async start(): Promise<PostgresServer> {
+  /** Starts one with the superuser `postgres`. `isDurable`: it forgets nothing when it is killed. */
+  static async start({ isDurable = false }: { isDurable?: boolean } = {}): Promise<PostgresServer> {
     const { uid, gid } = account()
     // Another user cannot enter the temporary folder of the tests.
     const folder = mkdtempSync(join(uid === undefined ? tmpdir() : '/var/tmp', 'jackfield-postgres-'))
     chmodSync(folder, 0o755)
     if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid)
-    const data = join(folder, 'data')
-    const options = { cwd: '/', ...account() }
     const made = spawnSync(
       join(programs ?? '', 'initdb'),
-      ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-      { ...options, encoding: 'utf8' },
+      ['-D', join(folder, 'data'), '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+      { cwd: '/', ...account(), encoding: 'utf8' },
     )
     if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
-    const port = await freePort()
+    const server = new PostgresServer(await freePort(), folder, isDurable)
+    await server.restart()
+    return server
+  }
+
+  /** Starts it, anew where it was killed; resolves when it accepts connections. */
+  async restart(): Promise<void> {
+    await this.kill()
     const settings = [
       'listen_addresses=127.0.0.1',
-      `port=${port}`,
-      `unix_socket_directories=${folder}`,
-      'fsync=off',
+      `port=${this.port}`,
+      `unix_socket_directories=${this.#folder}`,
+      'max_connections=200',
+      ...(this.#isDurable ? [] : ['fsync=off']),
     ]
     const child = spawn(
       join(programs ?? '', 'postgres'),
-      ['-D', data, ...settings.flatMap((setting) => ['-c', setting])],
-      { ...options, stdio: ['ignore', 'ignore', 'pipe'] },
+      ['-D', join(this.#folder, 'data'), ...settings.flatMap((setting) => ['-c', setting])],
+      { cwd: '/', ...account(), stdio: ['ignore', 'ignore', 'pipe'] },
     )
-    const server = new PostgresServer(port, folder, child)
+    this.#child = child
     let output = ''
     for await (const text of child.stderr.iterator({ destroyOnReturn: false })) {
       output += String(text)
@@ -75,14 +82,17 @@ export class PostgresServer {
     }
     child.stderr.resume()
     if (!output.includes('ready to accept connections')) throw new Error(`postgres did not start: ${output}`)
-    await server.run('postgres', "CREATE ROLE reader LOGIN PASSWORD 'open sesame'; CREATE ROLE writer LOGIN")
-    await server.run('postgres', 'CREATE DATABASE shop OWNER writer')
-    return server
   }
 
-  /** A URL of the database `shop`. */
-  url(user: 'reader' | 'writer' | 'postgres', password = ''): string {
-    return `postgres://${user}${password === '' ? '' : `:${encodeURIComponent(password)}`}@127.0.0.1:${this.port}/shop`
+  /** A URL of a database. */
+  url(database = 'postgres', user = 'postgres', password = ''): string {
+    return `postgres://${user}${password === '' ? '' : `:${encodeURIComponent(password)}`}@127.0.0.1:${this.port}/${database}`
+  }
+
+  /** Adds the role `reader`, which may read, and `writer`, which owns the new database `shop`. */
+  async addShop(): Promise<void> {
+    await this.run('postgres', "CREATE ROLE reader LOGIN PASSWORD 'open sesame'; CREATE ROLE writer LOGIN")
+    await this.run('postgres', 'CREATE DATABASE shop OWNER writer')
   }
 
   /** Runs statements as the superuser. */
@@ -97,13 +107,22 @@ export class PostgresServer {
     }
   }
 
+  /** Ends it with its sessions, at once and without a checkpoint: what is not on disk is lost. */
+  async kill(): Promise<void> {
+    await this.#end('SIGQUIT')
+  }
+
   async stop(): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) {
-      const ended = once(this.#child, 'exit')
-      // Ends its sessions at once, and its processes with them.
-      this.#child.kill('SIGINT')
-      await ended
-    }
+    await this.#end('SIGINT')
     rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child
+    this.#child = undefined
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill(signal)
+    await ended
   }
 }

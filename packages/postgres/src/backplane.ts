@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto'
+import { type Backplane, McpError } from '@jackfield/sdk'
+import { Database } from './database.ts'
+import type { PostgresOptions } from './options.ts'
+import { now } from './schema.ts'
+import { openTopics } from './topics.ts'
+
+/** A backplane for several nodes. */
+export interface PostgresBackplane extends Backplane {
+  /** Closes the connections after pending statements; later operations reject. A pool that was given stays open. */
+  close(): Promise<void>
+}
+
+/** Most UTF-8 bytes of a value, entry or message. */
+const mostBytes = 64 * 2 ** 20
+/** Most bytes of a key that is stored as it is: an index takes no longer ones. */
+const mostKeyBytes = 512
+/** A hundred years. */
+const longestMs = 3_155_760_000_000
+const expireEveryMs = 30_000
+
+/**
+ * A backplane on PostgreSQL 13 or later, for about ten nodes: used states and sessions are as durable as the database. Each node
+ * has a pool of connections for statements, and one that listens for messages (see `listenUrl`). During a short outage
+ * operations wait up to `timeoutMs`, during a longer one they reject at once. Methods reject with an McpError: TIMEOUT and
+ * CONNECTION_CLOSED if the statement may have run, CONNECT_FAILED if nothing was sent, LIMIT for values over 64 MiB.
+ * @throws McpError CONNECT_FAILED if the database cannot be reached; UNAUTHORIZED if its user may not create the tables; INVALID
+ *   for an invalid option
+ */
+export async function postgresBackplane(options: PostgresOptions): Promise<PostgresBackplane> {
+  const database = await Database.open(options)
+  const topics = await openTopics(database).catch(async (error: unknown) => {
+    await database.close()
+    throw error
+  })
+  const s = database.schema.name
+  const expiry = setInterval(() => {
+    database.repeat('expiry', `SELECT ${s}.expire()`).catch(() => {})
+  }, expireEveryMs).unref()
+  let closing: Promise<void> | undefined
+
+  return {
+    spansProcesses: true,
+    get: async (key) => {
+      const text = `SELECT value FROM ${s}.records WHERE key = $1 AND expires_at > ${now}`
+      const [found] = await database.repeat('get', text, [keyOf(key)])
+      return textOf(found?.['value'])
+    },
+    set: async (key, value, ttlMs) => {
+      const ttl = lifetime(ttlMs)
+      if (ttl === 0) {
+        await database.repeat('set', `DELETE FROM ${s}.records WHERE key = $1`, [keyOf(key)])
+        return
+      }
+      const text = `INSERT INTO ${s}.records VALUES ($1, $2, ${now} + $3)
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`
+      await database.repeat('set', text, [keyOf(key), bytesOf(value), ttl])
+    },
+    add: async (key, value, ttlMs) => {
+      const ttl = lifetime(ttlMs)
+      if (ttl === 0) {
+        const text = `SELECT 1 FROM ${s}.records WHERE key = $1 AND expires_at > ${now}`
+        return (await database.repeat('add', text, [keyOf(key)])).length === 0
+      }
+      const text = `INSERT INTO ${s}.records AS r VALUES ($1, $2, ${now} + $3)
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at
+        WHERE r.expires_at <= ${now} RETURNING 1`
+      return (await database.run('add', text, [keyOf(key), bytesOf(value), ttl])).length === 1
+    },
+    swap: async (key, expected, value, ttlMs) => {
+      const ttl = lifetime(ttlMs)
+      const where = `WHERE key = $1 AND value = $2 AND expires_at > ${now} RETURNING 1`
+      const args = [keyOf(key), bytesOf(expected)]
+      const swapped =
+        ttl === 0
+          ? await database.run('swap', `DELETE FROM ${s}.records ${where}`, args)
+          : await database.run(
+              'swap',
+              `UPDATE ${s}.records SET value = $3, expires_at = ${now} + $4 ${where}`,
+              [...args, bytesOf(value), ttl],
+            )
+      return swapped.length === 1
+    },
+    delete: async (key) => {
+      const text = `WITH r AS (DELETE FROM ${s}.records WHERE key = $1), l AS (DELETE FROM ${s}.logs WHERE name = $1)
+        DELETE FROM ${s}.log_entries WHERE log = $1`
+      await database.repeat('delete', text, [keyOf(key)])
+    },
+    append: async (log, entry, keep, ttlMs, previous) => {
+      const before = previous === undefined ? null : isPosition(previous) ? previous : '-1'
+      const args = [keyOf(log), bytesOf(entry), Math.max(0, Math.floor(keep)), lifetime(ttlMs), before]
+      const [found] = await database.run('append', `SELECT ${s}.append($1, $2, $3, $4, $5) AS position`, args)
+      return String(found?.['position'])
+    },
+    read: async (log, position, newest = position) => {
+      if (!isPosition(position) || !isPosition(newest)) return undefined
+      const text = `SELECT e.position, e.entry FROM ${s}.logs l JOIN ${s}.log_entries e ON e.log = l.name
+        WHERE l.name = $1 AND l.expires_at > ${now} AND e.position >= $2
+          AND EXISTS (SELECT FROM ${s}.log_entries WHERE log = $1 AND position = $2)
+          AND EXISTS (SELECT FROM ${s}.log_entries WHERE log = $1 AND position = $3)
+        ORDER BY e.position`
+      const rows = await database.repeat('read', text, [keyOf(log), position, newest])
+      if (rows.length === 0) return undefined
+      return rows.map((row) => ({ position: String(row['position']), entry: textOf(row['entry']) ?? '' }))
+    },
+    publish: async (topic, message) => {
+      requireText(message)
+      await topics.publish(topic, message)
+    },
+    subscribe: (topic, listener, lost) => topics.subscribe(topic, listener, lost),
+    spend: async (key, cost, { refillMs, capacity }) => {
+      const micros = [cost * refillMs, capacity * refillMs].map((ms) => Math.ceil(ms * 1000))
+      const text = `SELECT ${s}.spend($1, $2, $3) AS micros`
+      const [found] = await database.run('spend', text, [keyOf(key), ...micros])
+      return Number(found?.['micros']) / 1000
+    },
+    close: () => {
+      clearInterval(expiry)
+      closing ??= topics.close().then(() => database.close())
+      return closing
+    },
+  }
+}
+
+/**
+ * Creates or updates the tables of the backplane and the task store, as a step of a deployment whose nodes have no right to do so.
+ * @throws as `postgresBackplane`
+ */
+export async function migratePostgres(options: PostgresOptions): Promise<void> {
+  const database = await Database.open({ ...options, migrate: true })
+  await database.close()
+}
+
+/** Whether a text can be a position: microseconds since 1970. */
+function isPosition(text: string): boolean {
+  return /^\d{1,16}$/.test(text)
+}
+
+/** Milliseconds to live; 0 if they have passed. */
+function lifetime(ttlMs: number): number {
+  return ttlMs > 0 ? Math.min(longestMs, Math.ceil(ttlMs)) : 0
+}
+
+/** A key as it is, or the digest of a long one, which no key that is stored as it is can equal. */
+function keyOf(key: string): Buffer {
+  requireText(key)
+  const bytes = Buffer.from(key)
+  if (bytes.length <= mostKeyBytes) return bytes
+  // No UTF-8 text begins with this byte.
+  return Buffer.concat([Buffer.of(0xff), createHash('sha256').update(bytes).digest()])
+}
+
+/** Bytes, since text of PostgreSQL has no NUL. */
+function bytesOf(value: string): Buffer {
+  requireText(value)
+  const bytes = Buffer.from(value)
+  if (bytes.length <= mostBytes) return bytes
+  throw new McpError(
+    'LIMIT',
+    `A value has more than ${mostBytes} bytes: keep it elsewhere, and its name here`,
+  )
+}
+
+function textOf(value: unknown): string | undefined {
+  return Buffer.isBuffer(value) ? value.toString() : undefined
+}
+
+function requireText(text: string): void {
+  if (text.isWellFormed()) return
+  throw new McpError('INVALID', 'A key or value has half a surrogate pair, which cannot be stored')
+}

@@ -1,0 +1,113 @@
+import { McpError, type McpErrorCode } from '@jackfield/sdk'
+
+/** Errors of Node.js and of `pg` before a statement was sent. */
+const unconnected =
+  /ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|timeout exceeded when trying to connect|Connection terminated due to connection timeout/
+/** SQLSTATE of a server that accepts no connection now. */
+const unavailable = new Set(['57P03', '53300'])
+
+/** Creates errors that name the database, without its credentials. */
+export class PostgresErrors {
+  readonly #server: string
+  readonly #secrets: readonly string[]
+
+  constructor(url: string | undefined) {
+    const address = url !== undefined && URL.canParse(url) ? new URL(url) : undefined
+    if (url !== undefined && (address === undefined || !/^postgres(ql)?:$/.test(address.protocol))) {
+      throw new McpError('INVALID', 'The url must look like postgres://user:password@host:5432/database')
+    }
+    const port = address?.port === '' ? 5432 : address?.port
+    this.#server =
+      address === undefined ? "the pool's address" : `${address.hostname}:${port}${address.pathname}`
+    const password = address?.password ?? ''
+    this.#secrets = [url ?? '', password, decoded(password)].filter((secret) => secret !== '')
+  }
+
+  /** Whether nothing was sent, so that any statement may be repeated. */
+  wasUnsent(error: unknown): boolean {
+    const state = stateOf(error)
+    return state === undefined ? unconnected.test(this.reason(error)) : unavailable.has(state)
+  }
+
+  /** Whether two transactions met, so that a statement had no effect and may be repeated. */
+  wasConflict(error: unknown): boolean {
+    return /^40(001|P01)$/.test(stateOf(error) ?? '')
+  }
+
+  away(cause: unknown): McpError {
+    return this.#create(
+      'CONNECT_FAILED',
+      `cannot be reached (${this.reason(cause)}), and nothing was sent. Check that it runs, and the address, user and password; it is tried again with every operation`,
+    )
+  }
+
+  late(what: string, ms: number): McpError {
+    return this.#create(
+      'TIMEOUT',
+      `did not answer ${what} within ${ms} ms, so whether it was done is not known. Check its load, locks and the network, and repeat this later`,
+    )
+  }
+
+  failed(what: string, cause: unknown): McpError {
+    const reason = this.reason(cause)
+    const state = stateOf(cause)
+    if (state === undefined || state.startsWith('08') || state.startsWith('57P')) {
+      return this.#create(
+        'CONNECTION_CLOSED',
+        `was lost before it answered ${what} (${reason}), so whether it was done is not known. Repeat this later`,
+      )
+    }
+    const hint = /^(42P01|42883|3F000)$/.test(state)
+      ? '. The tables are missing or old: call migratePostgres, or leave "migrate" at its default'
+      : ''
+    return this.#create(codeOf(state), `refused ${what}: ${reason}${hint}`)
+  }
+
+  closed(): McpError {
+    return new McpError('CONNECTION_CLOSED', 'This was closed: create a new one to continue')
+  }
+
+  /** The message of an error, without credentials. */
+  reason(cause: unknown): string {
+    const text = cause instanceof Error ? messageOf(cause) : String(cause)
+    return this.#secrets.reduce((clean, secret) => clean.replaceAll(secret, '***'), text)
+  }
+
+  /** A message about the database. */
+  sentence(what: string): string {
+    return `PostgreSQL at ${this.#server} ${what}`
+  }
+
+  #create(code: McpErrorCode, what: string): McpError {
+    return new McpError(code, this.sentence(what))
+  }
+}
+
+/** The SQLSTATE of an error of PostgreSQL. */
+function stateOf(error: unknown): string | undefined {
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in Object(error)
+    ? code
+    : undefined
+}
+
+function codeOf(state: string): McpErrorCode {
+  if (state.startsWith('28') || state === '42501') return 'UNAUTHORIZED'
+  return state.startsWith('53') || state.startsWith('54') ? 'LIMIT' : 'CONNECT_FAILED'
+}
+
+/** The message and code of an error; an AggregateError has them in its inner errors. */
+function messageOf(error: Error): string {
+  if (error instanceof AggregateError && error.message === '') {
+    return error.errors.map((one) => (one instanceof Error ? messageOf(one) : String(one))).join(', ')
+  }
+  return error.message === '' ? error.name : error.message
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

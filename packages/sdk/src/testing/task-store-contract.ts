@@ -1,0 +1,331 @@
+import type { NewTask, TaskChange, TaskRow, TaskStore } from '../extensions/tasks/store.ts'
+import { randomText } from '../request/encoding.ts'
+import { type ContractRule, eventually, requireDefined, requireEqual } from './contract.ts'
+
+const hour = 3_600_000
+const capacity = { owner: 100, all: 100 }
+
+/** A task held by `one` for an hour. */
+function held(more: Partial<NewTask> = {}): NewTask {
+  return { id: randomText(24), owner: 'ada', ttlMs: hour, holder: 'one', holdMs: hour, body: '{}', ...more }
+}
+
+/** A task that any process may claim. */
+function free(more: Partial<NewTask> = {}): NewTask {
+  return held({ holder: '', holdMs: 0, ...more })
+}
+
+/**
+ * The rules that every `TaskStore` has to follow, to run as tests of your test runner:
+ * `for (const { name, run } of taskStoreContract(open)) it(name, run)`.
+ * @param open opens a number of connections to one new, empty store. Every rule calls it once and closes what it got.
+ */
+export function taskStoreContract(open: (connections: number) => Promise<TaskStore[]>): ContractRule[] {
+  const rule = (
+    name: string,
+    run: (...stores: TaskStore[]) => Promise<void>,
+    connections = 1,
+  ): ContractRule => ({
+    name,
+    run: async () => {
+      const stores = await open(connections)
+      try {
+        await run(...stores)
+      } finally {
+        for (const store of new Set(stores)) await store.close?.()
+      }
+    },
+  })
+  const add = async (store: TaskStore, task: NewTask): Promise<TaskRow> =>
+    requireDefined(await store.add(task, capacity), 'add')
+
+  return [
+    rule('returns what was added, and nothing for other ids', async (store) => {
+      const body = JSON.stringify({ text: 'ä\u0000\n😀', long: 'x'.repeat(100_000) })
+      const row = await add(store, held({ body }))
+      requireEqual(await store.get(row.id), row, 'get')
+      requireEqual(
+        { ...row, id: '', createdAt: 0 },
+        {
+          id: '',
+          version: 1,
+          owner: 'ada',
+          createdAt: 0,
+          expiresAt: row.createdAt + hour,
+          running: true,
+          holder: 'one',
+          heldUntil: row.createdAt + hour,
+          body,
+        },
+        'the row',
+      )
+      for (const other of ['', 'x', `${row.id}x`, randomText(24)]) {
+        requireEqual(await store.get(other), undefined, `get ${JSON.stringify(other)}`)
+      }
+    }),
+    rule('keeps the id that it was given as the end of the id', async (store) => {
+      const task = held()
+      const { id } = await add(store, task)
+      requireEqual(id.endsWith(task.id) && id.length <= task.id.length + 32, true, id)
+    }),
+    rule('adds no id twice', async (store) => {
+      const task = held({ body: '"first"' })
+      const { id } = await add(store, task)
+      requireEqual(await store.add({ ...task, body: '"second"' }, capacity), undefined, 'the second one')
+      requireEqual((await store.get(id))?.body, '"first"', 'the body')
+    }),
+    rule('limits the tasks of one owner, and of all', async (store) => {
+      const few = { owner: 2, all: 3 }
+      const added: boolean[] = []
+      for (const owner of ['ada', 'ada', 'ada', 'bob', 'eve']) {
+        added.push((await store.add(held({ owner }), few)) !== undefined)
+      }
+      requireEqual(added, [true, true, false, true, false], 'added')
+    }),
+    rule(
+      'adds no more tasks of one owner than allowed over several connections',
+      async (...stores) => {
+        const few = { owner: 5, all: 100 }
+        const added = await Promise.all(
+          Array.from({ length: 30 }, (_, at) => stores[at % stores.length]?.add(held(), few)),
+        )
+        requireEqual(added.filter((row) => row !== undefined).length, 5, 'tasks added')
+      },
+      3,
+    ),
+    rule('replaces a version by the next one only', async (store) => {
+      const { id } = await add(store, held())
+      const next = { id, running: true, holder: 'one' }
+      requireEqual(await store.replace({ ...next, version: 2, body: 'second' }), true, 'the next one')
+      requireEqual(await store.replace({ ...next, version: 2, body: 'late' }), false, 'the same one')
+      requireEqual(await store.replace({ ...next, version: 4, body: 'early' }), false, 'a later one')
+      requireEqual(await store.replace({ ...next, id: 'x', version: 2, body: '' }), false, 'an unknown task')
+      requireEqual((await store.get(id))?.body, 'second', 'the body')
+    }),
+    rule(
+      'lets one of many replace a version',
+      async (...stores) => {
+        const { id } = await add(requireDefined(stores[0], 'store'), held())
+        for (let version = 2; version < 12; version++) {
+          const replaced = await Promise.all(
+            Array.from({ length: 9 }, (_, at) =>
+              stores[at % 3]?.replace({
+                id,
+                version,
+                running: true,
+                holder: 'one',
+                body: `${version} ${at}`,
+              }),
+            ),
+          )
+          requireEqual(replaced.filter(Boolean).length, 1, 'replaced')
+          requireEqual((await stores[0]?.get(id))?.body, `${version} ${replaced.indexOf(true)}`, 'the body')
+        }
+      },
+      3,
+    ),
+    rule('keeps or changes the time of the hold with a replacement', async (store) => {
+      const { id, heldUntil, createdAt } = await add(store, held({ holdMs: 2 * hour }))
+      await store.replace({ id, version: 2, running: true, holder: 'one', body: '' })
+      requireEqual((await store.get(id))?.heldUntil, heldUntil, 'heldUntil')
+      await store.replace({ id, version: 3, running: true, holder: '', holdMs: 8 * hour, body: '' })
+      const row = requireDefined(await store.get(id), 'get')
+      requireEqual(row.holder, '', 'holder')
+      requireEqual(row.heldUntil >= createdAt + 8 * hour, true, 'heldUntil')
+    }),
+    rule('lists the tasks of one owner by age, a page at a time', async (store) => {
+      const rows: TaskRow[] = []
+      for (let count = 0; count < 5; count++) rows.push(await add(store, held()))
+      await add(store, held({ owner: 'bob' }))
+      const expected = rows
+        .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
+        .map(({ id }) => id)
+      const page = await store.list('ada', undefined, 3)
+      const rest = await store.list('ada', page.at(-1), 3)
+      requireEqual(
+        [...page, ...rest].map(({ id }) => id),
+        expected,
+        'the ids',
+      )
+      requireEqual(
+        page[0],
+        rows.find(({ id }) => id === expected[0]),
+        'a row',
+      )
+      requireEqual(await store.list('ada', rest.at(-1), 3), [], 'the end')
+      requireEqual(await store.list('eve', undefined, 3), [], 'another owner')
+    }),
+    rule('gives a task to another holder when its lease is over, and to one only', async (store) => {
+      const { id } = await add(store, held({ holdMs: 1 }))
+      await add(store, held())
+      const [claimed] = await eventually(async () => {
+        const all = await store.claim('two', hour, { limit: 10 })
+        requireEqual(all.length, 1, 'claimed')
+        return all
+      })
+      requireEqual(
+        [claimed?.id, claimed?.version, claimed?.holder, claimed?.previousHolder, claimed?.running],
+        [id, 2, 'two', 'one', true],
+        'the task',
+      )
+      requireEqual(
+        claimed && { ...claimed, previousHolder: undefined },
+        await store.get(id),
+        'the stored task',
+      )
+      requireEqual(await store.claim('three', hour, { limit: 10 }), [], 'claimed again')
+      requireEqual(
+        await store.replace({ id, version: 2, running: true, holder: 'one', body: '' }),
+        false,
+        'a replacement by the first holder',
+      )
+    }),
+    rule('gives a task without a holder when it is due', async (store) => {
+      const now = await add(store, free())
+      const later = await add(store, free({ holdMs: hour }))
+      const soon = await add(store, free({ holdMs: 20 }))
+      const claimed = new Map<string, string>()
+      await eventually(async () => {
+        for (const task of await store.claim('one', hour, { limit: 10 }))
+          claimed.set(task.id, task.previousHolder)
+        requireEqual(claimed.size, 2, 'claimed')
+      })
+      requireEqual([claimed.get(now.id), claimed.get(soon.id)], ['', ''], 'the previous holders')
+      requireEqual(await store.claim('two', hour, { id: later.id }), [], 'one that is not due')
+    }),
+    rule('gives a named task, and only that', async (store) => {
+      const [one, two] = [await add(store, free()), await add(store, free())]
+      requireEqual(
+        (await store.claim('one', hour, { id: two.id })).map(({ id }) => id),
+        [two.id],
+        'claimed',
+      )
+      requireEqual(await store.claim('two', hour, { id: two.id }), [], 'claimed again')
+      requireEqual(await store.claim('two', hour, { id: 'x' }), [], 'an unknown one')
+      requireEqual((await store.get(one.id))?.holder, '', 'the other one')
+    }),
+    rule('gives tasks that are overdue, and those that wait longest first', async (store) => {
+      const rows: TaskRow[] = []
+      for (let count = 0; count < 3; count++) rows.push(await add(store, free({ holdMs: count * 20 })))
+      requireEqual(await store.claim('one', hour, { limit: 10, overdueMs: hour }), [], 'overdue by an hour')
+      const claimed: string[] = []
+      await eventually(async () => {
+        for (const { id } of await store.claim('one', hour, { limit: 1, overdueMs: 5 })) claimed.push(id)
+        requireEqual(claimed.length, 3, 'claimed')
+      })
+      requireEqual(claimed.toSorted(), rows.map(({ id }) => id).toSorted(), 'the tasks')
+    }),
+    rule('gives no task that does not run', async (store) => {
+      const { id } = await add(store, held({ holdMs: 0 }))
+      await store.replace({ id, version: 2, running: false, holder: 'one', holdMs: 0, body: '' })
+      requireEqual(await store.claim('two', hour, { limit: 10 }), [], 'claimed')
+      requireEqual(await store.claim('two', hour, { id }), [], 'claimed by id')
+      requireEqual(await store.renew('one', [id], hour), [], 'renewed')
+      await store.replace({ id, version: 3, running: true, holder: '', holdMs: 0, body: '' })
+      requireEqual((await store.claim('two', hour, { limit: 10 })).length, 1, 'claimed when it runs again')
+    }),
+    rule(
+      'gives every task to one of many that claim',
+      async (...stores) => {
+        const first = requireDefined(stores[0], 'store')
+        const rows = await Promise.all(Array.from({ length: 60 }, () => add(first, free())))
+        const takers = Array.from({ length: 9 }, async (_, at) => {
+          const ids: string[] = []
+          for (;;) {
+            const claimed = await stores[at % 3]?.claim(`taker ${at}`, hour, { limit: 3 })
+            if (claimed === undefined || claimed.length === 0) return ids
+            requireEqual(claimed.length <= 3, true, 'the limit')
+            ids.push(...claimed.map(({ id }) => id))
+          }
+        })
+        const ids = (await Promise.all(takers)).flat()
+        // One that found none may have met the locks of another, which then took them.
+        const left = await first.claim('last', hour, { limit: 100 })
+        ids.push(...left.map(({ id }) => id))
+        requireEqual(ids.toSorted(), rows.map(({ id }) => id).toSorted(), 'the ids')
+      },
+      3,
+    ),
+    rule('renews the leases of the tasks that a holder still has', async (store) => {
+      const [own, ended, other] = [
+        await add(store, held({ holdMs: 1 })),
+        await add(store, held({ holdMs: 1 })),
+        await add(store, held({ holdMs: 1, holder: 'two' })),
+      ]
+      await store.replace({ id: ended.id, version: 2, running: false, holder: 'one', body: '' })
+      const ids = [own.id, ended.id, other.id, 'x']
+      requireEqual(await store.renew('one', ids, hour), [own.id], 'renewed')
+      requireEqual(await store.renew('one', [], hour), [], 'none renewed')
+      requireEqual((await store.get(own.id))?.version, 1, 'the version')
+      await eventually(async () => {
+        const claimed = await store.claim('three', hour, { limit: 10 })
+        requireEqual(
+          claimed.map(({ id }) => id),
+          [other.id],
+          'claimed',
+        )
+      })
+      await store.renew('one', [own.id], 0)
+      await eventually(async () =>
+        requireEqual((await store.claim('three', hour, { limit: 10 })).length, 1, 'claimed after the lease'),
+      )
+    }),
+    rule('knows nothing of a task that has expired', async (store) => {
+      const few = { owner: 1, all: 1 }
+      const row = requireDefined(await store.add(free({ ttlMs: 300 }), few), 'add')
+      requireEqual(await store.add(free(), few), undefined, 'a second one')
+      const { id } = row
+      await eventually(async () => requireEqual(await store.get(id), undefined, 'get'))
+      requireEqual(await store.replace({ ...row, version: 2 }), false, 'replace')
+      requireEqual(await store.list('ada', undefined, 10), [], 'list')
+      requireEqual(await store.renew('', [id], hour), [], 'renew')
+      requireEqual(await store.claim('two', hour, { limit: 10 }), [], 'claim')
+      requireEqual(await store.claim('two', hour, { id }), [], 'claim by id')
+      await store.expire()
+      requireDefined(await store.add(free(), few), 'add when it has expired')
+      requireEqual(await store.add(free(), few), undefined, 'one more')
+    }),
+    rule('makes room for new tasks when others have expired', async (store) => {
+      const few = { owner: 2, all: 2 }
+      for (let count = 0; count < 2; count++) requireDefined(await store.add(free({ ttlMs: 1 }), few), 'add')
+      await eventually(async () => requireDefined(await store.add(free(), few), 'add'))
+    }),
+    rule(
+      'notifies every connection of changes, if it can',
+      async (one, two) => {
+        if (one?.changed === undefined || two?.changed === undefined) return
+        const heard: [TaskChange[], TaskChange[]] = [[], []]
+        const end = one.changed((change) => change && heard[0].push(change))
+        two.changed((change) => change && heard[1].push(change))
+        // A store may begin to listen in the background.
+        await eventually(async () => {
+          await add(one, free({ owner: 'eve' }))
+          requireEqual(heard[0].length > 0 && heard[1].length > 0, true, 'notified')
+        })
+        const { id } = await add(one, free())
+        await two.claim('worker', hour, { id })
+        await one.replace({ id, version: 3, running: false, holder: 'worker', body: '' })
+        const expected = [
+          { id, version: 1, running: true, holder: '', delayMs: 0 },
+          { id, version: 2, running: true, holder: 'worker' },
+          { id, version: 3, running: false, holder: 'worker' },
+        ]
+        for (const all of heard) {
+          await eventually(() => {
+            const found = all.filter((change) => change.id === id).toSorted((a, b) => a.version - b.version)
+            requireEqual(
+              found.map(({ delayMs, ...change }) => (change.holder === '' ? { ...change, delayMs } : change)),
+              expected,
+              'the changes',
+            )
+          })
+        }
+        end()
+        const { id: last } = await add(one, free())
+        await eventually(() => requireEqual(heard[1].at(-1)?.id, last, 'the last change'))
+        requireEqual(heard[0].at(-1)?.id, id, 'the last change before the end')
+      },
+      2,
+    ),
+  ]
+}

@@ -1,0 +1,138 @@
+import type { ConfigChange, ConfigPlan } from '@jackfield/host/browser'
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
+import { useHost } from '../data/host.tsx'
+import { useText } from '../i18n/i18n.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign, plainText, type Wire, wire } from '../text/foreign-type.ts'
+import { Button, Note } from '../ui/ui.tsx'
+import style from './config.module.css'
+import { FileDiff } from './file-diff.tsx'
+
+/** A change of the configuration, from the wish to the written file. */
+export interface Change {
+  readonly planned: Wire<ConfigPlan> | undefined
+  readonly isRunning: boolean
+  readonly error: Error | undefined
+  /** Works out what the change does, for the review. */
+  plan(change: ConfigChange): Promise<boolean>
+  save(): Promise<boolean>
+  cancel(): void
+}
+
+export function useChange(onSaved?: () => void): Change {
+  const { client } = useHost()
+  const [planned, setPlanned] = useState<Wire<ConfigPlan>>()
+  const [isRunning, setRunning] = useState(false)
+  const [error, setError] = useState<Error>()
+  const run = useCallback(async (work: () => Promise<void>): Promise<boolean> => {
+    setRunning(true)
+    setError(undefined)
+    try {
+      await work()
+      return true
+    } catch (reason) {
+      setError(reason instanceof Error ? reason : new Error(String(reason)))
+      return false
+    } finally {
+      setRunning(false)
+    }
+  }, [])
+  return {
+    planned,
+    isRunning,
+    error,
+    plan: (change) => run(async () => setPlanned(wire(await client.call('config.plan', change)))),
+    save: () =>
+      run(async () => {
+        if (planned === undefined) return
+        await client.call('config.write', { id: planned.id })
+        setPlanned(undefined)
+        onSaved?.()
+      }),
+    cancel() {
+      setPlanned(undefined)
+      setError(undefined)
+    },
+  }
+}
+
+/** What a change does to its file and to the servers, before it is saved; or why it cannot be made. */
+export function ChangeReview({ change }: { change: Change }): ReactNode {
+  const t = useText()
+  const { planned, error, isRunning } = change
+  const place = useRef<HTMLElement>(null)
+  const isOpen = planned !== undefined
+  useEffect(() => {
+    if (!isOpen) return
+    place.current?.scrollIntoView({ block: 'nearest' })
+    place.current?.focus({ preventScroll: true })
+  }, [isOpen])
+  return (
+    <>
+      {error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(error.message)} />
+        </Note>
+      )}
+      {planned !== undefined && (
+        <section className={style.review} ref={place} tabIndex={-1} aria-label={t('change.review')}>
+          <h3>{t('change.review')}</h3>
+          <PlanFacts plan={planned} />
+          <div className={style.acts}>
+            <Button look="primary" isOff={isRunning} data-act="save" onClick={() => change.save()}>
+              {t('change.save')}
+            </Button>
+            <Button isOff={isRunning} onClick={() => change.cancel()}>
+              {t('change.cancel')}
+            </Button>
+          </div>
+        </section>
+      )}
+    </>
+  )
+}
+
+/** File, effects and difference of a change. */
+export function PlanFacts({ plan }: { plan: Wire<ConfigPlan> }): ReactNode {
+  const t = useText()
+  const { effect } = plan
+  const names = (list: readonly Parameters<typeof plainText>[0][]): string => list.map(plainText).join(', ')
+  return (
+    <>
+      <p className={style.path}>
+        <Foreign text={plan.file} inline /> {plan.hash === null && `(${t('change.new')})`}
+      </p>
+      <ul className={style.effects}>
+        {(['added', 'changed', 'removed'] as const).map(
+          (kind) =>
+            effect[kind].length > 0 && (
+              <li key={kind}>
+                {t(`change.${kind}`)} <Foreign text={foreign(names(effect[kind]))} inline />
+              </li>
+            ),
+        )}
+        {plan.secrets.length > 0 && (
+          <li>
+            {t('change.secrets')} <Foreign text={foreign(names(plan.secrets))} inline />
+          </li>
+        )}
+      </ul>
+      {plan.problems.map(({ message, path }) => (
+        <Note key={`${plainText(path)} ${plainText(message)}`} tone="warn">
+          <Foreign text={path} inline /> <Foreign text={message} />
+        </Note>
+      ))}
+      <FileDiff before={plainText(plan.before)} after={plainText(plan.after)} label={t('change.diff')} />
+    </>
+  )
+}
+
+/** A file with its line, the folder before it dimmed. */
+export function Place({ file, line }: { file: string; line?: number | undefined }): ReactNode {
+  const at = file.lastIndexOf('/') + 1
+  return (
+    <span className={style.place} title={file}>
+      <Foreign text={foreign(`${file.slice(at)}${line === undefined ? '' : `:${line}`}`)} inline />
+    </span>
+  )
+}

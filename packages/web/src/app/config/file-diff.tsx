@@ -1,0 +1,49 @@
+import { type ReactNode, useMemo } from 'react'
+import { useText } from '../i18n/i18n.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign } from '../text/foreign-type.ts'
+import { lineDiff } from '../text/line-diff.ts'
+import style from './config.module.css'
+
+const signs = { same: ' ', added: '+', removed: '−' } as const
+
+/** What becomes of a file, line by line. */
+export function FileDiff({
+  before,
+  after,
+  label,
+}: {
+  before: string
+  after: string
+  label: string
+}): ReactNode {
+  const t = useText()
+  const lines = useMemo(() => lineDiff(before, after), [before, after])
+  if (before === after) return <p className={style.muted}>{t('change.none')}</p>
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section className={style.diff} tabIndex={0} aria-label={label}>
+      {lines.map((line, n) =>
+        line.kind === 'skipped' ? (
+          // biome-ignore lint/suspicious/noArrayIndexKey: lines of one comparison have no other identity
+          <div key={n} className={style.skipped}>
+            {t('change.skipped', { count: line.count })}
+          </div>
+        ) : (
+          // biome-ignore lint/suspicious/noArrayIndexKey: lines of one comparison have no other identity
+          <div key={n} className={`${style.line} ${style[line.kind] ?? ''}`}>
+            <span className={style.number}>{'before' in line ? line.before : ''}</span>
+            <span className={style.number}>{'after' in line ? line.after : ''}</span>
+            <span className={style.sign}>
+              <span aria-hidden="true">{signs[line.kind]}</span>
+              {line.kind !== 'same' && <span className="hidden-text">{t(`diff.${line.kind}`)}</span>}
+            </span>
+            <span className={style.text}>
+              <Foreign text={foreign(line.text)} most={2_000} />
+            </span>
+          </div>
+        ),
+      )}
+    </section>
+  )
+}

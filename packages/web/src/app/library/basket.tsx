@@ -1,0 +1,185 @@
+import type { AttachResult, Inclusion } from '@jackfield/host/browser'
+import type { LibraryLeaf } from '@jackfield/host/client'
+import { type ReactNode, useCallback, useState } from 'react'
+import { Link } from 'wouter'
+import { useAct, useHost, useTopic } from '../data/host.tsx'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { routes } from '../routes.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign, plainText, type Wire, wire } from '../text/foreign-type.ts'
+import screen from '../ui/screen.module.css'
+import { Button, Note, uiStyle } from '../ui/ui.tsx'
+import style from './library.module.css'
+import { costOf } from './tree.ts'
+
+/** Resources that are attached at once, at most. */
+const mostAttached = 200
+
+/** What was chosen, what it costs, and the conversation that it is given to. */
+export function Basket({
+  chosen,
+  onClear,
+}: {
+  chosen: ReadonlyMap<string, LibraryLeaf>
+  onClear: () => void
+}): ReactNode {
+  const t = useText()
+  const { number } = useFormat()
+  const { client } = useHost()
+  const conversations = [...(useTopic('conversations')?.values() ?? [])].toSorted((a, b) =>
+    a.lastAt < b.lastAt ? 1 : -1,
+  )
+  const [wanted, setWanted] = useState<string>()
+  const target = wanted ?? conversations[0]?.id ?? ''
+  const [result, setResult] = useState<{ conversation: string; attached: Wire<AttachResult> }>()
+  const [inclusion, setInclusion] = useState<{ conversation: string; included: Wire<Inclusion> }>()
+  const { tokens, unknown } = costOf(chosen.values())
+  const isTooMany = chosen.size > mostAttached
+  const opened = useCallback(
+    async (): Promise<string> =>
+      target === '' ? await client.call('conversations.open', { context: false }) : target,
+    [client, target],
+  )
+  const attach = useAct(
+    useCallback(async () => {
+      setInclusion(undefined)
+      const conversation = await opened()
+      const refs = [...chosen.values()].map(({ server, uri }) => ({ server, uri }))
+      const attached = wire(await client.call('library.attach', { conversation, refs }))
+      setResult({ conversation, attached })
+      setWanted(conversation)
+      onClear()
+    }, [client, chosen, opened, onClear]),
+  )
+  const include = useAct(
+    useCallback(async () => {
+      setResult(undefined)
+      const conversation = await opened()
+      // A conversation can be included into only while it is live.
+      await client.call('conversations.open', { id: conversation, context: false })
+      const included = wire(await client.call('library.include', { conversation }))
+      setInclusion({ conversation, included })
+      setWanted(conversation)
+    }, [client, opened]),
+  )
+  const error = attach.error ?? include.error
+  const isRunning = attach.isRunning || include.isRunning
+  return (
+    <section className={style.basket} aria-label={t('library.chosen')}>
+      <div className={style.sum} role="status">
+        <strong>{t('library.chosenCount', { count: chosen.size })}</strong>
+        {chosen.size > 0 && (
+          <span className={screen.muted}>
+            {t('library.cost', { tokens: number(tokens) })}{' '}
+            {unknown > 0 && t('library.unknown', { count: unknown })}
+          </span>
+        )}
+        {chosen.size > 0 && (
+          <Button small look="quiet" onClick={onClear}>
+            {t('library.clear')}
+          </Button>
+        )}
+      </div>
+      {isTooMany && (
+        <Note tone="warn">
+          {t('library.tooMany', { most: mostAttached, over: chosen.size - mostAttached })}
+        </Note>
+      )}
+      <div className={style.give}>
+        <select
+          className={uiStyle.input}
+          aria-label={t('library.target')}
+          value={target}
+          onChange={({ target: { value } }) => setWanted(value)}
+        >
+          <option value="">{t('library.newConversation')}</option>
+          {conversations.slice(0, 50).map(({ id, title }) => (
+            <option key={id} value={id}>
+              {plainText(title).slice(0, 80)}
+            </option>
+          ))}
+        </select>
+        <Button
+          look="primary"
+          data-act="attach"
+          isOff={chosen.size === 0 || isTooMany || isRunning}
+          onClick={() => void attach.run()}
+        >
+          {t(attach.isRunning ? 'library.reading' : 'library.attach')}
+        </Button>
+        <Button
+          data-act="include"
+          isOff={isRunning}
+          title={t('library.includeMeans')}
+          onClick={() => void include.run()}
+        >
+          {t('library.include')}
+        </Button>
+      </div>
+      {error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(error.message)} />
+        </Note>
+      )}
+      {result !== undefined && (
+        <Note tone={result.attached.failed.length > 0 ? 'warn' : 'ok'} live>
+          {t('library.attached', {
+            count: result.attached.attached.length,
+            tokens: number(result.attached.tokens),
+          })}{' '}
+          <Link href={routes.chat.to(result.conversation)}>{t('library.openConversation')}</Link>
+          <Left list={[...result.attached.failed, ...result.attached.withheld]} />
+        </Note>
+      )}
+      {inclusion !== undefined && (
+        <Note tone="info" live>
+          {t('library.included', {
+            count: inclusion.included.included.length,
+            tokens: number(inclusion.included.tokens),
+            budget: number(inclusion.included.budget),
+          })}{' '}
+          <Link href={routes.chat.to(inclusion.conversation)}>{t('library.openConversation')}</Link>
+          <Left
+            list={[
+              ...inclusion.included.included.map(({ server, uri, because }) => ({
+                server,
+                uri,
+                reason: because ?? foreign(''),
+              })),
+              ...inclusion.included.left,
+            ]}
+          />
+        </Note>
+      )}
+    </section>
+  )
+}
+
+const mostReasons = 50
+
+/** Resources with a reason each. */
+function Left({
+  list,
+}: {
+  list: readonly {
+    server: string
+    uri: Parameters<typeof plainText>[0]
+    reason: Parameters<typeof plainText>[0]
+  }[]
+}): ReactNode {
+  const t = useText()
+  if (list.length === 0) return null
+  return (
+    <details>
+      <summary>{t('library.reasons', { count: list.length })}</summary>
+      <ul className={style.reasons}>
+        {list.slice(0, mostReasons).map(({ server, uri, reason }) => (
+          <li key={`${server} ${plainText(uri)}`}>
+            {server} <Foreign text={uri} most={120} inline />: <Foreign text={reason} most={200} inline />
+          </li>
+        ))}
+      </ul>
+      {list.length > mostReasons && <p>{t('library.moreReasons', { count: list.length - mostReasons })}</p>}
+    </details>
+  )
+}

@@ -1,0 +1,57 @@
+import type { CompletionField } from '@jackfield/host/browser'
+import { type ReactNode, useDeferredValue, useId } from 'react'
+import { useRead } from '../data/host.tsx'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign, plainText } from '../text/foreign-type.ts'
+import { Field, uiStyle } from '../ui/ui.tsx'
+
+/** A field with suggestions of its server. */
+export function CompletedField({
+  server,
+  of,
+  argument,
+  description,
+  required,
+  value,
+  chosen,
+  onChange,
+}: Pick<CompletionField, 'server' | 'of' | 'argument' | 'value'> & {
+  description?: string | undefined
+  required: boolean
+  chosen: Readonly<Record<string, string>>
+  onChange: (value: string) => void
+}): ReactNode {
+  const id = useId()
+  const later = useDeferredValue(value)
+  const { data } = useRead('library.complete', { server, of, argument, value: later, chosen })
+  return (
+    <>
+      <Field
+        label={
+          <>
+            <Foreign text={foreign(argument)} inline />
+            {required && ' *'}
+          </>
+        }
+        hint={description === undefined ? undefined : <Foreign text={foreign(description)} most={300} />}
+      >
+        {(ids) => (
+          <input
+            {...ids}
+            className={uiStyle.input}
+            list={`${id}-values`}
+            autoComplete="off"
+            spellCheck={false}
+            value={value}
+            onChange={({ target }) => onChange(target.value)}
+          />
+        )}
+      </Field>
+      <datalist id={`${id}-values`}>
+        {(data?.values ?? []).slice(0, 100).map((one) => (
+          <option key={plainText(one)} value={plainText(one)} />
+        ))}
+      </datalist>
+    </>
+  )
+}

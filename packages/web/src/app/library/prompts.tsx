@@ -1,0 +1,266 @@
+import type { LibraryPrompt, PromptPreview } from '@jackfield/host/browser'
+import { type ReactNode, useCallback, useEffect, useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { routes } from '../routes.ts'
+import { Foreign, JsonTree } from '../text/foreign.tsx'
+import { foreign, plain, plainText, type Wire, wire } from '../text/foreign-type.ts'
+import screen from '../ui/screen.module.css'
+import { Button, Empty, Field, Note, Search, uiStyle } from '../ui/ui.tsx'
+import { CompletedField } from './completed-field.tsx'
+import style from './library.module.css'
+
+/** Prompts of all servers: a form, then the exact messages, which can be changed before they are sent. */
+export default function Prompts({ chosen }: { chosen?: string }): ReactNode {
+  const t = useText()
+  const { number } = useFormat()
+  const [query, setQuery] = useState('')
+  const prompts = useRead('library.prompts', {}).data
+  if (prompts === undefined) return null
+  const words = query.trim().toLowerCase()
+  const shown = prompts.filter(({ command, prompt }) =>
+    `${plainText(command)} ${prompt.description === undefined ? '' : plainText(prompt.description)}`
+      .toLowerCase()
+      .includes(words),
+  )
+  const here = prompts.find(({ command }) => plainText(command) === chosen)
+  return (
+    <div className={`${screen.split} ${style.split}`} data-open={here !== undefined} data-wide="detail">
+      <section className={screen.pane} aria-label={t('inspect.prompts')}>
+        <Search
+          label={t('library.findPrompt')}
+          value={query}
+          count={t('activity.count', { shown: number(shown.length), all: number(prompts.length) })}
+          onChange={setQuery}
+        />
+        {prompts.length === 0 && <Empty title={t('library.noPrompts')} />}
+        <ul className={screen.rows}>
+          {shown.map(({ command, prompt }) => (
+            <li key={plainText(command)}>
+              <Link
+                href={routes.prompt.to(plainText(command))}
+                className={`${screen.row} ${screen.item}`}
+                aria-current={plainText(command) === chosen || undefined}
+              >
+                <span className={style.command}>
+                  <Foreign text={foreign(`/${plainText(command)}`)} most={120} inline />
+                </span>
+                {prompt.description !== undefined && (
+                  <span className={screen.muted}>
+                    <Foreign text={prompt.description} most={160} inline />
+                  </span>
+                )}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section className={screen.pane} aria-label={t('library.prompt')}>
+        {here === undefined ? (
+          <p className={screen.nothing}>{t('library.choosePrompt')}</p>
+        ) : (
+          <PromptForm key={plainText(here.command)} prompt={here} />
+        )}
+      </section>
+    </div>
+  )
+}
+
+function PromptForm({ prompt: entry }: { prompt: Wire<LibraryPrompt> }): ReactNode {
+  const t = useText()
+  const { client, queries } = useHost()
+  const { server, prompt } = entry
+  const command = plainText(entry.command)
+  const last = useRead('library.promptValues', { prompt: command }).data
+  const [values, setValues] = useState<Readonly<Record<string, string>>>()
+  const [preview, setPreview] = useState<Wire<PromptPreview>>()
+  useEffect(() => {
+    if (last !== undefined) setValues((before) => before ?? plain<Record<string, string>>(last))
+  }, [last])
+  const given = values ?? {}
+  const missing = (prompt.arguments ?? []).filter(
+    ({ name, required }) => required === true && (given[plainText(name)] ?? '') === '',
+  )
+  const show = useAct(
+    useCallback(async () => {
+      const filled = Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => value !== ''))
+      setPreview(wire(await client.call('library.prompt', { prompt: command, arguments: filled })))
+      await client.call('library.keepPromptValues', { prompt: command, arguments: filled })
+      await queries.invalidateQueries({ queryKey: ['library', 'library.promptValues'] })
+    }, [client, queries, command, values]),
+  )
+  return (
+    <div className={screen.stack}>
+      <Link
+        href={routes.prompt.to()}
+        className={`${uiStyle.button} ${uiStyle.small} ${screen.back} ${style.back}`}
+      >
+        ‹ {t('inspect.prompts')}
+      </Link>
+      <h2>
+        <Foreign text={prompt.title ?? foreign(`/${command}`)} most={120} inline />
+      </h2>
+      <p className={screen.muted}>
+        {server} · <Foreign text={foreign(`/${command}`)} inline />
+      </p>
+      {prompt.description !== undefined && (
+        <p>
+          <Foreign text={prompt.description} most={600} />
+        </p>
+      )}
+      <form
+        className={screen.stack}
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (missing.length === 0) void show.run()
+        }}
+      >
+        {(prompt.arguments ?? []).map(({ name, description, required }) => {
+          const key = plainText(name)
+          return (
+            <CompletedField
+              key={key}
+              server={server}
+              of={{ prompt: plainText(prompt.name) }}
+              argument={key}
+              description={description === undefined ? undefined : plainText(description)}
+              required={required === true}
+              value={given[key] ?? ''}
+              chosen={given}
+              onChange={(value) => {
+                setValues({ ...given, [key]: value })
+                setPreview(undefined)
+              }}
+            />
+          )
+        })}
+        <div className={screen.bar}>
+          <Button
+            type="submit"
+            look={preview === undefined ? 'primary' : undefined}
+            data-act="show"
+            isOff={missing.length > 0 || show.isRunning}
+          >
+            {t('library.showMessages')}
+          </Button>
+        </div>
+      </form>
+      {show.error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(show.error.message)} />
+        </Note>
+      )}
+      {preview !== undefined && <Messages preview={preview} />}
+    </div>
+  )
+}
+
+type Said = PromptPreview['said'][number]
+
+/** The messages as they are sent; texts can be changed. */
+function Messages({ preview }: { preview: Wire<PromptPreview> }): ReactNode {
+  const t = useText()
+  const { number } = useFormat()
+  const { client } = useHost()
+  const [, navigate] = useLocation()
+  const conversations = [...(useTopic('conversations')?.values() ?? [])].toSorted((a, b) =>
+    a.lastAt < b.lastAt ? 1 : -1,
+  )
+  const [wanted, setTarget] = useState('')
+  const [messages, setMessages] = useState<readonly Said[]>(() => plain<readonly Said[]>(preview.said))
+  const withheld = preview.messages.filter((message) => message.withheld !== undefined)
+  const send = useAct(
+    useCallback(async () => {
+      const id = await client.call('conversations.open', wanted === '' ? {} : { id: wanted })
+      // The turn goes on without this screen.
+      void client.call('conversations.say', { id, said: { messages } }).catch(() => {})
+      navigate(routes.chat.to(id))
+    }, [client, wanted, messages, navigate]),
+  )
+  return (
+    <section className={screen.stack} aria-label={t('library.messages')}>
+      <h3>
+        {t('library.messages')}{' '}
+        <span className={screen.muted}>{t('library.tokens', { count: number(preview.tokens) })}</span>
+      </h3>
+      {withheld.map(({ withheld: reason }) => (
+        <Note key={reason === undefined ? '' : plainText(reason)} tone="info">
+          <Foreign text={reason ?? foreign('')} />
+        </Note>
+      ))}
+      {messages.map((message, n) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: messages of a prompt have no other identity
+        <div key={n} className={style.message}>
+          <span className={style.role}>{t(`role.${message.role}`)}</span>
+          {blocksOf(message).map((block, at) =>
+            block.type === 'text' ? (
+              <Field
+                // biome-ignore lint/suspicious/noArrayIndexKey: blocks of a message have no other identity
+                key={at}
+                label={<span className="hidden-text">{t('library.messageText', { number: n + 1 })}</span>}
+              >
+                {(ids) => (
+                  <textarea
+                    {...ids}
+                    className={uiStyle.input}
+                    rows={Math.min(12, block.text.split('\n').length + 1)}
+                    value={block.text}
+                    onChange={({ target }) =>
+                      setMessages(messages.map((one, i) => (i === n ? withText(one, at, target.value) : one)))
+                    }
+                  />
+                )}
+              </Field>
+            ) : (
+              // biome-ignore lint/suspicious/noArrayIndexKey: blocks of a message have no other identity
+              <JsonTree key={at} value={block} label={t('library.messages')} />
+            ),
+          )}
+        </div>
+      ))}
+      {send.error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(send.error.message)} />
+        </Note>
+      )}
+      <div className={style.give}>
+        <select
+          className={uiStyle.input}
+          aria-label={t('library.target')}
+          value={wanted}
+          onChange={({ target }) => setTarget(target.value)}
+        >
+          <option value="">{t('library.newConversation')}</option>
+          {conversations.slice(0, 50).map(({ id, title }) => (
+            <option key={id} value={id}>
+              {plainText(title).slice(0, 80)}
+            </option>
+          ))}
+        </select>
+        <Button
+          look="primary"
+          data-act="send"
+          isOff={send.isRunning || messages.length === 0}
+          onClick={() => void send.run()}
+        >
+          {t('library.send')}
+        </Button>
+      </div>
+    </section>
+  )
+}
+
+function blocksOf({ content }: Said): readonly Extract<Said['content'], { type: string }>[] {
+  return Array.isArray(content) ? content : [content]
+}
+
+function withText(message: Said, at: number, text: string): Said {
+  const blocks = blocksOf(message).map((block, n) =>
+    n === at && block.type === 'text' ? { ...block, text } : block,
+  )
+  const [only] = blocks
+  return Array.isArray(message.content) || only === undefined
+    ? { ...message, content: [...blocks] }
+    : { ...message, content: only }
+}

@@ -1,0 +1,338 @@
+import type { LibraryLeaf } from '@jackfield/host/client'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { ChevronDown, ChevronRight, Folder, Server } from 'lucide-react'
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
+import { useHost } from '../data/host.tsx'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign } from '../text/foreign-type.ts'
+import style from './library.module.css'
+import { type Children, keyOf, leafKey, pageSize, rowsOf, type TreeRow, withPage } from './tree.ts'
+
+const rowHeight = 36
+const rowsBeyond = 8
+
+/** The tree of all servers, or what a search found; only the rows in view are in the document. */
+export function TreeView({
+  matches,
+  chosen,
+  shown,
+  onChoose,
+  onShow,
+}: {
+  matches: readonly LibraryLeaf[] | undefined
+  chosen: ReadonlyMap<string, LibraryLeaf>
+  shown: string | undefined
+  onChoose: (leaves: readonly LibraryLeaf[], isChosen: boolean) => void
+  onShow: (leaf: LibraryLeaf) => void
+}): ReactNode {
+  const t = useText()
+  const id = useId()
+  const { client } = useHost()
+  const scroller = useRef<HTMLDivElement>(null)
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const [at, setAt] = useState(0)
+  const { children, read } = useChildren()
+  const rows = useMemo(
+    () => (matches === undefined ? rowsOf(children, open) : matches.map(matchRow)),
+    [matches, children, open],
+  )
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: rowsBeyond,
+    getItemKey: (index) => rows[index]?.key ?? index,
+  })
+  const items = virtual.getVirtualItems()
+  useEffect(() => {
+    for (const { index } of items) {
+      const row = rows[index]
+      if (row?.kind === 'gap') read(row.path, row.index)
+    }
+  }, [items, rows, read])
+  const toggle = (row: TreeRow): void => {
+    if (row.kind !== 'folder') return
+    const next = new Set(open)
+    if (!next.delete(row.key)) {
+      next.add(row.key)
+      read(row.path, 0)
+    }
+    setOpen(next)
+  }
+  const toggleChoice = async (row: TreeRow): Promise<void> => {
+    if (row.kind === 'leaf' && row.leaf.isTemplate !== true && row.leaf.isForPersonOnly !== true)
+      onChoose([row.leaf], !chosen.has(row.key))
+    if (row.kind !== 'folder') return
+    const { resources } = await client.call('library.under', { path: [...row.path] })
+    const usable = resources.filter(({ isForPersonOnly }) => isForPersonOnly !== true)
+    const areAll = usable.every((leaf) => chosen.has(leafKey(leaf)))
+    onChoose(usable, !areAll)
+  }
+  const move = (to: number): void => {
+    const next = Math.max(0, Math.min(rows.length - 1, to))
+    setAt(next)
+    virtual.scrollToIndex(next)
+  }
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const row = rows[at]
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 1)
+    const steps: Readonly<Record<string, number>> = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+    }
+    const step = steps[event.key]
+    if (step !== undefined) {
+      move(at + step)
+      if (event.shiftKey && row !== undefined) void toggleChoice(row)
+    } else if (event.key === 'Home') move(0)
+    else if (event.key === 'End') move(rows.length - 1)
+    else if (row === undefined) return
+    else if (event.key === ' ') void toggleChoice(row)
+    else if (event.key === 'Enter') {
+      if (row.kind === 'leaf') onShow(row.leaf)
+      else toggle(row)
+    } else if (event.key === 'ArrowRight' && row.kind === 'folder') {
+      if (row.isOpen) move(at + 1)
+      else toggle(row)
+    } else if (event.key === 'ArrowLeft') {
+      if (row.kind === 'folder' && row.isOpen) toggle(row)
+      else move(rows.findLastIndex((one, n) => n < at && one.level < row.level))
+    } else return
+    event.preventDefault()
+  }
+  return (
+    <div
+      ref={scroller}
+      className={style.tree}
+      role="tree"
+      aria-multiselectable="true"
+      aria-label={t('library.tree')}
+      aria-activedescendant={rows[at] === undefined ? undefined : `${id}-${at}`}
+      tabIndex={0}
+      onKeyDown={onKeyDown}
+    >
+      {rows.length === 0 && <p className={style.none}>{t('library.none')}</p>}
+      <div
+        role="presentation"
+        className={style.space}
+        ref={(element) => element?.style.setProperty('height', `${virtual.getTotalSize()}px`)}
+      >
+        {items.map(({ index, start, key }) => {
+          const row = rows[index]
+          if (row === undefined) return null
+          return (
+            <Row
+              key={key}
+              id={`${id}-${index}`}
+              row={row}
+              start={start}
+              isActive={index === at}
+              isShown={row.key === shown}
+              isSearch={matches !== undefined}
+              choice={choiceOf(row, chosen)}
+              onToggle={() => {
+                setAt(index)
+                if (row.kind === 'leaf') onShow(row.leaf)
+                else toggle(row)
+              }}
+              onChoose={() => {
+                setAt(index)
+                void toggleChoice(row)
+              }}
+            />
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+function matchRow(leaf: LibraryLeaf, n: number, { length }: readonly LibraryLeaf[]): TreeRow {
+  return { kind: 'leaf', key: leafKey(leaf), path: [leaf.server], leaf, level: 1, at: n + 1, of: length }
+}
+
+type Choice = 'on' | 'off' | 'never'
+
+function choiceOf(row: TreeRow, chosen: ReadonlyMap<string, LibraryLeaf>): Choice {
+  if (row.kind === 'leaf')
+    return row.leaf.isTemplate === true || row.leaf.isForPersonOnly === true
+      ? 'never'
+      : chosen.has(row.key)
+        ? 'on'
+        : 'off'
+  if (row.kind === 'gap' || row.node.resources === 0) return 'never'
+  // All resources of a folder are known to be chosen only where their number is: those of a server and a beginning.
+  let count = 0
+  const [server] = row.path
+  for (const leaf of chosen.values()) if (leaf.server === server && isUnder(leaf, row.path)) count += 1
+  return count >= row.node.resources ? 'on' : 'off'
+}
+
+/** Whether the URI of a resource goes through a place of the tree. */
+function isUnder({ uri }: LibraryLeaf, [, ...labels]: readonly string[]): boolean {
+  let from = 0
+  for (const label of labels) {
+    const found = uri.indexOf(label, from)
+    if (found === -1) return false
+    from = found + label.length
+  }
+  return true
+}
+
+/** The known nodes of every place that was opened, and how to read others. */
+function useChildren(): {
+  children: ReadonlyMap<string, Children>
+  read: (path: readonly string[], index: number) => void
+} {
+  const { client, queries } = useHost()
+  const [children, setChildren] = useState<ReadonlyMap<string, Children>>(new Map())
+  const asked = useRef(new Set<string>())
+  const read = useCallback(
+    (path: readonly string[], index: number) => {
+      const from = Math.floor(index / pageSize) * pageSize
+      const key = `${keyOf(path)} ${from}`
+      if (asked.current.has(key)) return
+      asked.current.add(key)
+      client
+        .call('library.children', { path: [...path], from, limit: pageSize })
+        .then((page) =>
+          setChildren((before) =>
+            new Map(before).set(keyOf(path), withPage(before.get(keyOf(path)), from, page)),
+          ),
+        )
+        // It is asked for again when it comes into view.
+        .catch(() => asked.current.delete(key))
+    },
+    [client],
+  )
+  useEffect(() => {
+    read([], 0)
+    // What servers list can change: what was read is then read again.
+    return queries.getQueryCache().subscribe(({ type, query }) => {
+      if (type !== 'updated' || !query.state.isInvalidated || query.queryKey[0] !== 'library') return
+      asked.current.clear()
+      read([], 0)
+    })
+  }, [read, queries])
+  return { children, read }
+}
+
+function Row({
+  id,
+  row,
+  start,
+  isActive,
+  isShown,
+  isSearch,
+  choice,
+  onToggle,
+  onChoose,
+}: {
+  id: string
+  row: TreeRow
+  start: number
+  isActive: boolean
+  isShown: boolean
+  isSearch: boolean
+  choice: Choice
+  onToggle: () => void
+  onChoose: () => void
+}): ReactNode {
+  const t = useText()
+  const { number } = useFormat()
+  const place = (element: HTMLDivElement | null): void => {
+    element?.style.setProperty('transform', `translateY(${start}px)`)
+    element?.style.setProperty('--level', String(row.level))
+  }
+  if (row.kind === 'gap')
+    return (
+      // biome-ignore lint/a11y/useFocusableInteractive: the tree keeps the focus
+      <div
+        ref={place}
+        id={id}
+        className={style.row}
+        role="treeitem"
+        aria-level={row.level}
+        aria-selected={false}
+      >
+        <span className={style.gap} />
+      </div>
+    )
+  const isFolder = row.kind === 'folder'
+  const Chevron = isFolder && row.isOpen ? ChevronDown : ChevronRight
+  const Icon = row.level === 1 ? Server : Folder
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree has the keys
+    // biome-ignore lint/a11y/useFocusableInteractive: the tree keeps the focus
+    <div
+      ref={place}
+      id={id}
+      className={style.row}
+      role="treeitem"
+      aria-level={row.level}
+      aria-posinset={row.at}
+      aria-setsize={row.of}
+      aria-selected={choice === 'on'}
+      aria-expanded={isFolder ? row.isOpen : undefined}
+      data-active={isActive || undefined}
+      data-shown={isShown || undefined}
+      onClick={onToggle}
+    >
+      <span className={style.chevron}>
+        {isFolder && <Chevron size={16} strokeWidth={1.5} aria-hidden="true" />}
+      </span>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: Space does the same */}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the row says whether it is selected */}
+      <span
+        className={style.check}
+        data-choice={choice}
+        title={choice === 'never' ? undefined : t('library.chooseOne')}
+        onClick={(event) => {
+          event.stopPropagation()
+          onChoose()
+        }}
+      />
+      {isFolder ? (
+        <>
+          <Icon size={16} strokeWidth={1.5} aria-hidden="true" className={style.icon} />
+          <span className={style.title}>
+            <Foreign text={foreign(row.node.label)} most={120} inline />
+          </span>
+          <span className={style.aside}>{number(row.node.resources + row.node.templates)}</span>
+        </>
+      ) : (
+        <>
+          <span className={style.title}>
+            <Foreign text={foreign(row.leaf.title)} most={120} inline />
+            <span className={style.uri}>
+              {isSearch && `${row.leaf.server} · `}
+              <Foreign text={foreign(row.leaf.uri)} most={160} inline />
+            </span>
+          </span>
+          <span className={style.aside}>
+            {row.leaf.isTemplate === true && t('library.template')}
+            {row.leaf.isForPersonOnly === true && t('library.personOnly')}
+            {row.leaf.priority !== undefined && row.leaf.isForPersonOnly !== true && (
+              <span className={style.priority} title={t('library.priority')}>
+                {number(row.leaf.priority)}
+              </span>
+            )}
+            {row.leaf.tokens !== undefined && t('library.about', { count: number(row.leaf.tokens) })}
+          </span>
+        </>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,92 @@
+import type { LibraryLeaf, LibraryPage } from '@jackfield/host/client'
+
+/** Nodes of one page of the tree. */
+export const pageSize = 200
+
+export type TreeNode = LibraryPage['nodes'][number]
+
+/** What is known of the nodes under one place; those that were not read yet are missing. */
+export interface Children {
+  readonly total: number
+  readonly nodes: readonly (TreeNode | undefined)[]
+}
+
+/** A row of the tree as it is shown. */
+export type TreeRow =
+  | {
+      readonly kind: 'folder'
+      readonly key: string
+      readonly path: readonly string[]
+      readonly node: TreeNode
+      readonly level: number
+      readonly at: number
+      readonly of: number
+      readonly isOpen: boolean
+    }
+  | {
+      readonly kind: 'leaf'
+      readonly key: string
+      readonly path: readonly string[]
+      readonly leaf: LibraryLeaf
+      readonly level: number
+      readonly at: number
+      readonly of: number
+    }
+  /** A node that was not read yet. */
+  | {
+      readonly kind: 'gap'
+      readonly key: string
+      readonly path: readonly string[]
+      readonly index: number
+      readonly level: number
+    }
+
+export const keyOf = (path: readonly string[]): string => JSON.stringify(path)
+export const leafKey = ({ server, uri }: Pick<LibraryLeaf, 'server' | 'uri'>): string =>
+  JSON.stringify([server, uri])
+
+/** The rows of a tree whose open places are known: folders, resources and templates, and gaps. */
+export function rowsOf(children: ReadonlyMap<string, Children>, open: ReadonlySet<string>): TreeRow[] {
+  const rows: TreeRow[] = []
+  const visit = (path: readonly string[], level: number): void => {
+    const here = children.get(keyOf(path))
+    if (here === undefined) return
+    const { total: of, nodes } = here
+    for (let index = 0; index < of; index += 1) {
+      const node = nodes[index]
+      if (node === undefined) {
+        rows.push({ kind: 'gap', key: `${keyOf(path)} ${index}`, path, index, level })
+        continue
+      }
+      const below = [...path, node.label]
+      const key = keyOf(below)
+      const at = index + 1
+      for (const leaf of node.leaves)
+        rows.push({ kind: 'leaf', key: leafKey(leaf), path: below, leaf, level, at, of })
+      if (!node.hasChildren && node.leaves.length > 0) continue
+      const isOpen = open.has(key)
+      rows.push({ kind: 'folder', key, path: below, node, level, at, of, isOpen })
+      if (isOpen) visit(below, level + 1)
+    }
+  }
+  visit([], 1)
+  return rows
+}
+
+/** The nodes with those of a page that was read. */
+export function withPage(known: Children | undefined, from: number, { total, nodes }: LibraryPage): Children {
+  const all =
+    known?.total === total ? [...known.nodes] : new Array<TreeNode | undefined>(total).fill(undefined)
+  for (const [n, node] of nodes.entries()) all[from + n] = node
+  return { total, nodes: all }
+}
+
+/** Tokens of what was chosen, and how many of them have no known size. */
+export function costOf(chosen: Iterable<LibraryLeaf>): { tokens: number; unknown: number } {
+  let [tokens, unknown] = [0, 0]
+  for (const leaf of chosen) {
+    if (leaf.tokens === undefined) unknown += 1
+    else tokens += leaf.tokens
+  }
+  return { tokens, unknown }
+}

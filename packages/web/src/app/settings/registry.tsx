@@ -1,0 +1,323 @@
+import { type ReactNode, useState } from 'react'
+import { Link, useLocation, useSearch } from 'wouter'
+import { ChangeReview, useChange } from '../config/change.tsx'
+import { useRead } from '../data/host.tsx'
+import { useText } from '../i18n/i18n.ts'
+import { routes } from '../routes.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign, plainText } from '../text/foreign-type.ts'
+import screen from '../ui/screen.module.css'
+import { Button, Field, Note, uiStyle, Views } from '../ui/ui.tsx'
+import { Installation } from './installation.tsx'
+import style from './settings.module.css'
+
+const ways = ['registry', 'command', 'import'] as const
+type Way = (typeof ways)[number]
+
+/** Adds servers: from the registry, by a command or an address, or those that other applications know. */
+export default function RegistrySection({ name }: { name?: string }): ReactNode {
+  const t = useText()
+  const search = useSearch()
+  const [way, setWay] = useState<Way>(
+    () => ways.find((one) => one === new URLSearchParams(search).get('way')) ?? 'registry',
+  )
+  const found = useRead('config.found', {}).data?.filter(({ isKnown }) => !isKnown)
+  const isChangeable = useRead('config.view', {}).error === null
+  if (!isChangeable) return <Note tone="info">{t('registry.unavailable')}</Note>
+  if (name !== undefined) return <Installation key={name} published={name} />
+  return (
+    <>
+      <p className={screen.muted}>{t('registry.mean')}</p>
+      <Views
+        label={t('servers.add')}
+        views={ways.map((one) => [one, t(`registry.way.${one}`, { count: found?.length ?? 0 })] as const)}
+        value={way}
+        onChange={setWay}
+      />
+      {way === 'registry' && <Finder />}
+      {way === 'command' && <ByCommand />}
+      {way === 'import' && <Import />}
+    </>
+  )
+}
+
+function Finder(): ReactNode {
+  const t = useText()
+  const [typed, setTyped] = useState('')
+  const [words, setWords] = useState<string>()
+  const [cursors, setCursors] = useState<readonly string[]>([])
+  return (
+    <>
+      <form
+        className={style.inline}
+        onSubmit={(event) => {
+          event.preventDefault()
+          setWords(typed.trim())
+          setCursors([])
+        }}
+      >
+        <Field label={t('registry.search')} hint={t('registry.searchHint')}>
+          {(ids) => (
+            <input
+              {...ids}
+              type="search"
+              className={uiStyle.input}
+              spellCheck={false}
+              value={typed}
+              onChange={({ target }) => setTyped(target.value)}
+            />
+          )}
+        </Field>
+        <Button look="primary" type="submit" data-act="search">
+          {t('registry.find')}
+        </Button>
+      </form>
+      {words !== undefined && (
+        <ul className={screen.rows} aria-label={t('registry.results')}>
+          {[undefined, ...cursors].map((cursor, n) => (
+            <Page
+              key={cursor ?? 'first'}
+              words={words}
+              {...(cursor !== undefined && { cursor })}
+              isLast={n === cursors.length}
+              onMore={(next) => setCursors([...cursors, next])}
+            />
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}
+
+function Page({
+  words,
+  cursor,
+  isLast,
+  onMore,
+}: {
+  words: string
+  cursor?: string
+  isLast: boolean
+  onMore: (cursor: string) => void
+}): ReactNode {
+  const t = useText()
+  const { data, error, isPending } = useRead('registry.search', {
+    words,
+    ...(cursor !== undefined && { cursor }),
+  })
+  if (error !== null)
+    return (
+      <li>
+        <Note tone="danger" live>
+          <Foreign text={foreign(error.message)} />
+        </Note>
+      </li>
+    )
+  if (data === undefined)
+    return isPending ? <li className={screen.muted}>{t('registry.searching')}</li> : null
+  const { nextCursor } = data
+  return (
+    <>
+      {data.servers.length === 0 && cursor === undefined && (
+        <li className={screen.muted}>{t('registry.none')}</li>
+      )}
+      {data.servers.map((server) => {
+        const name = plainText(server.name)
+        return (
+          <li key={`${name} ${plainText(server.version)}`}>
+            <Link className={`${screen.row} ${style.result}`} href={routes.registryServer.to(name)}>
+              <span className={style.resultName}>
+                <Foreign text={server.title ?? server.name} most={80} inline />
+                {server.title !== undefined && (
+                  <span className={style.code}>
+                    <Foreign text={server.name} most={120} inline />
+                  </span>
+                )}
+              </span>
+              <span className={`${screen.grow} ${screen.muted}`}>
+                <Foreign text={server.description} most={200} inline />
+              </span>
+              <span className={screen.muted}>
+                <Foreign text={server.version} most={40} inline />
+              </span>
+              <span className={style.tags}>
+                {server.kinds.map((kind) => (
+                  <span key={plainText(kind)} className={style.tag}>
+                    <Foreign text={kind} most={40} inline />
+                  </span>
+                ))}
+              </span>
+            </Link>
+          </li>
+        )
+      })}
+      {isLast && nextCursor !== undefined && (
+        <li className={screen.row}>
+          <Button small onClick={() => onMore(plainText(nextCursor))}>
+            {t('registry.more')}
+          </Button>
+        </li>
+      )}
+    </>
+  )
+}
+
+/** A server by its own command line or address. */
+function ByCommand(): ReactNode {
+  const t = useText()
+  const [, navigate] = useLocation()
+  const [name, setName] = useState('')
+  const [kind, setKind] = useState<'command' | 'url'>('command')
+  const [words, setWords] = useState('')
+  const [url, setUrl] = useState('')
+  const change = useChange(() => navigate(routes.server.to(name.trim())))
+  const [command, ...args] = words.split('\n').filter((word) => word !== '')
+  const entry =
+    kind === 'url'
+      ? URL.canParse(url)
+        ? { url: url.trim() }
+        : undefined
+      : command === undefined
+        ? undefined
+        : { command, ...(args.length > 0 && { args }) }
+  return (
+    <section className={style.panel} aria-label={t('registry.way.command')}>
+      <Field label={t('registry.name')} hint={t('registry.nameHint')}>
+        {(ids) => (
+          <input
+            {...ids}
+            className={uiStyle.input}
+            spellCheck={false}
+            value={name}
+            onChange={({ target }) => setName(target.value)}
+          />
+        )}
+      </Field>
+      <Views
+        label={t('registry.kind')}
+        views={[
+          ['command', t('registry.program')],
+          ['url', t('registry.url')],
+        ]}
+        value={kind}
+        onChange={setKind}
+      />
+      {kind === 'command' ? (
+        <Field label={t('registry.words')} hint={t('registry.wordsHint')}>
+          {(ids) => (
+            <textarea
+              {...ids}
+              className={`${uiStyle.input} ${uiStyle.mono}`}
+              rows={4}
+              placeholder={'npx\n-y\n@scope/server'}
+              spellCheck={false}
+              value={words}
+              onChange={({ target }) => setWords(target.value)}
+            />
+          )}
+        </Field>
+      ) : (
+        <Field label={t('registry.url')}>
+          {(ids) => (
+            <input
+              {...ids}
+              type="url"
+              className={uiStyle.input}
+              placeholder="https://example.org/mcp"
+              spellCheck={false}
+              value={url}
+              onChange={({ target }) => setUrl(target.value)}
+            />
+          )}
+        </Field>
+      )}
+      {change.planned === undefined && (
+        <div>
+          <Button
+            look="primary"
+            data-act="review"
+            isOff={entry === undefined || name.trim() === '' || change.isRunning}
+            onClick={() =>
+              entry !== undefined && void change.plan({ kind: 'server', name: name.trim(), entry })
+            }
+          >
+            {t('change.review')}
+          </Button>
+        </div>
+      )}
+      <ChangeReview change={change} />
+    </section>
+  )
+}
+
+/** Servers that other applications know, to be copied. Their files are only read. */
+export function Import(): ReactNode {
+  const t = useText()
+  const [, navigate] = useLocation()
+  const { data } = useRead('config.found', {})
+  const [without, setWithout] = useState<ReadonlySet<string>>(new Set())
+  const change = useChange(() => navigate(routes.servers.to()))
+  if (data === undefined) return null
+  const keyOf = ({ file, name }: (typeof data)[number]): string => `${plainText(file)} ${plainText(name)}`
+  const usable = data.filter(({ isKnown }) => !isKnown)
+  // Of one name in several applications, the first is proposed.
+  const first = new Map(usable.toReversed().map((one) => [plainText(one.name), keyOf(one)]))
+  const isChosen = (one: (typeof data)[number]): boolean => {
+    const key = keyOf(one)
+    return first.get(plainText(one.name)) === key ? !without.has(key) : without.has(key)
+  }
+  const chosen = usable.filter(isChosen)
+  if (data.length === 0) return <p className={screen.muted}>{t('import.none')}</p>
+  return (
+    <>
+      <p className={screen.muted}>{t('import.mean')}</p>
+      <ul className={screen.rows} aria-label={t('registry.way.import', { count: usable.length })}>
+        {data.map((one) => (
+          <li key={keyOf(one)} className={screen.row}>
+            <label className={`${screen.grow} ${style.choice}`}>
+              <input
+                type="checkbox"
+                disabled={one.isKnown}
+                checked={!one.isKnown && isChosen(one)}
+                onChange={() => {
+                  const next = new Set(without)
+                  if (!next.delete(keyOf(one))) next.add(keyOf(one))
+                  setWithout(next)
+                  change.cancel()
+                }}
+              />
+              <span className={style.resultName}>
+                <Foreign text={one.name} inline />
+                <span className={style.code}>
+                  <Foreign text={one.origin} most={160} inline />
+                </span>
+              </span>
+            </label>
+            <span className={screen.muted}>
+              {one.isKnown && `${t('import.known')} · `}
+              <Foreign text={one.app} inline />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {change.planned === undefined && (
+        <div>
+          <Button
+            look="primary"
+            data-act="review"
+            isOff={chosen.length === 0 || change.isRunning}
+            onClick={() =>
+              void change.plan({
+                kind: 'import',
+                servers: chosen.map(({ file, name }) => ({ file: plainText(file), name: plainText(name) })),
+              })
+            }
+          >
+            {t('import.copy', { count: chosen.length })}
+          </Button>
+        </div>
+      )}
+      <ChangeReview change={change} />
+    </>
+  )
+}
