@@ -112,18 +112,21 @@ export function TreeView({
     } else return
     event.preventDefault()
   }
+  const isEmpty = rows.length === 0
+  const isRead = matches !== undefined || children.size > 0
+  // A tree without items is none.
+  const tree = isEmpty
+    ? {}
+    : {
+        role: 'tree',
+        tabIndex: 0,
+        'aria-multiselectable': true,
+        'aria-label': t('library.tree'),
+        'aria-activedescendant': `${id}-${Math.min(at, rows.length - 1)}`,
+      }
   return (
-    <div
-      ref={scroller}
-      className={style.tree}
-      role="tree"
-      aria-multiselectable="true"
-      aria-label={t('library.tree')}
-      aria-activedescendant={rows[at] === undefined ? undefined : `${id}-${at}`}
-      tabIndex={0}
-      onKeyDown={onKeyDown}
-    >
-      {rows.length === 0 && <p className={style.none}>{t('library.none')}</p>}
+    <div ref={scroller} className={style.tree} {...tree} onKeyDown={onKeyDown}>
+      {isEmpty && isRead && <p className={style.none}>{t('library.none')}</p>}
       <div
         role="presentation"
         className={style.space}
