@@ -120,12 +120,13 @@ export function TreeView({
     : {
         role: 'tree',
         tabIndex: 0,
+        onKeyDown,
         'aria-multiselectable': true,
         'aria-label': t('library.tree'),
         'aria-activedescendant': `${id}-${Math.min(at, rows.length - 1)}`,
       }
   return (
-    <div ref={scroller} className={style.tree} {...tree} onKeyDown={onKeyDown}>
+    <div ref={scroller} className={style.tree} {...tree}>
       {isEmpty && isRead && <p className={style.none}>{t('library.none')}</p>}
       <div
         role="presentation"
