@@ -6,9 +6,9 @@ import { Link, useLocation } from 'wouter'
 import { useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { type InspectKind, inspectKinds, routes, useAddress } from '../routes.ts'
-import { StateLamp } from '../servers/servers.tsx'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
+import { StateLamp } from '../ui/state-lamp.tsx'
 import { Empty, Search, uiStyle } from '../ui/ui.tsx'
 import style from './inspect.module.css'
 import { PromptPage } from './prompt.tsx'
@@ -186,14 +186,12 @@ function Offers({
   const [filter, setFilter] = useState('')
   const offers = useOffers(server, kind)
   const scroller = useRef<HTMLDivElement>(null)
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
-  const shown = useMemo(
-    () =>
-      (offers ?? []).filter(({ name, about = '' }) =>
-        words.every((word) => `${name} ${about}`.toLowerCase().includes(word)),
-      ),
-    [offers, words],
-  )
+  const shown = useMemo(() => {
+    const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
+    return (offers ?? []).filter(({ name, about = '' }) =>
+      words.every((word) => `${name} ${about}`.toLowerCase().includes(word)),
+    )
+  }, [offers, filter])
   const rows = useVirtualizer({
     count: shown.length,
     getScrollElement: () => scroller.current,

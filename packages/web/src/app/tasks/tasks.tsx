@@ -4,8 +4,8 @@ import { type ReactNode, useCallback, useState } from 'react'
 import { Link } from 'wouter'
 import { useAct, useHost, useNow, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
-import { Blocks } from '../questions/sampling.tsx'
 import { routes } from '../routes.ts'
+import { Blocks } from '../text/blocks.tsx'
 import { ExactJson, Foreign, JsonTree } from '../text/foreign.tsx'
 import { foreign, plainText, type Wire } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
@@ -64,7 +64,7 @@ export default function Tasks({ task: id }: { task?: string }): ReactNode {
           ))}
         </ul>
       </section>
-      <section className={screen.pane} aria-label={t('task.result')}>
+      <section className={screen.pane} aria-label={t('task.detail')}>
         {id === undefined ? (
           <p className={screen.nothing}>{t('task.choose')}</p>
         ) : chosen === undefined ? (
