@@ -8,6 +8,7 @@ test('a host closes while a value of a configuration is asked for, and the serve
     servers: {
       s: {
         ...config,
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: a value of a configuration
         env: { ...('env' in config ? config.env : {}), KEY: '${input:key}' },
         from: { file: '/none/mcp.json', layer: 'user', inputs: [{ id: 'key', description: 'A key' }] },
       },
