@@ -39,6 +39,8 @@ export class Database {
         connectionString: url,
         max: maxConnections,
         connectionTimeoutMillis: timeoutMs,
+        // Ends a connection that no longer answers, which frees its place in the pool.
+        query_timeout: timeoutMs,
         keepAlive: true,
         application_name: 'jackfield',
       })
@@ -121,7 +123,7 @@ export class Database {
         const rows = Array.isArray(result) ? [] : result.rows
         return rows.filter((row): row is Row => typeof row === 'object' && row !== null)
       } catch (error) {
-        if (error instanceof TimeoutError) throw this.errors.late(what, this.timeoutMs)
+        if (error instanceof TimeoutError || this.errors.wasLate(error)) throw this.errors.late(what, this.timeoutMs)
         const wasUnsent = this.errors.wasUnsent(error)
         if (wasUnsent) this.#lost(error)
         const failure = wasUnsent ? this.errors.away(error) : this.errors.failed(what, error)

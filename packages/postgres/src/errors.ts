@@ -29,6 +29,11 @@ export class PostgresErrors {
     return state === undefined ? unconnected.test(this.reason(error)) : unavailable.has(state)
   }
 
+  /** Whether `pg` gave up waiting for an answer. */
+  wasLate(error: unknown): boolean {
+    return error instanceof Error && error.message === 'Query read timeout'
+  }
+
   /** Whether two transactions met, so that a statement had no effect and may be repeated. */
   wasConflict(error: unknown): boolean {
     return /^40(001|P01)$/.test(stateOf(error) ?? '')

@@ -314,7 +314,9 @@ class ListenedTopics extends BaseTopics {
   #ping(): void {
     const client = this.#client
     if (client === undefined) return
-    withTimeout(client.query('SELECT 1'), this.database.timeoutMs).catch(() => this.#drop(client))
+    this.#work = this.#work
+      .then(() => withTimeout(client.query('SELECT 1'), this.database.timeoutMs))
+      .catch(() => this.#drop(client))
   }
 
   /** Delivers a notification, in the order of their arrival also where some have to be read from the table. */

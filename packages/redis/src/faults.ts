@@ -17,7 +17,7 @@ export class RedisErrors {
   unreachable(cause: unknown): McpError {
     return this.#create(
       'CONNECT_FAILED',
-      `could not be reached (${this.reason(cause)}). Check that it runs, and the address, user and password of the backplane`,
+      `could not be reached (${this.reason(cause)}). Check that it runs, and the address, user and password`,
     )
   }
 
@@ -55,7 +55,7 @@ export class RedisErrors {
   }
 
   closed(): McpError {
-    return new McpError('CONNECTION_CLOSED', 'The backplane was closed: create a new one to continue')
+    return new McpError('CONNECTION_CLOSED', 'This was closed: create a new one to continue')
   }
 
   /** The message of an error, without credentials. */

@@ -124,7 +124,7 @@ export class Topics {
     try {
       tell()
     } catch (error) {
-      this.#warn(`A listener of the backplane failed: ${this.#faults.reason(error)}`)
+      this.#warn(`A listener of messages failed: ${this.#faults.reason(error)}`)
     }
   }
 }

@@ -227,7 +227,7 @@ describe.skipIf(!isThere)(`a backplane whose Redis fails${left}`, { timeout: 60_
     await plane.subscribe('topic', (message) => heard.push(message))
     await plane.publish('topic', 'hello')
     await vi.waitFor(() => expect(heard).toEqual(['hello']), watchdog)
-    expect(warnings).toEqual(['A listener of the backplane failed: my fault'])
+    expect(warnings).toEqual(['A listener of messages failed: my fault'])
   })
 
   it('says what Redis refuses', async () => {

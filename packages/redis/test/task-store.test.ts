@@ -2,35 +2,49 @@ import { redisTaskStore } from '@jackfield/redis'
 import type { TaskStore } from '@jackfield/sdk/extensions/tasks'
 import { taskStoreContract } from '@jackfield/sdk/testing'
 import { createClient, createCluster } from '@redis/client'
-import { describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { isThere, left, RedisServer } from './support/redis-server.ts'
 
-const opened = (connections: number, open: () => Promise<TaskStore>): Promise<TaskStore[]> =>
-  Promise.all(Array.from({ length: connections }, open))
-
-const byUrl = async (connections: number): Promise<TaskStore[]> => {
-  const { url } = await RedisServer.start()
-  return opened(connections, () => redisTaskStore({ url }))
-}
-
-const inCluster = async (connections: number): Promise<TaskStore[]> => {
-  const server = await RedisServer.start('--cluster-enabled', 'yes')
-  await server.ask('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
-  await vi.waitFor(
-    async () => expect(await server.ask('CLUSTER', 'INFO')).toContain('cluster_state:ok'),
-    20_000,
-  )
-  const client = createCluster({ rootNodes: [{ url: server.url }] })
-  const subscriber = createClient({ url: server.url })
-  return opened(connections, () => redisTaskStore({ client, subscriber, prefix: 'own:' }))
+/** Opens stores, each time under a prefix of its own. */
+function stores(prefix: string, open: (prefix: string) => Promise<TaskStore>) {
+  let count = 0
+  return (connections: number): Promise<TaskStore[]> => {
+    const own = `${prefix}${++count}:`
+    return Promise.all(Array.from({ length: connections }, () => open(own)))
+  }
 }
 
 describe.skipIf(!isThere)(`a task store on Redis${left}`, () => {
-  for (const { name, run } of taskStoreContract(byUrl)) it(name, run)
+  let server: RedisServer
+  beforeAll(async () => {
+    server = await RedisServer.launch()
+  })
+  afterAll(() => server.stop())
+
+  const open = stores('own', (prefix) => redisTaskStore({ url: server.url, prefix }))
+  for (const { name, run } of taskStoreContract(open)) it(name, run)
 })
 
 describe.skipIf(!isThere)(`a task store on a cluster of Redis${left}`, () => {
-  for (const { name, run } of taskStoreContract(inCluster)) it(name, run)
+  let server: RedisServer
+  beforeAll(async () => {
+    server = await RedisServer.launch('--cluster-enabled', 'yes')
+    await server.ask('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+    await vi.waitFor(
+      async () => expect(await server.ask('CLUSTER', 'INFO')).toContain('cluster_state:ok'),
+      20_000,
+    )
+  })
+  afterAll(() => server.stop())
+
+  const open = stores('cluster', (prefix) =>
+    redisTaskStore({
+      client: createCluster({ rootNodes: [{ url: server.url }] }),
+      subscriber: createClient({ url: server.url }),
+      prefix,
+    }),
+  )
+  for (const { name, run } of taskStoreContract(open)) it(name, run)
 })
 
 describe.skipIf(!isThere)(`what a task store leaves in Redis${left}`, () => {

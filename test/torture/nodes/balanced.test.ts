@@ -3,27 +3,10 @@ import { isThere, left } from '../../../packages/redis/test/support/redis-server
 import { sendingTo, session } from '../../../packages/sdk/test/serve/http-support.ts'
 import { until } from '../../../packages/sdk/test/serve/support.ts'
 import { campaign } from '../campaign.ts'
-import { clients, expected, haproxy, hasHaproxy, roundRobin, type ShopClient, shop } from './shop.ts'
+import { calls, clients, haproxy, hasHaproxy, roundRobin, shop } from './shop.ts'
 
 const watchdogMs = 60_000
 const missing = hasHaproxy ? left : ' (needs the program haproxy, which is not installed)'
-
-/** Makes calls, half of which ask, and returns those that failed. */
-async function calls(all: readonly ShopClient[], count: number): Promise<string[]> {
-  const failed: string[] = []
-  let next = 0
-  const work = async (client: ShopClient): Promise<void> => {
-    while (next < count) {
-      const nth = next++
-      const tool = nth % 2 === 0 ? 'buy' : nth % 4 === 1 ? 'look' : 'pack'
-      const order = `order ${nth}`
-      const result = await client.call(tool, order).catch((error: unknown) => String(error))
-      if (result !== `${expected[tool]} ${order}`) failed.push(`${client.name}, ${tool} ${order}: ${result}`)
-    }
-  }
-  await Promise.all(all.map(work))
-  return failed
-}
 
 describe.skipIf(!isThere)(`official clients on three nodes over Redis${left}`, { timeout: 120_000 }, () => {
   campaign(

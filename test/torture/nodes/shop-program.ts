@@ -1,18 +1,24 @@
+import { postgresBackplane } from '@jackfield/postgres'
 import { redisBackplane } from '@jackfield/redis'
 import { defineServer, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 import { z } from 'zod'
 
-// One node of a shop on Redis. It prints its port when it is ready, and drains on SIGTERM.
+// One node of a shop on Redis or PostgreSQL. It prints its port when it is ready, and drains on SIGTERM.
 
 interface Input {
-  redis: string
+  redis?: string
+  postgres?: string
   port: number
   settleMs: number
 }
 
-const { redis, port, settleMs }: Input = JSON.parse(process.argv[2] ?? '{}')
-const backplane = await redisBackplane({ url: redis, onWarning: () => {} })
+const { redis, postgres, port, settleMs }: Input = JSON.parse(process.argv[2] ?? '{}')
+const onWarning = (): void => {}
+const backplane =
+  postgres === undefined
+    ? await redisBackplane({ url: redis ?? '', onWarning })
+    : await postgresBackplane({ url: postgres, onWarning })
 const server = defineServer({
   name: 'shop',
   version: '1.0.0',

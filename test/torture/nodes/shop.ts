@@ -60,11 +60,11 @@ export class ShopNode {
   }
 }
 
-/** Three nodes of a shop over one Redis. */
-export async function shop(settleMs = 0): Promise<ShopNode[]> {
-  const redis = await RedisServer.start()
+/** Three nodes of a shop over one Redis, or over the PostgreSQL at a URL. */
+export async function shop(settleMs = 0, postgres?: string): Promise<ShopNode[]> {
+  const store = postgres === undefined ? { redis: (await RedisServer.start()).url } : { postgres }
   const ports = [await freePort(), await freePort(), await freePort()]
-  const nodes = ports.map((port) => new ShopNode(port, { redis: redis.url, settleMs }))
+  const nodes = ports.map((port) => new ShopNode(port, { ...store, settleMs }))
   await Promise.all(nodes.map((node) => node.start()))
   return nodes
 }
@@ -186,4 +186,21 @@ export async function clients(
 }
 
 /** The result that a call must have. */
-export const expected = { look: 'seen', buy: 'accept', pack: 'packed' } as const
+const expected = { look: 'seen', buy: 'accept', pack: 'packed' } as const
+
+/** Makes calls, half of which ask, and returns those that failed. */
+export async function calls(all: readonly ShopClient[], count: number): Promise<string[]> {
+  const failed: string[] = []
+  let next = 0
+  const work = async (client: ShopClient): Promise<void> => {
+    while (next < count) {
+      const nth = next++
+      const tool = nth % 2 === 0 ? 'buy' : nth % 4 === 1 ? 'look' : 'pack'
+      const order = `order ${nth}`
+      const result = await client.call(tool, order).catch((error: unknown) => String(error))
+      if (result !== `${expected[tool]} ${order}`) failed.push(`${client.name}, ${tool} ${order}: ${result}`)
+    }
+  }
+  await Promise.all(all.map(work))
+  return failed
+}

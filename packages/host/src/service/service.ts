@@ -4,6 +4,7 @@ import { createHost } from '../host.ts'
 import { modelProviders } from '../models/providers.ts'
 import type { RegistryOptions } from '../servers/install/registry.ts'
 import { fingerprint } from '../shared/json.ts'
+import { orAborted } from '../shared/signals.ts'
 import type {
   Activity,
   ConnectionState,
@@ -129,8 +130,12 @@ export class HostService {
     this.#options = options
     this.version = version
     this.build = build
-    this.surfaces = new Surfaces((question) =>
-      (this.#questionRows.get(question) ?? []).some((row) => this.#unasked.has(row)),
+    this.surfaces = new Surfaces(
+      (question) => (this.#questionRows.get(question) ?? []).some((row) => this.#unasked.has(row)),
+      (question) => {
+        const rows = this.#questionRows.get(question) ?? []
+        return this.host.tasks.list().some((task) => task.continued === true && rows.includes(task.activity))
+      },
     )
     this.inputs = new Inputs(() => this.surfaces.attached.some(({ inputs }) => inputs === true))
     this.#ends.push(
@@ -174,15 +179,7 @@ export class HostService {
       this.#started.set(name, start)
       start.catch(() => this.#started.delete(name))
     }
-    const stopped = Promise.withResolvers<never>()
-    const stop = (): void => stopped.reject(signal?.reason)
-    signal?.addEventListener('abort', stop, { once: true })
-    try {
-      signal?.throwIfAborted()
-      await Promise.race([Promise.all(wanted.map((name) => this.#started.get(name))), stopped.promise])
-    } finally {
-      signal?.removeEventListener('abort', stop)
-    }
+    await orAborted(Promise.all(wanted.map((name) => this.#started.get(name))), signal)
   }
 
   servers(): ServerRow[] {

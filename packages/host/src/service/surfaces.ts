@@ -4,18 +4,24 @@ import type { SurfaceInfo, SurfaceRow } from './contract.ts'
 
 /**
  * The surfaces of all clients as the one surface of the host. It is attached for good, so that servers whose session
- * begins while no client is connected can ask later; while no client can show a question, asking it fails at once.
+ * begins while no client is connected can ask later; while no client can show a question, asking it fails at once, unless
+ * it belongs to a task of an earlier process.
  */
 export class Surfaces {
   readonly #clients = new Map<AbortSignal, SurfaceRow>()
   readonly #shown = new Map<string, (answer: HostAnswers[QuestionKind] | undefined) => void>()
   readonly #hidden: (question: string) => boolean
+  readonly #waits: (question: string) => boolean
   #count = 0
   readonly #listeners = new Set<() => void>()
 
-  /** `unasked`: whether a question belongs to work whose client wants it to fail rather than to wait. */
-  constructor(unasked: (question: string) => boolean) {
+  /**
+   * `unasked`: whether a question belongs to work whose client wants it to fail rather than to wait. `waits`: whether it belongs to
+   * work without a client, and waits for one that can show it.
+   */
+  constructor(unasked: (question: string) => boolean, waits: (question: string) => boolean) {
     this.#hidden = unasked
+    this.#waits = waits
   }
 
   get attached(): readonly SurfaceRow[] {
@@ -76,7 +82,7 @@ export class Surfaces {
   ): Show<K> {
     return (question, signal) =>
       new Promise((resolve, reject) => {
-        if (!this.#canShow(kind, question.id, opensPage(question))) {
+        if (!this.#canShow(kind, question.id, opensPage(question)) && !this.#waits(question.id)) {
           reject(new NoSurfaceError(this.#names))
           return
         }

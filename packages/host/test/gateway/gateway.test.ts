@@ -331,7 +331,9 @@ describe('a call that cannot be recorded', () => {
     const { server } = await gateway({ servers: { near: near.config }, store })
     const client = await ours(server)
     const other = new DatabaseSync(store)
-    other.exec("CREATE TRIGGER full BEFORE INSERT ON activity_queue BEGIN SELECT RAISE(ABORT, 'disk is full'); END")
+    other.exec(
+      "CREATE TRIGGER full BEFORE INSERT ON activity_queue BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
+    )
     other.close()
     const error = await client.call('near__echo', { text: 'x' }).catch(reasonOf)
     expect(error).toContain(

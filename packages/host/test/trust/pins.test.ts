@@ -90,7 +90,9 @@ describe('what a server says', () => {
     server.says(changed((s) => Object.assign(first(s.tools), { description: 'Sells one item.' })))
     await host.reconnect('s')
     const other = new DatabaseSync(store)
-    other.exec("CREATE TRIGGER full BEFORE INSERT ON activity_queue BEGIN SELECT RAISE(ABORT, 'disk is full'); END")
+    other.exec(
+      "CREATE TRIGGER full BEFORE INSERT ON activity_queue BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
+    )
     expect(() => host.trust.accept('s')).toThrow(/cannot be recorded: disk is full/)
     other.exec('DROP TRIGGER full')
     other.close()

@@ -27,16 +27,30 @@ export class RedisServer {
     this.#args = args
   }
 
-  /** Starts one; `args` are added to its command line. */
+  /** Starts one for the running test; `args` are added to its command line. */
   static async start(...args: string[]): Promise<RedisServer> {
+    const server = await RedisServer.launch(...args)
+    onTestFinished(() => server.stop())
+    return server
+  }
+
+  /** Starts one that several tests use, until it is stopped. */
+  static async launch(...args: string[]): Promise<RedisServer> {
     const dir = mkdtempSync(join(tmpdir(), 'jackfield-redis-'))
     const server = new RedisServer(await freePort(), dir, args)
-    onTestFinished(async () => {
-      await server.kill()
-      rmSync(dir, { recursive: true, force: true })
-    })
-    await server.restart()
-    return server
+    try {
+      await server.restart()
+      return server
+    } catch (error) {
+      await server.stop()
+      throw error
+    }
+  }
+
+  /** Ends it, and removes its folder. */
+  async stop(): Promise<void> {
+    await this.kill()
+    rmSync(this.#dir, { recursive: true, force: true })
   }
 
   get url(): string {

@@ -123,7 +123,7 @@ export interface Failure {
   readonly message?: string
 }
 
-const scope = '@jackfield/sdk'
+export const scope = '@jackfield/sdk'
 
 /** Histogram boundaries in seconds: calls take from milliseconds to minutes. */
 const buckets = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]

@@ -147,7 +147,7 @@ export function backplaneContract(open: (connections: number) => Promise<Backpla
       },
     ),
     rule('hears a topic again that was left a moment ago', async (plane) => {
-      for (let round = 0; round < 20; round++) {
+      for (let round = 0; round < 10; round++) {
         const heard: string[] = []
         const leave = await plane.subscribe('topic', (message) => heard.push(`old ${message}`))
         leave()

@@ -47,8 +47,8 @@ export class TaskEngine {
   readonly settings: TaskSettings
   readonly #holder: string = randomText(12)
   readonly #runs = new Map<string, TaskRun>()
-  /** The version of a task with which its run began. */
-  readonly #startedAt = new WeakMap<TaskRun, number>()
+  /** The newest version of a task that its run wrote, or began with. */
+  readonly #ownVersions = new WeakMap<TaskRun, number>()
   readonly #followers = new Map<string, Set<(version?: number) => void>>()
   readonly #listeners = new Map<string, Set<(notification: ServerNotification) => void>>()
   #server: Server | undefined
@@ -341,8 +341,12 @@ export class TaskEngine {
       save: async (edit) => {
         const next = await this.#change(id, (current) => {
           const isOwn = this.#runs.get(id) === run && current.running && current.holder === this.#holder
-          return isOwn ? edit(current) : undefined
+          if (!isOwn) return undefined
+          const edited = edit(current)
+          this.#ownVersions.set(run, current.version + 1)
+          return edited
         })
+        if (next === undefined) run.stop(lost())
         if (next?.running && next.holder === '') this.#claimLater(id, next.holdMs ?? 0)
         return next
       },
@@ -351,7 +355,7 @@ export class TaskEngine {
       },
     })
     this.#runs.set(id, run)
-    this.#startedAt.set(run, version)
+    this.#ownVersions.set(run, version)
     return run.done
       .catch((error) => this.server.report(error, { method: 'tasks' }))
       .finally(() => {
@@ -410,7 +414,7 @@ export class TaskEngine {
     const run = this.#runs.get(id)
     if (run !== undefined) {
       const isLost = !running || holder !== this.#holder
-      if (isLost && version > (this.#startedAt.get(run) ?? version)) run.stop(lost())
+      if (isLost && version > (this.#ownVersions.get(run) ?? version)) run.stop(lost())
     } else if (running && holder === '' && delayMs === 0) {
       this.#inBackground(this.#claimOne(id))
     }

@@ -268,9 +268,14 @@ export class Session {
 
   /** Whether a handler runs that does not wait for a response of the client. */
   get working(): boolean {
+    return this.#options.calls.size > this.waiting
+  }
+
+  /** Requests in flight whose handlers wait for responses of the client. */
+  get waiting(): number {
     let waiting = 0
     for (const requester of this.#requesters.values()) if (requester.waiting) waiting++
-    return this.#options.calls.size > waiting
+    return waiting
   }
 
   /**

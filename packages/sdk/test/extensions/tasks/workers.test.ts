@@ -136,6 +136,29 @@ describe('a server that leaves the work to others', () => {
   })
 })
 
+describe('the signal of a handler', () => {
+  it('is not aborted by what its own task comes to', async () => {
+    const store = sharedStore()
+    const signals: AbortSignal[] = []
+    const keep = tool({
+      task: 'required',
+      async run(_args, ctx) {
+        signals.push(ctx.signal)
+        await ctx.step('one', () => 1)
+        await ctx.elicit({ message: 'Sure?', schema: z.object({ ok: z.boolean() }) })
+        return 'done'
+      },
+    })
+    const front = make({ keep }, { store, work: false })
+    make({ keep }, { store })
+    const taskId = idIn(await front.peer.ask('tools/call', { name: 'keep' }))
+    const [key = ''] = keysIn(await reached(front.peer, taskId, 'input_required'))
+    await front.peer.ask('tasks/update', { taskId, inputResponses: { [key]: { action: 'decline' } } })
+    expect(result(await reached(front.peer, taskId, 'completed'))).toBe('done')
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false])
+  })
+})
+
 describe('a process that only works', () => {
   it('runs tasks until it is closed, and finishes those that run', async () => {
     const store = sharedStore()

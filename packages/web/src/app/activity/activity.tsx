@@ -139,7 +139,7 @@ function Log(): ReactNode {
           <FilterHelp />
         ) : (
           <div className={style.body}>
-            {view === 'list' && <ListView key={wanted} {...props} log={log} rowHeight={30} />}
+            {view === 'list' && <ListView key={wanted} {...props} log={log} />}
             {view === 'tree' && <TreeView key={wanted} {...props} />}
             {view === 'raw' && <RawView key={wanted} {...props} log={log} />}
             {view === 'stats' && <StatsView filter={wanted} />}
@@ -155,7 +155,7 @@ function Log(): ReactNode {
                   }
                   onSelect={onSelect}
                 />
-                <ListView key={wanted} {...props} log={log} rowHeight={30} />
+                <ListView key={wanted} {...props} log={log} />
               </>
             )}
           </div>

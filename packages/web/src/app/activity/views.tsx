@@ -1,6 +1,6 @@
 import type { TraceEvent, TraceNode, TracePair, TraceStatistics } from '@jackfield/host/browser'
 import { ChevronDown, ChevronRight } from 'lucide-react'
-import { type ReactNode, useCallback, useMemo, useState } from 'react'
+import { type ReactNode, useCallback, useMemo, useState, useSyncExternalStore } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { Foreign } from '../text/foreign.tsx'
@@ -22,16 +22,27 @@ export interface ViewProps {
   readonly onFollow: (isFollowing: boolean) => void
 }
 
+const narrow = matchMedia('(max-width: 639px)')
+const subscribe = (listener: () => void): (() => void) => {
+  narrow.addEventListener('change', listener)
+  return () => narrow.removeEventListener('change', listener)
+}
+
+/** The height of a row: on a narrow screen an event takes two lines. */
+function useRowHeight(): number {
+  return useSyncExternalStore(subscribe, () => narrow.matches) ? 52 : 30
+}
+
 /** Every event in a line, in the order in which they happened. */
 export function ListView({
   log,
-  rowHeight,
   event,
   isFollowing,
   onSelect,
   onFollow,
-}: ViewProps & { log: EventLog; rowHeight: number }): ReactNode {
+}: ViewProps & { log: EventLog }): ReactNode {
   const t = useText()
+  const rowHeight = useRowHeight()
   const ids = log.ids ?? []
   const selected = useMemo(() => placeOf(ids, event), [ids, event])
   return (
@@ -91,6 +102,7 @@ interface Branch {
 /** Events below what caused them. */
 export function TreeView({ filter, event, isFollowing, onSelect, onFollow }: ViewProps): ReactNode {
   const t = useText()
+  const rowHeight = useRowHeight()
   const { number } = useFormat()
   const { data } = useRead(
     'trace.tree',
@@ -119,7 +131,7 @@ export function TreeView({ filter, event, isFollowing, onSelect, onFollow }: Vie
       <EventGrid
         label={t('activity.view.tree')}
         count={branches.length}
-        rowHeight={30}
+        rowHeight={rowHeight}
         keyAt={(place) => branches[place]?.event.id}
         selected={branches.findIndex(({ event: own }) => own.id === event)}
         isFollowing={isFollowing}

@@ -186,14 +186,12 @@ function Offers({
   const [filter, setFilter] = useState('')
   const offers = useOffers(server, kind)
   const scroller = useRef<HTMLDivElement>(null)
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
-  const shown = useMemo(
-    () =>
-      (offers ?? []).filter(({ name, about = '' }) =>
-        words.every((word) => `${name} ${about}`.toLowerCase().includes(word)),
-      ),
-    [offers, words],
-  )
+  const shown = useMemo(() => {
+    const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
+    return (offers ?? []).filter(({ name, about = '' }) =>
+      words.every((word) => `${name} ${about}`.toLowerCase().includes(word)),
+    )
+  }, [offers, filter])
   const rows = useVirtualizer({
     count: shown.length,
     getScrollElement: () => scroller.current,

@@ -26,8 +26,13 @@ function placeOf(element: Element | null): Place | undefined {
     const isWhole =
       left >= box.left - 0.5 && top >= box.top - 0.5 && right <= box.right + 0.5 && bottom <= box.bottom + 0.5
     if (!isWhole) return undefined
-    while (around !== null && getComputedStyle(around).overflowY === 'visible') around = around.parentElement
-    if (around === null) break
+    let isFixed = false
+    while (around !== null && !isFixed && getComputedStyle(around).overflowY === 'visible') {
+      isFixed = getComputedStyle(around).position === 'fixed'
+      around = around.parentElement
+    }
+    // What is around an element that is fixed to the window does not hide any of it.
+    if (around === null || isFixed) break
     box = around.getBoundingClientRect()
   }
   // Nothing covers it, such as a drawer or a menu.

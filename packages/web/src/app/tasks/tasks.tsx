@@ -64,7 +64,7 @@ export default function Tasks({ task: id }: { task?: string }): ReactNode {
           ))}
         </ul>
       </section>
-      <section className={screen.pane} aria-label={t('task.result')}>
+      <section className={screen.pane} aria-label={t('task.detail')}>
         {id === undefined ? (
           <p className={screen.nothing}>{t('task.choose')}</p>
         ) : chosen === undefined ? (

@@ -74,6 +74,7 @@ const optionNames = Object.keys({
   authenticate: true,
   clientAddress: true,
   health: true,
+  observer: true,
   limits: true,
   onWarning: true,
   dangerouslyAcceptUnsentQuestions: true,

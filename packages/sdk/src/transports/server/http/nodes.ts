@@ -12,8 +12,8 @@ export type NodeMessage = { readonly session: string } & (
   { readonly type: 'follow'; readonly stream: string; readonly node: string }
   /** A stream that the receiver sends to the client has an event at this position. */
   | { readonly type: 'stored'; readonly stream: string; readonly position: string }
-  /** A request of the receiver to the client was answered. */
-  | { readonly type: 'answered'; readonly id: string }
+  /** A request of the receiver to the client was answered. `response`, if the store does not have the request. */
+  | { readonly type: 'answered'; readonly id: string; readonly response?: unknown }
   /** The client cancelled a request. */
   | { readonly type: 'cancelled'; readonly requestId: RequestId }
   /** This node has the client's stream for messages outside of requests. */
@@ -63,6 +63,7 @@ export class Nodes {
   #opening: Promise<void> | undefined
   #renewal: ReturnType<typeof setTimeout> | undefined
   #closed = false
+  #renewedAt: number | undefined
   /** When the lease of a node was first found absent, on the monotonic clock. */
   readonly #absentSince = new Map<string, number>()
 
@@ -138,8 +139,15 @@ export class Nodes {
     this.#renewLater(renewMs)
   }
 
-  #renew(): Promise<void> {
-    return this.#backplane.set(this.#leaseKey(this.id), 'running', leaseMs)
+  /** Milliseconds since the lease was renewed; undefined without one. */
+  get leaseAgeMs(): number | undefined {
+    return this.#renewedAt === undefined ? undefined : performance.now() - this.#renewedAt
+  }
+
+  async #renew(): Promise<void> {
+    const now = performance.now()
+    await this.#backplane.set(this.#leaseKey(this.id), 'running', leaseMs)
+    this.#renewedAt = now
   }
 
   #renewLater(ms: number, failures = 0): void {
@@ -176,7 +184,7 @@ function messageOf(text: string, self: string): NodeMessage | undefined {
     return undefined
   }
   if (!isObject(value) || value['from'] === self) return undefined
-  const { type, session, stream, node, position, id, requestId } = value
+  const { type, session, stream, node, position, id, requestId, response } = value
   if (typeof session !== 'string') return undefined
   switch (type) {
     case 'follow':
@@ -188,7 +196,7 @@ function messageOf(text: string, self: string): NodeMessage | undefined {
         ? { type, session, stream, position }
         : undefined
     case 'answered':
-      return typeof id === 'string' ? { type, session, id } : undefined
+      return typeof id === 'string' ? { type, session, id, response } : undefined
     case 'cancelled':
       return isRequestId(requestId) ? { type, session, requestId } : undefined
     case 'listening':

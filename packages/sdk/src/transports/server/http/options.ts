@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../jsonrpc/message.ts'
 import type { Caller } from '../../../request/exchange.ts'
 import type { HttpLimits, StateOptions } from '../options.ts'
 import type { HeaderFields } from './http-adapter.ts'
+import type { HttpObserver } from './observer.ts'
 
 /** A request, as `authenticate` sees it. */
 export interface HttpCaller {
@@ -106,6 +107,8 @@ export interface ServeHttpOptions extends StateOptions {
    * Default: not served.
    */
   health?: string
+  /** Receives what this server does, for metrics: `httpMetrics()` of `@jackfield/sdk/telemetry`. Default: none. */
+  observer?: HttpObserver
   /** Overrides of the default limits. */
   limits?: Partial<HttpLimits>
   /** Called with warnings for the operator. Default `console.warn`. */

@@ -70,6 +70,8 @@ export class ResumableStream {
       this.#unsent = 0
       if (this.#follower?.node !== follower.node) this.#follower?.replaced()
       this.#follower = follower
+      await this.#log.verify().catch(this.#report)
+      await this.#storeGap()
       if (this.#log.newest !== undefined) follower.stored(this.#log.newest)
     })
   }
@@ -219,7 +221,8 @@ export class ResumableStream {
       this.#follower?.stored(position)
     } catch (error) {
       this.#report(error)
-      if (isLast && this.#log.spansNodes) this.#storeEndLater(data)
+      if (isLast && this.#log.spansNodes) this.#storeLater(() => this.#log.append(this.id, data, true))
+      else if (this.#follower !== undefined) this.#storeLater(() => this.#storeGap())
       // Without an id an event without data has no purpose.
       if (data === '') return
       text = encodeEvent({ event: 'message', data })
@@ -229,12 +232,19 @@ export class ResumableStream {
     else this.#connection.send(text, droppable)
   }
 
-  /** Stores the end of the stream when the store is back: another node may wait for it. */
-  async #storeEndLater(data: string): Promise<void> {
+  /** Starts the log anew where an event could not be stored: a client on another node must not wait for what is lost. */
+  async #storeGap(): Promise<void> {
+    if (this.#log.lacksEvents) await this.#log.append(this.id, '', false).catch(this.#report)
+  }
+
+  /** Stores something when the store is back: another node may wait for it. */
+  async #storeLater(store: () => Promise<unknown>): Promise<void> {
     for (const ms of endRetriesMs) {
       await new Promise((resolve) => unref(setTimeout(resolve, ms)))
       try {
-        this.#follower?.stored(await this.#log.append(this.id, data, true))
+        await store()
+        if (this.#log.lacksEvents) continue
+        if (this.#log.newest !== undefined) this.#follower?.stored(this.#log.newest)
         return
       } catch {
         // Reported before.
@@ -319,6 +329,19 @@ export class EventLog {
 
   get newest(): string | undefined {
     return this.#newest
+  }
+
+  /** Looks whether the store still has the newest event: a failover may lose it. Rejects if the store fails. */
+  async verify(): Promise<void> {
+    const newest = this.#newest
+    if (newest === undefined || this.lacksEvents) return
+    const found = await this.#backplane.read(this.#key, newest)
+    if (found === undefined && this.#newest === newest) this.#newest = noPosition
+  }
+
+  /** Whether the newest event could not be stored, or was lost. */
+  get lacksEvents(): boolean {
+    return this.#newest === noPosition
   }
 
   /**

@@ -15,6 +15,7 @@ import { type Bounds, bounds, report, unref } from '../options.ts'
 import { type CallQuota, failure } from '../served-request.ts'
 import { listenMethod } from './event-stream.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
+import { type HttpObserver, type HttpServerLoad, observedBackplane } from './observer.ts'
 import type { Authenticate, HttpCaller, HttpRefusal, ServeHttpOptions } from './options.ts'
 import { SessionlessRequests, SessionRequests } from './session-requests.ts'
 import { SseSessions } from './sse.ts'
@@ -66,6 +67,7 @@ export class HttpServerState implements CallQuota {
   readonly bounds: Bounds
   readonly inputStrategy: InputStrategy
   readonly backplane: Backplane
+  readonly observer: HttpObserver | undefined
   readonly memory: MemoryBudget
   /** Maximum bytes of a request body: the limit for messages, or less if `memoryBytes` is small. */
   readonly messageBytes: number
@@ -97,11 +99,14 @@ export class HttpServerState implements CallQuota {
   /** Called when the last request in flight has finished. */
   #onNoCalls: (() => void) | undefined
   #closing: Promise<void> | undefined
+  readonly #stopObserving: (() => void) | undefined
 
   constructor(server: Server, options: ServeHttpOptions, warn: (message: string) => void) {
     this.server = server
     this.bounds = bounds(options.limits)
-    this.backplane = options.backplane ?? memoryBackplane(this.bounds)
+    this.observer = options.observer
+    const backplane = options.backplane ?? memoryBackplane(this.bounds)
+    this.backplane = this.observer === undefined ? backplane : observedBackplane(backplane, this.observer)
     this.memory = new MemoryBudget(this.bounds.memoryBytes)
     const { messageBytes } = this.bounds
     this.messageBytes = Math.min(messageBytes, Math.floor(this.memory.requestBytes / collectedBytes(1)))
@@ -117,14 +122,18 @@ export class HttpServerState implements CallQuota {
       acceptUnasked: options.dangerouslyAcceptUnsentQuestions ?? false,
       acceptUnknown: options.acceptUnknownStates ?? false,
       onSealed: () => this.#warnOfStates(options, warn),
-      onRefused: (reason) => warn(`A requestState was refused: ${reason}`),
+      onRefused: (reason) => {
+        this.observer?.event({ type: 'writeRefused', what: 'state' })
+        warn(`A requestState was refused: ${reason}`)
+      },
       onFailed: (error) => warn(`The backplane failed: ${messageOf(error)}`),
     })
     this.#replicator =
-      options.backplane === undefined ? undefined : new ChangeReplicator(server, options.backplane)
+      options.backplane === undefined ? undefined : new ChangeReplicator(server, this.backplane)
     this.sharesSessions = options.backplane?.spansProcesses === true && options.sessions === undefined
     this.legacy = options.sessions === 'none' ? new SessionlessRequests(this) : new SessionRequests(this)
     this.sse = options.sse === undefined ? undefined : new SseSessions(options.sse, this)
+    this.#stopObserving = this.observer?.start(() => this.#load())
     this.join().catch((error) => report(server, error, 'changes and sessions of other nodes'))
   }
 
@@ -148,6 +157,16 @@ export class HttpServerState implements CallQuota {
   /** Joins the other nodes for changes and sessions; resolves when that succeeded, or failed and will be retried. */
   async join(): Promise<void> {
     await Promise.all([this.#replicator?.open(), this.legacy.join()])
+  }
+
+  #load(): HttpServerLoad {
+    const { sessions, connections, waiting, leaseAgeMs } = this.legacy.load()
+    return {
+      sessions,
+      streams: { session: connections, subscription: this.#subscriptions },
+      calls: { running: Math.max(0, this.#calls - waiting), waiting },
+      leaseAgeMs,
+    }
   }
 
   /** The changes after a time in milliseconds since 1970, on any node. */
@@ -314,6 +333,7 @@ export class HttpServerState implements CallQuota {
   async #close(): Promise<void> {
     const reason = new McpError('CONNECTION_CLOSED', 'The server is shutting down')
     clearTimeout(this.#ticking)
+    this.#stopObserving?.()
     this.#replicator?.close()
     const left = this.legacy.close(reason.message)
     const sse = this.sse?.close(reason.message)

@@ -76,6 +76,17 @@ export class SessionRequests {
     return !this.#state.sharesSessions || this.#shared?.nodes.isOpen === true
   }
 
+  /** What this node does, for metrics. */
+  load(): { sessions: number; connections: number; waiting: number; leaseAgeMs: number | undefined } {
+    const sessions = this.#sessions.values()
+    return {
+      sessions: sessions.length,
+      connections: sessions.reduce((sum, { connections }) => sum + connections, 0),
+      waiting: sessions.reduce((sum, { session }) => sum + session.waiting, 0),
+      leaseAgeMs: this.#shared?.nodes.leaseAgeMs,
+    }
+  }
+
   /** The sessions of several nodes; undefined where sessions belong to this process. */
   get shared(): Promise<SharedSessions> | undefined {
     return this.#state.sharesSessions ? this.#load() : undefined
@@ -380,6 +391,10 @@ export class SessionlessRequests {
 
   readonly hasJoined = true
   readonly shared = undefined
+
+  load() {
+    return { sessions: 0, connections: 0, waiting: 0, leaseAgeMs: undefined }
+  }
 
   /** Nothing to close: every request ends by itself. */
   async close(): Promise<void> {}

@@ -307,8 +307,8 @@ export class Sessions {
   readonly #state: HttpServerState
   readonly #byId = new RotatingMap<string, HttpSession>()
   readonly #quota: PrincipalQuota
-  /** Sessions of several nodes that began here, and so count for the limits of this node. */
-  readonly #begun = new WeakSet<HttpSession>()
+  /** When the sessions that began here did, on the monotonic clock. They count for the limits of this node. */
+  readonly #begun = new WeakMap<HttpSession, number>()
   readonly #onEvicted: ((session: HttpSession) => void) | undefined
   #sweep: ReturnType<typeof setTimeout> | undefined
 
@@ -323,7 +323,8 @@ export class Sessions {
   begin(caller: Caller, memory: MemoryAccount, sharing?: SessionSharing): HttpSession | undefined {
     if (!this.#takePlace(caller.principal)) return undefined
     const session = new HttpSession(this.#state, caller, memory, sharing)
-    this.#begun.add(session)
+    this.#begun.set(session, performance.now())
+    this.#state.observer?.event({ type: 'sessionBegun' })
     this.#byId.set(session.id, session)
     this.#schedule()
     return session
@@ -371,7 +372,10 @@ export class Sessions {
 
   #remove(session: HttpSession): boolean {
     if (!this.#byId.delete(session.id)) return false
-    if (this.#begun.has(session)) this.#quota.give(session.principal)
+    const begun = this.#begun.get(session)
+    if (begun === undefined) return true
+    this.#quota.give(session.principal)
+    this.#state.observer?.event({ type: 'sessionEnded', durationMs: performance.now() - begun })
     return true
   }
 

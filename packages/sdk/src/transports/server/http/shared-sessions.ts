@@ -18,6 +18,7 @@ import { parsedBytes } from '../memory-budget.ts'
 import { report, unref } from '../options.ts'
 import type { EventStream } from './event-stream.ts'
 import { type NodeMessage, Nodes, nodeOf } from './nodes.ts'
+import type { HttpObserver, HttpServerEvent } from './observer.ts'
 import { eventOf, eventsKey, eventText, type StoredEvent } from './resumable-stream.ts'
 import type { HttpExchange, HttpServerState } from './server-state.ts'
 import {
@@ -238,14 +239,19 @@ export class SharedSessions {
   async response(session: HttpSession, message: JsonRpcResponse): Promise<void> {
     const { id } = message
     const node = typeof id === 'string' ? nodeOf(id) : undefined
-    if (typeof id !== 'string' || node === undefined || node === this.nodes.id) {
+    const isHere = typeof id !== 'string' || node === undefined || node === this.nodes.id
+    this.#event({ type: 'answer', arrived: isHere ? 'here' : 'elsewhere' })
+    if (isHere) {
       session.session.response(message)
       return
     }
     const text = answered + JSON.stringify(message)
     const { storedEventsMs } = this.#state.bounds
     const isFirst = await this.#backplane.swap(questionKey(session.id, id), unanswered, text, storedEventsMs)
-    if (isFirst) this.nodes.send({ type: 'answered', session: session.id, id }, node)
+    // The store may have lost the request, or never had it, and then its node takes the response from the message.
+    const response = isFirst ? {} : { response: message }
+    if (!isFirst) this.#event({ type: 'writeRefused', what: 'answer' })
+    this.nodes.send({ type: 'answered', session: session.id, id, ...response }, node)
   }
 
   /** Notifies the client of changes on the stream that it opened here, also of those since it had one on another node. */
@@ -302,9 +308,15 @@ export class SharedSessions {
       this.listen(session)
       return true
     }
+    this.#event({ type: 'takeover', outcome: isKnown ? 'followed' : 'lost' })
     if (!isKnown) return false
     this.#followed.get(stream)?.end()
-    const followed = new FollowedStream(this.#backplane, this.nodes, session, stream, memory, this.#report)
+    const followed = new FollowedStream(session, stream, memory, {
+      backplane: this.#backplane,
+      nodes: this.nodes,
+      observer: this.#state.observer,
+      report: this.#report,
+    })
     this.#followed.set(stream, followed)
     followed.open(session.connect(reply, followed)).then(() => {
       if (this.#followed.get(stream) === followed) this.#followed.delete(stream)
@@ -400,7 +412,7 @@ export class SharedSessions {
         this.#followed.get(message.stream)?.wake(message.position)
         return
       case 'answered':
-        this.#takeAnswer(message.session, message.id)
+        this.#takeAnswer(message.session, message.id, message.response)
         return
       case 'cancelled':
         session?.session.notification({
@@ -440,15 +452,15 @@ export class SharedSessions {
     this.#looking = undefined
   }
 
-  /** Passes the response to a question of this node on, if another node stored one. */
-  #takeAnswer(sessionId: string, id: string): void {
+  /** Passes the response to a question of this node on: the one in the store, or a given one if the store lost the question. */
+  #takeAnswer(sessionId: string, id: string, given?: unknown): void {
     const take = async (): Promise<void> => {
       const text = await this.#backplane.get(questionKey(sessionId, id))
-      if (text?.startsWith(answered) !== true) return
-      const response = classify(parseJson(text.slice(answered.length)))
+      const stored = text?.startsWith(answered) === true ? parseJson(text.slice(answered.length)) : undefined
+      const response = classify(text === undefined ? given : stored)
       if (response.kind === 'response') this.#sessions.get(sessionId)?.session.response(response.message)
     }
-    take().catch(this.#report)
+    if (this.#questions.get(id) === sessionId) take().catch(this.#report)
   }
 
   /** Reads the record of a session whose changes are sent to the client here. */
@@ -499,7 +511,10 @@ export class SharedSessions {
       const record = before === undefined ? undefined : change(recordOf(before))
       if (before === undefined || record === undefined) return
       const text = JSON.stringify(record)
-      if (!(await this.#backplane.swap(key, before, text, this.#state.bounds.sessionIdleMs))) continue
+      if (!(await this.#backplane.swap(key, before, text, this.#state.bounds.sessionIdleMs))) {
+        this.#event({ type: 'writeRefused', what: 'record' })
+        continue
+      }
       const session = this.#sessions.get(id)
       if (session !== undefined) this.#apply(session, text, record)
       return
@@ -539,17 +554,27 @@ export class SharedSessions {
     )
   }
 
+  #event(event: HttpServerEvent): void {
+    this.#state.observer?.event(event)
+  }
+
   readonly #report = (error: unknown): void => report(this.#state.server, error, 'sessions of several nodes')
+}
+
+/** The other nodes, and what they store. */
+interface Others {
+  readonly backplane: Backplane
+  readonly nodes: Nodes
+  readonly observer: HttpObserver | undefined
+  report(error: unknown): void
 }
 
 /** Sends the events of a stream that another node stores to the client here. */
 class FollowedStream {
-  readonly #backplane: Backplane
-  readonly #nodes: Nodes
   readonly #session: HttpSession
   readonly #stream: string
   readonly #memory: HttpExchange['memory']
-  readonly #report: (error: unknown) => void
+  readonly #others: Others
   #connection: EventStream | undefined
   /** The newest position that the other node announced. */
   #newest: string | undefined
@@ -557,20 +582,11 @@ class FollowedStream {
   #resume: () => void = () => {}
   #onClosed: () => void = () => {}
 
-  constructor(
-    backplane: Backplane,
-    nodes: Nodes,
-    session: HttpSession,
-    stream: string,
-    memory: HttpExchange['memory'],
-    report: (error: unknown) => void,
-  ) {
-    this.#backplane = backplane
-    this.#nodes = nodes
+  constructor(session: HttpSession, stream: string, memory: HttpExchange['memory'], others: Others) {
     this.#session = session
     this.#stream = stream
     this.#memory = memory
-    this.#report = report
+    this.#others = others
   }
 
   /** Uses a connection; resolves when it is closed. */
@@ -613,14 +629,17 @@ class FollowedStream {
         // The store lost events: the client must not get later ones without them.
         if (read === undefined) break
         entries = read
-        if (isWoken || entries.length > 1 || !(await this.#isGone())) continue
+        if (!isWoken && entries.length > 1) this.#others.observer?.event({ type: 'wakeMissed' })
+        if (isWoken || entries.length > 1 || !(await this.#others.nodes.isGone(nodeOf(this.#stream) ?? '')))
+          continue
         entries = (await this.#read(last, undefined)) ?? []
         if (entries.length > 1) continue
+        this.#others.observer?.event({ type: 'takeover', outcome: 'interrupted' })
         await this.#interrupt()
         break
       } catch (error) {
         // Looked at again when the store is back.
-        if (entries.length > 0) this.#report(error)
+        if (entries.length > 0) this.#others.report(error)
         entries = []
       }
     }
@@ -628,11 +647,7 @@ class FollowedStream {
   }
 
   #read(last: string, newest: string | undefined): Promise<LogEntry[] | undefined> {
-    return this.#backplane.read(eventsKey(this.#session.id, nodeOf(this.#stream)), last, newest)
-  }
-
-  async #isGone(): Promise<boolean> {
-    return this.#nodes.isGone(nodeOf(this.#stream) ?? '')
+    return this.#others.backplane.read(eventsKey(this.#session.id, nodeOf(this.#stream)), last, newest)
   }
 
   /** Sends events; whether there will be no more. */
@@ -669,7 +684,7 @@ class FollowedStream {
 
   /** Responds to the requests of a stream whose node stopped. */
   async #interrupt(): Promise<void> {
-    const text = await this.#backplane.get(requestsKey(this.#session.id, this.#stream))
+    const text = await this.#others.backplane.get(requestsKey(this.#session.id, this.#stream))
     const ids: unknown = text === undefined ? undefined : parseJson(text)
     if (!Array.isArray(ids)) return
     const data = interruption(ids.filter(isRequestId))

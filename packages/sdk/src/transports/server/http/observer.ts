@@ -1,0 +1,75 @@
+import type { Backplane } from '../../../request/backplane.ts'
+
+/** What a mounted server does at one moment. */
+export interface HttpServerLoad {
+  /** Sessions of 2024-11-05 to 2025-11-25 that this process knows. On several nodes each of them may know a session. */
+  readonly sessions: number
+  /** Open event streams of sessions, and of `subscriptions/listen`. */
+  readonly streams: { readonly session: number; readonly subscription: number }
+  /** Requests in flight: their handlers run, or wait for a client's response. */
+  readonly calls: { readonly running: number; readonly waiting: number }
+  /** Milliseconds since this node renewed its lease; undefined where sessions are not shared. */
+  readonly leaseAgeMs: number | undefined
+}
+
+/** What happened in a mounted server. */
+export type HttpServerEvent =
+  | { readonly type: 'sessionBegun' }
+  /** A session that began in this process ended. */
+  | { readonly type: 'sessionEnded'; readonly durationMs: number }
+  /**
+   * A client resumed a stream of another node here: its events are sent here; or its node stopped, and its requests were answered
+   * that they were interrupted; or the store does not have its events any more.
+   */
+  | { readonly type: 'takeover'; readonly outcome: 'followed' | 'interrupted' | 'lost' }
+  /** Where sessions are shared, a client's response arrived on the node that sent the request, or on another one. */
+  | { readonly type: 'answer'; readonly arrived: 'here' | 'elsewhere' }
+  /** A write came after another one: a second answer, a record of a session that changed meanwhile, a used `requestState`. */
+  | { readonly type: 'writeRefused'; readonly what: 'answer' | 'record' | 'state' }
+  /** Something was found in the store whose announcement was lost. */
+  | { readonly type: 'wakeMissed' }
+  | {
+      readonly type: 'backplane'
+      /** A method of the backplane. */
+      readonly operation: string
+      readonly durationMs: number
+      /** Why it failed. */
+      readonly error?: unknown
+    }
+
+/**
+ * Receives what a mounted server does, for metrics. `httpMetrics` of `@jackfield/sdk/telemetry` records it with OpenTelemetry. Its
+ * functions must be fast and must not throw.
+ */
+export interface HttpObserver {
+  /**
+   * Called when the server is mounted.
+   * @param load returns the current load; call it when metrics are collected
+   * @returns called when the server was closed
+   */
+  start(load: () => HttpServerLoad): () => void
+  event(event: HttpServerEvent): void
+}
+
+/** A backplane whose operations are reported to an observer. */
+export function observedBackplane(backplane: Backplane, observer: HttpObserver): Backplane {
+  return new Proxy(backplane, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name)
+      if (typeof value !== 'function') return value
+      return async (...args: unknown[]): Promise<unknown> => {
+        const operation = String(name)
+        const began = performance.now()
+        const ended = (): { durationMs: number } => ({ durationMs: performance.now() - began })
+        try {
+          const result: unknown = await Reflect.apply(value, target, args)
+          observer.event({ type: 'backplane', operation, ...ended() })
+          return result
+        } catch (error) {
+          observer.event({ type: 'backplane', operation, ...ended(), error })
+          throw error
+        }
+      }
+    },
+  })
+}
