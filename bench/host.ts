@@ -39,6 +39,8 @@ interface Way {
 
 const rounds = Number(values.rounds)
 const ms = Number(values.ms)
+const exportBytes = 100_000_000
+const exportRounds = 3
 const folder = mkdtempSync(join(tmpdir(), 'jackfield-bench-'))
 const none = () => ({ client: [], hosts: [], all: [], p50: [], p99: [] })
 
@@ -93,12 +95,60 @@ async function measure(all: readonly Way[], together: number): Promise<string> {
   )
 }
 
+/** How long calls take while a log of 100 MB is exported. */
+async function measureExport(): Promise<string> {
+  const caller = await start('clients/host-export.ts', [join(folder, 'export.db'), String(exportBytes)])
+  const largest: {
+    beside: number[]
+    alone: number[]
+    p50: number[]
+    p50Alone: number[]
+    mb: number
+    s: number[]
+  } = {
+    beside: [],
+    alone: [],
+    p50: [],
+    p50Alone: [],
+    mb: 0,
+    s: [],
+  }
+  try {
+    for (let round = 0; round < exportRounds; round++) {
+      const done = await caller.ask({})
+      if (done['failure'] !== undefined) throw new Error(String(done['failure']))
+      const numbers = (name: string): number[] => (Array.isArray(done[name]) ? done[name].map(Number) : [])
+      const [beside, alone] = [numbers('beside'), numbers('alone')]
+      largest.beside.push(beside.at(-1) ?? Number.NaN)
+      largest.alone.push(alone.at(-1) ?? Number.NaN)
+      largest.p50.push(median(beside))
+      largest.p50Alone.push(median(alone))
+      largest.mb = Number(done['bytes']) / 1e6
+      largest.s.push(Number(done['ms']) / 1_000)
+    }
+  } finally {
+    await caller.close()
+  }
+  return table(
+    ['calls', 'p50 ms', 'largest ms'],
+    [
+      [
+        `beside an export of ${largest.mb.toFixed(0)} MB (${median(largest.s).toFixed(1)} s)`,
+        median(largest.p50).toFixed(2),
+        median(largest.beside).toFixed(1),
+      ],
+      ['alone, as long', median(largest.p50Alone).toFixed(2), median(largest.alone).toFixed(1)],
+    ],
+  )
+}
+
 const all = await ways()
 try {
   for (const together of [1, 8]) {
     console.log(`## ${together === 1 ? 'One call at a time' : `${together} calls at once`}\n`)
     console.log(`${await measure(all, together)}\n`)
   }
+  console.log(`## Calls while the log is exported\n\n${await measureExport()}\n`)
 } finally {
   await Promise.all(all.flatMap(({ caller, host }) => [caller.close(), host?.close()]))
   rmSync(folder, { recursive: true })

@@ -13,7 +13,10 @@ const to = (name: string): string => join(root, 'docs', 'pictures', `web-${name}
 
 rmSync(home, { recursive: true, force: true })
 mkdirSync(project, { recursive: true })
-const mcpServers = { travel: { command: 'jackfield-travel', args: ['--db', ':memory:'] } }
+const mcpServers = {
+  travel: { command: 'jackfield-travel', args: ['--db', ':memory:'] },
+  weather: { command: process.execPath, args: [join(root, 'examples', 'apps', 'server.ts')] },
+}
 writeFileSync(join(project, 'jackfield.json'), JSON.stringify({ mcpServers }))
 
 const program = join(root, 'packages', 'app', 'bin', 'jackfield.js')
@@ -40,7 +43,7 @@ try {
   }
   await page.goto(url)
   await page.waitForSelector('header h1')
-  await page.getByText('1/1').waitFor()
+  await page.getByText('2/2').waitFor()
 
   await go('/chat')
   await page.getByRole('button', { name: 'New conversation' }).click()
@@ -69,6 +72,15 @@ try {
   await page.waitForSelector('[data-act=again]')
   await page.mouse.move(0, 0)
   await take('activity')
+
+  await go(`/inspect/weather/tools/forecast?args=${encodeURIComponent(JSON.stringify({ place: 'Oslo' }))}`)
+  await page.click('[data-act=run]')
+  await page.getByRole('button', { name: 'App', exact: true }).click()
+  await page.click('[data-act=allow][data-armed=true]')
+  await page.waitForSelector('iframe[data-ready=true]')
+  await page.frameLocator('iframe').frameLocator('iframe').getByText('Oslo').waitFor()
+  await page.mouse.move(0, 0)
+  await take('app')
 } finally {
   await browser.close()
   child.kill('SIGINT')

@@ -399,19 +399,20 @@ class LiveHost implements Host {
 
   diagnose: Host['diagnose'] = (server, { onStep, signal } = {}) => {
     const { config } = this.#catalog.server(server)
-    const until = this.#running.until(signal)
-    return this.#running.track(() =>
-      diagnoseServer(server, config, {
-        prepare: async () => {
-          await this.#launch.learnSecrets()
-          return this.#launch.prepare(server, config, until)
-        },
-        shown: (step) => this.#redaction.value(step),
-        onStep,
-        login: (given) => this.logins.of(server, given),
-        env: this.#env,
-        signal: until,
-      }),
+    return this.#running.track(
+      (until) =>
+        diagnoseServer(server, config, {
+          prepare: async () => {
+            await this.#launch.learnSecrets()
+            return this.#launch.prepare(server, config, until)
+          },
+          shown: (step) => this.#redaction.value(step),
+          onStep,
+          login: (given) => this.logins.of(server, given),
+          env: this.#env,
+          signal: until,
+        }),
+      signal,
     )
   }
 
@@ -432,12 +433,10 @@ class LiveHost implements Host {
 
   call: Host['call'] = (name, args, { typed = false, signal, ...options }) =>
     this.#running
-      .track(() =>
-        this.#broker.call(this.#shownCatalog.nameOf(name), args, {
-          ...options,
-          typed,
-          signal: this.#running.until(signal),
-        }),
+      .track(
+        (until) =>
+          this.#broker.call(this.#shownCatalog.nameOf(name), args, { ...options, typed, signal: until }),
+        signal,
       )
       .then(
         (whole) => {

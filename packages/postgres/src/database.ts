@@ -123,7 +123,8 @@ export class Database {
         const rows = Array.isArray(result) ? [] : result.rows
         return rows.filter((row): row is Row => typeof row === 'object' && row !== null)
       } catch (error) {
-        if (error instanceof TimeoutError || this.errors.wasLate(error)) throw this.errors.late(what, this.timeoutMs)
+        if (error instanceof TimeoutError || this.errors.wasLate(error))
+          throw this.errors.late(what, this.timeoutMs)
         const wasUnsent = this.errors.wasUnsent(error)
         if (wasUnsent) this.#lost(error)
         const failure = wasUnsent ? this.errors.away(error) : this.errors.failed(what, error)

@@ -108,6 +108,37 @@ describe.skipIf(!isThere)(`a stream whose Redis lost its newest events${left}`, 
     expect((await resume(kept)).status).toBe(400)
   })
 
+  it('is not resumed on another node either', async () => {
+    const redis = await RedisServer.start()
+    const { call, received, stored, client } = await longCall({ url: redis.url, timeoutMs: 2000 })
+    const backplane = await redisBackplane({ url: redis.url, timeoutMs: 2000, onWarning: () => {} })
+    const other = await nodeFace(defineServer({ name: 'shop', version: '1.0.0', onError: () => {} }), {
+      backplane,
+    })
+    onTestFinished(async () => {
+      await other.close()
+      await backplane.close()
+    })
+    await received(call)
+    await redis.ask('SAVE')
+    const kept = call.events.at(-1)?.id
+    call.drop()
+    await stored(() => newestOn(redis))
+    await redis.kill()
+    await redis.restart()
+    // The node of the call is informed of the other one, and finds that its newest event is lost.
+    await vi.waitFor(async () => {
+      const headers = {
+        'mcp-session-id': client.id,
+        'mcp-protocol-version': '2025-11-25',
+        'last-event-id': kept,
+      }
+      const resumed = await other.send({ method: 'GET', headers })
+      resumed.drop()
+      expect(resumed.status).toBe(400)
+    }, watchdog)
+  })
+
   it('begins anew with every change there may have been, where it is the one of a GET', async () => {
     const redis = await RedisServer.start()
     const { server, client } = await longCall({ url: redis.url, timeoutMs: 2000 })

@@ -31,7 +31,7 @@ describe.skipIf(!isThere)(`official clients on three nodes over Redis${left}`, {
       chapter: 'Sessions and streams',
       claim: 'A rolling restart of three processes with drain, under load, fails no call and ends no session',
       trial: 'restart of one of three processes during calls',
-      trials: { test: 3, change: 6, long: 300 },
+      trials: { test: 3, change: 12, long: 300 },
     },
     async ({ trials, measured }) => {
       const nodes = await shop(200)

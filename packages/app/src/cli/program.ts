@@ -333,7 +333,8 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     .option('--script', 'run the scripted planning conversation')
     .option('--model <name>', 'provider/model, or offline; see jackfield chat --help')
     .option('--record <file>', 'write the scripted conversation as an SVG picture')
-    .option('--web', 'hold the planning conversation in the browser')
+    .option('--web', 'hold the planning conversation in the browser; without it a terminal asks')
+    .option('--no-web', 'hold it in this terminal, without asking')
     .option('--no-open', 'with --web: print the login link only')
     .option('--json', 'with --web: print the login link as one line of JSON: {"url":"…"}')
     .action(async (options: StartOptions) => {

@@ -8,6 +8,7 @@ import { hostHere } from '../cli/host.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
 import { modelsInUse } from '../cli/models.ts'
 import { makeService } from '../daemon/service.ts'
+import { cancelled } from '../forms/prompter.ts'
 import { plannedTrip, planningMessages } from './planned-trip.ts'
 import { bundledServers, leftOut, sampleFolder, startFiles, startFolder } from './servers.ts'
 
@@ -15,7 +16,7 @@ export interface StartOptions {
   script?: boolean
   model?: string
   record?: string
-  /** In the browser. */
+  /** In the browser. Default on a terminal: the person chooses. */
   web?: boolean
   /** False: the login link is printed only. */
   open?: boolean
@@ -46,10 +47,10 @@ const startRules: PolicyRule[] = [
 
 /** `jackfield start`: a conversation at the terminal or, with `--web`, in the browser; else one whole planned trip. */
 export async function start(options: StartOptions, io: Io, output: Output): Promise<ExitCode> {
-  const { web = false } = options
-  if (options.script === true || options.record !== undefined || !(web || isInteractive(io))) {
-    return plannedTrip(options, io, output)
-  }
+  const isScripted = options.script === true || options.record !== undefined
+  if (isScripted || !(options.web === true || isInteractive(io))) return plannedTrip(options, io, output)
+  const place = options.web === undefined ? await choosePlace(io) : options.web ? 'browser' : 'terminal'
+  if (place === undefined) return ExitCode.done
   const { store, database, folder } = startFiles(resolve(io.cwd, startFolder))
   const { servers, missing } = await bundledServers({ database, folder })
   await sampleFolder(folder)
@@ -58,7 +59,7 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
   const models = [...modelsInUse(io.env, options.model, [])]
   const roots = [{ uri: pathToFileURL(folder).href, name: 'sample' }]
   const made = { servers, models, store, roots, rules: startRules }
-  if (web) {
+  if (place === 'browser') {
     const service = makeService(made)
     try {
       await startInBrowser(service, join(dirname(store), 'web.db'), options, io, output)
@@ -72,6 +73,23 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
     store,
     open: { context: false },
   })
+}
+
+/** Where the person wants the conversation; undefined where they leave. Nothing is started before. */
+async function choosePlace({ stdin, stderr }: Io): Promise<'terminal' | 'browser' | undefined> {
+  const { clackSelect } = await import('../surface/clack-select.ts')
+  const place = await clackSelect(
+    { input: stdin, output: stderr },
+    {
+      message: 'Where do you want to plan the trip?',
+      options: [
+        { value: 'terminal', label: 'in this terminal', key: 't' },
+        { value: 'browser', label: 'in the browser', key: 'b' },
+      ],
+      initial: 'terminal',
+    },
+  )
+  return place === cancelled ? undefined : place
 }
 
 /** The planning conversation, which begins once a browser shows it. */

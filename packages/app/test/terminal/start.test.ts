@@ -6,6 +6,7 @@ import { missing, person } from './person.ts'
 
 /** What the screen shows while something waits for a key, and what a person who agrees does then. */
 const steps: readonly [shown: RegExp, act: (terminal: Terminal) => void][] = [
+  [/◆ {2}Where do you want to plan the trip\?/, (terminal) => terminal.press('enter')],
   [
     /◆ {2}(?:Allow this call|Share these folders|Send this to the model|Give this answer)/,
     (terminal) => terminal.type('y'),
@@ -47,4 +48,14 @@ describe.skipIf(missing !== undefined)('jackfield start in a terminal', () => {
     expect(files).toHaveLength(1)
     expect(readFileSync(join(sample, files[0] ?? ''), 'utf8')).toContain('Barcelona')
   }, 120_000)
+
+  test('offers the page once, which then has the conversation', async () => {
+    const { terminal: open } = person()
+    const terminal = open(['start', '--model', 'offline', '--no-open'])
+    await terminal.until(/◆ {2}Where do you want to plan the trip\?/)
+    terminal.type('b')
+    await terminal.until(/http:\/\/127\.0\.0\.1:\d+\/chat\/\S+#k=/, { withinMs: 30_000 })
+    await terminal.until(/Ctrl\+C ends it/)
+    expect(terminal.history().match(/Where do you want/g)).toHaveLength(1)
+  }, 60_000)
 })

@@ -6,6 +6,7 @@ import type { Store } from '../log/store/store.ts'
 import type { TaskRow } from '../log/store/task-table.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
 import type { JsonRecord } from '../shared/json.ts'
+import { orAborted } from '../shared/signals.ts'
 import { oneLine, reasonOf } from '../shared/text.ts'
 import type { BrokeredCall, Failure, HostEvent, HostTask, TaskService } from '../types/index.ts'
 import type { ActiveRequests } from './active-requests.ts'
@@ -125,16 +126,7 @@ export class Tasks implements TaskService {
   async result(id: string, { signal }: { signal?: AbortSignal } = {}): Promise<BrokeredCall> {
     const { done } = this.#followed.get(Number(id)) ?? this.#ended.get(Number(id)) ?? {}
     if (done === undefined) throw this.#refusal(id)
-    if (signal === undefined) return await done.promise
-    signal.throwIfAborted()
-    const aborted = Promise.withResolvers<never>()
-    const abort = (): void => aborted.reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    try {
-      return await Promise.race([done.promise, aborted.promise])
-    } finally {
-      signal.removeEventListener('abort', abort)
-    }
+    return await orAborted(done.promise, signal)
   }
 
   async cancel(id: string): Promise<void> {

@@ -79,15 +79,14 @@ export class Requests
     const { catalog, shown, running, redaction } = this.#deps
     const { ref } = params
     const meant = 'uri' in ref ? { ...params, ref: { ...ref, uri: shown.uriOf(server, ref.uri) } } : params
-    return running.track(async () => {
-      const signal = running.until(options.signal)
+    return running.track(async (signal) => {
       try {
         const client = await catalog.server(server).ready(signal)
         return redaction.value(await client.complete(meant, { signal }))
       } catch (error) {
         throw redaction.error(error)
       }
-    })
+    }, options.signal)
   }
 
   ping: Host['ping'] = (server, { signal } = {}) =>
@@ -107,14 +106,13 @@ export class Requests
     work: (client: Client, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const { catalog, running, redaction } = this.#deps
-    return running.track(async () => {
-      const until = running.until(signal)
+    return running.track(async (until) => {
       try {
         return await work(await catalog.server(server).ready(until), until)
       } catch (error) {
         throw redaction.error(error)
       }
-    })
+    }, signal)
   }
 
   watch: Host['watch'] = (server, uris, onChange) => {
@@ -153,8 +151,7 @@ export class Requests
     { signal, onRow }: { signal?: AbortSignal; onRow?: (activity: number) => void },
   ): Promise<T> {
     const { running, recorder, activeRequests, policy, redaction } = this.#deps
-    return running.track(async () => {
-      const until = running.until(signal)
+    return running.track(async (until) => {
       const row = recorder.open(start)
       onRow?.(row.id)
       const over = activeRequests.begin({ ...origin, server: connection.name, row: row.id })
@@ -175,7 +172,7 @@ export class Requests
       } finally {
         over(failed)
       }
-    })
+    }, signal)
   }
 }
 

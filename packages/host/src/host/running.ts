@@ -1,5 +1,6 @@
 import { McpError } from '@jackfield/sdk'
 import type { Redaction } from '../servers/launch/launch.ts'
+import { linkSignals } from '../shared/signals.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { HostEvent } from '../types/index.ts'
 
@@ -13,25 +14,22 @@ export class Running {
     return this.#ended.signal
   }
 
-  /** The signal of one piece of work: its own, and the host's. */
-  until(signal: AbortSignal | undefined): AbortSignal {
-    return signal === undefined ? this.signal : AbortSignal.any([this.signal, signal])
-  }
-
   /** @throws McpError 'CONNECTION_CLOSED' once the host is closed */
   refuseWhenClosed(): void {
     if (this.signal.aborted) throw new McpError('CONNECTION_CLOSED', 'The host is closed')
   }
 
-  /** Does something that the host's end waits for. */
-  async track<T>(work: () => Promise<T>): Promise<T> {
+  /** Does something that the host's end waits for. The work gets a signal: that of the host, and `signal`. */
+  async track<T>(work: (until: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
     this.refuseWhenClosed()
-    const running = work()
+    const linked = linkSignals(this.signal, signal)
+    const running = work(linked.signal)
     this.#work.add(running)
     try {
       return await running
     } finally {
       this.#work.delete(running)
+      linked.release()
     }
   }
 

@@ -235,7 +235,7 @@ export interface Methods {
   /** Every tool call of the model, in order; a call keeps its place for good. */
   'conversations.calls': Call<Id, readonly ConversationCall[]>
   /** The default first. */
-  'models.list': Call<None, { id: string; isLanguageModel: boolean; contextTokens: number | null }[]>
+  'models.list': Call<None, ModelRow[]>
   /** Providers, and which of their variables are set. `chosen`: the model that JACKFIELD_MODEL makes the default. */
   'models.providers': Call<None, { providers: ModelProvider[]; chosen: string | null }>
   /** Sends a model one short request. */
@@ -262,9 +262,10 @@ export interface Methods {
   'library.diff': Call<{ conversation: string; ref: ResourceRef }, CopyDiff>
   /**
    * Attaches resources that servers mark as important for a model. Those of servers with labels are left out, since only
-   * the person may put labels on a conversation.
+   * the person may put labels on a conversation. `budget`: tokens of all that is attached in this way, default 3 % of the
+   * model's context.
    */
-  'library.include': Call<{ conversation: string }, Inclusion>
+  'library.include': Call<{ conversation: string; budget?: number }, Inclusion>
   /** Why a model is not given each of these resources; null where it may be. */
   'library.withheld': Call<{ refs: ResourceRef[] }, (string | null)[]>
   'library.prompts': Call<None, LibraryPrompt[]>
@@ -401,6 +402,18 @@ export interface Methods {
 
 /** The name of a method. */
 export type MethodName = keyof Methods
+
+/** A model that can answer in conversations. */
+export interface ModelRow {
+  readonly id: string
+  readonly isLanguageModel: boolean
+  /** Tokens of request and response together; null where they are not known. */
+  readonly contextTokens: number | null
+  /** The configured price of a million tokens. */
+  readonly cost?: { readonly input: number; readonly output: number }
+  /** Of the price. Default `USD`. */
+  readonly currency?: string
+}
 
 /** A resource or a template, as a row of the tree. */
 export interface LibraryLeaf {

@@ -306,10 +306,12 @@ export class LiveConversation {
     this.#conversation.compact(summary)
   }
 
-  /** Attaches resources that servers mark as important for a model, and says which and why. */
-  async includeContext(signal: AbortSignal): Promise<Inclusion> {
+  /** Attaches resources that servers mark as important for a model, and says which and why. `budget`: in tokens. */
+  async includeContext(
+    signal: AbortSignal,
+    budget: number = Math.floor((this.#contextLimit ?? defaultContextTokens) * contextShare),
+  ): Promise<Inclusion> {
     const { host } = this.#service
-    const budget = Math.floor((this.#contextLimit ?? defaultContextTokens) * contextShare)
     // Reading from a server with labels puts them on the whole conversation, which only the person may cause.
     const skip = ({ server }: ResourceRef): string | undefined => {
       const labels = host.labels(server)

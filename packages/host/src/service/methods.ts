@@ -121,7 +121,11 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   },
   'conversations.stop': ({ id }, { conversations }, { name: by }) => conversations.get(id).stop(by),
   'conversations.unqueue': ({ id, message }, { conversations }) => conversations.get(id).unqueue(message),
-  'conversations.fork': ({ id, place }, { host }) => host.conversations.fork(id, place),
+  'conversations.fork': ({ id, place }, service) => {
+    const copy = service.host.conversations.fork(id, place)
+    service.conversationsChanged()
+    return copy
+  },
   'conversations.setTitle': ({ id, title }, { conversations }) => {
     conversations.get(id).setTitle(title)
     return null
@@ -139,8 +143,9 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     conversations.get(id).compact(summary)
     return null
   },
-  'conversations.remove': ({ id }, { host }) => {
-    host.conversations.remove(id)
+  'conversations.remove': ({ id }, service) => {
+    service.host.conversations.remove(id)
+    service.conversationsChanged()
     return null
   },
   'conversations.calls': ({ id }, { conversations }) => conversations.get(id).calls,
@@ -170,8 +175,8 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   },
   'library.diff': (given, { host }, { signal }) =>
     host.library.diff(given.conversation, given.ref, { signal }),
-  'library.include': ({ conversation }, { conversations }, { signal }) =>
-    conversations.get(conversation).includeContext(signal),
+  'library.include': ({ conversation, budget }, { conversations }, { signal }) =>
+    conversations.get(conversation).includeContext(signal, budget),
   'library.withheld': ({ refs }, { host }) =>
     refs.map(({ server, uri }) => host.library.withheld(server, uri) ?? null),
   'library.prompts': (_, { host }) => host.library.prompts(),

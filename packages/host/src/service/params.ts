@@ -237,7 +237,7 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'library.detach': z.strictObject({ conversation: name, ref: ref.exactOptional() }),
   'library.exclude': z.strictObject({ conversation: name, ref: ref.exactOptional() }),
   'library.diff': z.strictObject({ conversation: name, ref }),
-  'library.include': z.strictObject({ conversation: name }),
+  'library.include': z.strictObject({ conversation: name, budget: count.exactOptional() }),
   'library.withheld': z.strictObject({ refs: z.array(ref).max(100_000) }),
   'library.prompts': none,
   'library.prompt': z.strictObject({ prompt: name, arguments: strings, conversation: name.exactOptional() }),

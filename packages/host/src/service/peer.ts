@@ -1,4 +1,5 @@
 import { McpError } from '@jackfield/sdk'
+import { linkSignals } from '../shared/signals.ts'
 import type { Download } from './downloads.ts'
 import { faultOf } from './fault.ts'
 import type { Channel, ClientFrame, HostFrame } from './frames.ts'
@@ -207,10 +208,11 @@ class Peer {
     const isEffect = hasEffect(method)
     this.#calls.set(call, { stop, isEffect })
     const { name, gone } = record
+    // What has an effect is done whether or not the connection lasts; only the client itself stops it.
+    const linked = linkSignals(stop.signal, isEffect ? gone.signal : undefined)
     const answer = runMethod(method, params, this.#checks, this.#service, {
       name,
-      // What has an effect is done whether or not the connection lasts; only the client itself stops it.
-      signal: isEffect ? AbortSignal.any([stop.signal, gone.signal]) : stop.signal,
+      signal: linked.signal,
       closed: gone.signal,
     }).then(
       (result): HostFrame => ({ call, result: result ?? null }),
@@ -222,6 +224,7 @@ class Peer {
       if (record.results.size > maxStoredResults && oldest !== undefined) record.results.delete(oldest)
     }
     answer.then((frame) => {
+      linked.release()
       if (this.#calls.delete(call)) this.#send(frame)
     })
   }

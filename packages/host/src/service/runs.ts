@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { McpError } from '@jackfield/sdk'
+import { linkSignals, orAborted } from '../shared/signals.ts'
 import type { DoctorStep, Host } from '../types/index.ts'
 import type { Run, RunRequest, RunResults, RunRow } from './contract.ts'
 import { faultOf } from './fault.ts'
@@ -59,7 +60,7 @@ export class Runs {
   start(request: RunRequest, { by, signal, onActivity }: RunOptions): string {
     const id = randomUUID()
     const stop = new AbortController()
-    const until = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal])
+    const { signal: until, release } = linkSignals(stop.signal, signal)
     const began = performance.now()
     const run: Run = {
       id,
@@ -88,6 +89,7 @@ export class Runs {
             durationMs: Math.round(performance.now() - began),
           }),
       )
+      .finally(release)
     this.#runs.set(id, { run, stop, over, characters: 0 })
     this.#emit([{ set: id, row: rowOf(run) }])
     this.#trim()
@@ -102,15 +104,7 @@ export class Runs {
   /** Resolves with the run once it is over. */
   async wait(id: string, signal: AbortSignal): Promise<Run> {
     const kept = this.#kept(id)
-    const stopped = Promise.withResolvers<never>()
-    const stop = (): void => stopped.reject(signal.reason)
-    signal.addEventListener('abort', stop, { once: true })
-    try {
-      signal.throwIfAborted()
-      await Promise.race([kept.over, stopped.promise])
-    } finally {
-      signal.removeEventListener('abort', stop)
-    }
+    await orAborted(kept.over, signal)
     return kept.run
   }
 

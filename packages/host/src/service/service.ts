@@ -4,6 +4,7 @@ import { createHost } from '../host.ts'
 import { modelProviders } from '../models/providers.ts'
 import type { RegistryOptions } from '../servers/install/registry.ts'
 import { fingerprint } from '../shared/json.ts'
+import { orAborted } from '../shared/signals.ts'
 import type {
   Activity,
   ConnectionState,
@@ -25,6 +26,7 @@ import type {
   ConversationRow,
   HostStatus,
   InboxRow,
+  ModelRow,
   Notice,
   RunRequest,
   ServerRow,
@@ -108,6 +110,7 @@ export class HostService {
   readonly #unasked = new Set<number>()
   readonly #notices: Notice[] = []
   readonly #noticeListeners = new Set<(changes: readonly Change<Notice>[]) => void>()
+  readonly #conversationListeners = new Set<() => void>()
   readonly #ends: (() => void)[] = []
   #noticeCount = 0
   #catalogVersion = 0
@@ -176,15 +179,7 @@ export class HostService {
       this.#started.set(name, start)
       start.catch(() => this.#started.delete(name))
     }
-    const stopped = Promise.withResolvers<never>()
-    const stop = (): void => stopped.reject(signal?.reason)
-    signal?.addEventListener('abort', stop, { once: true })
-    try {
-      signal?.throwIfAborted()
-      await Promise.race([Promise.all(wanted.map((name) => this.#started.get(name))), stopped.promise])
-    } finally {
-      signal?.removeEventListener('abort', stop)
-    }
+    await orAborted(Promise.all(wanted.map((name) => this.#started.get(name))), signal)
   }
 
   servers(): ServerRow[] {
@@ -244,12 +239,17 @@ export class HostService {
     return null
   }
 
-  listModels(): { id: string; isLanguageModel: boolean; contextTokens: number | null }[] {
-    return this.#models.map(({ id, isLanguageModel, contextTokens = null }) => ({
-      id,
-      isLanguageModel,
-      contextTokens,
-    }))
+  listModels(): ModelRow[] {
+    return this.#models.map(({ id, isLanguageModel, contextTokens }) => {
+      const facts = this.#options.sampling?.models?.find((one) => one.id === id)
+      return {
+        id,
+        isLanguageModel,
+        contextTokens: facts?.contextTokens ?? contextTokens ?? null,
+        ...(facts?.cost !== undefined && { cost: facts.cost }),
+        ...(facts?.currency !== undefined && { currency: facts.currency }),
+      }
+    })
   }
 
   modelProviders(): { providers: ModelProvider[]; chosen: string | null } {
@@ -381,11 +381,7 @@ export class HostService {
       inputs: this.inputs.topic,
       runs: this.runs.topic,
       tasks: this.#refreshed(() => host.tasks.list().map((task) => [task.id, task] as const), ['task'], true),
-      conversations: this.#refreshed(
-        () => host.conversations.list({ limit: 200 }).map((facts) => [facts.id, facts] as const),
-        ['conversation'],
-        true,
-      ),
+      conversations: this.#conversationsSource(),
       surfaces: {
         rows: () => this.surfaces.attached.map((row) => [row.id, row] as const),
         follow: ({ refresh }) => this.surfaces.onChange(refresh),
@@ -419,6 +415,32 @@ export class HostService {
         }
       },
     }
+  }
+
+  /** What was said, here or in another program, and what was copied or removed here. */
+  #conversationsSource(): TopicSource<Topics['conversations']> {
+    const { host } = this
+    const source = this.#refreshed(
+      () => host.conversations.list({ limit: 200 }).map((facts) => [facts.id, facts] as const),
+      ['conversation'],
+      true,
+    )
+    return {
+      ...source,
+      follow: (sink) => {
+        const end = source.follow(sink)
+        this.#conversationListeners.add(sink.refresh)
+        return () => {
+          this.#conversationListeners.delete(sink.refresh)
+          end()
+        }
+      },
+    }
+  }
+
+  /** To be called after a conversation was copied or removed. */
+  conversationsChanged(): void {
+    for (const refresh of this.#conversationListeners) refresh()
   }
 
   /** The newest rows, each pushed as it begins and ends. */

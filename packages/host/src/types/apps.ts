@@ -1,8 +1,6 @@
 import type { Tool } from '@jackfield/sdk'
 import type { AppCsp, AppPermission } from '@jackfield/sdk/extensions/ui'
 
-export type { AppCsp, AppPermission }
-
 /** The page of an app (extension `io.modelcontextprotocol/ui`). */
 export interface AppRef {
   readonly server: string

@@ -7,7 +7,8 @@ import type {
   ElicitValue,
   Root,
 } from '@jackfield/sdk'
-import type { AppPermission, AppRef, AppWish } from './apps.ts'
+import type { AppPermission } from '@jackfield/sdk/extensions/ui'
+import type { AppRef, AppWish } from './apps.ts'
 import type { CatalogTool } from './catalog.ts'
 import type { GivenValue } from './consents.ts'
 import type { Visit } from './forms.ts'

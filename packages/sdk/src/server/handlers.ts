@@ -5,7 +5,7 @@ import type { CacheHints, Resource, ServerCapabilities } from '../protocol/defin
 import { methodRow, methods, type ProtocolVersion, protocolVersions } from '../protocol/methods.ts'
 import type { Changes } from '../request/changes.ts'
 import { fromBase64Url, toBase64Url } from '../request/encoding.ts'
-import { allows, type Caller, type Exchange, type Outcome, type Peer } from '../request/exchange.ts'
+import { allows, type Caller, type Exchange, type Outcome } from '../request/exchange.ts'
 import { complete } from './completion.ts'
 import type { ExtensionMethods } from './extension.ts'
 import { clipped, HandlerContext, ProgressAndLogs, shownToPeer, withoutQuestions } from './handler-context.ts'
@@ -85,7 +85,9 @@ export function handlersOf(parts: Parts): Handler {
   const list = (name: string, kind: 'tools' | 'templates' | 'prompts'): Handler => {
     return async (exchange) => {
       const scoped = registry.isScoped(kind)
-      const rows = scoped ? seenBy(registry, kind, exchange.peer) : registry.rows[kind]
+      const rows = scoped
+        ? visible<unknown>(registry[kind], registry.rows[kind], exchange.peer)
+        : registry.rows[kind]
       return page(name, rows, exchange, pageSize, hintsOf(scoped))
     }
   }
@@ -149,17 +151,6 @@ function named<E>(entries: ReadonlyMap<string, E>, { params }: Exchange, kind: s
   const entry = entries.get(name)
   if (entry !== undefined) return entry
   throw new RpcError(ErrorCode.InvalidParams, `Unknown ${kind}: ${clipped(name)}`)
-}
-
-function seenBy(registry: Registry, kind: 'tools' | 'templates' | 'prompts', peer: Peer): readonly unknown[] {
-  switch (kind) {
-    case 'tools':
-      return visible(registry.tools, registry.rows.tools, peer)
-    case 'templates':
-      return visible(registry.templates, registry.rows.templates, peer)
-    case 'prompts':
-      return visible(registry.prompts, registry.rows.prompts, peer)
-  }
 }
 
 /** The resources, then those that templates list, each URI once. */

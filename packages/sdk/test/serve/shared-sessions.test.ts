@@ -189,6 +189,17 @@ describe('a session on several nodes', () => {
     expect(call.messages()[1]).toMatchObject(text('accept'))
   })
 
+  it('takes an answer to a question that the store lost, also on another node', async () => {
+    const nodes = await cluster()
+    const { id, on } = await client(nodes)
+    const call = await on(nodes.a).call(1, 'buy')
+    const [question] = await messages(call, 1)
+    await nodes.backplane.delete(`question:${id}:${question?.['id']}`)
+    expect((await on(nodes.b).post(accept(question?.['id']))).status).toBe(202)
+    await call.text()
+    expect(call.messages()[1]).toMatchObject({ id: 1, ...text('accept') })
+  })
+
   it('is cancelled on the node that runs the request', async () => {
     const nodes = await cluster()
     const { on } = await client(nodes)

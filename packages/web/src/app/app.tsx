@@ -42,9 +42,7 @@ export function App(): ReactNode {
           <Route path={routes.chats.path}>
             <Chat />
           </Route>
-          <Route path={routes.chat.path}>
-            {({ conversation }) => <Chat key={conversation} conversation={conversation} />}
-          </Route>
+          <Route path={routes.chat.path}>{({ conversation }) => <Chat conversation={conversation} />}</Route>
           <Route path={/^\/inspect(?:\/|$)/}>
             <Inspect />
           </Route>

@@ -36,7 +36,12 @@ export const routes = {
   inbox: { path: '/inbox', to: () => '/inbox' },
   question: { path: '/inbox/:question', to: (question: string) => `/inbox/${part(question)}` },
   chats: { path: '/chat', to: () => '/chat' },
-  chat: { path: '/chat/:conversation', to: (conversation: string) => `/chat/${part(conversation)}` },
+  chat: {
+    path: '/chat/:conversation',
+    /** `prompt`: shows the form of a prompt by its command; nothing is sent. */
+    to: (conversation: string, prompt?: string) =>
+      `/chat/${part(conversation)}${prompt === undefined ? '' : `?prompt=${part(prompt)}`}`,
+  },
   servers: { path: '/servers', to: () => '/servers' },
   server: { path: '/servers/:server', to: (server: string) => `/servers/${part(server)}` },
   inspect: { path: '/inspect', to: () => '/inspect' },

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AppPage, AppPermission, AppService } from '@jackfield/host'
+import type { AppPage, AppService } from '@jackfield/host'
+import type { AppPermission } from '@jackfield/sdk/extensions/ui'
 import { permissionsPolicy } from './headers.ts'
 
 /** Both loopback addresses: browsers try either for `*.localhost`, and no other program may have one of them. */

@@ -101,13 +101,19 @@ describe.skipIf(missing !== undefined)(
     })
 
     test('an app fills the window below a bar that says whose it is, and opens again after a reload', async () => {
-      const { tab } = await board()
+      const { tab, app: full } = await board()
       await tab.page.getByRole('button', { name: 'Full screen' }).click()
-      const bar = tab.page.locator('header', { hasText: 'weather Weather' })
+      const bar = tab.page.locator('header', { hasText: 'weather · Weather' })
       const frame = tab.page.locator('iframe')
       await expect.poll(async () => (await frame.boundingBox())?.width).toBe(1440)
       expect((await bar.boundingBox())?.y).toBe(0)
       await tab.check()
+      // What it asks for is answered above it.
+      await full.getByRole('button', { name: 'Source' }).click()
+      const card = tab.page.locator('[data-card]').first()
+      await card.locator('[data-act=deny-once][data-armed=true]').click()
+      await full.getByText('Not this time.').waitFor()
+      await tab.page.locator('[data-act=app-full]').focus()
       await tab.page.keyboard.press('Escape')
       await expect.poll(async () => (await frame.boundingBox())?.width).toBeLessThan(1000)
       await tab.page.reload()

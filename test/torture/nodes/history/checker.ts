@@ -12,7 +12,7 @@ import { type ClientRecord, clientOf, type FaultRecord, type History, type Viola
 // 9. Each change is known to every subscriber at last.
 // 10. Nothing stays in the store.
 
-const outages: readonly FaultRecord['kind'][] = ['Redis paused', 'Redis restarted', 'Redis failed over']
+const outages: readonly FaultRecord['kind'][] = ['store paused', 'store restarted', 'store failed over']
 const ends: readonly FaultRecord['kind'][] = [...outages, 'node killed', 'node paused']
 /** Milliseconds that a fault has effects afterwards: connections are made anew, and balancers notice. */
 const afterMs = 3_000
@@ -47,7 +47,7 @@ function isDuring(
     faults.some(
       (fault) => kinds.includes(fault.kind) && fault.from <= until && fault.until + afterMs >= from,
     ) ||
-    (kinds.includes('Redis paused') &&
+    (kinds.includes('store paused') &&
       nodes.some((one) => one.type === 'failed' && one.at - afterMs <= until && one.at + afterMs >= from))
   )
 }
@@ -225,7 +225,7 @@ function checkSessions(history: History): Violation[] {
     found.push({ promise: 7, what: `${what} in a session that was ended got ${status}` })
   }
   for (const { session, since, at } of recordsOf(history, 'gone')) {
-    if (!isDuring(history, ['Redis failed over'], since, at))
+    if (!isDuring(history, ['store failed over'], since, at))
       found.push({ promise: 7, what: `the session ${session} was lost` })
   }
   return found

@@ -1,9 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
+import {
+  isInstalled,
+  note,
+  PostgresServer,
+} from '../../../../packages/postgres/test/support/postgres-server.ts'
 import { isThere, left } from '../../../../packages/redis/test/support/redis-server.ts'
-import { campaign } from '../../campaign.ts'
+import { type Course, campaign } from '../../campaign.ts'
 import { Random } from '../../random.ts'
 import { check } from './checker.ts'
 import { run } from './load.ts'
@@ -134,48 +139,81 @@ describe.skipIf(!isThere)(`histories of three nodes over Redis${left}`, { timeou
       trials: { test: 600, change: 2_000, long: 100_000 },
       longMinutes: 120,
     },
-    async ({ seed, trials, measured, made }) => {
+    async (course) => {
       const service = await Service.start({ haproxy: true, lifeMs })
-      const random = new Random(seed)
-      const sums = new Map<string, number>()
-      let calls = 0
-      for (let part = 0; part * callsAtOnce < trials; part++) {
-        const history = await run(service, {
-          name: `p${part}x`,
-          seed: seed + part,
-          calls: Math.min(callsAtOnce, trials - part * callsAtOnce),
-          limitMs: 30_000,
-          quietMs: 15_000,
-          lifeMs,
-          clients: { sessions: 12, stateless: 4, libraries: 8 },
-          meanwhile: async (isOver) => {
-            while (!isOver()) {
-              await wait(random.between(200, 2_000))
-              await fault(service, random)
-            }
-          },
-        })
-        calls += history.clients.filter(({ type }) => type === 'invoked').length
-        for (const [name, count] of counts(history)) sums.set(name, (sums.get(name) ?? 0) + count)
-        const violations = check(history)
-        expect(
-          violations,
-          `part ${part}${violations.length === 0 ? '' : `, ${kept(history, seed, part)}`}`,
-        ).toEqual([])
-      }
-      for (const [name, count] of sums) measured(name, count, '')
-      made(calls)
+      await checkParts(service, course, fault)
     },
   )
 })
 
-/** Writes a history into a file, to find out what happened. */
-function kept(history: History, seed: number, part: number): string {
-  const folder = fileURLToPath(new URL('../../../../results', import.meta.url))
-  mkdirSync(folder, { recursive: true })
-  const file = join(folder, `history-${seed}-${part}.json`)
-  writeFileSync(file, JSON.stringify(history))
-  return file
+describe.skipIf(!isInstalled)(`histories of three nodes over PostgreSQL${note}`, { timeout: 120_000 }, () => {
+  campaign(
+    {
+      id: 'history-on-postgres',
+      chapter: 'Sessions and streams',
+      claim:
+        'In the histories of clients of all kinds on three processes over PostgreSQL, which are killed, paused and restarted while PostgreSQL is restarted, no promise to clients is broken',
+      trial: 'call',
+      trials: { test: 300, change: 2_000, long: 100_000 },
+      longMinutes: 120,
+    },
+    async (course) => {
+      const postgres = await PostgresServer.start({ isDurable: true })
+      onTestFinished(() => postgres.stop())
+      const service = await Service.start({ haproxy: true, lifeMs, postgres })
+      await checkParts(service, course, faultOverPostgres)
+    },
+  )
+})
+
+/** Puts a service under load with faults, and checks the histories of its parts. */
+async function checkParts(
+  service: Service,
+  { seed, trials, measured, made }: Course,
+  happen: (service: Service, random: Random) => Promise<void>,
+): Promise<void> {
+  const random = new Random(seed)
+  const sums = new Map<string, number>()
+  let calls = 0
+  for (let part = 0; part * callsAtOnce < trials; part++) {
+    const history = await run(service, {
+      name: `p${part}x`,
+      seed: seed + part,
+      calls: Math.min(callsAtOnce, trials - part * callsAtOnce),
+      limitMs: 30_000,
+      quietMs: 15_000,
+      lifeMs,
+      clients: { sessions: 12, stateless: 4, libraries: 8 },
+      meanwhile: async (isOver) => {
+        while (!isOver()) {
+          await wait(random.between(200, 2_000))
+          await happen(service, random)
+        }
+      },
+    })
+    calls += history.clients.filter(({ type }) => type === 'invoked').length
+    for (const [name, count] of counts(history)) sums.set(name, (sums.get(name) ?? 0) + count)
+    const violations = check(history)
+    const where = violations.length === 0 ? '' : `, ${kept(history, seed, part)}`
+    expect(violations, `part ${part}${where}`).toEqual([])
+  }
+  for (const [name, count] of sums) measured(name, count, '')
+  made(calls)
+}
+
+async function faultOverPostgres(service: Service, random: Random): Promise<void> {
+  const node = random.between(0, 2)
+  switch (random.between(0, 4)) {
+    case 0:
+    case 1:
+      return service.kill(node, random.between(0, 1_000))
+    case 2:
+      return service.pause(node, random.between(500, 3_000))
+    case 3:
+      return service.restart(node)
+    default:
+      return service.restartStore(random.between(0, 1_000))
+  }
 }
 
 async function fault(service: Service, random: Random): Promise<void> {
@@ -191,13 +229,22 @@ async function fault(service: Service, random: Random): Promise<void> {
     case 4:
       return service.cutSubscriptions()
     case 5:
-      return service.pauseRedis(random.between(500, 4_000))
+      return service.pauseStore(random.between(500, 4_000))
     case 6:
-      return service.restartRedis(random.between(0, 1_000))
+      return service.restartStore(random.between(0, 1_000))
     default:
       await service.replicate()
       return service.failOver(random.between(10, 100))
   }
+}
+
+/** Writes a history into a file, to find out what happened. */
+function kept(history: History, seed: number, part: number): string {
+  const folder = fileURLToPath(new URL('../../../../results', import.meta.url))
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, `history-${seed}-${part}.json`)
+  writeFileSync(file, JSON.stringify(history))
+  return file
 }
 
 /** Outcomes of calls, and faults, with how often there were. */

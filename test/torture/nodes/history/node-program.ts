@@ -1,5 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { postgresBackplane } from '@jackfield/postgres'
 import { redisBackplane } from '@jackfield/redis'
 import { type Backplane, type Context, defineServer, resource, tool } from '@jackfield/sdk'
 import { type HttpCaller, serveHttp } from '@jackfield/sdk/http'
@@ -11,7 +12,8 @@ import { type NodeRecord, now, principals, uris } from './records.ts'
 // of its input names, and drains on SIGTERM.
 
 export interface NodeInput {
-  readonly redis: string
+  /** URL of the Redis or the PostgreSQL that the nodes share. */
+  readonly store: string
   readonly port: number
   readonly settleMs: number
   readonly ledger: string
@@ -20,14 +22,16 @@ export interface NodeInput {
   readonly lifeMs: number
 }
 
-const { redis, port, settleMs, ledger, node, lifeMs }: NodeInput = JSON.parse(process.argv[2] ?? '{}')
+const { store, port, settleMs, ledger, node, lifeMs }: NodeInput = JSON.parse(process.argv[2] ?? '{}')
 let mistake: Mistake | undefined
 type Entered<T> = T extends unknown ? Omit<T, 'node'> : never
 const enter = (record: Entered<NodeRecord>): void =>
   appendFileSync(ledger, `${JSON.stringify({ node, ...record })}\n`)
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-const plane = await redisBackplane({ url: redis, timeoutMs: 2_000, onWarning: () => {} })
+const settings = { url: store, timeoutMs: 2_000, onWarning: () => {} }
+const isRedis = store.startsWith('redis:')
+const plane: Backplane = isRedis ? await redisBackplane(settings) : await postgresBackplane(settings)
 /** Enters failures of the store, of which the test may not know: a machine under load is late. */
 const noted = <T extends unknown[], R>(operation: (...args: T) => Promise<R>) => {
   return async (...args: T): Promise<R> => {
@@ -49,7 +53,7 @@ const watched: Backplane = {
   append: noted(plane.append),
   read: noted(plane.read),
 }
-const faulty = await mistaken(watched, redis, () => mistake)
+const faulty = isRedis ? await mistaken(watched, store, () => mistake) : watched
 const backplane: Backplane = {
   ...faulty,
   append: async (log, entry, ...rest) => {

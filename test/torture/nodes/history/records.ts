@@ -67,14 +67,14 @@ export interface FaultRecord {
     | 'node paused'
     | 'node drained'
     | 'subscriptions cut'
-    | 'Redis paused'
-    | 'Redis restarted'
-    | 'Redis failed over'
+    | 'store paused'
+    | 'store restarted'
+    | 'store failed over'
   readonly from: number
   readonly until: number
 }
 
-/** What a node entered into its ledger, which is a file outside of Redis. */
+/** What a node entered into its ledger, which is a file outside of the store. */
 export type NodeRecord = { readonly node: number } & (
   | { readonly type: 'effect'; readonly op: string; readonly step?: string; readonly key?: string }
   | { readonly type: 'used'; readonly op: string; readonly nth: number; readonly nonce: string }

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished, vi } from 'vitest'
+import type { PostgresServer } from '../../../../packages/postgres/test/support/postgres-server.ts'
 import { forgetsNothing, RedisServer } from '../../../../packages/redis/test/support/redis-server.ts'
 import { freePort } from '../../../setup/ports.ts'
 import type { Mistake } from './mistakes.ts'
@@ -25,7 +26,7 @@ class RedisGate {
   target: RedisServer
   port = 0
 
-  constructor(target: RedisServer) {
+  private constructor(target: RedisServer) {
     this.target = target
     this.#server = createServer((client) => {
       const redis = connect(this.target.port, '127.0.0.1')
@@ -45,11 +46,13 @@ class RedisGate {
     })
   }
 
-  async open(): Promise<void> {
-    this.#server.listen(0, '127.0.0.1')
-    await once(this.#server, 'listening')
-    const address = this.#server.address()
-    this.port = typeof address === 'object' && address !== null ? address.port : 0
+  static async open(): Promise<RedisGate> {
+    const gate = new RedisGate(await RedisServer.start(...forgetsNothing))
+    gate.#server.listen(0, '127.0.0.1')
+    await once(gate.#server, 'listening')
+    const address = gate.#server.address()
+    gate.port = typeof address === 'object' && address !== null ? address.port : 0
+    return gate
   }
 
   cut(): void {
@@ -128,14 +131,17 @@ export interface ServiceOptions {
   readonly haproxy: boolean
   /** Milliseconds that keys of sessions and events live. */
   readonly lifeMs: number
+  /** A PostgreSQL that the nodes share in place of a Redis. */
+  readonly postgres?: PostgresServer
 }
 
-/** Three nodes over one Redis with a replica, behind a balancer, and a ledger of what their handlers did. */
+/** Three nodes over one Redis with a replica, or one PostgreSQL, behind a balancer, and a ledger of what their handlers did. */
 export class Service {
   readonly nodes: readonly ServiceNode[]
   readonly faults: FaultRecord[] = []
   readonly url: string
-  readonly #gate: RedisGate
+  readonly #redis: RedisGate | undefined
+  readonly #postgres: PostgresServer | undefined
   readonly #ledger: string
   /** Milliseconds after which the balancer sends a request without a response again, which no balancer must do. */
   repeatsAfterMs: number | undefined
@@ -145,27 +151,27 @@ export class Service {
 
   private constructor(
     nodes: readonly ServiceNode[],
-    gate: RedisGate,
+    gate: RedisGate | undefined,
+    postgres: PostgresServer | undefined,
     ledger: string,
     url: string | undefined,
   ) {
     this.nodes = nodes
-    this.#gate = gate
+    this.#redis = gate
+    this.#postgres = postgres
     this.#ledger = ledger
     this.url = url ?? `http://127.0.0.1:${nodes[0]?.port}/mcp`
     this.#isBehindHaproxy = url !== undefined
   }
 
-  static async start({ haproxy, lifeMs }: ServiceOptions): Promise<Service> {
+  static async start({ haproxy, lifeMs, postgres }: ServiceOptions): Promise<Service> {
     const folder = mkdtempSync(join(tmpdir(), 'jackfield-history-'))
-    const redis = await RedisServer.start(...forgetsNothing)
-    const gate = new RedisGate(redis)
-    await gate.open()
+    const gate = postgres === undefined ? await RedisGate.open() : undefined
     const ledger = join(folder, 'ledger')
     writeFileSync(ledger, '')
     const behind = haproxy && hasHaproxy
     const input = {
-      redis: `redis://127.0.0.1:${gate.port}`,
+      store: gate === undefined ? String(postgres?.url()) : `redis://127.0.0.1:${gate.port}`,
       settleMs: behind ? 1_500 : 0,
       ledger,
       lifeMs,
@@ -174,12 +180,12 @@ export class Service {
     const nodes = ports.map((port) => new ServiceNode(port, input))
     onTestFinished(async () => {
       await Promise.all(nodes.map((node) => node.stop('SIGKILL')))
-      gate.close()
+      gate?.close()
       rmSync(folder, { recursive: true, force: true })
     })
     await Promise.all(nodes.map((node) => node.start()))
     const url = behind ? await balance(ports, folder) : undefined
-    return new Service(nodes, gate, ledger, url)
+    return new Service(nodes, gate, postgres, ledger, url)
   }
 
   /** A `fetch` through the balancer; without HAProxy, to the next node, and to another one if it cannot be connected to. */
@@ -204,6 +210,12 @@ export class Service {
     }
   }
 
+  /** Where the nodes connect to Redis. */
+  #gate(): RedisGate {
+    if (this.#redis === undefined) throw new Error('These nodes have no Redis')
+    return this.#redis
+  }
+
   async make(mistake: Mistake | undefined): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.make(mistake)))
   }
@@ -211,7 +223,7 @@ export class Service {
   /** Starts a replica of Redis, and resolves when it has everything. */
   async replicate(): Promise<void> {
     const replica = await RedisServer.start(...forgetsNothing)
-    await replica.ask('REPLICAOF', '127.0.0.1', String(this.#gate.target.port))
+    await replica.ask('REPLICAOF', '127.0.0.1', String(this.#gate().target.port))
     await vi.waitFor(async () => {
       const info = String(await replica.ask('INFO', 'replication'))
       if (!info.includes('master_link_status:up')) throw new Error(info)
@@ -244,23 +256,24 @@ export class Service {
 
   async cutSubscriptions(): Promise<void> {
     await this.#fault('subscriptions cut', async () => {
-      await this.#gate.target.ask('CLIENT', 'KILL', 'TYPE', 'pubsub')
+      await this.#gate().target.ask('CLIENT', 'KILL', 'TYPE', 'pubsub')
     })
   }
 
-  async pauseRedis(ms: number): Promise<void> {
-    await this.#fault('Redis paused', async () => {
-      this.#gate.target.pause()
+  async pauseStore(ms: number): Promise<void> {
+    await this.#fault('store paused', async () => {
+      this.#gate().target.pause()
       await wait(ms)
-      this.#gate.target.resume()
+      this.#gate().target.resume()
     })
   }
 
-  async restartRedis(downMs: number): Promise<void> {
-    await this.#fault('Redis restarted', async () => {
-      await this.#gate.target.kill()
+  async restartStore(downMs: number): Promise<void> {
+    await this.#fault('store restarted', async () => {
+      const store = this.#postgres ?? this.#gate().target
+      await store.kill()
       await wait(downMs)
-      await this.#gate.target.restart()
+      await store.restart()
     })
   }
 
@@ -268,13 +281,13 @@ export class Service {
   async failOver(tailMs: number): Promise<void> {
     const replica = this.#replica
     if (replica === undefined) throw new Error('There is no replica')
-    await this.#fault('Redis failed over', async () => {
+    await this.#fault('store failed over', async () => {
       await replica.ask('REPLICAOF', 'NO', 'ONE')
       await wait(tailMs)
-      const lost = this.#gate.target
-      this.#gate.target = replica
+      const lost = this.#gate().target
+      this.#gate().target = replica
       await lost.kill()
-      this.#gate.cut()
+      this.#gate().cut()
     })
     this.#replica = undefined
   }
@@ -284,15 +297,26 @@ export class Service {
     return lines.filter(Boolean).map((line): NodeRecord => JSON.parse(line))
   }
 
-  /** Every key of Redis, with its time to live. */
+  /** Every key of the store, with its time to live. */
   async keys(): Promise<StoredKey[]> {
+    if (this.#postgres !== undefined) {
+      const rows = await this.#postgres.run(
+        'postgres',
+        `SELECT convert_from(key, 'UTF8'), expires_at FROM jackfield.records UNION ALL
+        SELECT convert_from(name, 'UTF8'), expires_at FROM jackfield.logs`,
+      )
+      return rows.map(([key, expires]) => ({
+        key: String(key),
+        ttlMs: Math.max(0, Number(expires) - Date.now()),
+      }))
+    }
     const script = `local found = {}
 for _, key in ipairs(redis.call('KEYS', '*')) do
   found[#found + 1] = key
   found[#found + 1] = tostring(redis.call('PTTL', key))
 end
 return found`
-    const flat = await this.#gate.target.ask('EVAL', script, '0')
+    const flat = await this.#gate().target.ask('EVAL', script, '0')
     if (!Array.isArray(flat)) throw new Error('no keys')
     return Array.from({ length: flat.length / 2 }, (_, at) => ({
       key: String(flat[at * 2]),

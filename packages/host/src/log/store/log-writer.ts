@@ -54,18 +54,18 @@ export interface NewTraceRow {
 }
 
 /** Milliseconds for which rows stay in the queue, and events in memory. */
-const flushMs = 50
+const flushMs = 200
 /** Rows and events, and characters of them, that are written at the latest. */
-const maxPending = 256
+const maxPending = 512
 const maxPendingChars = 1_048_576
 /** What a row costs beside its payload. */
 const rowBytes = 256
 
 /**
  * Writes the log. A row of the activity log is committed to a queue in the store before `begin` or `end` returns: one small
- * insert. Every 50 ms, and before something is read, one transaction moves the queue to the log with its hash chain, together
+ * insert. Every 200 ms, and before something is read, one transaction moves the queue to the log with its hash chain, together
  * with the events of the trace; rows of a killed process are moved by the next one. So a process that is killed loses no row,
- * and events of at most 50 ms.
+ * and events of at most 200 ms.
  */
 export class LogWriter {
   readonly #statements: Statements

@@ -13,6 +13,7 @@ import type { ActivityLog, Recorder } from '../../log/store/activity-log.ts'
 import type { FormTable } from '../../log/store/answer-tables.ts'
 import type { ConsentTable, IdentityTable } from '../../log/store/server-tables.ts'
 import { canonical } from '../../shared/json.ts'
+import { orAborted } from '../../shared/signals.ts'
 import type {
   ConsentService,
   HostEvent,
@@ -110,9 +111,14 @@ export class Launch {
 
   /**
    * The configuration to start or connect to. It contains secrets and is only for the connection.
-   * @throws McpError 'INVALID' that says what is missing.
+   * @throws McpError 'INVALID' that says what is missing, or the reason of the signal
    */
-  async prepare(server: string, config: ServerConfig, signal: AbortSignal): Promise<ServerConfig> {
+  prepare(server: string, config: ServerConfig, signal: AbortSignal): Promise<ServerConfig> {
+    // Values may come from a person or a keychain, which may never answer.
+    return orAborted(this.#prepare(server, config, signal), signal)
+  }
+
+  async #prepare(server: string, config: ServerConfig, signal: AbortSignal): Promise<ServerConfig> {
     const before = this.identities.last(config)
     await this.#consents.admit(server, config, signal)
     const resolved = await this.#resolve(server, config)

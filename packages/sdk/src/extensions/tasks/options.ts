@@ -110,7 +110,7 @@ export function resolveSettings(options: TasksOptions): TaskSettings {
   }
   if (!settings.store.durable && (!settings.work || settings.runner !== undefined)) {
     throw invalid(
-      'The tasks options "work: false" and "runner" need a store that other processes share. Give "store" a durable one, such as sqliteTaskStore',
+      'The tasks options "work: false" and "runner" need a store that other processes share. Set "store" to a durable one, such as redisTaskStore',
     )
   }
   return settings

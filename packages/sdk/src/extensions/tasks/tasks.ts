@@ -45,7 +45,8 @@ const engines = new WeakMap<Server, TaskEngine>()
 
 const onlyHere =
   'tasks are kept in the memory of the process that created them, and no other process finds them. Give tasks() a store ' +
-  'that all processes share, such as sqliteTaskStore of @jackfield/sdk/extensions/tasks/sqlite.'
+  'that all processes share: redisTaskStore of @jackfield/redis, postgresTaskStore of @jackfield/postgres, or on one machine ' +
+  'sqliteTaskStore of @jackfield/sdk/extensions/tasks/sqlite.'
 const pageSize = 100
 const first = lastWithCoreTasks
 

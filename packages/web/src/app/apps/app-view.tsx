@@ -270,7 +270,7 @@ function Frame({
       <header className={style.bar}>
         <Badge name={page.server} identity={page.server} />
         <span className={style.title}>
-          <bdi>{page.server}</bdi> <Foreign text={foreign(page.title ?? page.uri)} most={80} inline />
+          <bdi>{page.server}</bdi> · <Foreign text={foreign(page.title ?? page.uri)} most={80} inline />
         </span>
         <Button
           small

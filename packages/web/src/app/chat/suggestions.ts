@@ -1,8 +1,12 @@
+import type { LibraryPrompt } from '@jackfield/host/browser'
+import type { ModelRow } from '@jackfield/host/client'
 import { useMemo } from 'react'
 import { useRead } from '../data/host.tsx'
-import { type Foreign, foreign, plainText } from '../text/foreign-type.ts'
+import { useText } from '../i18n/i18n.ts'
+import { type Foreign, foreign, plainText, type Wire } from '../text/foreign-type.ts'
+import { type ChatCommand, commands } from './commands.ts'
 
-/** A word of the composer that suggestions are wanted for: `/` prompts, `@` resources, `#` tools. */
+/** A word of the composer that suggestions are wanted for: `/` commands and prompts, `@` resources, `#` tools. */
 export interface Word {
   readonly sign: '/' | '@' | '#'
   readonly typed: string
@@ -10,8 +14,10 @@ export interface Word {
   readonly to: number
 }
 
-/** The word under the caret; prompts only at the beginning of the text. */
+/** The word under the caret; commands and prompts only at the beginning of the text. */
 export function wordAt(text: string, caret: number): Word | undefined {
+  const [, model] = /^\/model (\S*)$/.exec(text.slice(0, caret)) ?? []
+  if (model !== undefined) return { sign: '/', typed: `model ${model}`, from: 0, to: caret }
   const [, before = '', sign, typed = ''] =
     /^([\s\S]*?(?:^|\s))?([/@#])(\S*)$/.exec(text.slice(0, caret)) ?? []
   if (sign !== '/' && sign !== '@' && sign !== '#') return undefined
@@ -23,60 +29,108 @@ export function replaceWord(text: string, { from, to }: Word, by: string): { tex
   return { text: `${text.slice(0, from)}${by}${text.slice(to)}`, caret: from + by.length }
 }
 
-interface Suggestion {
+/** What choosing a suggestion does. */
+export type Choice =
+  | { readonly insert: string }
+  | { readonly attach: { readonly server: string; readonly uri: string } }
+  | { readonly prompt: Wire<LibraryPrompt> }
+  | { readonly command: ChatCommand }
+  | { readonly model: string }
+
+export interface Suggestion {
   readonly key: string
+  readonly group: 'command' | 'model' | 'prompt' | 'resource' | 'tool'
   readonly name: Foreign
-  readonly server: string
-  readonly insert: string
-  readonly attach?: { server: string; uri: string }
+  /** What it is, in the words of its server or of the page. */
+  readonly about: Foreign | undefined
+  readonly note: string
+  readonly choice: Choice
 }
 
-const most = 12
+const most = 40
 
 export function useSuggestions(word: Word | undefined): Suggestion[] {
-  const prompts = useRead('library.prompts', {}, { enabled: word?.sign === '/' }).data
+  const t = useText()
+  const isSlash = word?.sign === '/'
+  const prompts = useRead('library.prompts', {}, { enabled: isSlash }).data
+  const models = useRead('models.list', {}, { enabled: isSlash }).data
   const tools = useRead('catalog.tools', {}, { enabled: word?.sign === '#' }).data
   const resources = useRead(
     'library.search',
     { query: word?.typed ?? '', kinds: ['resource'], limit: most },
-    { enabled: word?.sign === '@' },
+    { enabled: word?.sign === '@' && word.typed !== '' },
   ).data
+  const every = useRead('catalog.resources', {}, { enabled: word?.sign === '@' && word.typed === '' }).data
   return useMemo(() => {
     if (word === undefined) return []
     const typed = word.typed.toLowerCase()
     const fits = (name: string): boolean => name.toLowerCase().includes(typed)
-    if (word.sign === '/')
-      return (prompts ?? [])
+    if (word.sign === '/') {
+      const [, model] = /^model (.*)$/.exec(typed) ?? []
+      if (model !== undefined) return modelSuggestions(models ?? [], model)
+      const own = commands
+        .filter(({ name }) => name.startsWith(typed))
+        .map(
+          (command): Suggestion => ({
+            key: `/${command.name}`,
+            group: 'command',
+            name: foreign(`/${command.name}`),
+            about: foreign(t(command.text)),
+            note: '',
+            choice: command.name === 'model' ? { insert: '/model ' } : { command },
+          }),
+        )
+      const served = (prompts ?? [])
         .filter(({ command }) => fits(plainText(command)))
-        .slice(0, most)
-        .map(({ command, server }) => ({
-          key: plainText(command),
-          name: foreign(`/${plainText(command)}`),
-          server,
-          insert: `/${plainText(command)} `,
-        }))
+        .map((prompt): Suggestion => {
+          const { title, description } = prompt.prompt
+          return {
+            key: `prompt ${plainText(prompt.command)}`,
+            group: 'prompt',
+            name: foreign(`/${plainText(prompt.command)}`),
+            about: title ?? description,
+            note: prompt.server,
+            choice: { prompt },
+          }
+        })
+      return [...served, ...own].slice(0, most)
+    }
     if (word.sign === '#')
       return (tools ?? [])
-        .filter(({ name }) => fits(plainText(name)))
+        .filter(({ name, tool }) => fits(plainText(name)) || fits(plainText(tool.title ?? tool.name)))
         .slice(0, most)
         .map(({ name, server, tool }) => ({
           key: plainText(name),
+          group: 'tool',
           name: tool.name,
-          server,
-          insert: `${plainText(name)} `,
+          about: tool.title ?? tool.description,
+          note: server,
+          choice: { insert: `${plainText(name)} ` },
         }))
-    return (resources?.matches ?? []).flatMap(({ entry }) =>
-      entry.kind === 'resource'
-        ? [
-            {
-              key: `${entry.server} ${plainText(entry.resource.uri)}`,
-              name: entry.resource.title ?? entry.resource.name,
-              server: entry.server,
-              insert: '',
-              attach: { server: entry.server, uri: plainText(entry.resource.uri) },
-            },
-          ]
-        : [],
-    )
-  }, [word, prompts, tools, resources])
+    const found =
+      word.typed === ''
+        ? (every ?? []).slice(0, most)
+        : (resources?.matches ?? []).flatMap(({ entry }) => (entry.kind === 'resource' ? [entry] : []))
+    return found.map(({ server, resource }) => ({
+      key: `${server} ${plainText(resource.uri)}`,
+      group: 'resource',
+      name: resource.title ?? resource.name,
+      about: resource.uri,
+      note: server,
+      choice: { attach: { server, uri: plainText(resource.uri) } },
+    }))
+  }, [word, prompts, models, tools, resources, every, t])
+}
+
+function modelSuggestions(models: readonly Wire<ModelRow>[], typed: string): Suggestion[] {
+  return models
+    .filter(({ id }) => id.toLowerCase().includes(typed))
+    .map(({ id }) => ({
+      key: `model ${id}`,
+      group: 'model',
+      name: foreign(id),
+      about: undefined,
+      note: '',
+      choice: { model: id },
+    }))
 }

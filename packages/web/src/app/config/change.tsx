@@ -79,7 +79,12 @@ export function ChangeReview({ change }: { change: Change }): ReactNode {
           <h3>{t('change.review')}</h3>
           <PlanFacts plan={planned} />
           <div className={style.acts}>
-            <Button look="primary" isOff={isRunning} data-act="save" onClick={() => change.save()}>
+            <Button
+              look="primary"
+              isOff={isRunning || plainText(planned.before) === plainText(planned.after)}
+              data-act="save"
+              onClick={() => change.save()}
+            >
               {t('change.save')}
             </Button>
             <Button isOff={isRunning} onClick={() => change.cancel()}>

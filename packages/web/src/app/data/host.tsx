@@ -187,6 +187,8 @@ interface Read<T> {
   readonly data: T | undefined
   readonly error: Error | null
   readonly isPending: boolean
+  /** Whether it was read since the component is shown, and not only before. */
+  readonly isFetchedAfterMount: boolean
   refetch(): void
 }
 
@@ -197,14 +199,14 @@ export function useRead<M extends MethodName>(
   { enabled = true, everyMs }: { enabled?: boolean; everyMs?: number | undefined } = {},
 ): Read<Wire<Methods[M]['result']>> {
   const { client } = useHost()
-  const { data, error, isPending, refetch } = useQuery({
+  const { data, error, isPending, isFetchedAfterMount, refetch } = useQuery({
     queryKey: [method.split('.')[0], method, params],
     queryFn: ({ signal }) => client.call(method, params, { signal }).then((result) => wire(result)),
     enabled,
     // What changes while it is watched is read again when it is looked at again, too.
     ...(everyMs !== undefined && { refetchInterval: everyMs, staleTime: 0 }),
   })
-  return { data, error, isPending, refetch: () => void refetch() }
+  return { data, error, isPending, isFetchedAfterMount, refetch: () => void refetch() }
 }
 
 export interface Act<Args extends readonly unknown[]> {

@@ -67,7 +67,13 @@ export function rich(text: Text, id: string, parts: Readonly<Record<string, Reac
 /** Formats times and numbers in the language of the page. */
 export function useFormat(): {
   number(value: number): string
+  /** `200K` */
+  compact(value: number): string
+  percent(share: number): string
+  money(value: number, currency?: string): string
   time(iso: string): string
+  /** The time without its seconds. */
+  clock(iso: string): string
   dateTime(iso: string): string
   duration(ms: number): string
   age(ms: number): string
@@ -76,12 +82,15 @@ export function useFormat(): {
   const known = formats.get(locale)
   if (known !== undefined) return known
   const number = new Intl.NumberFormat(locale)
+  const short = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 })
+  const share = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })
   const time = new Intl.DateTimeFormat(locale, {
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
     hour12: false,
   })
+  const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hour12: false })
   const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
   const unit = (name: string, digits = 0): Intl.NumberFormat =>
     new Intl.NumberFormat(locale, {
@@ -100,7 +109,20 @@ export function useFormat(): {
   }
   const made = {
     number: (value: number) => number.format(value),
+    compact: (value: number) => short.format(value),
+    percent: (value: number) => share.format(value),
+    // A configuration may name a currency that has no code of three letters.
+    money: (value: number, currency = 'USD') =>
+      /^[A-Za-z]{3}$/.test(currency)
+        ? new Intl.NumberFormat(locale, {
+            style: 'currency',
+            currency,
+            currencyDisplay: 'narrowSymbol',
+            maximumSignificantDigits: 2,
+          }).format(value)
+        : `${number.format(value)} ${currency}`,
     time: (iso: string) => time.format(new Date(iso)),
+    clock: (iso: string) => clock.format(new Date(iso)),
     dateTime: (iso: string) => dateTime.format(new Date(iso)),
     duration: (ms: number) => (ms < 1_000 ? units.ms.format(ms) : units.s.format(ms / 1_000)),
     age(ms: number) {

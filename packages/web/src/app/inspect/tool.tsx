@@ -72,7 +72,8 @@ export function ToolPage({ server, name }: { server: string; name: string }): Re
   const t = useText()
   const entry = plain<CatalogTool[] | undefined>(tools.data)?.find(({ tool }) => tool.name === name)
   if (entry === undefined) return tools.isPending ? null : <Empty title={t('inspect.unknown')} />
-  if (calls.isPending) return null
+  // What was read before an earlier visit lacks the calls since.
+  if (!calls.isFetchedAfterMount) return null
   const last = lastCallOf(plain<Activity[] | undefined>(calls.data) ?? [], name, '9999')
   return <Tool server={server} entry={entry} last={last} />
 }
@@ -86,7 +87,7 @@ interface Options {
 function Tool({
   server,
   entry,
-  last,
+  last: newest,
 }: {
   server: string
   entry: CatalogTool
@@ -98,6 +99,7 @@ function Tool({
   const { name, description, title } = entry.tool
   const schema: Schema = isRecord(entry.tool.inputSchema) ? entry.tool.inputSchema : {}
   const [linked] = useState(() => linkedArguments(query.get('args')))
+  const [last] = useState(newest)
   const first = linked ?? last?.arguments ?? defaultsOf(schema)
   const [text, setText] = useState(() => JSON.stringify(first, null, 2))
   const [options, setOptions] = useState<Options>({ meta: '', seconds: '', level: '' })

@@ -5,7 +5,7 @@ export interface KeyAct {
   /** `Mod` is Ctrl, or ⌘ on a Mac. */
   readonly keys: string
   readonly name: string
-  readonly where: 'anywhere' | 'card' | 'inbox'
+  readonly where: 'anywhere' | 'composer' | 'card' | 'inbox'
   /** An address to open, or the `data-act` of the button to click. */
   readonly to?: string
   readonly act?: string
@@ -26,8 +26,14 @@ export const keyActs: readonly KeyAct[] = [
   { keys: 'Mod+K', name: 'key.palette', where: 'anywhere', act: 'palette' },
   { keys: '?', name: 'key.sheet', where: 'anywhere', act: 'keys' },
   { keys: '.', name: 'key.dock', where: 'anywhere', act: 'dock' },
+  { keys: 'Mod+.', name: 'key.stop', where: 'anywhere', act: 'stop' },
   { keys: 'i', name: 'key.oldest', where: 'anywhere', act: 'oldest' },
   ...screens.map(({ key, name, to }): KeyAct => ({ keys: `g ${key}`, name, where: 'anywhere', to })),
+  // The composer has its own keys, which are listed with the others.
+  { keys: 'Enter', name: 'key.send', where: 'composer' },
+  { keys: 'Shift+Enter', name: 'key.line', where: 'composer' },
+  { keys: '/  @  #', name: 'key.suggest', where: 'composer' },
+  { keys: '↑', name: 'key.editLast', where: 'composer' },
   { keys: 'Mod+Enter', name: 'key.primary', where: 'card', act: 'allow accept done review' },
   { keys: 'a', name: 'key.allowFor', where: 'card', act: 'remember' },
   { keys: 'e', name: 'key.edit', where: 'card', act: 'edit' },

@@ -18,7 +18,7 @@ export function useKeys(acts: Readonly<Record<string, () => void>>): void {
       const chord =
         last !== undefined && event.timeStamp - last.at < chordMs ? `${last.key} ${key}` : undefined
       const card = event.target instanceof Element ? event.target.closest('[data-card]') : null
-      const fits = keyActs.filter(({ where }) => where !== 'card' || card !== null)
+      const fits = keyActs.filter(({ where }) => where !== 'composer' && (where !== 'card' || card !== null))
       const found =
         fits.find(({ keys }) => keys === chord) ??
         fits.find(

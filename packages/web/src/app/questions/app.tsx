@@ -1,4 +1,5 @@
-import type { AppFile, AppPermission, AppVersion, AppWish } from '@jackfield/host/browser'
+import type { AppFile, AppVersion, AppWish } from '@jackfield/host/browser'
+import type { AppPermission } from '@jackfield/sdk/extensions/ui'
 import { type ReactNode, useState } from 'react'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { Diff, Foreign, ForeignBox } from '../text/foreign.tsx'

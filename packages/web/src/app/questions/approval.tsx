@@ -29,7 +29,7 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
   const [reason, setReason] = useState('')
   const [response, setResponse] = useState('')
   const { tool } = plain<CatalogTool>(question.tool)
-  const { decision, findings, labels, origin, problem, likeness, remember } = question
+  const { decision, findings, labels, origin, problem, remember } = question
   const read = readArguments(edited)
   const isEdited = edited !== original
   const args = 'value' in read ? read.value : question.arguments
@@ -195,52 +195,7 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
               </>
             )}
             {panel === 'remember' && (
-              <table className={style.table}>
-                <tbody>
-                  {likeness
-                    .filter((one) => !isEdited || one.arguments === undefined)
-                    .map((one) => (
-                      <tr key={plainText(one.label)}>
-                        <td>
-                          <Foreign text={one.label} most={300} inline />
-                        </td>
-                        <td>
-                          <div className={style.row}>
-                            {remember.map((scope) => (
-                              <DecisionButton
-                                key={scope}
-                                onDecide={() =>
-                                  allow({
-                                    remember: {
-                                      scope,
-                                      ...(one.arguments !== undefined && {
-                                        arguments: plain<ArgumentTest[]>(one.arguments),
-                                      }),
-                                    },
-                                  })
-                                }
-                              >
-                                {t(`remember.${scope}`)}
-                              </DecisionButton>
-                            ))}
-                          </div>
-                        </td>
-                      </tr>
-                    ))}
-                  {question.readOnlyTools !== undefined && (
-                    <tr>
-                      <td>{t('remember.readOnly', { count: question.readOnlyTools.length })}</td>
-                      <td>
-                        <DecisionButton
-                          onDecide={() => allow({ remember: { scope: 'conversation', readOnlyTools: true } })}
-                        >
-                          {t('remember.conversation')}
-                        </DecisionButton>
-                      </td>
-                    </tr>
-                  )}
-                </tbody>
-              </table>
+              <Likeness question={question} isEdited={isEdited} onAllow={(remember) => allow({ remember })} />
             )}
           </div>
         )
@@ -293,6 +248,89 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
         </p>
       )}
     </Card>
+  )
+}
+
+/** For which other calls the answer may be remembered: the narrowest first, each with the calls it would have matched. */
+function Likeness({
+  question,
+  isEdited,
+  onAllow,
+}: {
+  question: QuestionOf<'approval'>
+  isEdited: boolean
+  onAllow: (remember: Remember) => void
+}): ReactNode {
+  const t = useText()
+  const { likeness, remember, readOnlyTools } = question
+  return (
+    <table className={style.table}>
+      <tbody>
+        {likeness
+          .filter((one) => !isEdited || one.arguments === undefined)
+          .map((one) => {
+            const tests = one.arguments && plain<ArgumentTest[]>(one.arguments)
+            return (
+              <tr key={plainText(one.label)}>
+                <td>
+                  <Foreign text={one.label} most={300} inline />
+                  <Matched question={question} tests={tests} />
+                </td>
+                <td>
+                  <div className={style.row}>
+                    {remember.map((scope) => (
+                      <DecisionButton
+                        key={scope}
+                        onDecide={() => onAllow({ scope, ...(tests !== undefined && { arguments: tests }) })}
+                      >
+                        {t(`remember.${scope}`)}
+                      </DecisionButton>
+                    ))}
+                  </div>
+                </td>
+              </tr>
+            )
+          })}
+        {readOnlyTools !== undefined && (
+          <tr>
+            <td>{t('remember.readOnly', { count: readOnlyTools.length })}</td>
+            <td>
+              <DecisionButton onDecide={() => onAllow({ scope: 'conversation', readOnlyTools: true })}>
+                {t('remember.conversation')}
+              </DecisionButton>
+            </td>
+          </tr>
+        )}
+      </tbody>
+    </table>
+  )
+}
+
+const previewDays = 30
+
+/** How many of the last calls a remembered answer would have decided. */
+function Matched({
+  question,
+  tests,
+}: {
+  question: QuestionOf<'approval'>
+  tests: ArgumentTest[] | undefined
+}): ReactNode {
+  const t = useText()
+  const { server, tool } = plain<CatalogTool>(question.tool)
+  const rule = {
+    id: 'preview',
+    verdict: 'allow' as const,
+    server,
+    tool: tool.name,
+    ...(tests !== undefined && { arguments: tests }),
+  }
+  const { data } = useRead('policy.preview', { rule, days: previewDays })
+  if (data === undefined) return null
+  return (
+    <div className={style.was}>
+      {t('remember.matched', { count: data.matched.length, all: data.considered, days: previewDays })}
+    </div>
   )
 }
 

@@ -26,10 +26,30 @@ function placeOf(element: Element | null): Place | undefined {
     const isWhole =
       left >= box.left - 0.5 && top >= box.top - 0.5 && right <= box.right + 0.5 && bottom <= box.bottom + 0.5
     if (!isWhole) return undefined
-    while (around !== null && getComputedStyle(around).overflowY === 'visible') around = around.parentElement
-    if (around === null) return [left, top, right, bottom]
+    let isFixed = false
+    while (around !== null && !isFixed && getComputedStyle(around).overflowY === 'visible') {
+      isFixed = getComputedStyle(around).position === 'fixed'
+      around = around.parentElement
+    }
+    // What is around an element that is fixed to the window does not hide any of it.
+    if (around === null || isFixed) break
     box = around.getBoundingClientRect()
   }
+  // Nothing covers it, such as a drawer or a menu.
+  const inset = 8
+  const [middle, center] = [(left + right) / 2, (top + bottom) / 2]
+  const looks = [
+    [left + inset, top + inset],
+    [right - inset, top + inset],
+    [middle, center],
+    [left + inset, bottom - inset],
+    [right - inset, bottom - inset],
+  ] as const
+  const isFree = looks.every(([x, y]) => {
+    const seen = document.elementFromPoint(x, y)
+    return seen !== null && element.contains(seen)
+  })
+  return isFree ? [left, top, right, bottom] : undefined
 }
 
 const same = (one: Place | undefined, other: Place | undefined): boolean =>

@@ -1,11 +1,12 @@
 import { type ReactNode, useRef, useState } from 'react'
 import { Link } from 'wouter'
-import { useConnection, useHost, useNow } from '../data/host.tsx'
+import { useConnection, useHost, useNow, useRead } from '../data/host.tsx'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Foreign } from '../text/foreign.tsx'
-import { foreign } from '../text/foreign-type.ts'
-import { Badge, Button, Note } from '../ui/ui.tsx'
+import { foreign, plainText } from '../text/foreign-type.ts'
+import { ServerBadge } from '../text/server-badge.tsx'
+import { Button, Note } from '../ui/ui.tsx'
 import type { Answering, Row } from './answer.ts'
 import { ArmingProvider, useArming } from './armed.tsx'
 import style from './questions.module.css'
@@ -57,7 +58,7 @@ export function Card(props: CardProps): ReactNode {
       >
         <header className={style.head}>
           <div className={style.title}>
-            <Badge name={server} identity={server} />
+            <ServerBadge name={server} />
             <h2 id={`title-${row.id}`}>
               {rich(t, title, {
                 server: <bdi>{server}</bdi>,
@@ -100,7 +101,7 @@ export function Card(props: CardProps): ReactNode {
               </Button>
               {more}
               <span className={style.space} />
-              {allow}
+              <span className={style.allow}>{allow}</span>
               {!isConnected && <Problem text={t('card.offline')} />}
               {answering.state === 'unknown' && <Problem text={t('card.unknown')} />}
               {answering.state === 'open' && answering.error !== undefined && (
@@ -137,7 +138,49 @@ function Settled({ row }: { row: Row }): ReactNode {
     )
   const { value, by, at } = row.answer
   const verdict = 'verdict' in value ? value.verdict : value.action
-  return <Note tone="ok">{t('card.answered', { verdict: t(`verdict.${verdict}`), by, time: time(at) })}</Note>
+  const isRemembered = row.question.kind === 'approval' && 'remember' in value && value.remember !== undefined
+  return (
+    <>
+      <Note tone="ok">{t('card.answered', { verdict: t(`verdict.${verdict}`), by, time: time(at) })}</Note>
+      {isRemembered && <Remembered row={row} at={at} />}
+    </>
+  )
+}
+
+/** The answer that is remembered because of this question, which can be taken back. */
+function Remembered({ row, at }: { row: Row; at: string }): ReactNode {
+  const t = useText()
+  const { client } = useHost()
+  const { data, refetch } = useRead('policy.grants', {})
+  const [isSure, setSure] = useState(false)
+  const { server, tool } = row.question.cause
+  // It is stored in the moment of the answer.
+  const grant = data?.find(
+    (one) =>
+      one.server === server &&
+      (one.readOnlyTools === true || tool === undefined || plainText(one.tool) === plainText(tool)) &&
+      Math.abs(Date.parse(one.at) - Date.parse(at)) < 2_000,
+  )
+  if (data === undefined) return null
+  if (grant === undefined) return <p className={style.settled}>{t('card.forgotten')}</p>
+  return (
+    <div className={style.row}>
+      <span>{t('card.remembered', { scope: t(`remember.${grant.scope}`) })}</span>
+      {isSure ? (
+        <Button
+          small
+          onClick={() => void client.call('policy.revoke', { id: grant.id }).then(refetch)}
+          data-act="forget-sure"
+        >
+          {t('card.forgetSure')}
+        </Button>
+      ) : (
+        <Button small look="quiet" onClick={() => setSure(true)} data-act="forget">
+          {t('card.forget')}
+        </Button>
+      )}
+    </div>
+  )
 }
 
 /** What to look at before answering, the gravest first. */

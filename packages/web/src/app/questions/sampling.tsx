@@ -1,7 +1,8 @@
 import type { CallToolResult, CreateMessageParams, CreateMessageResult } from '@jackfield/sdk'
 import { type ReactNode, useState } from 'react'
 import { useFormat, useText } from '../i18n/i18n.ts'
-import { ExactJson, Foreign, ForeignBox, JsonTree } from '../text/foreign.tsx'
+import { Blocks } from '../text/blocks.tsx'
+import { ExactJson, Foreign, ForeignBox } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import { Button, Field, Note, uiStyle } from '../ui/ui.tsx'
 import { isText, type QuestionOf, type Row, useAnswer, useDraft } from './answer.ts'
@@ -9,27 +10,6 @@ import { readArguments } from './arguments.tsx'
 import { DecisionButton } from './armed.tsx'
 import { Card } from './card.tsx'
 import style from './questions.module.css'
-
-/** Content blocks as they are: texts as texts, anything else as JSON. */
-export function Blocks({ content, label }: { content: unknown; label: string }): ReactNode {
-  const blocks: readonly unknown[] = Array.isArray(content) ? content : [content]
-  return blocks.map((block, n) => {
-    const isText =
-      typeof block === 'object' &&
-      block !== null &&
-      'type' in block &&
-      block.type === 'text' &&
-      'text' in block &&
-      typeof block.text === 'string'
-    return isText ? (
-      // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
-      <ForeignBox key={n} text={foreign(String(block.text))} label={label} />
-    ) : (
-      // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
-      <JsonTree key={n} value={block} label={label} />
-    )
-  })
-}
 
 /** An editor of a JSON value that keeps its draft. */
 function useJsonDraft<T extends object>(

@@ -1,57 +1,80 @@
-import type { ConnectionState } from '@jackfield/host/browser'
-import { CircleCheck, CircleMinus, CircleX, Info } from 'lucide-react'
-import { type ReactNode, useCallback } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { useAct, useHost, useNow, useRead, useTopic } from '../data/host.tsx'
+import { useAct, useNow, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
+import { ServerBadge } from '../text/server-badge.tsx'
 import screen from '../ui/screen.module.css'
 import { StateLamp } from '../ui/state-lamp.tsx'
-import { Badge, Button, Empty, Lamp, Note, uiStyle } from '../ui/ui.tsx'
+import { Button, Empty, Note, Search, uiStyle, Views } from '../ui/ui.tsx'
+import { ServerDetail } from './detail.tsx'
+import style from './servers.module.css'
+import { offersOf, remedies, type ServerRow, useRemedy, wrongStates } from './state.tsx'
 
-type State = ConnectionState['state']
+type View = 'all' | 'wrong' | 'asleep'
 
-/** What puts a server right, where one act does. */
-const remedies: { readonly [S in State]?: 'reconnect' | 'signIn' | 'examine' | 'start' } = {
-  degraded: 'reconnect',
-  reconnecting: 'reconnect',
-  'needs-sign-in': 'signIn',
-  'needs-approval': 'start',
-  asleep: 'start',
-  failed: 'reconnect',
+const belongs: { readonly [V in View]: (row: ServerRow) => boolean } = {
+  all: () => true,
+  wrong: ({ connection, quarantined }) => wrongStates.has(connection.state) || quarantined > 0,
+  asleep: ({ connection: { state } }) => state === 'asleep' || state === 'disabled',
 }
-
-type RunRow =
-  NonNullable<ReturnType<typeof useTopic<'runs'>>> extends ReadonlyMap<string, infer R> ? R : never
-type Row =
-  NonNullable<ReturnType<typeof useTopic<'servers'>>> extends ReadonlyMap<string, infer R> ? R : never
 
 /** Every server as a row with its state, the reason and one remedy. */
 export default function Servers({ server }: { server?: string }): ReactNode {
   const t = useText()
+  const { number } = useFormat()
   const rows = useTopic('servers')
-  if (rows === undefined) return null
+  const [view, setView] = useState<View>('all')
+  const [filter, setFilter] = useState('')
+  if (rows === undefined) return <Loading />
   if (rows.size === 0) return <NoServers />
   const here = server === undefined ? undefined : rows.get(server)
+  const all = [...rows]
+  const word = filter.trim().toLowerCase()
+  const shown = all.filter(
+    ([name, row]) => belongs[view](row) && `${name} ${plainText(row.origin)}`.toLowerCase().includes(word),
+  )
+  const count = (of: View): number => all.filter(([, row]) => belongs[of](row)).length
   return (
-    <div className={screen.split} data-open={here !== undefined}>
+    <div className={screen.split} data-open={server !== undefined}>
       <section className={screen.pane} aria-label={t('nav.servers')}>
-        <div className={screen.bar}>
-          <Link className={`${uiStyle.button} ${uiStyle.small}`} href={routes.setting.to('registry')}>
+        <div className={style.bar}>
+          {rows.size > 6 && (
+            <Search
+              label={t('servers.filter')}
+              value={filter}
+              count={number(shown.length)}
+              onChange={setFilter}
+            />
+          )}
+          <Views
+            label={t('servers.views')}
+            views={(['all', 'wrong', 'asleep'] as const).map((one) => [
+              one,
+              t(`servers.view.${one}`, { count: count(one) }),
+            ])}
+            value={view}
+            onChange={setView}
+          />
+          <Link
+            className={`${uiStyle.button} ${uiStyle.small} ${style.add}`}
+            href={routes.setting.to('registry')}
+          >
             {t('servers.add')}
           </Link>
         </div>
+        {shown.length === 0 && <p className={style.none}>{t('servers.noneFits')}</p>}
         <ul className={screen.rows}>
-          {[...rows].map(([name, row]) => (
-            <ServerRow key={name} name={name} row={row} isHere={name === server} />
+          {shown.map(([name, row]) => (
+            <Row key={name} name={name} row={row} isHere={name === server} />
           ))}
         </ul>
       </section>
       <section className={screen.pane} aria-label={t('servers.detail')}>
         {server !== undefined && here !== undefined ? (
-          <Detail name={server} row={here} />
+          <ServerDetail key={server} name={server} row={here} />
         ) : (
           <p className={screen.nothing}>{t(server === undefined ? 'servers.choose' : 'servers.unknown')}</p>
         )}
@@ -81,21 +104,18 @@ function NoServers(): ReactNode {
   )
 }
 
-function useRemedy(name: string): (kind: 'reconnect' | 'signIn' | 'examine' | 'start') => Promise<unknown> {
-  const { client } = useHost()
-  return useCallback(
-    async (kind) => {
-      if (kind === 'start') return client.call('servers.start', { servers: [name] })
-      const id = await client.call('runs.start', { request: { kind, server: name } })
-      const run = await client.call('runs.wait', { id })
-      if (run.fault !== undefined) throw new Error(run.fault.message)
-      return run
-    },
-    [client, name],
+/** Rows of the right height until the servers are known. */
+function Loading(): ReactNode {
+  return (
+    <div className={screen.pane} aria-busy="true">
+      {[1, 2, 3].map((n) => (
+        <div key={n} className={style.waiting} />
+      ))}
+    </div>
   )
 }
 
-function ServerRow({ name, row, isHere }: { name: string; row: Row; isHere: boolean }): ReactNode {
+function Row({ name, row, isHere }: { name: string; row: ServerRow; isHere: boolean }): ReactNode {
   const t = useText()
   const { age } = useFormat()
   const now = useNow(10_000)
@@ -103,184 +123,45 @@ function ServerRow({ name, row, isHere }: { name: string; row: Row; isHere: bool
   const act = useAct(useRemedy(name))
   const remedy = remedies[connection.state]
   const reason = 'reason' in connection ? connection.reason : undefined
+  const isQuiet = connection.state === 'ready' || connection.state === 'connecting'
   return (
-    <li className={screen.row} aria-current={isHere || undefined}>
-      <Badge name={name} identity={plainText(row.origin)} />
-      <Link href={routes.server.to(name)} className={screen.name ?? ''}>
+    <li className={style.row} aria-current={isHere || undefined}>
+      <ServerBadge name={name} />
+      <Link href={routes.server.to(name)} className={style.name ?? ''}>
         <bdi>{name}</bdi>
       </Link>
-      <StateLamp state={connection.state} />
-      <span className={`${screen.grow} ${screen.muted}`}>
-        {offersOf(t, row)}
-        {quarantined > 0 && ` · ${t('servers.quarantined', { count: quarantined })}`}
+      <span className={style.state}>
+        <StateLamp state={connection.state} />
       </span>
-      <span className={screen.muted}>{age(now - connection.sinceMs)}</span>
-      {remedy !== undefined && (
-        <Button small isOff={act.isRunning} onClick={() => act.run(remedy)}>
-          {t(`remedy.${remedy}`)}
-        </Button>
-      )}
-      {connection.state !== 'ready' && reason !== undefined && (
-        <span className={`${screen.line} ${screen.muted}`}>
-          <Foreign text={reason} most={200} inline />{' '}
-          {'fix' in connection && <Foreign text={connection.fix} most={200} inline />}
+      <span className={style.offers}>
+        {offersOf(t, row)}
+        {quarantined > 0 && (
+          <>
+            {offersOf(t, row) !== '' && ' · '}
+            <strong>{t('servers.quarantined', { count: quarantined })}</strong>
+          </>
+        )}
+      </span>
+      <span className={style.since}>{age(now - connection.sinceMs)}</span>
+      <span className={style.remedy}>
+        {remedy !== undefined && (
+          <Button small isOff={act.isRunning} onClick={() => act.run(remedy)}>
+            {t(`remedy.${remedy}`)}
+          </Button>
+        )}
+      </span>
+      {!isQuiet && reason !== undefined && (
+        <span className={style.reason}>
+          <Foreign text={reason} most={240} inline />
         </span>
       )}
       {act.error !== undefined && (
-        <span className={screen.line}>
+        <span className={style.reason}>
           <Note tone="danger" live>
             <Foreign text={foreign(act.error.message)} />
           </Note>
         </span>
       )}
     </li>
-  )
-}
-
-/** How much of each kind a server offers; empty where nothing is known. */
-function offersOf(t: ReturnType<typeof useText>, row: Row): string {
-  return (['tools', 'prompts', 'resources', 'templates'] as const)
-    .flatMap((kind) => (row[kind] > 0 ? [t(`offers.${kind}`, { count: row[kind] })] : []))
-    .join(' · ')
-}
-
-const outcomes = {
-  ok: { tone: 'ok', Icon: CircleCheck },
-  note: { tone: 'info', Icon: Info },
-  failed: { tone: 'danger', Icon: CircleX },
-  skipped: { tone: 'off', Icon: CircleMinus },
-} as const
-
-/** The steps of an examination so far, with what to do about each. */
-function Examination({ steps }: { steps: NonNullable<RunRow['steps']> }): ReactNode {
-  const t = useText()
-  const { duration } = useFormat()
-  return (
-    <section className={screen.stack} aria-label={t('remedy.examine')}>
-      <h2>{t('remedy.examine')}</h2>
-      <ul className={screen.rows}>
-        {steps.map(({ step, outcome, message, fix, durationMs }) => {
-          const { tone, Icon } = outcomes[outcome]
-          return (
-            <li key={step} className={screen.row}>
-              <Lamp tone={tone} icon={<Icon size={16} strokeWidth={1.5} aria-label={t(`step.${outcome}`)} />}>
-                {step}
-              </Lamp>
-              <span className={`${screen.grow} ${screen.muted}`}>
-                <Foreign text={message} most={400} inline />
-                {fix !== undefined && (
-                  <div>
-                    <Foreign text={fix} most={400} inline />
-                  </div>
-                )}
-              </span>
-              <span className={screen.muted}>{duration(durationMs)}</span>
-            </li>
-          )
-        })}
-      </ul>
-    </section>
-  )
-}
-
-function Detail({ name, row }: { name: string; row: Row }): ReactNode {
-  const t = useText()
-  const { dateTime } = useFormat()
-  const { connection } = row
-  const act = useAct(useRemedy(name))
-  const runs = useTopic('runs')
-  const examination = [...(runs?.values() ?? [])].findLast(
-    ({ kind, label }) => kind === 'examine' && plainText(label) === name,
-  )
-  const trust = useRead('trust.get', { server: name }).data
-  const activities = useRead('activity.list', { server: name, limit: 10 }).data
-  return (
-    <div className={screen.stack}>
-      <Link href={routes.servers.to()} className={screen.back ?? ''}>
-        ‹ {t('nav.servers')}
-      </Link>
-      <h2>
-        <bdi>{name}</bdi>
-      </h2>
-      <StateLamp state={connection.state} />
-      {'fix' in connection && (
-        <Note tone="danger">
-          <Foreign text={connection.reason} /> <Foreign text={connection.fix} />
-        </Note>
-      )}
-      <dl className={screen.facts}>
-        <dt>{t('servers.origin')}</dt>
-        <dd>
-          <Foreign text={row.origin} />
-        </dd>
-        {connection.state === 'ready' && (
-          <>
-            <dt>{t('servers.revision')}</dt>
-            <dd>
-              <Foreign text={connection.revision} /> · {connection.era}
-            </dd>
-          </>
-        )}
-        <dt>{t('servers.since')}</dt>
-        <dd>{dateTime(new Date(connection.sinceMs).toISOString())}</dd>
-        <dt>{t('servers.offers')}</dt>
-        <dd>{offersOf(t, row) || t('servers.nothing')}</dd>
-        {trust !== undefined && (
-          <>
-            <dt>{t('servers.trust')}</dt>
-            <dd>
-              {t('servers.pinned', {
-                pinned: trust.items.filter(({ state }) => state === 'pinned').length,
-                all: trust.items.filter(({ listed }) => listed).length,
-              })}
-            </dd>
-          </>
-        )}
-        {connection.sandboxed === true && (
-          <>
-            <dt>{t('servers.sandbox')}</dt>
-            <dd>{t('form.yes')}</dd>
-          </>
-        )}
-      </dl>
-      {trust?.findings.map(({ message, severity }) => (
-        <Note
-          key={plainText(message)}
-          tone={severity === 'danger' ? 'danger' : severity === 'warning' ? 'warn' : 'info'}
-        >
-          <Foreign text={message} />
-        </Note>
-      ))}
-      <div className={screen.bar}>
-        <Button small isOff={act.isRunning} onClick={() => act.run('reconnect')}>
-          {t('remedy.reconnect')}
-        </Button>
-        <Button small isOff={act.isRunning} onClick={() => act.run('examine')}>
-          {t('remedy.examine')}
-        </Button>
-        <Link className={screen.muted ?? ''} href={routes.inspectServer.to(name)}>
-          {t('nav.inspect')}
-        </Link>
-      </div>
-      {act.error !== undefined && (
-        <Note tone="danger" live>
-          <Foreign text={foreign(act.error.message)} />
-        </Note>
-      )}
-      {examination?.steps !== undefined && <Examination steps={examination.steps} />}
-      <h2>{t('nav.activity')}</h2>
-      <ul className={screen.rows}>
-        {activities?.toReversed().map((row) => (
-          <li key={row.id}>
-            <Link href={routes.activity.to(row.id)} className={screen.row ?? ''}>
-              <span className={screen.grow}>
-                <Foreign text={row.summary} most={120} inline />
-              </span>
-              <span className={screen.muted}>{row.outcome}</span>
-            </Link>
-          </li>
-        ))}
-      </ul>
-    </div>
   )
 }

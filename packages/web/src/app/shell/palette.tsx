@@ -1,23 +1,46 @@
-import { type ReactNode, useEffect, useId, useMemo, useRef, useState } from 'react'
+import type { Activity } from '@jackfield/host/browser'
+import { type ReactNode, useDeferredValue, useEffect, useId, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
-import { useRead, useTopic } from '../data/host.tsx'
+import { useHost, useRead, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { keyActs, screens } from '../keys/acts.ts'
+import { lastCallOf } from '../questions/last-call.ts'
 import { routes } from '../routes.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { type Foreign as ForeignText, foreign, plainText } from '../text/foreign-type.ts'
+import { ServerBadge } from '../text/server-badge.tsx'
 import { Key } from '../ui/ui.tsx'
-import style from './shell.module.css'
+import { useDock } from './dock-state.ts'
+import style from './palette.module.css'
+
+type Kind = 'act' | 'screen' | 'question' | 'tool' | 'prompt' | 'resource' | 'conversation' | 'server'
 
 interface Entry {
-  readonly kind: string
+  readonly kind: Kind
+  /** Identifies it among those used lately. */
+  readonly key: string
   readonly name: ForeignText
+  /** Also found by these words. */
+  readonly words?: string
   readonly server?: string
-  readonly to: string
+  open(): void
+  /** With Ctrl+Enter. */
+  openWithLast?(): void
 }
 
-const mostEntries = 50
+const mostEntries = 60
 const recentKey = 'jackfield.palette'
+const signs: Readonly<Record<string, Kind>> = { '>': 'act', '#': 'tool', '/': 'prompt', '@': 'resource' }
+const kinds: readonly Kind[] = [
+  'question',
+  'screen',
+  'server',
+  'conversation',
+  'tool',
+  'prompt',
+  'act',
+  'resource',
+]
 
 /** How well an entry fits what was typed: written out first, then beginnings, then parts; lower is better. */
 export function fitOf(name: string, typed: string): number | undefined {
@@ -30,12 +53,14 @@ export function fitOf(name: string, typed: string): number | undefined {
   return at.includes(word) ? 3 : undefined
 }
 
-/** Finds screens, servers, tools, conversations and questions; or shows the keys. */
+/** Finds everything that has a name and runs what has a key; or shows the keys. */
 export default function Palette({
   view,
+  onKeys,
   onClose,
 }: {
   view: 'palette' | 'keys'
+  onKeys: () => void
   onClose: () => void
 }): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null)
@@ -54,97 +79,78 @@ export default function Palette({
         if (event.target === event.currentTarget) onClose()
       }}
     >
-      {view === 'palette' ? <Finder onClose={onClose} /> : <Sheet />}
+      {view === 'palette' ? <Finder onKeys={onKeys} onClose={onClose} /> : <Sheet />}
     </dialog>
   )
 }
 
+/** Every key, by where it works. */
 function Sheet(): ReactNode {
   const t = useText()
+  const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent)
   return (
-    <div className={style.sheet}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section className={style.sheet} tabIndex={0} aria-label={t('key.sheet')}>
       <h2>{t('key.sheet')}</h2>
-      <dl>
-        {keyActs.map(({ keys, name }) => (
-          <div key={keys} style={{ display: 'contents' }}>
-            <dt>
-              <Key>{keys.replace('Mod', 'Ctrl')}</Key>
-            </dt>
-            <dd>{t(name)}</dd>
-          </div>
+      <div className={style.columns}>
+        {(['anywhere', 'composer', 'card', 'inbox'] as const).map((where) => (
+          <section key={where} aria-label={t(`key.where.${where}`)}>
+            <h3>{t(`key.where.${where}`)}</h3>
+            <dl>
+              {keyActs
+                .filter((act) => act.where === where)
+                .map(({ keys, name }) => (
+                  <div key={keys}>
+                    <dt>
+                      <Key>{keys.replace('Mod+', isMac ? '⌘' : 'Ctrl ').replace('Enter', '⏎')}</Key>
+                    </dt>
+                    <dd>{t(name)}</dd>
+                  </div>
+                ))}
+            </dl>
+          </section>
         ))}
-      </dl>
-    </div>
+      </div>
+      <p>{t('key.never')}</p>
+    </section>
   )
 }
 
-function Finder({ onClose }: { onClose: () => void }): ReactNode {
+function Finder({ onKeys, onClose }: { onKeys: () => void; onClose: () => void }): ReactNode {
   const t = useText()
   const id = useId()
-  const [, navigate] = useLocation()
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
-  const tools = useRead('catalog.tools', {}).data
-  const prompts = useRead('catalog.prompts', {}).data
-  const resources = useRead('catalog.resources', {}).data
-  const servers = useTopic('servers')
-  const conversations = useTopic('conversations')
-  const entries = useMemo((): Entry[] => {
+  const kind = signs[typed[0] ?? '']
+  const word = (kind === undefined ? typed : typed.slice(1)).trim()
+  const every = useEntries(useDeferredValue(word), onKeys)
+  const entries = useMemo(() => {
     const recent = recentEntries()
-    const all: Entry[] = [
-      ...screens.map(({ name, to }) => ({ kind: 'screen', name: foreign(t(name)), to })),
-      ...[...(servers?.keys() ?? [])].map((name) => ({
-        kind: 'server',
-        name: foreign(name),
-        to: routes.server.to(name),
-      })),
-      ...(tools ?? []).map(({ server, tool }) => ({
-        kind: 'tool',
-        name: tool.name,
-        server,
-        to: routes.tool.to(server, plainText(tool.name)),
-      })),
-      ...(prompts ?? []).map(({ server, prompt }) => ({
-        kind: 'prompt',
-        name: prompt.name,
-        server,
-        to: routes.inspectItem.to(server, 'prompts', plainText(prompt.name)),
-      })),
-      ...(resources ?? []).map(({ server, resource }) => ({
-        kind: 'resource',
-        name: resource.title ?? resource.name,
-        server,
-        to: routes.inspectItem.to(server, 'resources', plainText(resource.uri)),
-      })),
-      ...[...(conversations?.values() ?? [])].map((facts) => ({
-        kind: 'conversation',
-        name: facts.title,
-        to: routes.chat.to(facts.id),
-      })),
-    ]
-    const kind = { '#': 'tool', '>': 'screen', '/': 'prompt', '@': 'resource' }[typed[0] ?? '']
-    const word = (kind === undefined ? typed : typed.slice(1)).trim()
-    return all
+    return every
       .filter((entry) => kind === undefined || entry.kind === kind)
       .flatMap((entry) => {
-        const fit = fitOf(plainText(entry.name), word)
-        return fit === undefined ? [] : [{ entry, fit, recent: recent.indexOf(entry.to) }]
+        const fit =
+          fitOf(plainText(entry.name), word) ??
+          (entry.words !== undefined && fitOf(entry.words, word) !== undefined ? 4 : undefined)
+        const lately = recent.indexOf(entry.key)
+        return fit === undefined ? [] : [{ entry, fit, lately: lately === -1 ? 1_000 : lately }]
       })
       .sort(
         (a, b) =>
-          a.fit - b.fit || (a.recent === -1 ? 1_000 : a.recent) - (b.recent === -1 ? 1_000 : b.recent),
+          a.fit - b.fit || a.lately - b.lately || kinds.indexOf(a.entry.kind) - kinds.indexOf(b.entry.kind),
       )
       .slice(0, mostEntries)
       .map(({ entry }) => entry)
-  }, [tools, prompts, resources, servers, conversations, typed, t])
-  const open = (entry: Entry | undefined): void => {
+  }, [every, kind, word])
+  const open = (entry: Entry | undefined, withLast = false): void => {
     if (entry === undefined) return
     localStorage.setItem(
       recentKey,
-      JSON.stringify([entry.to, ...recentEntries().filter((one) => one !== entry.to)].slice(0, 20)),
+      JSON.stringify([entry.key, ...recentEntries().filter((one) => one !== entry.key)].slice(0, 20)),
     )
-    navigate(entry.to)
     onClose()
+    if (withLast && entry.openWithLast !== undefined) entry.openWithLast()
+    else entry.open()
   }
   return (
     <>
@@ -170,7 +176,10 @@ function Finder({ onClose }: { onClose: () => void }): ReactNode {
             const next = (at + step + entries.length) % Math.max(1, entries.length)
             setAt(next)
             document.getElementById(`${id}-${next}`)?.scrollIntoView({ block: 'nearest' })
-          } else if (event.key === 'Enter') open(entries[at])
+          } else if (event.key === 'Enter') {
+            event.preventDefault()
+            open(entries[at], event.ctrlKey || event.metaKey)
+          }
         }}
       />
       <div
@@ -184,24 +193,203 @@ function Finder({ onClose }: { onClose: () => void }): ReactNode {
           // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox has the keys
           // biome-ignore lint/a11y/useFocusableInteractive: the combobox keeps the focus
           <div
-            key={`${entry.kind} ${entry.to}`}
+            key={entry.key}
             id={`${id}-${n}`}
             role="option"
             aria-selected={n === at}
             className={style.option}
-            onClick={() => open(entry)}
+            onClick={(event) => open(entry, event.ctrlKey || event.metaKey)}
           >
-            <Foreign text={entry.name} most={120} inline />
+            {entry.server === undefined ? (
+              <span className={style.noBadge} />
+            ) : (
+              <ServerBadge name={entry.server} />
+            )}
+            <span className={style.name}>
+              <Foreign text={entry.name} most={120} inline />
+            </span>
             <small>
               {t(`palette.${entry.kind}`)}
               {entry.server !== undefined && ` · ${entry.server}`}
             </small>
           </div>
         ))}
-        {entries.length === 0 && <p className={style.option}>{t('palette.none')}</p>}
+        {entries.length === 0 && <p className={style.none}>{t('palette.none')}</p>}
       </div>
+      <footer className={style.foot} aria-hidden="true">
+        <span>
+          <Key>⏎</Key> {t('palette.open')}
+        </span>
+        {entries[at]?.openWithLast !== undefined && (
+          <span>
+            <Key>Ctrl ⏎</Key> {t('palette.withLast')}
+          </span>
+        )}
+        <span className={style.signs}>{t('palette.signs')}</span>
+      </footer>
     </>
   )
+}
+
+/** Everything that can be found. Resources are searched by the host, since there may be many. */
+function useEntries(word: string, onKeys: () => void): Entry[] {
+  const t = useText()
+  const { client } = useHost()
+  const dock = useDock()
+  const [location, navigate] = useLocation()
+  const tools = useRead('catalog.tools', {}).data
+  const prompts = useRead('library.prompts', {}).data
+  const servers = useTopic('servers')
+  const conversations = useTopic('conversations')
+  const inbox = useTopic('inbox')
+  const found = useRead(
+    'library.search',
+    { query: word, kinds: ['resource'], limit: 20 },
+    { enabled: word.length > 1 },
+  ).data
+  return useMemo((): Entry[] => {
+    const [, here] = /^\/chat\/([^/?]+)/.exec(location) ?? []
+    const to =
+      (path: string): (() => void) =>
+      () =>
+        navigate(path)
+    const inChat = async (): Promise<string> =>
+      here === undefined ? await client.call('conversations.open', {}) : decodeURIComponent(here)
+    const begin = (): void => {
+      client.call('conversations.open', {}).then(
+        (made) => navigate(routes.chat.to(made)),
+        () => navigate(routes.chats.to()),
+      )
+    }
+    const act = (name: string, open: () => void): Entry => ({
+      kind: 'act',
+      key: `> ${name}`,
+      name: foreign(t(name)),
+      open,
+    })
+    const run = (kind: 'reconnect' | 'examine', server: string): Entry => ({
+      kind: 'act',
+      key: `> ${kind} ${server}`,
+      name: foreign(t(`palette.${kind}`, { server })),
+      server,
+      open() {
+        client.call('runs.start', { request: { kind, server } }).catch(() => {})
+        navigate(routes.server.to(server))
+      },
+    })
+    const names = [...(servers?.keys() ?? [])]
+    return [
+      ...[...(inbox?.values() ?? [])]
+        .filter(({ state }) => state === 'open')
+        .map(
+          ({ id, question }): Entry => ({
+            kind: 'question',
+            key: routes.question.to(id),
+            name: foreign(t(`announce.${question.kind}`, { server: question.cause.server })),
+            words: question.cause.tool === undefined ? '' : plainText(question.cause.tool),
+            server: question.cause.server,
+            open: to(routes.question.to(id)),
+          }),
+        ),
+      ...[...screens, { name: 'nav.settings', to: routes.settings.to() }].map(
+        ({ name, to: path }): Entry => ({
+          kind: 'screen',
+          key: path,
+          name: foreign(t(name)),
+          open: to(path),
+        }),
+      ),
+      ...names.map(
+        (name): Entry => ({
+          kind: 'server',
+          key: routes.server.to(name),
+          name: foreign(name),
+          server: name,
+          open: to(routes.server.to(name)),
+        }),
+      ),
+      ...(tools ?? []).map(({ server, tool, name }): Entry => {
+        const own = plainText(tool.name)
+        return {
+          kind: 'tool',
+          key: routes.tool.to(server, own),
+          name: tool.name,
+          words: `${plainText(tool.title ?? tool.name)} ${server}`,
+          server,
+          open: to(routes.tool.to(server, own)),
+          openWithLast() {
+            client.call('activity.list', { server, kind: 'call', limit: 200 }).then(
+              (rows: readonly Activity[]) =>
+                navigate(routes.tool.to(server, own, lastCallOf(rows, plainText(name), '~')?.arguments)),
+              () => navigate(routes.tool.to(server, own)),
+            )
+          },
+        }
+      }),
+      ...(prompts ?? []).map(({ command, server, prompt }): Entry => {
+        const name = plainText(command)
+        return {
+          kind: 'prompt',
+          key: `/${name}`,
+          name: foreign(`/${name}`),
+          words: plainText(prompt.title ?? prompt.name),
+          server,
+          open: () => void inChat().then((made) => navigate(routes.chat.to(made, name))),
+        }
+      }),
+      ...[...(conversations?.values() ?? [])].map(
+        (facts): Entry => ({
+          kind: 'conversation',
+          key: routes.chat.to(facts.id),
+          name: facts.title,
+          open: to(routes.chat.to(facts.id)),
+        }),
+      ),
+      ...(found?.matches ?? []).flatMap(({ entry }): Entry[] => {
+        if (entry.kind !== 'resource') return []
+        const { server, resource } = entry
+        const uri = plainText(resource.uri)
+        return [
+          {
+            kind: 'resource',
+            key: `@${server} ${uri}`,
+            name: resource.title ?? resource.name,
+            words: `${uri} ${word}`,
+            server,
+            open() {
+              if (here === undefined) navigate(routes.inspectItem.to(server, 'resources', uri))
+              else
+                void inChat()
+                  .then((conversation) =>
+                    client.call('library.attach', { conversation, refs: [{ server, uri }] }),
+                  )
+                  .then(() => dock.show('context'))
+            },
+          },
+        ]
+      }),
+      act('command.new', begin),
+      act('key.dock', () => dock.toggle()),
+      act('command.context', () => dock.show('context')),
+      act('command.log', () => dock.show('log')),
+      act('key.sheet', onKeys),
+      ...names.flatMap((name) => [run('reconnect', name), run('examine', name)]),
+    ]
+  }, [
+    tools,
+    prompts,
+    servers,
+    conversations,
+    inbox,
+    found,
+    word,
+    location,
+    t,
+    client,
+    dock,
+    navigate,
+    onKeys,
+  ])
 }
 
 function recentEntries(): string[] {

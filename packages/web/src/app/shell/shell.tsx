@@ -5,6 +5,7 @@ import {
   Library,
   ListChecks,
   MessageSquare,
+  PanelRight,
   ScanSearch,
   Search,
   Server,
@@ -13,13 +14,15 @@ import {
 } from 'lucide-react'
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useConnection, useTopic } from '../data/host.tsx'
+import { useConnection, useHost, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import icon from '../icon.svg'
 import { useKeys } from '../keys/use-keys.ts'
-import { QuestionCard } from '../questions/question-card.tsx'
 import { routes } from '../routes.ts'
 import { Button, Key } from '../ui/ui.tsx'
+import { DockAside, dockWidths } from './dock.tsx'
+import { type Dock, DockProvider, type DockSection, type DockTab, dockTabs } from './dock-state.ts'
+import { useNotifications } from './notifications.ts'
 import style from './shell.module.css'
 
 const Palette = lazy(() => import('./palette.tsx'))
@@ -39,54 +42,114 @@ const places = [
 /** Places that fit on a narrow screen; the others are behind a button. */
 const tabs = ['nav.chat', 'nav.inbox', 'nav.servers', 'nav.activity']
 const dockKey = 'jackfield.dock'
+const widthKey = 'jackfield.dock-width'
+/** Pixels from which the dock is a column beside the screen rather than a drawer over it. */
+const columnFrom = 1_280
+
+/** The dock as the person left it. A drawer is never open by itself. */
+function useDockState(): Dock & { readonly width: number; setWidth(width: number): void } {
+  const [isOpen, setOpen] = useState(
+    () => localStorage.getItem(dockKey) === 'open' && innerWidth >= columnFrom,
+  )
+  const [tab, setTab] = useState<DockTab>(
+    () => dockTabs.find((one) => one === localStorage.getItem(`${dockKey}-tab`)) ?? 'inbox',
+  )
+  const [width, setWidth] = useState(() => Number(localStorage.getItem(widthKey)) || dockWidths.first)
+  const [wish, setWish] = useState<Dock['wish']>()
+  const opener = useRef<Element>(null)
+  const change = (open: boolean): void => {
+    if (open && !isOpen) opener.current = document.activeElement
+    setOpen(open)
+    localStorage.setItem(dockKey, open ? 'open' : 'closed')
+    // The focus is not lost with what had it.
+    if (!open && document.activeElement?.closest('#dock') != null && opener.current instanceof HTMLElement)
+      opener.current.focus()
+  }
+  const show = (next: DockTab, section?: DockSection): void => {
+    setTab(next)
+    localStorage.setItem(`${dockKey}-tab`, next)
+    setWish(section === undefined ? undefined : { section })
+    change(true)
+  }
+  return {
+    isOpen,
+    tab,
+    width,
+    wish,
+    show,
+    toggle: (next = tab) => (isOpen && next === tab ? change(false) : show(next)),
+    close: () => change(false),
+    setWidth(next) {
+      setWidth(next)
+      localStorage.setItem(widthKey, String(next))
+    },
+  }
+}
 
 /** Navigation, title, connection and dock around a screen. */
 export function Shell({ children }: { children: ReactNode }): ReactNode {
   const t = useText()
   const [location, navigate] = useLocation()
+  const { client } = useHost()
   const [overlay, setOverlay] = useState<'palette' | 'keys'>()
   const [isMore, setMore] = useState(false)
-  const [isDock, setDock] = useState(() => localStorage.getItem(dockKey) === 'open')
+  const dock = useDockState()
   const main = useRef<HTMLElement>(null)
   const inbox = useTopic('inbox')
   const servers = useTopic('servers')
   const open = useMemo(() => [...(inbox?.values() ?? [])].filter(({ state }) => state === 'open'), [inbox])
   const here = places.find(({ to }) => location.startsWith(to))
   const isInbox = here?.name === 'nav.inbox'
-  const ready = [...(servers?.values() ?? [])].filter(({ connection }) => connection.state === 'ready').length
+  const [, part] = /^\/chat\/([^/]+)/.exec(location) ?? []
+  const conversation = part === undefined ? undefined : decodeURIComponent(part)
+  // A question is shown once: those of the open conversation are in it, and the inbox has all.
+  const elsewhere = useMemo(
+    () =>
+      open.filter(
+        ({ question, deferred }) =>
+          !isInbox &&
+          (deferred === true || conversation === undefined || question.cause.conversation !== conversation),
+      ),
+    [open, isInbox, conversation],
+  )
+  const all = [...(servers?.values() ?? [])]
+  const ready = all.filter(({ connection }) => connection.state === 'ready').length
+  const isWrong = all.some(({ connection: { state } }) => state === 'failed' || state === 'degraded')
+  useNotifications(open, (id) => navigate(routes.question.to(id)))
   useEffect(() => {
     document.title = `${open.length > 0 ? `(${open.length}) ` : ''}${here === undefined ? '' : `${t(here.name)} · `}Jackfield`
   }, [open.length, here, t])
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new address moves the focus to the new screen
   useEffect(() => {
     setMore(false)
+    if (innerWidth < columnFrom) dock.close()
     if (document.activeElement === document.body) main.current?.focus({ preventScroll: true })
   }, [location])
-  const toggleDock = (): void => {
-    localStorage.setItem(dockKey, isDock ? 'closed' : 'open')
-    setDock(!isDock)
-  }
-  const step = (by: number): void => {
+  const next = (by: number): void => {
     const at = open.findIndex(({ id }) => location === routes.question.to(id))
-    const next = open[at === -1 ? 0 : (at + by + open.length) % open.length]
-    if (next !== undefined) navigate(routes.question.to(next.id))
+    const to = open[at === -1 ? 0 : (at + by + open.length) % open.length]
+    if (to !== undefined) navigate(routes.question.to(to.id))
   }
   useKeys({
     palette: () => setOverlay('palette'),
     keys: () => setOverlay('keys'),
-    dock: toggleDock,
+    dock: () => dock.toggle(),
+    stop: () => {
+      if (conversation !== undefined) client.call('conversations.stop', { id: conversation }).catch(() => {})
+    },
     oldest: () => {
       const [oldest] = open
       if (oldest !== undefined) navigate(routes.question.to(oldest.id))
     },
-    next: () => step(1),
-    previous: () => step(-1),
+    next: () => next(1),
+    previous: () => next(-1),
   })
   const item = ({ name, to, Icon }: (typeof places)[number]): ReactNode => (
     <Link
       key={name}
       href={to}
       className={style.item ?? ''}
+      title={t(name)}
       aria-current={here?.name === name ? 'page' : undefined}
     >
       <Icon size={18} strokeWidth={1.5} aria-hidden="true" />
@@ -95,64 +158,89 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
     </Link>
   )
   return (
-    <div className={style.shell}>
-      <a className={style.skip} href="#main">
-        {t('nav.skip')}
-      </a>
-      <nav className={style.rail} aria-label={t('nav.label')}>
-        <div className={style.brand}>
-          <img src={icon} alt="" />
-          <span className={style.label}>Jackfield</span>
-        </div>
-        {places.map(item)}
-      </nav>
-      <header className={style.top}>
-        <h1>{here === undefined ? 'Jackfield' : t(here.name)}</h1>
-        {!isInbox && open.length > 0 && (
-          <Button small className={style.waiting} onClick={toggleDock} aria-expanded={isDock}>
-            {t('nav.waiting', { count: open.length })}
+    <DockProvider value={dock}>
+      <div className={style.shell}>
+        <a className={style.skip} href="#main">
+          {t('nav.skip')}
+        </a>
+        <nav className={style.rail} aria-label={t('nav.label')}>
+          <div className={style.brand}>
+            <img src={icon} alt="" />
+            <span className={style.label}>Jackfield</span>
+          </div>
+          {places.map(item)}
+        </nav>
+        <header className={style.top}>
+          <h1>{here === undefined ? 'Jackfield' : t(here.name)}</h1>
+          {elsewhere.length > 0 && (
+            <Button
+              small
+              className={style.waiting}
+              onClick={() => dock.toggle('inbox')}
+              aria-expanded={dock.isOpen && dock.tab === 'inbox'}
+              aria-controls="dock"
+            >
+              {t('nav.waiting', { count: elsewhere.length })}
+            </Button>
+          )}
+          {servers !== undefined && (
+            <Link className={style.status ?? ''} href={routes.servers.to()} data-wrong={isWrong}>
+              <Server size={16} strokeWidth={1.5} aria-hidden="true" /> {ready}/{servers.size}
+              <span className="hidden-text">{t('nav.ready')}</span>
+            </Link>
+          )}
+          <Button small onClick={() => setOverlay('palette')} className={style.find}>
+            <Search size={16} strokeWidth={1.5} aria-hidden="true" />
+            <span>{t('nav.find')}</span> <Key>Ctrl K</Key>
           </Button>
+          <Button
+            small
+            look="quiet"
+            aria-label={t('nav.dock')}
+            title={t('nav.dock')}
+            aria-expanded={dock.isOpen}
+            aria-controls="dock"
+            className={style.panel}
+            onClick={() => dock.toggle()}
+          >
+            <PanelRight size={16} strokeWidth={1.5} aria-hidden="true" />
+          </Button>
+        </header>
+        <main className={style.main} id="main" ref={main} tabIndex={-1}>
+          <ConnectionLine />
+          {children}
+        </main>
+        {dock.isOpen && (
+          <DockAside
+            open={elsewhere}
+            conversation={conversation}
+            width={dock.width}
+            onWidth={dock.setWidth}
+          />
         )}
-        {servers !== undefined && (
-          <Link className={style.status ?? ''} href={routes.servers.to()}>
-            <Server size={16} strokeWidth={1.5} aria-hidden="true" /> {ready}/{servers.size}
-            <span className="hidden-text">{t('nav.ready')}</span>
-          </Link>
+        <nav className={style.tabs} aria-label={t('nav.label')}>
+          {places.filter(({ name }) => tabs.includes(name)).map(item)}
+          <button
+            type="button"
+            className={style.item}
+            aria-expanded={isMore}
+            onClick={() => setMore(!isMore)}
+          >
+            <Ellipsis size={18} strokeWidth={1.5} aria-hidden="true" />
+            <span>{t('nav.more')}</span>
+          </button>
+          {isMore && (
+            <div className={style.more}>{places.filter(({ name }) => !tabs.includes(name)).map(item)}</div>
+          )}
+        </nav>
+        <Announcer count={open.length} newest={open.at(-1)} />
+        {overlay !== undefined && (
+          <Suspense>
+            <Palette view={overlay} onKeys={() => setOverlay('keys')} onClose={() => setOverlay(undefined)} />
+          </Suspense>
         )}
-        <Button small onClick={() => setOverlay('palette')} className={style.find}>
-          <Search size={16} strokeWidth={1.5} aria-hidden="true" />
-          <span>{t('nav.find')}</span> <Key>Ctrl K</Key>
-        </Button>
-      </header>
-      <main className={style.main} id="main" ref={main} tabIndex={-1}>
-        <ConnectionLine />
-        {children}
-      </main>
-      {isDock && !isInbox && (
-        <aside className={style.dock} id="dock" aria-label={t('nav.dock')}>
-          <h2>{t('nav.waiting', { count: open.length })}</h2>
-          {open.slice(0, 20).map((row) => (
-            <QuestionCard key={row.id} row={row} />
-          ))}
-        </aside>
-      )}
-      <nav className={style.tabs} aria-label={t('nav.label')}>
-        {places.filter(({ name }) => tabs.includes(name)).map(item)}
-        <button type="button" className={style.item} aria-expanded={isMore} onClick={() => setMore(!isMore)}>
-          <Ellipsis size={18} strokeWidth={1.5} aria-hidden="true" />
-          <span>{t('nav.more')}</span>
-        </button>
-        {isMore && (
-          <div className={style.more}>{places.filter(({ name }) => !tabs.includes(name)).map(item)}</div>
-        )}
-      </nav>
-      <Announcer count={open.length} newest={open.at(-1)} />
-      {overlay !== undefined && (
-        <Suspense>
-          <Palette view={overlay} onClose={() => setOverlay(undefined)} />
-        </Suspense>
-      )}
-    </div>
+      </div>
+    </DockProvider>
   )
 }
 

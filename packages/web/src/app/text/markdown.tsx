@@ -2,7 +2,7 @@ import type { Nodes, Root } from 'mdast'
 import { fromMarkdown } from 'mdast-util-from-markdown'
 import { gfmFromMarkdown } from 'mdast-util-gfm'
 import { gfm } from 'micromark-extension-gfm'
-import { type ReactNode, useMemo } from 'react'
+import { memo, type ReactNode, useMemo } from 'react'
 import { Foreign } from './foreign.tsx'
 import { type Foreign as ForeignText, foreign, plainText } from './foreign-type.ts'
 import style from './text.module.css'
@@ -14,6 +14,41 @@ export default function Markdown({ text }: { text: ForeignText }): ReactNode {
     [text],
   )
   return <div className={style.prose}>{children(tree)}</div>
+}
+
+/** A text that grows at its end: only its last block is parsed again. */
+export function GrowingMarkdown({ text }: { text: ForeignText }): ReactNode {
+  const blocks = blocksOf(plainText(text))
+  return blocks.map((block, n) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only added at the end
+    <Settled key={n} text={block} />
+  ))
+}
+
+const Settled = memo(function Settled({ text }: { text: string }): ReactNode {
+  return <Markdown text={foreign(text)} />
+})
+
+/** Cuts a text after empty lines outside of code, so that every part but the last stays as it is. */
+export function blocksOf(text: string): string[] {
+  const blocks: string[] = []
+  let block = ''
+  let fence: string | undefined
+  let isGap = false
+  for (const line of text.split(/(?<=\n)/)) {
+    // Lists and quotations go on after an empty line.
+    if (isGap && fence === undefined && !/^(?:\s|[-*+>]|\d+[.)]\s)/.test(line)) {
+      blocks.push(block)
+      block = ''
+    }
+    const [, mark] = /^ {0,3}(`{3,}|~{3,})/.exec(line) ?? []
+    if (mark !== undefined && fence === undefined) fence = mark
+    else if (mark !== undefined && fence !== undefined && mark.startsWith(fence)) fence = undefined
+    block += line
+    isGap = block.trim() !== '' && line.trim() === ''
+  }
+  if (block !== '') blocks.push(block)
+  return blocks
 }
 
 function children(node: { children: readonly Nodes[] }): ReactNode {

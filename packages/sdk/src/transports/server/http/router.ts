@@ -35,10 +35,8 @@ export class Router {
   readonly #path: string
   /** The HTTP methods of the endpoint, for `Allow`. */
   readonly #methods: string
-  readonly #authenticate: Authenticate | undefined
+  readonly #options: ServeHttpOptions
   readonly #accepts = new AcceptReader()
-  readonly #mounts: boolean
-  readonly #health: string | undefined
   readonly #warn: (message: string) => void
   /** Whether the handler receives all requests of a port, with no framework in between. */
   ownsPort = false
@@ -57,21 +55,20 @@ export class Router {
     this.#guard = guard
     this.#path = path
     this.#methods = state.legacy instanceof SessionRequests ? 'POST, GET, DELETE' : 'POST'
-    this.#authenticate = options.authenticate
-    this.#mounts = options.path === undefined
-    this.#health = options.health
+    this.#options = options
     this.#warn = warn
   }
 
   /** Answers one request. Never throws. */
   async handle(request: HttpRequest, reply: HttpReply): Promise<void> {
     try {
-      if (this.#health !== undefined && this.#reportsHealth(this.#health, request, reply)) return
+      const { health } = this.#options
+      if (health !== undefined && this.#reportsHealth(health, request, reply)) return
       if (!this.#admits(request, reply)) return
       const sender =
-        this.#authenticate === undefined
+        this.#options.authenticate === undefined
           ? this.#state.anonymous(request)
-          : await this.#identify(this.#authenticate, request, reply)
+          : await this.#identify(this.#options.authenticate, request, reply)
       if (sender === undefined) return
       const { caller, memory } = sender
       reply.memory = memory
@@ -119,7 +116,7 @@ export class Router {
       })
       return false
     }
-    if (this.#authenticate?.documents !== undefined && this.#publish(request, reply)) return false
+    if (this.#options.authenticate?.documents !== undefined && this.#publish(request, reply)) return false
     const refused = this.#guard.refuses(request)
     if (refused !== undefined) {
       refuse(reply, 403, ErrorCode.InvalidRequest, refused)
@@ -127,7 +124,8 @@ export class Router {
     }
     reply.extra = this.#guard.corsFor(request)
     if (this.#state.draining && this.ownsPort) reply.extra = { ...reply.extra, Connection: 'close' }
-    const isEndpoint = request.isAt(this.#path) || (this.#mounts && request.isMounted === true)
+    const isEndpoint =
+      request.isAt(this.#path) || (this.#options.path === undefined && request.isMounted === true)
     if (!isEndpoint && !this.#isOlder(request)) {
       if (request.method === 'POST') this.#hint('path', request)
       refuse(reply, 404, ErrorCode.InvalidRequest, `Not found: the endpoint is ${this.#path}`)
@@ -165,7 +163,7 @@ export class Router {
 
   /** Sends the document at the path of a request, which is public and so readable from every origin; false if there is none. */
   #publish(request: HttpRequest, reply: HttpReply): boolean {
-    for (const [path, document] of this.#authenticate?.documents ?? []) {
+    for (const [path, document] of this.#options.authenticate?.documents ?? []) {
       if (!request.isAt(path)) continue
       const refused = this.#guard.refusesHost(request)
       if (refused !== undefined) {
@@ -191,7 +189,7 @@ export class Router {
       this.#warn(pathHint(name, url, this.#path))
       return
     }
-    const paths = [...(this.#authenticate?.documents?.keys() ?? [])]
+    const paths = [...(this.#options.authenticate?.documents?.keys() ?? [])]
     if (paths.length === 0) return
     // A client requests the metadata right after the 401; a framework may not route that request here.
     unref(

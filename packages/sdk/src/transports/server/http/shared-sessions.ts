@@ -311,7 +311,12 @@ export class SharedSessions {
     this.#event({ type: 'takeover', outcome: isKnown ? 'followed' : 'lost' })
     if (!isKnown) return false
     this.#followed.get(stream)?.end()
-    const followed = new FollowedStream(this.#state, this.nodes, session, stream, memory, this.#report)
+    const followed = new FollowedStream(session, stream, memory, {
+      backplane: this.#backplane,
+      nodes: this.nodes,
+      observer: this.#state.observer,
+      report: this.#report,
+    })
     this.#followed.set(stream, followed)
     followed.open(session.connect(reply, followed)).then(() => {
       if (this.#followed.get(stream) === followed) this.#followed.delete(stream)
@@ -556,15 +561,20 @@ export class SharedSessions {
   readonly #report = (error: unknown): void => report(this.#state.server, error, 'sessions of several nodes')
 }
 
+/** The other nodes, and what they store. */
+interface Others {
+  readonly backplane: Backplane
+  readonly nodes: Nodes
+  readonly observer: HttpObserver | undefined
+  report(error: unknown): void
+}
+
 /** Sends the events of a stream that another node stores to the client here. */
 class FollowedStream {
-  readonly #backplane: Backplane
-  readonly #observer: HttpObserver | undefined
-  readonly #nodes: Nodes
   readonly #session: HttpSession
   readonly #stream: string
   readonly #memory: HttpExchange['memory']
-  readonly #report: (error: unknown) => void
+  readonly #others: Others
   #connection: EventStream | undefined
   /** The newest position that the other node announced. */
   #newest: string | undefined
@@ -572,21 +582,11 @@ class FollowedStream {
   #resume: () => void = () => {}
   #onClosed: () => void = () => {}
 
-  constructor(
-    state: HttpServerState,
-    nodes: Nodes,
-    session: HttpSession,
-    stream: string,
-    memory: HttpExchange['memory'],
-    report: (error: unknown) => void,
-  ) {
-    this.#backplane = state.backplane
-    this.#observer = state.observer
-    this.#nodes = nodes
+  constructor(session: HttpSession, stream: string, memory: HttpExchange['memory'], others: Others) {
     this.#session = session
     this.#stream = stream
     this.#memory = memory
-    this.#report = report
+    this.#others = others
   }
 
   /** Uses a connection; resolves when it is closed. */
@@ -629,16 +629,17 @@ class FollowedStream {
         // The store lost events: the client must not get later ones without them.
         if (read === undefined) break
         entries = read
-        if (!isWoken && entries.length > 1) this.#observer?.event({ type: 'wakeMissed' })
-        if (isWoken || entries.length > 1 || !(await this.#isGone())) continue
+        if (!isWoken && entries.length > 1) this.#others.observer?.event({ type: 'wakeMissed' })
+        if (isWoken || entries.length > 1 || !(await this.#others.nodes.isGone(nodeOf(this.#stream) ?? '')))
+          continue
         entries = (await this.#read(last, undefined)) ?? []
         if (entries.length > 1) continue
-        this.#observer?.event({ type: 'takeover', outcome: 'interrupted' })
+        this.#others.observer?.event({ type: 'takeover', outcome: 'interrupted' })
         await this.#interrupt()
         break
       } catch (error) {
         // Looked at again when the store is back.
-        if (entries.length > 0) this.#report(error)
+        if (entries.length > 0) this.#others.report(error)
         entries = []
       }
     }
@@ -646,11 +647,7 @@ class FollowedStream {
   }
 
   #read(last: string, newest: string | undefined): Promise<LogEntry[] | undefined> {
-    return this.#backplane.read(eventsKey(this.#session.id, nodeOf(this.#stream)), last, newest)
-  }
-
-  async #isGone(): Promise<boolean> {
-    return this.#nodes.isGone(nodeOf(this.#stream) ?? '')
+    return this.#others.backplane.read(eventsKey(this.#session.id, nodeOf(this.#stream)), last, newest)
   }
 
   /** Sends events; whether there will be no more. */
@@ -687,7 +684,7 @@ class FollowedStream {
 
   /** Responds to the requests of a stream whose node stopped. */
   async #interrupt(): Promise<void> {
-    const text = await this.#backplane.get(requestsKey(this.#session.id, this.#stream))
+    const text = await this.#others.backplane.get(requestsKey(this.#session.id, this.#stream))
     const ids: unknown = text === undefined ? undefined : parseJson(text)
     if (!Array.isArray(ids)) return
     const data = interruption(ids.filter(isRequestId))

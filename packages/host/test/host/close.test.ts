@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { hostOf, session, until } from '../fixtures/hosts.ts'
+
+test('a host closes while a value of a configuration is asked for, and the server does not start', async () => {
+  const asked: string[] = []
+  const { config, ran } = session()
+  const host = hostOf({
+    servers: {
+      s: {
+        ...config,
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: a value of a configuration
+        env: { ...('env' in config ? config.env : {}), KEY: '${input:key}' },
+        from: { file: '/none/mcp.json', layer: 'user', inputs: [{ id: 'key', description: 'A key' }] },
+      },
+    },
+    askInput: (server) => {
+      asked.push(server)
+      return new Promise(() => {})
+    },
+  })
+  const starting = host.start()
+  await until(() => asked.length === 1, 'the value is asked for')
+  await host.close()
+  await starting
+  expect(host.connections.get('s')).toMatchObject({ state: 'failed', reason: 'the host was closed' })
+  expect(ran()).toEqual([])
+})

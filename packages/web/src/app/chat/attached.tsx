@@ -1,0 +1,364 @@
+import type { AttachedCopy, AttachResult, CopyDiff, Inclusion } from '@jackfield/host/browser'
+import { FileText, RotateCw, X } from 'lucide-react'
+import { type ReactNode, useDeferredValue, useEffect, useState } from 'react'
+import { useAct, useHost, useRead } from '../data/host.tsx'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { Diff, Foreign } from '../text/foreign.tsx'
+import { foreign, plainText, type Wire, wire } from '../text/foreign-type.ts'
+import { ServerBadge } from '../text/server-badge.tsx'
+import { Button, Note, Search, uiStyle } from '../ui/ui.tsx'
+import style from './chat.module.css'
+
+type Copy = Wire<AttachedCopy>
+type Ref = { readonly server: string; readonly uri: string }
+
+const budgets = [2_000, 4_000, 8_000, 16_000, 32_000]
+const refOf = ({ server, uri }: Pick<Copy, 'server' | 'uri'>): Ref => ({ server, uri: plainText(uri) })
+const keyOf = ({ server, uri }: Ref): string => JSON.stringify([server, uri])
+
+/** Resources that go along with a conversation: chosen ones, and automatic ones with the reason of each. */
+export function AttachedSection({
+  conversation,
+  waiting,
+  isPicking,
+}: {
+  conversation: string
+  /** Those that the model was not given yet. */
+  waiting: readonly Copy[]
+  isPicking: boolean
+}): ReactNode {
+  const t = useText()
+  const { compact } = useFormat()
+  const { client } = useHost()
+  const [isOpen, setOpen] = useState(isPicking)
+  const [budget, setBudget] = useState(8_000)
+  const [inclusion, setInclusion] = useState<Wire<Inclusion>>()
+  const { data: copies = waiting, refetch } = useRead('library.attached', { conversation })
+  const waits = waiting.map((copy) => `${keyOf(refOf(copy))}${copy.at}`).join()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the row of what waits changes with every change of the copies
+  useEffect(() => refetch(), [waits])
+  useEffect(() => {
+    if (isPicking) setOpen(true)
+  }, [isPicking])
+  const include = useAct(async () => {
+    setInclusion(wire(await client.call('library.include', { conversation, budget })))
+    refetch()
+  })
+  const tokens = copies.reduce((sum, copy) => sum + copy.tokens, 0)
+  const isWaiting = new Set(waiting.map((copy) => keyOf(refOf(copy))))
+  return (
+    <section className={style.part} aria-label={t('context.attached')} data-section="attach">
+      <h3>
+        {t('context.attached')} <small>{t('library.tokens', { count: compact(tokens) })}</small>
+      </h3>
+      {copies.length === 0 && <p className={style.quiet}>{t('context.nothing')}</p>}
+      <ul>
+        {copies.map((copy) => (
+          <Attached
+            key={keyOf(refOf(copy))}
+            conversation={conversation}
+            copy={copy}
+            isWaiting={isWaiting.has(keyOf(refOf(copy)))}
+            onChanged={refetch}
+          />
+        ))}
+      </ul>
+      {isOpen ? (
+        <Picker
+          conversation={conversation}
+          copies={copies}
+          onDone={() => setOpen(false)}
+          onChanged={refetch}
+        />
+      ) : (
+        <div className={style.choices}>
+          <Button small onClick={() => setOpen(true)} data-act="add">
+            {t('context.add')}
+          </Button>
+          {copies.length > 1 && (
+            <Button
+              small
+              look="quiet"
+              onClick={() => void client.call('library.detach', { conversation }).then(refetch)}
+            >
+              {t('context.detachAll')}
+            </Button>
+          )}
+        </div>
+      )}
+      <div className={style.automatic}>
+        <label>
+          {t('context.budget')}{' '}
+          <select
+            className={uiStyle.input}
+            value={budget}
+            onChange={({ target }) => setBudget(Number(target.value))}
+          >
+            {budgets.map((one) => (
+              <option key={one} value={one}>
+                {compact(one)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <Button small isOff={include.isRunning} onClick={() => include.run()} data-act="include">
+          {t('context.include')}
+        </Button>
+      </div>
+      {include.error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(include.error.message)} />
+        </Note>
+      )}
+      {inclusion !== undefined && <Included inclusion={inclusion} />}
+    </section>
+  )
+}
+
+/** What came of the automatic ones: how much of the budget they take, and why others are left out. */
+function Included({
+  inclusion: { included, left, tokens, budget },
+}: {
+  inclusion: Wire<Inclusion>
+}): ReactNode {
+  const t = useText()
+  const { compact } = useFormat()
+  return (
+    <div className={style.quiet} role="status">
+      <p>
+        {t('context.included', {
+          count: included.length,
+          tokens: compact(tokens),
+          budget: compact(budget),
+        })}
+      </p>
+      {left.length > 0 && (
+        <details>
+          <summary>{t('context.left', { count: left.length })}</summary>
+          <ul>
+            {left.map(({ server, uri, reason }) => (
+              <li key={`${server} ${plainText(uri)}`}>
+                <Foreign text={uri} most={80} inline />: <Foreign text={reason} most={200} inline />
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </div>
+  )
+}
+
+function Attached({
+  conversation,
+  copy,
+  isWaiting,
+  onChanged,
+}: {
+  conversation: string
+  copy: Copy
+  isWaiting: boolean
+  onChanged: () => void
+}): ReactNode {
+  const t = useText()
+  const { compact } = useFormat()
+  const { client } = useHost()
+  const [diff, setDiff] = useState<Wire<CopyDiff>>()
+  const ref = refOf(copy)
+  const remove = (): void => {
+    const method = copy.because === undefined ? 'library.detach' : 'library.exclude'
+    void client.call(method, { conversation, ref }).then(onChanged)
+  }
+  return (
+    <li className={style.copy}>
+      <div className={style.copyLine}>
+        <FileText size={14} aria-hidden="true" />
+        <span className={style.cut} title={plainText(copy.uri).slice(0, 200)}>
+          <Foreign text={copy.title} most={60} inline />
+        </span>
+        <small>{compact(copy.tokens)}</small>
+        <button
+          type="button"
+          className={style.remove}
+          aria-label={t('chat.detach', { title: plainText(copy.title).slice(0, 60) })}
+          onClick={remove}
+        >
+          <X size={14} aria-hidden="true" />
+        </button>
+      </div>
+      <p className={style.quiet}>
+        {copy.server} · {t(isWaiting ? 'context.waits' : 'context.given')}
+        {copy.because !== undefined && (
+          <>
+            {' '}
+            · {t('context.automatic')}: <Foreign text={copy.because} most={160} inline />
+          </>
+        )}
+      </p>
+      {copy.stale && (
+        <div className={style.choices}>
+          <span className={uiStyle.warn}>{t('context.changed')}</span>
+          <Button
+            small
+            onClick={() =>
+              void client.call('library.diff', { conversation, ref }).then((one) => setDiff(wire(one)))
+            }
+          >
+            {t('context.diff')}
+          </Button>
+          <Button
+            small
+            onClick={() =>
+              void client.call('library.attach', { conversation, refs: [ref] }).then(() => {
+                setDiff(undefined)
+                onChanged()
+              })
+            }
+          >
+            <RotateCw size={12} aria-hidden="true" /> {t('context.again')}
+          </Button>
+        </div>
+      )}
+      {diff?.pieces !== undefined && <Difference pieces={diff.pieces} />}
+    </li>
+  )
+}
+
+function Difference({ pieces }: { pieces: NonNullable<Wire<CopyDiff>['pieces']> }): ReactNode {
+  const of = (kind: 'removed' | 'added'): string =>
+    pieces
+      .filter((piece) => piece.kind === 'same' || piece.kind === kind)
+      .map(({ text }) => plainText(text))
+      .join('')
+  return (
+    <div className={style.diff}>
+      <Diff before={of('removed')} after={of('added')} />
+    </div>
+  )
+}
+
+/** Rows that are shown; a search narrows them. */
+const mostRows = 200
+
+/** Chooses resources of all servers; what is chosen is attached at once. */
+function Picker({
+  conversation,
+  copies,
+  onDone,
+  onChanged,
+}: {
+  conversation: string
+  copies: readonly Copy[]
+  onDone: () => void
+  onChanged: () => void
+}): ReactNode {
+  const t = useText()
+  const { client } = useHost()
+  const [query, setQuery] = useState('')
+  const search = useDeferredValue(query.trim())
+  const [chosen, setChosen] = useState<ReadonlyMap<string, Ref>>(new Map())
+  const [result, setResult] = useState<Wire<AttachResult>>()
+  const every = useRead('catalog.resources', {}).data
+  const found = useRead(
+    'library.search',
+    { query: search, kinds: ['resource'], limit: mostRows },
+    { enabled: search !== '' },
+  ).data
+  const has = new Set(copies.map((copy) => keyOf(refOf(copy))))
+  const matches =
+    search === ''
+      ? (every ?? [])
+      : (found?.matches ?? []).flatMap(({ entry }) => (entry.kind === 'resource' ? [entry] : []))
+  const rows = matches
+    .map(({ server, resource }) => ({
+      server,
+      resource,
+      ref: { server, uri: plainText(resource.uri) },
+    }))
+    .filter(({ ref }) => !has.has(keyOf(ref)))
+  const shown = rows.slice(0, mostRows)
+  const forPerson = ({ resource: { annotations } }: (typeof rows)[number]): boolean =>
+    annotations?.audience?.length === 1 && annotations.audience[0] === 'user'
+  const choosable = shown.filter((row) => !forPerson(row))
+  const toggle = (refs: readonly Ref[], isOn: boolean): void => {
+    const next = new Map(chosen)
+    for (const ref of refs)
+      if (isOn) next.set(keyOf(ref), ref)
+      else next.delete(keyOf(ref))
+    setChosen(next)
+  }
+  const attach = useAct(async () => {
+    const made = await client.call('library.attach', { conversation, refs: [...chosen.values()] })
+    setResult(wire(made))
+    setChosen(new Map())
+    onChanged()
+    if (made.failed.length === 0 && made.withheld.length === 0) onDone()
+  })
+  const isAll = choosable.length > 0 && choosable.every(({ ref }) => chosen.has(keyOf(ref)))
+  return (
+    <div className={style.picker}>
+      <Search
+        label={t('context.find')}
+        value={query}
+        count={t('context.shown', { shown: shown.length, all: rows.length })}
+        onChange={setQuery}
+      />
+      <label className={style.pick}>
+        <input
+          type="checkbox"
+          checked={isAll}
+          onChange={({ target }) =>
+            toggle(
+              choosable.map(({ ref }) => ref),
+              target.checked,
+            )
+          }
+          data-act="all"
+        />
+        <span>{t('context.all', { count: choosable.length })}</span>
+      </label>
+      <ul className={style.picks}>
+        {shown.map((row) => (
+          <li key={keyOf(row.ref)}>
+            <label className={style.pick}>
+              <input
+                type="checkbox"
+                checked={chosen.has(keyOf(row.ref))}
+                disabled={forPerson(row)}
+                onChange={({ target }) => toggle([row.ref], target.checked)}
+              />
+              <ServerBadge name={row.server} />
+              <span className={style.cut}>
+                <Foreign text={row.resource.title ?? row.resource.name} most={60} inline />
+              </span>
+              <small>{forPerson(row) ? t('context.forPerson') : row.server}</small>
+            </label>
+          </li>
+        ))}
+      </ul>
+      {attach.error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(attach.error.message)} />
+        </Note>
+      )}
+      {[...(result?.failed ?? []), ...(result?.withheld ?? [])].map(({ server, uri, reason }) => (
+        <Note key={`${server} ${plainText(uri)}`} tone="warn" live>
+          <Foreign text={uri} most={80} inline />: <Foreign text={reason} most={300} />
+        </Note>
+      ))}
+      <div className={style.choices}>
+        <Button
+          small
+          look="primary"
+          isOff={chosen.size === 0 || attach.isRunning}
+          onClick={() => attach.run()}
+          data-act="attach-chosen"
+        >
+          {t('context.attach', { count: chosen.size })}
+        </Button>
+        <Button small look="quiet" onClick={onDone}>
+          {t('context.done')}
+        </Button>
+      </div>
+    </div>
+  )
+}

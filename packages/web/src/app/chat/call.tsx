@@ -1,0 +1,275 @@
+import type { ConversationRow } from '@jackfield/host/client'
+import {
+  ChevronRight,
+  CircleAlert,
+  CircleCheck,
+  CircleDashed,
+  CircleMinus,
+  CircleX,
+  Clock,
+  LoaderCircle,
+  Square,
+} from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { Link } from 'wouter'
+import { CallApp } from '../apps/call-app.tsx'
+import { useHost, useNow, useRead } from '../data/host.tsx'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { routes } from '../routes.ts'
+import { Blocks, isTextBlock } from '../text/blocks.tsx'
+import { ExactJson, Foreign } from '../text/foreign.tsx'
+import { type Foreign as ForeignText, foreign, plainText, type Wire } from '../text/foreign-type.ts'
+import { ServerBadge } from '../text/server-badge.tsx'
+import { Button, uiStyle } from '../ui/ui.tsx'
+import style from './chat.module.css'
+
+export type CallRow = Extract<Wire<ConversationRow>, { kind: 'call' }>
+
+/** A tool call in a message of the model. */
+export interface ToolUse {
+  readonly type: 'tool_use'
+  readonly id: string
+  readonly name: string
+  readonly input: unknown
+}
+
+export function isToolUse(block: unknown): block is ToolUse {
+  return (
+    typeof block === 'object' &&
+    block !== null &&
+    'type' in block &&
+    block.type === 'tool_use' &&
+    'id' in block
+  )
+}
+
+type State = 'next' | 'running' | 'later' | 'denied' | 'failed' | 'lost' | 'done'
+
+const icons = {
+  next: { Icon: CircleDashed, tone: 'off' },
+  lost: { Icon: CircleMinus, tone: 'warn' },
+  running: { Icon: LoaderCircle, tone: 'info' },
+  later: { Icon: Clock, tone: 'warn' },
+  denied: { Icon: CircleX, tone: 'danger' },
+  failed: { Icon: CircleAlert, tone: 'danger' },
+  done: { Icon: CircleCheck, tone: 'ok' },
+} as const
+
+/** Calls of a message run one after another; those of an earlier process have no row. */
+function stateOf(call: CallRow | undefined, result: unknown, isBusy: boolean): State {
+  if (call?.denied === true) return 'denied'
+  if (call?.isError === true || isErrorResult(result)) return 'failed'
+  if (call?.state === 'later') return 'later'
+  if (result !== undefined || call?.state === 'done') return 'done'
+  if (call !== undefined) return 'running'
+  return isBusy ? 'next' : 'lost'
+}
+
+/** One call as a row: what is called with what, how far it is, and what came of it. `waits`: for an answer of the person. */
+export function Call({
+  conversation,
+  use,
+  call,
+  result,
+  waits,
+  isBusy,
+}: {
+  conversation: string
+  use: ToolUse
+  call: CallRow | undefined
+  result: unknown
+  waits: boolean
+  isBusy: boolean
+}): ReactNode {
+  const t = useText()
+  const { duration } = useFormat()
+  const [isOpen, setOpen] = useState(false)
+  const tools = useRead('catalog.tools', {}).data
+  const known = tools?.find(({ name }) => plainText(name) === use.name)
+  const state = stateOf(call, result, isBusy)
+  const { Icon, tone } = icons[state]
+  const content = contentOf(result)
+  return (
+    <div className={style.call} data-state={state}>
+      <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>
+          <Icon
+            size={16}
+            strokeWidth={1.75}
+            className={`${uiStyle[tone]} ${state === 'running' ? style.turning : ''}`}
+            aria-label={t(`call.${state}`)}
+          />
+          {known !== undefined && <ServerBadge name={known.server} />}
+          <span className={style.tool}>
+            <Foreign text={known?.tool.name ?? foreign(use.name)} most={80} inline />
+          </span>
+          <span className={style.arguments}>
+            <Foreign text={foreign(briefly(use.input))} most={160} inline />
+          </span>
+          <span className={style.outcome}>
+            {state === 'done' && <Brief content={content} />}
+            {state !== 'done' && state !== 'running' && state !== 'next' && t(`call.${state}`)}
+            {call?.durationMs !== undefined && <span>{duration(call.durationMs)}</span>}
+          </span>
+          <ChevronRight size={14} className={style.chevron} aria-hidden="true" />
+        </summary>
+        {isOpen && (
+          <div className={style.inside}>
+            <h3>{t('call.arguments')}</h3>
+            <ExactJson value={use.input} label={t('call.arguments')} />
+            {result !== undefined && (
+              <>
+                <h3>{t('call.result')}</h3>
+                <Blocks content={content} label={t('call.result')} />
+              </>
+            )}
+            <p className={style.links}>
+              {call?.decision !== undefined && (
+                <span>
+                  {t('call.decision', { verdict: call.decision.verdict, rule: call.decision.rule })}
+                </span>
+              )}
+              {call?.activity !== undefined && (
+                <Link href={routes.activity.to(call.activity)}>
+                  {t('card.activity', { id: call.activity })}
+                </Link>
+              )}
+              {known !== undefined && (
+                <Link href={routes.tool.to(known.server, plainText(known.tool.name), inputOf(use))}>
+                  {t('call.again')}
+                </Link>
+              )}
+            </p>
+          </div>
+        )}
+      </details>
+      {state === 'running' && call !== undefined && (
+        <Running conversation={conversation} call={call} waits={waits} />
+      )}
+      <CallApp
+        name={use.name}
+        input={use.input}
+        result={call?.result ?? resultIn(result)}
+        cancelled={state === 'denied' ? t('call.denied') : undefined}
+        conversation={conversation}
+        activity={call?.activity}
+        isNew={call !== undefined}
+      />
+      {state === 'later' && call?.question !== undefined && (
+        <p className={style.wait}>
+          <Link href={routes.question.to(plainText(call.question))}>{t('call.answerLater')}</Link>
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** What a call waits for, and how far it is. */
+function Running({
+  conversation,
+  call,
+  waits,
+}: {
+  conversation: string
+  call: CallRow
+  waits: boolean
+}): ReactNode {
+  const t = useText()
+  const { duration, number } = useFormat()
+  const { client } = useHost()
+  const [since] = useState(() => Date.now())
+  const seconds = Math.max(0, Math.floor((useNow() - since) / 1_000))
+  const { progress, sent } = call
+  return (
+    <div className={style.wait}>
+      {progress !== undefined && (
+        <progress
+          aria-label={t('call.progress')}
+          {...(progress.total !== undefined && { max: progress.total, value: progress.progress })}
+        />
+      )}
+      <span>
+        {sent !== true ? t(waits ? 'call.waitsForYou' : 'call.waitsForServer') : null}
+        {progress?.message !== undefined && <Foreign text={progress.message} most={120} inline />}
+        {progress !== undefined && (
+          <>
+            {' '}
+            {progress.total === undefined
+              ? number(progress.progress)
+              : t('call.progressOf', {
+                  progress: number(progress.progress),
+                  total: number(progress.total),
+                })}
+          </>
+        )}
+        {sent === true && progress === undefined && t('call.running')}
+      </span>
+      {sent === true && <span className={style.elapsed}>{duration(seconds * 1_000)}</span>}
+      {sent === true && (
+        <Button
+          small
+          look="quiet"
+          onClick={() => void client.call('conversations.stop', { id: conversation })}
+        >
+          <Square size={12} aria-hidden="true" /> {t('chat.stop')}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+/** The beginning of a result in a line. */
+function Brief({ content }: { content: unknown }): ReactNode {
+  const { number } = useFormat()
+  const t = useText()
+  const blocks: readonly unknown[] = Array.isArray(content) ? content : content === undefined ? [] : [content]
+  const text = blocks.find(isTextBlock)?.text
+  if (text === undefined)
+    return blocks.length > 0 ? <span>{t('call.parts', { count: blocks.length })}</span> : null
+  const [line = ''] = text.trimStart().split('\n', 1)
+  if (line.length <= 48 && line.length === text.trim().length) return <Short text={foreign(line)} />
+  return <span>{t('call.characters', { count: number(text.length) })}</span>
+}
+
+function Short({ text }: { text: ForeignText }): ReactNode {
+  return (
+    <span className={style.brief}>
+      <Foreign text={text} most={48} inline />
+    </span>
+  )
+}
+
+/** Arguments in a line: names and values without the quotes of JSON. */
+function briefly(input: unknown): string {
+  if (typeof input !== 'object' || input === null) return JSON.stringify(input) ?? ''
+  return Object.entries(input)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join('  ')
+    .replaceAll('\n', ' ')
+}
+
+function inputOf({ input }: ToolUse): Readonly<Record<string, unknown>> {
+  return typeof input === 'object' && input !== null ? Object.fromEntries(Object.entries(input)) : {}
+}
+
+function resultIn(entry: unknown): unknown {
+  return typeof entry === 'object' && entry !== null && 'result' in entry ? entry.result : undefined
+}
+
+function isErrorResult(entry: unknown): boolean {
+  return (
+    typeof entry === 'object' &&
+    entry !== null &&
+    'result' in entry &&
+    typeof entry.result === 'object' &&
+    entry.result !== null &&
+    'isError' in entry.result &&
+    entry.result.isError === true
+  )
+}
+
+function contentOf(entry: unknown): unknown {
+  if (typeof entry !== 'object' || entry === null || !('result' in entry)) return entry
+  const { result } = entry
+  return typeof result === 'object' && result !== null && 'content' in result ? result.content : result
+}

@@ -1,0 +1,93 @@
+import { useLocation } from 'wouter'
+import { useHost } from '../data/host.tsx'
+import { routes } from '../routes.ts'
+import { useDock } from '../shell/dock-state.ts'
+import type { ConversationDialogKind } from './conversation-acts.tsx'
+
+/** A command of the composer, written after a slash. */
+export interface ChatCommand {
+  readonly name:
+    | 'new'
+    | 'model'
+    | 'attach'
+    | 'tools'
+    | 'context'
+    | 'folders'
+    | 'compact'
+    | 'rename'
+    | 'fork'
+    | 'stop'
+    | 'inbox'
+    | 'log'
+    | 'delete'
+  /** The id of what it does, in a few words. */
+  readonly text: string
+}
+
+/** Every command, in the order in which they are offered. */
+export const commands: readonly ChatCommand[] = [
+  { name: 'new', text: 'command.new' },
+  { name: 'model', text: 'command.model' },
+  { name: 'attach', text: 'command.attach' },
+  { name: 'tools', text: 'command.tools' },
+  { name: 'context', text: 'command.context' },
+  { name: 'folders', text: 'command.folders' },
+  { name: 'compact', text: 'command.compact' },
+  { name: 'rename', text: 'command.rename' },
+  { name: 'fork', text: 'command.fork' },
+  { name: 'stop', text: 'command.stop' },
+  { name: 'inbox', text: 'command.inbox' },
+  { name: 'log', text: 'command.log' },
+  { name: 'delete', text: 'command.delete' },
+]
+
+/** The command that a text is, with the words after it; undefined where it is something to say. */
+export function commandIn(text: string): { command: ChatCommand; rest: string } | undefined {
+  const [, name, rest = ''] = /^\/(\w+)(?:\s+(.*))?$/.exec(text.trim()) ?? []
+  const command = commands.find((one) => one.name === name)
+  return command === undefined ? undefined : { command, rest: rest.trim() }
+}
+
+/** Runs commands of the composer. `onDialog`: for those that ask something first. */
+export function useCommands(
+  id: string,
+  onDialog: (dialog: ConversationDialogKind) => void,
+  onFailed: (reason: unknown) => void,
+): (command: ChatCommand, rest: string) => void {
+  const { client } = useHost()
+  const [, navigate] = useLocation()
+  const dock = useDock()
+  return ({ name }, rest) => {
+    switch (name) {
+      case 'new':
+        client.call('conversations.open', {}).then((made) => navigate(routes.chat.to(made)), onFailed)
+        return
+      case 'fork':
+        client.call('conversations.fork', { id }).then((made) => navigate(routes.chat.to(made)), onFailed)
+        return
+      case 'model':
+        client.call('conversations.setModel', { id, model: rest }).catch(onFailed)
+        return
+      case 'stop':
+        client.call('conversations.stop', { id }).catch(onFailed)
+        return
+      case 'rename':
+        if (rest === '') onDialog('rename')
+        else client.call('conversations.setTitle', { id, title: rest }).catch(onFailed)
+        return
+      case 'compact':
+      case 'delete':
+        onDialog(name)
+        return
+      case 'inbox':
+      case 'log':
+      case 'context':
+        dock.show(name)
+        return
+      case 'attach':
+      case 'tools':
+      case 'folders':
+        dock.show('context', name)
+    }
+  }
+}

@@ -1,0 +1,291 @@
+import type { AttachedCopy } from '@jackfield/host/browser'
+import type { ConversationRow } from '@jackfield/host/client'
+import { FileText, Paperclip, SendHorizontal, Square, X } from 'lucide-react'
+import { lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from 'react'
+import { useLocation, useSearch } from 'wouter'
+import { useHost, useRead } from '../data/host.tsx'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { isText, useDraft } from '../questions/answer.ts'
+import { routes } from '../routes.ts'
+import { useDock } from '../shell/dock-state.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign, plainText, type Wire } from '../text/foreign-type.ts'
+import { ServerBadge } from '../text/server-badge.tsx'
+import { Button, Key, Note } from '../ui/ui.tsx'
+import style from './chat.module.css'
+import { commandIn, useCommands } from './commands.ts'
+import type { ConversationDialogKind } from './conversation-acts.tsx'
+import { type Choice, replaceWord, type Suggestion, useSuggestions, wordAt } from './suggestions.ts'
+
+const PromptForm = lazy(() => import('./prompt-form.tsx'))
+
+type QueuedRow = Extract<Wire<ConversationRow>, { kind: 'queued' }>
+
+/** Copies that are shown above the text; the others are counted. */
+const mostChips = 6
+
+/** What is said next. It shares no state with the transcript. */
+export function Composer({
+  id,
+  isBusy,
+  queued,
+  attached,
+  onEditLast,
+  onDialog,
+}: {
+  id: string
+  isBusy: boolean
+  queued: readonly QueuedRow[]
+  /** What goes along with the next message. */
+  attached: readonly Wire<AttachedCopy>[]
+  onEditLast: () => void
+  onDialog: (dialog: ConversationDialogKind) => void
+}): ReactNode {
+  const t = useText()
+  const { compact } = useFormat()
+  const { client } = useHost()
+  const dock = useDock()
+  const list = useId()
+  const [text, setText, forget] = useDraft(`${id}.composer`, '', isText)
+  const [caret, setCaret] = useState(0)
+  const [at, setAt] = useState(0)
+  const [isClosed, setClosed] = useState(false)
+  const [prompt, setPrompt] = useState<Extract<Choice, { prompt: unknown }>['prompt']>()
+  const [error, setError] = useState<Error>()
+  const area = useRef<HTMLTextAreaElement>(null)
+  const word = isClosed ? undefined : wordAt(text, caret)
+  const suggestions = useSuggestions(word)
+  const failed = (reason: unknown): void =>
+    setError(reason instanceof Error ? reason : new Error(String(reason)))
+  const runCommand = useCommands(id, onDialog, failed)
+  const wanted = new URLSearchParams(useSearch()).get('prompt')
+  const [, navigate] = useLocation()
+  const prompts = useRead('library.prompts', {}, { enabled: wanted !== null }).data
+  useEffect(() => {
+    const found = prompts?.find(({ command }) => plainText(command) === wanted)
+    if (found === undefined) return
+    setPrompt(found)
+    navigate(routes.chat.to(id), { replace: true })
+  }, [prompts, wanted, id, navigate])
+  // The field that a prompt took the place of has the focus again.
+  const hadPrompt = useRef(false)
+  useEffect(() => {
+    if (prompt === undefined && hadPrompt.current) area.current?.focus()
+    hadPrompt.current = prompt !== undefined
+  }, [prompt])
+  const clear = (): void => {
+    setText('')
+    forget()
+    setAt(0)
+  }
+  const send = (): void => {
+    if (text.trim() === '') return
+    if (client.state.state !== 'connected') {
+      setError(new Error(t('card.offline')))
+      return
+    }
+    setError(undefined)
+    const said = text
+    const known = commandIn(said)
+    clear()
+    if (known !== undefined) runCommand(known.command, known.rest)
+    else client.call('conversations.say', { id, said: { text: said } }).catch(failed)
+  }
+  const choose = (suggestion: Suggestion | undefined): void => {
+    if (word === undefined || suggestion === undefined) return
+    const { choice } = suggestion
+    const insert = 'insert' in choice ? choice.insert : ''
+    const next = replaceWord(text, word, insert)
+    setText(next.text)
+    setCaret(next.caret)
+    setAt(0)
+    setError(undefined)
+    if ('attach' in choice)
+      client
+        .call('library.attach', { conversation: id, refs: [choice.attach] })
+        .then(({ failed: [first], withheld: [kept] }) => {
+          const not = first ?? kept
+          if (not !== undefined) failed(new Error(not.reason))
+        }, failed)
+    else if ('prompt' in choice) setPrompt(choice.prompt)
+    else if ('command' in choice) runCommand(choice.command, '')
+    else if ('model' in choice)
+      client.call('conversations.setModel', { id, model: choice.model }).catch(failed)
+    requestAnimationFrame(() => area.current?.setSelectionRange(next.caret, next.caret))
+  }
+  if (prompt !== undefined)
+    return (
+      <div className={style.composer}>
+        <Suspense>
+          <PromptForm conversation={id} prompt={prompt} onClose={() => setPrompt(undefined)} />
+        </Suspense>
+      </div>
+    )
+  const isSuggesting = suggestions.length > 0
+  return (
+    <div className={style.composer}>
+      {error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(error.message)} />
+        </Note>
+      )}
+      {queued.map(({ id: message, said }) => (
+        <div key={message} className={style.queued}>
+          <span>{t('chat.queued')}</span>
+          <span className={style.cut}>
+            {said.text !== undefined && <Foreign text={said.text} most={160} inline />}
+          </span>
+          <Button
+            small
+            look="quiet"
+            aria-label={t('chat.unqueue')}
+            title={t('chat.unqueue')}
+            onClick={() => void client.call('conversations.unqueue', { id, message })}
+          >
+            <X size={14} aria-hidden="true" />
+          </Button>
+        </div>
+      ))}
+      <div className={style.field}>
+        {isSuggesting && (
+          <Suggestions id={list} at={at} suggestions={suggestions} onChoose={(one) => choose(one)} />
+        )}
+        {attached.length > 0 && (
+          <ul className={style.chips} aria-label={t('chat.attached')}>
+            {attached.slice(0, mostChips).map(({ server, uri, title, tokens, because }) => (
+              <li key={`${server} ${plainText(uri)}`} className={style.chip}>
+                <FileText size={14} aria-hidden="true" />
+                <span className={style.cut}>
+                  <Foreign text={title} most={40} inline />
+                </span>
+                <small>{because === undefined ? compact(tokens) : t('context.automatic')}</small>
+                <button
+                  type="button"
+                  aria-label={t('chat.detach', { title: plainText(title).slice(0, 60) })}
+                  onClick={() =>
+                    void client.call('library.detach', {
+                      conversation: id,
+                      ref: { server, uri: plainText(uri) },
+                    })
+                  }
+                >
+                  <X size={12} aria-hidden="true" />
+                </button>
+              </li>
+            ))}
+            {attached.length > mostChips && (
+              <li>
+                <Button small look="quiet" onClick={() => dock.show('context')}>
+                  {t('chat.moreAttached', { count: attached.length - mostChips })}
+                </Button>
+              </li>
+            )}
+          </ul>
+        )}
+        <textarea
+          ref={area}
+          rows={1}
+          aria-label={t('chat.say')}
+          placeholder={t('chat.placeholder')}
+          value={text}
+          aria-controls={isSuggesting ? list : undefined}
+          aria-activedescendant={isSuggesting ? `${list}-${at}` : undefined}
+          aria-autocomplete="list"
+          onSelect={({ currentTarget }) => setCaret(currentTarget.selectionStart)}
+          onChange={({ target }) => {
+            setText(target.value)
+            setCaret(target.selectionStart)
+            setClosed(false)
+            setAt(0)
+          }}
+          onKeyDown={(event) => {
+            if (event.nativeEvent.isComposing) return
+            const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+            const isMod = event.ctrlKey || event.metaKey
+            if (isSuggesting && step !== undefined) {
+              event.preventDefault()
+              setAt((at + step + suggestions.length) % suggestions.length)
+            } else if (isSuggesting && (event.key === 'Tab' || (event.key === 'Enter' && !isMod))) {
+              event.preventDefault()
+              choose(suggestions[at])
+            } else if (event.key === 'ArrowUp' && text === '') {
+              event.preventDefault()
+              onEditLast()
+            } else if (event.key === 'Escape') setClosed(true)
+            else if (event.key === 'Enter' && !event.shiftKey) {
+              event.preventDefault()
+              send()
+            }
+          }}
+        />
+        <div className={style.actions}>
+          <Button
+            small
+            look="quiet"
+            aria-label={t('context.add')}
+            title={t('context.add')}
+            onClick={() => dock.show('context', 'attach')}
+            data-act="attach"
+          >
+            <Paperclip size={16} aria-hidden="true" />
+          </Button>
+          <span className={style.hints}>{t('chat.hints')}</span>
+          {isBusy && (
+            <Button small onClick={() => void client.call('conversations.stop', { id })} data-act="stop">
+              <Square size={12} fill="currentcolor" aria-hidden="true" /> {t('chat.stop')} <Key>Ctrl .</Key>
+            </Button>
+          )}
+          <Button small look="primary" isOff={text.trim() === ''} onClick={send} data-act="send">
+            <SendHorizontal size={14} aria-hidden="true" /> {t(isBusy ? 'chat.queue' : 'chat.send')}
+          </Button>
+        </div>
+      </div>
+    </div>
+  )
+}
+
+function Suggestions({
+  id,
+  at,
+  suggestions,
+  onChoose,
+}: {
+  id: string
+  at: number
+  suggestions: readonly Suggestion[]
+  onChoose: (suggestion: Suggestion) => void
+}): ReactNode {
+  const t = useText()
+  return (
+    <div className={style.suggestions} role="listbox" id={id} tabIndex={0} aria-label={t('chat.suggestions')}>
+      {suggestions.map((suggestion, n) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the composer has the keys
+        // biome-ignore lint/a11y/useFocusableInteractive: the composer keeps the focus
+        <div
+          key={suggestion.key}
+          id={`${id}-${n}`}
+          role="option"
+          aria-selected={n === at}
+          ref={(element) => {
+            if (n === at) element?.scrollIntoView({ block: 'nearest' })
+          }}
+          className={style.suggestion}
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => onChoose(suggestion)}
+        >
+          <span className={style.suggested}>
+            <Foreign text={suggestion.name} most={100} inline />
+          </span>
+          <span className={`${style.cut} ${style.about}`}>
+            {suggestion.about !== undefined && <Foreign text={suggestion.about} most={120} inline />}
+          </span>
+          {suggestion.note !== '' && (
+            <small>
+              <ServerBadge name={suggestion.note} /> {suggestion.note}
+            </small>
+          )}
+        </div>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,62 @@
+import type { ConversationRow } from '@jackfield/host/client'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { useTopic } from '../data/host.tsx'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import type { Dock } from '../shell/dock-state.ts'
+import type { Wire } from '../text/foreign-type.ts'
+import { AttachedSection } from './attached.tsx'
+import style from './chat.module.css'
+import { FoldersSection } from './folders.tsx'
+import { ToolsSection } from './tools.tsx'
+
+export type InfoRow = Extract<Wire<ConversationRow>, { kind: 'info' }>
+
+/** What goes along with a conversation: resources, tools and folders, and what they cost. */
+export default function ContextPanel({
+  conversation,
+  wish,
+}: {
+  conversation: string
+  wish: Dock['wish']
+}): ReactNode {
+  const t = useText()
+  const { number } = useFormat()
+  const rows = useTopic(`conversation:${conversation}`)
+  const panel = useRef<HTMLDivElement>(null)
+  const info = rows?.get('info')
+  const section = wish?.section
+  const isThere = info !== undefined
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each wish moves the focus, also to the same section
+  useEffect(() => {
+    if (!isThere || section === undefined) return
+    const part = panel.current?.querySelector<HTMLElement>(`[data-section="${section}"]`)
+    part?.scrollIntoView({ block: 'start' })
+    part?.querySelector<HTMLElement>('input[type=text]')?.focus({ preventScroll: true })
+  }, [wish, isThere])
+  if (info?.kind !== 'info') return null
+  const attached = rows?.get('attached')
+  const used = info.usage.reduce(
+    (sum, { inputTokens, outputTokens }) => ({
+      input: sum.input + inputTokens,
+      output: sum.output + outputTokens,
+    }),
+    { input: 0, output: 0 },
+  )
+  return (
+    <div className={style.panel} ref={panel}>
+      <AttachedSection
+        conversation={conversation}
+        waiting={attached?.kind === 'attached' ? attached.copies : []}
+        isPicking={section === 'attach'}
+      />
+      <ToolsSection conversation={conversation} info={info} />
+      <FoldersSection />
+      <section className={style.part} aria-label={t('context.usage')}>
+        <h3>{t('context.usage')}</h3>
+        <p className={style.quiet}>
+          {t('context.used', { input: number(used.input), output: number(used.output) })}
+        </p>
+      </section>
+    </div>
+  )
+}

@@ -1,0 +1,157 @@
+import { Ellipsis } from 'lucide-react'
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
+import { useLocation } from 'wouter'
+import { useAct, useHost } from '../data/host.tsx'
+import { useText } from '../i18n/i18n.ts'
+import { routes } from '../routes.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign } from '../text/foreign-type.ts'
+import { Menu } from '../ui/menu.tsx'
+import { Button, Field, Note, uiStyle } from '../ui/ui.tsx'
+import style from './chat.module.css'
+
+/** What is asked before an act on a conversation. */
+export type ConversationDialogKind = 'rename' | 'compact' | 'delete'
+
+export function ConversationMenu({
+  id,
+  onDialog,
+}: {
+  id: string
+  onDialog: (dialog: ConversationDialogKind) => void
+}): ReactNode {
+  const t = useText()
+  const { client } = useHost()
+  const [, navigate] = useLocation()
+  return (
+    <Menu
+      label={t('chat.acts')}
+      look="quiet"
+      data-act="acts"
+      button={<Ellipsis size={16} aria-hidden="true" />}
+      items={[
+        { key: 'rename', text: t('command.rename'), onChoose: () => onDialog('rename') },
+        {
+          key: 'fork',
+          text: t('command.fork'),
+          onChoose: () =>
+            void client.call('conversations.fork', { id }).then((made) => navigate(routes.chat.to(made))),
+        },
+        { key: 'compact', text: t('command.compact'), onChoose: () => onDialog('compact') },
+        { key: 'delete', text: t('command.delete'), isGrave: true, onChoose: () => onDialog('delete') },
+      ]}
+    />
+  )
+}
+
+/** Asks for what an act needs, in its place on the page. Esc and the second button change nothing. */
+export function ConversationDialog({
+  id,
+  title,
+  kind,
+  onClose,
+}: {
+  id: string
+  title: string
+  kind: ConversationDialogKind
+  onClose: () => void
+}): ReactNode {
+  const t = useText()
+  const { client } = useHost()
+  const [location, navigate] = useLocation()
+  const [text, setText] = useState(kind === 'rename' ? title : '')
+  const summarize = useAct(
+    useCallback(async () => setText(await client.call('conversations.summarize', { id })), [client, id]),
+  )
+  const begin = summarize.run
+  useEffect(() => {
+    if (kind === 'compact') void begin()
+  }, [kind, begin])
+  const act = useAct(
+    useCallback(async () => {
+      if (kind === 'rename') await client.call('conversations.setTitle', { id, title: text })
+      else if (kind === 'compact') await client.call('conversations.compact', { id, summary: text })
+      else await client.call('conversations.remove', { id })
+    }, [client, id, kind, text]),
+  )
+  const confirm = async (): Promise<void> => {
+    if (!(await act.run())) return
+    onClose()
+    if (kind === 'delete' && location === routes.chat.to(id)) navigate(routes.chats.to())
+  }
+  const first = useRef<HTMLButtonElement & HTMLInputElement & HTMLTextAreaElement>(null)
+  useEffect(() => first.current?.focus(), [])
+  const error = act.error ?? summarize.error
+  return (
+    <form
+      className={style.dialog}
+      aria-label={t(`command.${kind}`)}
+      onSubmit={(event) => {
+        event.preventDefault()
+        void confirm()
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return
+        event.stopPropagation()
+        onClose()
+      }}
+    >
+      {kind === 'rename' && (
+        <Field label={t('chat.title')}>
+          {(ids) => (
+            <input
+              {...ids}
+              ref={first}
+              className={uiStyle.input}
+              value={text}
+              maxLength={200}
+              onFocus={({ target }) => target.select()}
+              onChange={({ target }) => setText(target.value)}
+            />
+          )}
+        </Field>
+      )}
+      {kind === 'compact' && (
+        <Field label={t('chat.summaryToUse')} hint={t('chat.summaryMeans')}>
+          {(ids) => (
+            <textarea
+              {...ids}
+              ref={first}
+              className={uiStyle.input}
+              rows={6}
+              aria-busy={summarize.isRunning}
+              placeholder={summarize.isRunning ? t('chat.summarizing') : undefined}
+              value={text}
+              onChange={({ target }) => setText(target.value)}
+            />
+          )}
+        </Field>
+      )}
+      {kind === 'delete' && (
+        <p>
+          {t('chat.deleteMeans')} <Foreign text={foreign(title)} most={80} inline />
+        </p>
+      )}
+      {error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(error.message)} />
+        </Note>
+      )}
+      <div className={style.choices}>
+        <Button
+          small
+          type="submit"
+          look={kind === 'delete' ? undefined : 'primary'}
+          isOff={act.isRunning || (kind !== 'delete' && text.trim() === '')}
+          className={kind === 'delete' ? uiStyle.danger : undefined}
+          data-act="confirm"
+        >
+          {t(`chat.confirm.${kind}`)}
+        </Button>
+        <Button small look="quiet" onClick={onClose}>
+          {t('chat.keep')}
+        </Button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,104 @@
+import type { ConversationFacts } from '@jackfield/host/browser'
+import { type ReactNode, useState } from 'react'
+import { Link } from 'wouter'
+import { useTopic } from '../data/host.tsx'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { routes } from '../routes.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { plainText, type Wire } from '../text/foreign-type.ts'
+import { Search } from '../ui/ui.tsx'
+import style from './chat.module.css'
+import { ConversationDialog, type ConversationDialogKind, ConversationMenu } from './conversation-acts.tsx'
+
+type Facts = Wire<ConversationFacts>
+
+const dayMs = 86_400_000
+
+/** Conversations by when something was said in them last: today, in the last week, before. */
+function grouped(all: readonly Facts[]): [group: 'today' | 'week' | 'before', rows: Facts[]][] {
+  const midnight = new Date().setHours(0, 0, 0, 0)
+  const groups = Map.groupBy(all, ({ lastAt }) => {
+    const at = Date.parse(lastAt)
+    return at >= midnight ? 'today' : at >= midnight - 6 * dayMs ? 'week' : 'before'
+  })
+  return [...groups]
+}
+
+/** Conversations, the one in which something was said last first, with a search and the acts of each. */
+export function ConversationList({ here }: { here: string | undefined }): ReactNode {
+  const t = useText()
+  const { number } = useFormat()
+  const conversations = useTopic('conversations')
+  const inbox = useTopic('inbox')
+  const [search, setSearch] = useState('')
+  const word = search.trim().toLowerCase()
+  const all = [...(conversations?.values() ?? [])].sort((a, b) => (a.lastAt < b.lastAt ? 1 : -1))
+  const shown = all.filter(({ title }) => plainText(title).toLowerCase().includes(word))
+  const waiting = Map.groupBy(
+    [...(inbox?.values() ?? [])].filter(({ state }) => state === 'open'),
+    ({ question }) => question.cause.conversation,
+  )
+  return (
+    <>
+      {all.length > 5 && (
+        <Search
+          label={t('chat.search')}
+          value={search}
+          count={word === '' ? undefined : number(shown.length)}
+          onChange={setSearch}
+        />
+      )}
+      {conversations !== undefined && all.length === 0 && <p className={style.quiet}>{t('chat.noneYet')}</p>}
+      {word !== '' && shown.length === 0 && <p className={style.quiet}>{t('chat.noneFits')}</p>}
+      {grouped(shown).map(([group, rows]) => (
+        <section key={group} aria-label={t(`chat.${group}`)}>
+          <h2 className={style.group}>{t(`chat.${group}`)}</h2>
+          <ul>
+            {rows.map((facts) => (
+              <Row
+                key={facts.id}
+                facts={facts}
+                isHere={facts.id === here}
+                waits={waiting.get(facts.id)?.length ?? 0}
+              />
+            ))}
+          </ul>
+        </section>
+      ))}
+    </>
+  )
+}
+
+function Row({ facts, isHere, waits }: { facts: Facts; isHere: boolean; waits: number }): ReactNode {
+  const t = useText()
+  const { dateTime, clock } = useFormat()
+  const [dialog, setDialog] = useState<ConversationDialogKind>()
+  const isToday = Date.parse(facts.lastAt) >= new Date().setHours(0, 0, 0, 0)
+  return (
+    <li className={style.listed} data-here={isHere}>
+      <Link href={routes.chat.to(facts.id)} aria-current={isHere || undefined}>
+        <span className={style.cut}>
+          {plainText(facts.title) === '' ? (
+            t('chat.untitled')
+          ) : (
+            <Foreign text={facts.title} most={80} inline />
+          )}
+        </span>
+        <small title={dateTime(facts.lastAt)}>
+          {isToday ? clock(facts.lastAt) : dateTime(facts.lastAt)}
+          {facts.fork !== undefined && ` · ${t('chat.isFork')}`}
+          {waits > 0 && <strong> · {t('nav.waiting', { count: waits })}</strong>}
+        </small>
+      </Link>
+      <ConversationMenu id={facts.id} onDialog={setDialog} />
+      {dialog !== undefined && (
+        <ConversationDialog
+          id={facts.id}
+          title={plainText(facts.title)}
+          kind={dialog}
+          onClose={() => setDialog(undefined)}
+        />
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,153 @@
+import { type ReactNode, useEffect, useId, useState } from 'react'
+import { useHost } from '../data/host.tsx'
+import { useText } from '../i18n/i18n.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { type Foreign as ForeignText, foreign } from '../text/foreign-type.ts'
+import { Field, uiStyle } from '../ui/ui.tsx'
+import style from './chat.module.css'
+
+/** One argument of a prompt, with values that its server suggests. */
+export function PromptField({
+  server,
+  prompt,
+  name,
+  description,
+  isRequired,
+  values,
+  onChange,
+}: {
+  server: string
+  prompt: string
+  name: string
+  description: ForeignText | undefined
+  isRequired: boolean
+  values: Readonly<Record<string, string>>
+  onChange: (value: string) => void
+}): ReactNode {
+  const t = useText()
+  const { client } = useHost()
+  const list = useId()
+  const value = values[name] ?? ''
+  const [found, setFound] = useState<readonly string[]>([])
+  const [at, setAt] = useState(-1)
+  const [isHere, setHere] = useState(false)
+  const others = JSON.stringify(values)
+  useEffect(() => {
+    if (!isHere) return
+    const stop = new AbortController()
+    const { [name]: _, ...chosen }: Record<string, string> = JSON.parse(others)
+    client
+      .call(
+        'library.complete',
+        { server, of: { prompt }, argument: name, value, chosen },
+        { signal: stop.signal },
+      )
+      .then((completion) => {
+        setFound(completion?.values.filter((one) => one !== value).slice(0, 20) ?? [])
+        setAt(-1)
+      })
+      // Without suggestions it is a field like any other.
+      .catch(() => {})
+    return () => stop.abort()
+  }, [client, server, prompt, name, value, others, isHere])
+  const isOpen = isHere && found.length > 0
+  const take = (chosen: string | undefined): void => {
+    if (chosen === undefined) return
+    onChange(chosen)
+    setFound([])
+  }
+  return (
+    <div className={style.completing}>
+      <Field
+        label={
+          <>
+            <Foreign text={foreign(name)} inline />{' '}
+            <span className={uiStyle.hint}>{t(isRequired ? 'form.required' : 'form.optional')}</span>
+          </>
+        }
+        hint={description !== undefined && <Foreign text={description} most={300} />}
+      >
+        {(ids) => (
+          <input
+            {...ids}
+            className={uiStyle.input}
+            role="combobox"
+            aria-autocomplete="list"
+            aria-expanded={isOpen}
+            aria-controls={isOpen ? list : undefined}
+            aria-activedescendant={isOpen && at >= 0 ? `${list}-${at}` : undefined}
+            required={isRequired}
+            autoComplete="off"
+            value={value}
+            onFocus={() => setHere(true)}
+            onBlur={() => setHere(false)}
+            onChange={({ target }) => onChange(target.value)}
+            onKeyDown={(event) => {
+              if (event.nativeEvent.isComposing) return
+              const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+              if (isOpen && step !== undefined) {
+                event.preventDefault()
+                setAt((at + step + found.length) % found.length)
+              } else if (isOpen && event.key === 'Escape') {
+                event.preventDefault()
+                setFound([])
+              } else if (isOpen && at >= 0 && event.key === 'Enter') {
+                event.preventDefault()
+                take(found[at])
+              } else if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey) {
+                // The next field, and after the last one the messages.
+                const fields = [...(event.currentTarget.form?.querySelectorAll('input') ?? [])]
+                const next = fields[fields.indexOf(event.currentTarget) + 1]
+                if (next === undefined) return
+                event.preventDefault()
+                next.focus()
+              }
+            }}
+          />
+        )}
+      </Field>
+      {isOpen && <Options id={list} name={name} found={found} at={at} onTake={take} />}
+    </div>
+  )
+}
+
+function Options({
+  id,
+  name,
+  found,
+  at,
+  onTake,
+}: {
+  id: string
+  name: string
+  found: readonly string[]
+  at: number
+  onTake: (value: string) => void
+}): ReactNode {
+  const t = useText()
+  return (
+    <div
+      className={style.options}
+      role="listbox"
+      id={id}
+      tabIndex={-1}
+      aria-label={t('prompt.values', { name })}
+    >
+      {found.map((one, n) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys
+        // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus
+        <div
+          key={one}
+          id={`${id}-${n}`}
+          role="option"
+          aria-selected={n === at}
+          className={style.suggestion}
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => onTake(one)}
+        >
+          <Foreign text={foreign(one)} most={120} inline />
+        </div>
+      ))}
+    </div>
+  )
+}

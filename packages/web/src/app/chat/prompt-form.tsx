@@ -1,0 +1,179 @@
+import type { LibraryPrompt } from '@jackfield/host/browser'
+import type { SamplingMessage } from '@jackfield/sdk'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { useHost, useRead } from '../data/host.tsx'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { Blocks, isTextBlock } from '../text/blocks.tsx'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign, plain, plainText, type Wire } from '../text/foreign-type.ts'
+import { ServerBadge } from '../text/server-badge.tsx'
+import { Button, Field, Key, Note, uiStyle } from '../ui/ui.tsx'
+import style from './chat.module.css'
+import { PromptField } from './prompt-field.tsx'
+
+/** A prompt of a server: its arguments, then the messages that it makes, which are sent as they are edited. */
+export default function PromptForm({
+  conversation,
+  prompt,
+  onClose,
+}: {
+  conversation: string
+  prompt: Wire<LibraryPrompt>
+  onClose: () => void
+}): ReactNode {
+  const t = useText()
+  const { compact } = useFormat()
+  const { client } = useHost()
+  const command = plainText(prompt.command)
+  const args = prompt.prompt.arguments ?? []
+  const { data: before, refetch } = useRead('library.promptValues', { prompt: command })
+  const [typed, setTyped] = useState<Readonly<Record<string, string>>>({})
+  const values = { ...plain<Record<string, string> | undefined>(before), ...typed }
+  const [messages, setMessages] = useState<readonly SamplingMessage[]>()
+  const [tokens, setTokens] = useState(0)
+  const [error, setError] = useState<Error>()
+  const form = useRef<HTMLFormElement>(null)
+  const failed = (reason: unknown): void =>
+    setError(reason instanceof Error ? reason : new Error(String(reason)))
+  const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
+  const preview = (): void => {
+    setError(undefined)
+    client.call('library.prompt', { prompt: command, arguments: given, conversation }).then((made) => {
+      setMessages(made.said)
+      setTokens(made.tokens)
+    }, failed)
+    if (args.length > 0)
+      client.call('library.keepPromptValues', { prompt: command, arguments: given }).then(refetch, () => {})
+  }
+  const send = (): void => {
+    if (messages === undefined) return
+    if (client.state.state !== 'connected') {
+      setError(new Error(t('card.offline')))
+      return
+    }
+    onClose()
+    client.call('conversations.say', { id: conversation, said: { messages } }).catch(() => {})
+  }
+  const isPlain = args.length === 0
+  const first = useRef(preview)
+  useEffect(() => {
+    if (isPlain) first.current()
+  }, [isPlain])
+  // The first field of each step.
+  const isPreview = messages !== undefined
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each step begins at its first field
+  useEffect(() => {
+    form.current?.querySelector<HTMLElement>('input, textarea')?.focus()
+  }, [isPreview])
+  return (
+    <form
+      ref={form}
+      className={style.prompt}
+      aria-label={t('prompt.form')}
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (messages === undefined) preview()
+        else send()
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape' && !event.defaultPrevented) onClose()
+        else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+          event.preventDefault()
+          if (messages === undefined) preview()
+          else send()
+        }
+      }}
+    >
+      <header>
+        <ServerBadge name={prompt.server} />
+        <strong>
+          <Foreign text={foreign(`/${command}`)} most={100} inline />
+        </strong>
+        {prompt.prompt.description !== undefined && (
+          <span className={style.cut}>
+            <Foreign text={prompt.prompt.description} most={200} inline />
+          </span>
+        )}
+      </header>
+      {messages === undefined
+        ? args.map(({ name, description, required }) => (
+            <PromptField
+              key={plainText(name)}
+              server={prompt.server}
+              prompt={plainText(prompt.prompt.name)}
+              name={plainText(name)}
+              description={description}
+              isRequired={required === true}
+              values={values}
+              onChange={(value) => setTyped({ ...typed, [plainText(name)]: value })}
+            />
+          ))
+        : messages.map((message, n) => (
+            <Message
+              // biome-ignore lint/suspicious/noArrayIndexKey: messages of a prompt have no other identity
+              key={n}
+              message={message}
+              onChange={(next) => setMessages(messages.map((one, at) => (at === n ? next : one)))}
+            />
+          ))}
+      {error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(error.message)} />
+        </Note>
+      )}
+      <footer className={style.choices}>
+        {isPreview && <span className={style.hints}>{t('prompt.exact', { tokens: compact(tokens) })}</span>}
+        <Button small look="quiet" onClick={onClose}>
+          {t('prompt.close')}
+        </Button>
+        {isPreview && !isPlain && (
+          <Button small onClick={() => setMessages(undefined)}>
+            {t('form.back')}
+          </Button>
+        )}
+        <Button small look="primary" type="submit" data-act={isPreview ? 'send' : 'preview'}>
+          {t(isPreview ? 'chat.send' : 'prompt.preview')} {isPreview && <Key>Ctrl ⏎</Key>}
+        </Button>
+      </footer>
+    </form>
+  )
+}
+
+function Message({
+  message,
+  onChange,
+}: {
+  message: SamplingMessage
+  onChange: (message: SamplingMessage) => void
+}): ReactNode {
+  const t = useText()
+  const { role, content } = message
+  const blocks = Array.isArray(content) ? content : [content]
+  return blocks.map((block, n) =>
+    isTextBlock(block) ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
+      <Field key={n} label={t(`role.${role}`)}>
+        {(ids) => (
+          <textarea
+            {...ids}
+            className={`${uiStyle.input} ${style.growing}`}
+            rows={2}
+            value={block.text}
+            onChange={({ target }) => {
+              const edited = { ...block, text: target.value }
+              onChange({
+                ...message,
+                content: Array.isArray(content)
+                  ? content.map((one, at) => (at === n ? edited : one))
+                  : edited,
+              })
+            }}
+          />
+        )}
+      </Field>
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
+      <Blocks key={n} content={block} label={t(`role.${role}`)} />
+    ),
+  )
+}

@@ -1,0 +1,176 @@
+import type { ConversationRow } from '@jackfield/host/client'
+import { Copy, Pencil } from 'lucide-react'
+import { lazy, memo, type ReactNode, Suspense } from 'react'
+import { useLocation } from 'wouter'
+import { useHost } from '../data/host.tsx'
+import { useText } from '../i18n/i18n.ts'
+import { routes } from '../routes.ts'
+import { Blocks, isTextBlock } from '../text/blocks.tsx'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign, plain, type Wire } from '../text/foreign-type.ts'
+import { Button } from '../ui/ui.tsx'
+import { Call, type CallRow, isToolUse } from './call.tsx'
+import style from './chat.module.css'
+
+const Markdown = lazy(() => import('../text/markdown.tsx'))
+
+type Row = Wire<ConversationRow>
+export type EntryRow = Extract<Row, { kind: 'entry' }>
+
+/** What calls of a message show besides the message. */
+export interface CallFacts {
+  readonly results: ReadonlyMap<string, unknown>
+  readonly calls: ReadonlyMap<string, CallRow>
+  /** Whether a question of the conversation is open, which calls that are not sent yet wait for. */
+  readonly waits: boolean
+  readonly isBusy: boolean
+}
+
+/** An entry that is finished; it renders again only when its row or one of its calls changes. */
+export const Entry = memo(
+  function Entry({
+    row,
+    conversation,
+    author,
+    facts,
+  }: {
+    row: EntryRow
+    conversation: string
+    /** Who is named above it; absent where the message before is of the same. */
+    author: string | undefined
+    facts: CallFacts
+  }): ReactNode {
+    const t = useText()
+    const { entry, place } = row
+    if (entry.kind === 'summary')
+      return (
+        <details className={style.summary}>
+          <summary>{t('chat.summary')}</summary>
+          <div>
+            <Foreign text={entry.text} />
+          </div>
+        </details>
+      )
+    if (entry.kind !== 'message') return null
+    const blocks = blocksOf(row)
+    return (
+      <article className={style.entry} data-by={entry.by}>
+        {author !== undefined && <h3 className={style.who}>{author}</h3>}
+        {blocks.map((block, n) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
+          <Block key={n} block={block} by={entry.by} conversation={conversation} facts={facts} />
+        ))}
+        {entry.by === 'person' && <PersonActs conversation={conversation} place={place} blocks={blocks} />}
+      </article>
+    )
+  },
+  (before, after) => {
+    if (
+      before.row !== after.row ||
+      before.conversation !== after.conversation ||
+      before.author !== after.author
+    )
+      return false
+    const [was, is] = [before.facts, after.facts]
+    return callsOf(after.row).every(
+      (id) =>
+        was.results.get(id) === is.results.get(id) &&
+        was.calls.get(id) === is.calls.get(id) &&
+        (was.waits === is.waits || is.calls.get(id)?.state !== 'running') &&
+        (was.isBusy === is.isBusy || is.results.has(id)),
+    )
+  },
+)
+
+function PersonActs({
+  conversation,
+  place,
+  blocks,
+}: {
+  conversation: string
+  place: number
+  blocks: readonly unknown[]
+}): ReactNode {
+  const t = useText()
+  const edit = useEditInCopy(conversation)
+  return (
+    <div className={style.acts}>
+      <Button
+        small
+        look="quiet"
+        aria-label={t('chat.copy')}
+        title={t('chat.copy')}
+        onClick={() => void navigator.clipboard.writeText(textOf(blocks)).catch(() => {})}
+      >
+        <Copy size={14} aria-hidden="true" />
+      </Button>
+      <Button small look="quiet" aria-label={t('chat.fork')} onClick={() => edit(place, textOf(blocks))}>
+        <Pencil size={14} aria-hidden="true" /> {t('chat.edit')}
+      </Button>
+    </div>
+  )
+}
+
+/** Copies the conversation before a message of the person and opens the copy with the message in its composer. */
+export function useEditInCopy(conversation: string): (place: number, text: string) => Promise<void> {
+  const { client } = useHost()
+  const [, navigate] = useLocation()
+  return async (place, text) => {
+    const fork = await client.call('conversations.fork', { id: conversation, place })
+    sessionStorage.setItem(`jackfield.draft.${fork}.composer`, JSON.stringify(text))
+    navigate(routes.chat.to(fork))
+  }
+}
+
+function Block({
+  block,
+  by,
+  conversation,
+  facts,
+}: {
+  block: unknown
+  by: 'person' | 'model' | 'host'
+  conversation: string
+  facts: CallFacts
+}): ReactNode {
+  const t = useText()
+  if (isTextBlock(block)) {
+    if (by !== 'model')
+      return (
+        <div className={style.said}>
+          <Foreign text={foreign(block.text)} most={4_000} />
+        </div>
+      )
+    return (
+      <Suspense fallback={<Foreign text={foreign(block.text)} />}>
+        <Markdown text={foreign(block.text)} />
+      </Suspense>
+    )
+  }
+  if (isToolUse(block))
+    return (
+      <Call
+        conversation={conversation}
+        use={block}
+        call={facts.calls.get(block.id)}
+        result={facts.results.get(block.id)}
+        waits={facts.waits}
+        isBusy={facts.isBusy}
+      />
+    )
+  return <Blocks content={block} label={t(`by.${by}`)} />
+}
+
+export function blocksOf({ entry }: EntryRow): readonly unknown[] {
+  if (entry.kind !== 'message') return []
+  const { content } = plain<{ content: unknown }>(entry.message)
+  return Array.isArray(content) ? content : [content]
+}
+
+export function textOf(blocks: readonly unknown[]): string {
+  return blocks.flatMap((block) => (isTextBlock(block) ? [block.text] : [])).join('\n')
+}
+
+function callsOf(row: EntryRow): string[] {
+  return blocksOf(row).flatMap((block) => (isToolUse(block) ? [block.id] : []))
+}

@@ -1,0 +1,80 @@
+import type { ReactNode } from 'react'
+import { useRead } from '../data/host.tsx'
+import { useText } from '../i18n/i18n.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign, plainText } from '../text/foreign-type.ts'
+import style from './servers.module.css'
+import type { ServerRow } from './state.tsx'
+
+/** What is run or connected to, part by part, and the file and line that say so. */
+export function ConfigPart({ server, row }: { server: string; row: ServerRow }): ReactNode {
+  const t = useText()
+  const view = useRead('config.view', {}).data
+  const found = view?.servers.find(({ name }) => plainText(name) === server)
+  const of = (name: string): string[] =>
+    (found?.fields ?? [])
+      .filter(({ field }) => plainText(field) === name || plainText(field).startsWith(`${name}[`))
+      .map(({ value }) => plainText(value))
+  const argv = [...of('command'), ...of('args')]
+  const others = (found?.fields ?? []).filter(
+    ({ field }) => !/^(?:command|args(?:\[\d+\])?|url)$/.test(plainText(field)),
+  )
+  return (
+    <section className={style.part} aria-label={t('servers.origin')}>
+      <h3>
+        {t('servers.origin')}
+        {found !== undefined && (
+          <small className={style.where}>
+            <Foreign text={foreign(placeOf(plainText(found.file), found.line))} most={160} inline />
+          </small>
+        )}
+      </h3>
+      {argv.length > 1 ? (
+        <ol className={style.argv}>
+          {argv.map((one, n) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: parts of one command have no other identity
+            <li key={n}>
+              <Foreign text={foreign(one)} />
+            </li>
+          ))}
+        </ol>
+      ) : (
+        <ol className={style.argv}>
+          <li>
+            <Foreign text={row.origin} />
+          </li>
+        </ol>
+      )}
+      {others.length > 0 && (
+        <ul className={style.items}>
+          {others.map(({ field, value, file, line }) => (
+            <li key={plainText(field)}>
+              <code>
+                <Foreign text={field} inline />
+              </code>
+              <span className={style.grow}>
+                <Foreign text={value} most={200} inline />
+              </span>
+              <span className={style.where}>
+                <Foreign text={foreign(placeOf(plainText(file), line))} most={80} inline />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {found?.overridden.map(({ file, line }) => (
+        <p key={plainText(file)} className={style.quiet}>
+          {t('servers.overrides')}{' '}
+          <Foreign text={foreign(placeOf(plainText(file), line))} most={160} inline />
+        </p>
+      ))}
+    </section>
+  )
+}
+
+/** The end of a path with the line: `…/trip/jackfield.json:12`. */
+export function placeOf(file: string, line: number | undefined): string {
+  const parts = file.split('/')
+  const short = parts.length > 4 ? `…/${parts.slice(-2).join('/')}` : file
+  return line === undefined ? short : `${short}:${line}`
+}

@@ -1,0 +1,273 @@
+import { CircleCheck, CircleMinus, CircleX, Info } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { Link } from 'wouter'
+import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { routes } from '../routes.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign, plainText } from '../text/foreign-type.ts'
+import { ServerBadge } from '../text/server-badge.tsx'
+import screen from '../ui/screen.module.css'
+import { StateLamp } from '../ui/state-lamp.tsx'
+import { Button, Lamp, Note, uiStyle } from '../ui/ui.tsx'
+import { ConfigPart } from './config-part.tsx'
+import { FoldersPart, SamplingPart, TrustPart } from './parts.tsx'
+import style from './servers.module.css'
+import { offersOf, type ServerRow, useRemedy } from './state.tsx'
+
+/** Everything about one server, and every act on it. */
+export function ServerDetail({ name, row }: { name: string; row: ServerRow }): ReactNode {
+  const t = useText()
+  const { dateTime } = useFormat()
+  const { client } = useHost()
+  const { connection } = row
+  const act = useAct(useRemedy(name))
+  const signOut = useAct(() => client.call('logins.signOut', { server: name }))
+  const [isSwitching, setSwitching] = useState(false)
+  const isOff = connection.state === 'disabled'
+  const isRemote = /^https?:/.test(plainText(row.origin))
+  const error = act.error ?? signOut.error
+  return (
+    <div className={screen.stack}>
+      <Link href={routes.servers.to()} className={screen.back ?? ''}>
+        ‹ {t('nav.servers')}
+      </Link>
+      <div className={style.head}>
+        <ServerBadge name={name} />
+        <h2>
+          <bdi>{name}</bdi>
+        </h2>
+        <StateLamp state={connection.state} />
+      </div>
+      {'fix' in connection && (
+        <Note tone="danger">
+          <Foreign text={connection.reason} /> <Foreign text={connection.fix} />
+        </Note>
+      )}
+      {!('fix' in connection) && 'reason' in connection && (
+        <p className={style.quiet}>
+          <Foreign text={connection.reason} />
+        </p>
+      )}
+      <div className={style.acts}>
+        {!isOff && (
+          <Button small isOff={act.isRunning} onClick={() => act.run('reconnect')} data-act="restart">
+            {t(connection.state === 'ready' ? 'remedy.restart' : 'remedy.reconnect')}
+          </Button>
+        )}
+        {connection.state === 'needs-sign-in' && (
+          <Button small look="primary" isOff={act.isRunning} onClick={() => act.run('signIn')}>
+            {t('remedy.signIn')}
+          </Button>
+        )}
+        {!isOff && (
+          <Button small isOff={act.isRunning} onClick={() => act.run('examine')} data-act="examine">
+            {t('remedy.examine')}
+          </Button>
+        )}
+        {isRemote && connection.state === 'ready' && (
+          <Button small look="quiet" isOff={signOut.isRunning} onClick={() => signOut.run()}>
+            {t('remedy.signOut')}
+          </Button>
+        )}
+        <Button
+          small
+          look="quiet"
+          aria-expanded={isSwitching}
+          onClick={() => setSwitching(!isSwitching)}
+          data-act="switch"
+        >
+          {t(isOff ? 'remedy.switchOn' : 'remedy.switchOff')}
+        </Button>
+        <Link
+          className={`${uiStyle.button} ${uiStyle.small} ${uiStyle.quiet}`}
+          href={routes.inspectServer.to(name)}
+        >
+          {t('nav.inspect')}
+        </Link>
+      </div>
+      {error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(error.message)} />
+        </Note>
+      )}
+      {isSwitching && <Switching server={name} isOff={isOff} onClose={() => setSwitching(false)} />}
+      <Examination server={name} />
+      <dl className={screen.facts}>
+        {connection.state === 'ready' && (
+          <>
+            <dt>{t('servers.revision')}</dt>
+            <dd>
+              <Foreign text={connection.revision} /> · {t(`era.${connection.era}`)}
+            </dd>
+          </>
+        )}
+        <dt>{t('servers.since')}</dt>
+        <dd>{dateTime(new Date(connection.sinceMs).toISOString())}</dd>
+        <dt>{t('servers.offers')}</dt>
+        <dd>{offersOf(t, row) || t('servers.nothing')}</dd>
+        <dt>{t('servers.sandbox')}</dt>
+        <dd>
+          {t(
+            connection.sandboxed === true
+              ? 'servers.sandboxed'
+              : isRemote
+                ? 'servers.remote'
+                : 'servers.noSandbox',
+          )}
+        </dd>
+      </dl>
+      <ConfigPart server={name} row={row} />
+      <TrustPart server={name} />
+      <FoldersPart server={name} />
+      <SamplingPart server={name} />
+      <Newest server={name} />
+    </div>
+  )
+}
+
+/** Switches a server on or off in its file, whose change is shown before it is written. */
+function Switching({
+  server,
+  isOff,
+  onClose,
+}: {
+  server: string
+  isOff: boolean
+  onClose: () => void
+}): ReactNode {
+  const t = useText()
+  const { client } = useHost()
+  const plan = useRead('config.plan', { kind: 'enable', server, enabled: isOff })
+  const write = useAct(async (id: string) => {
+    await client.call('config.write', { id })
+    onClose()
+  })
+  const error = plan.error ?? write.error
+  const lines =
+    plan.data === undefined ? [] : changedLines(plainText(plan.data.before), plainText(plan.data.after))
+  return (
+    <section className={style.change} aria-label={t('servers.switching')}>
+      {plan.data !== undefined && (
+        <>
+          <p>
+            {t('servers.willWrite')} <Foreign text={plan.data.file} />
+          </p>
+          <pre>
+            {lines.map(([sign, line], n) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: the lines of one change have no other identity
+              <div key={n} className={sign === '-' ? uiStyle.danger : sign === '+' ? uiStyle.ok : undefined}>
+                {sign} <Foreign text={foreign(line)} most={400} />
+              </div>
+            ))}
+          </pre>
+        </>
+      )}
+      {error != null && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(error.message)} />
+        </Note>
+      )}
+      <div className={style.acts}>
+        <Button
+          small
+          look="primary"
+          isOff={plan.data === undefined || write.isRunning}
+          onClick={() => plan.data !== undefined && write.run(plan.data.id)}
+          data-act="write"
+        >
+          {t(isOff ? 'remedy.switchOn' : 'remedy.switchOff')}
+        </Button>
+        <Button small look="quiet" onClick={onClose}>
+          {t('chat.keep')}
+        </Button>
+      </div>
+    </section>
+  )
+}
+
+/** The lines that differ, with two lines around them. Both texts are the same before and after one place. */
+export function changedLines(before: string, after: string): [sign: ' ' | '-' | '+', line: string][] {
+  const [was, is] = [before.split('\n'), after.split('\n')]
+  let from = 0
+  while (from < was.length && from < is.length && was[from] === is[from]) from += 1
+  let rest = 0
+  while (rest < was.length - from && rest < is.length - from && was.at(-1 - rest) === is.at(-1 - rest))
+    rest += 1
+  const around = 2
+  return [
+    ...was.slice(Math.max(0, from - around), from).map((line) => [' ', line] as [' ', string]),
+    ...was.slice(from, was.length - rest).map((line) => ['-', line] as ['-', string]),
+    ...is.slice(from, is.length - rest).map((line) => ['+', line] as ['+', string]),
+    ...is.slice(is.length - rest, is.length - rest + around).map((line) => [' ', line] as [' ', string]),
+  ]
+}
+
+const outcomes = {
+  ok: { tone: 'ok', Icon: CircleCheck },
+  note: { tone: 'info', Icon: Info },
+  failed: { tone: 'danger', Icon: CircleX },
+  skipped: { tone: 'off', Icon: CircleMinus },
+} as const
+
+/** The steps of the last examination so far, with what to do about each. */
+function Examination({ server }: { server: string }): ReactNode {
+  const t = useText()
+  const { duration } = useFormat()
+  const runs = useTopic('runs')
+  const steps = [...(runs?.values() ?? [])].findLast(
+    ({ kind, label }) => kind === 'examine' && plainText(label) === server,
+  )?.steps
+  if (steps === undefined) return null
+  return (
+    <section className={style.part} aria-label={t('remedy.examine')}>
+      <h3>{t('remedy.examine')}</h3>
+      <ul className={screen.rows}>
+        {steps.map(({ step, outcome, message, fix, durationMs }) => {
+          const { tone, Icon } = outcomes[outcome]
+          return (
+            <li key={step} className={screen.row}>
+              <Lamp tone={tone} icon={<Icon size={16} strokeWidth={1.5} aria-label={t(`step.${outcome}`)} />}>
+                {step}
+              </Lamp>
+              <span className={`${screen.grow} ${screen.muted}`}>
+                <Foreign text={message} most={400} inline />
+                {fix !== undefined && (
+                  <div>
+                    <Foreign text={fix} most={400} inline />
+                  </div>
+                )}
+              </span>
+              <span className={screen.muted}>{duration(durationMs)}</span>
+            </li>
+          )
+        })}
+      </ul>
+    </section>
+  )
+}
+
+function Newest({ server }: { server: string }): ReactNode {
+  const t = useText()
+  const { clock } = useFormat()
+  const activities = useRead('activity.list', { server, limit: 10 }).data
+  if (activities === undefined || activities.length === 0) return null
+  return (
+    <section className={style.part} aria-label={t('nav.activity')}>
+      <h3>{t('nav.activity')}</h3>
+      <ul className={screen.rows}>
+        {activities.toReversed().map((row) => (
+          <li key={row.id}>
+            <Link href={routes.activity.to(row.id)} className={screen.row ?? ''}>
+              <span className={screen.muted}>{clock(row.at)}</span>
+              <span className={`${screen.grow} ${screen.muted}`}>
+                <Foreign text={row.summary} most={120} inline />
+              </span>
+              <span className={row.outcome === 'error' ? uiStyle.danger : screen.muted}>{row.outcome}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,180 @@
+import type { ReactNode } from 'react'
+import { useAct, useHost, useRead } from '../data/host.tsx'
+import { useFormat, useText } from '../i18n/i18n.ts'
+import { Foreign } from '../text/foreign.tsx'
+import { foreign, plainText } from '../text/foreign-type.ts'
+import { Button, Note, uiStyle } from '../ui/ui.tsx'
+import style from './servers.module.css'
+
+/** What the server says about itself, compared with what was agreed to. */
+export function TrustPart({ server }: { server: string }): ReactNode {
+  const t = useText()
+  const { client } = useHost()
+  const { data: trust, refetch } = useRead('trust.get', { server })
+  const act = useAct(async (verdict: 'accept' | 'block', at: number) => {
+    const item = trust?.items[at]
+    if (item === undefined) return
+    const items = [{ what: item.what, name: plainText(item.name) }]
+    await client.call(`trust.${verdict}`, { server, items })
+    refetch()
+  })
+  if (trust === undefined) return null
+  const listed = trust.items.filter((item) => item.listed)
+  const pinned = listed.filter(({ state }) => state === 'pinned')
+  const out = trust.items.flatMap((item, at) => (item.state === 'pinned' ? [] : [{ item, at }]))
+  return (
+    <section className={style.part} aria-label={t('servers.trust')}>
+      <h3>
+        {t('servers.trust')}{' '}
+        <small>{t('servers.pinned', { pinned: pinned.length, all: listed.length })}</small>
+      </h3>
+      {trust.findings.map(({ message, severity }) => (
+        <Note
+          key={plainText(message)}
+          tone={severity === 'danger' ? 'danger' : severity === 'warning' ? 'warn' : 'info'}
+        >
+          <Foreign text={message} />
+        </Note>
+      ))}
+      <ul className={style.items}>
+        {out.map(({ item, at }) => (
+          <li key={`${item.what} ${plainText(item.name)}`}>
+            <span className={style.grow}>
+              {t(`drift.what.${item.what}`)} <Foreign text={item.name} most={80} inline />
+            </span>
+            <span className={uiStyle.warn}>{t(`trust.${item.state}`)}</span>
+            <Button small look="quiet" isOff={act.isRunning} onClick={() => act.run('accept', at)}>
+              {t('trust.accept')}
+            </Button>
+            {item.state !== 'blocked' && (
+              <Button small look="quiet" isOff={act.isRunning} onClick={() => act.run('block', at)}>
+                {t('drift.block')}
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {act.error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(act.error.message)} />
+        </Note>
+      )}
+    </section>
+  )
+}
+
+/** The folders that the server sees, would be asked about, or does not get. */
+export function FoldersPart({ server }: { server: string }): ReactNode {
+  const t = useText()
+  const { client } = useHost()
+  const { data, refetch } = useRead('roots.servers', {})
+  const roots = data?.find((one) => one.server === server)
+  const act = useAct(async (method: 'roots.allow' | 'roots.deny' | 'roots.forget') => {
+    await client.call(method, { server })
+    refetch()
+  })
+  if (roots === undefined) return null
+  const shown = roots.state === 'ask' ? roots.asks : roots.roots
+  return (
+    <section className={style.part} aria-label={t('context.folders')}>
+      <h3>
+        {t('context.folders')} <small>{t(`roots.state.${roots.state}`)}</small>
+      </h3>
+      <ul className={style.items}>
+        {shown.map(({ uri, name }) => (
+          <li key={plainText(uri)}>
+            <span className={style.grow}>
+              {name !== undefined && (
+                <>
+                  <Foreign text={name} inline />{' '}
+                </>
+              )}
+              <span className={style.where}>
+                <Foreign text={uri} most={200} inline />
+              </span>
+            </span>
+          </li>
+        ))}
+      </ul>
+      {roots.state !== 'off' && (
+        <div className={style.acts}>
+          {roots.state !== 'allowed' && (
+            <Button small isOff={act.isRunning} onClick={() => act.run('roots.allow')}>
+              {t('roots.allowAll')}
+            </Button>
+          )}
+          {roots.state !== 'denied' && (
+            <Button small isOff={act.isRunning} onClick={() => act.run('roots.deny')}>
+              {t('roots.deny')}
+            </Button>
+          )}
+          {roots.state !== 'ask' && (
+            <Button small look="quiet" isOff={act.isRunning} onClick={() => act.run('roots.forget')}>
+              {t('roots.ask')}
+            </Button>
+          )}
+        </div>
+      )}
+      {act.error !== undefined && (
+        <Note tone="danger" live>
+          <Foreign text={foreign(act.error.message)} />
+        </Note>
+      )}
+    </section>
+  )
+}
+
+/** What the server may ask of the person's model, what it has used, and which reviews are skipped. */
+export function SamplingPart({ server }: { server: string }): ReactNode {
+  const t = useText()
+  const { number, compact } = useFormat()
+  const { client } = useHost()
+  const usage = useRead('sampling.usage', {}).data?.find((one) => one.server === server)
+  const grants = useRead('sampling.grants', {})
+  const own = grants.data?.filter((grant) => grant.server === server) ?? []
+  if (usage === undefined && own.length === 0) return null
+  const bars =
+    usage === undefined
+      ? []
+      : [
+          { name: 'requests', used: usage.requests, most: usage.limits.requestsPerMinute },
+          { name: 'tokens', used: usage.tokens, most: usage.limits.tokensPerDay },
+          { name: 'auto', used: usage.autoTokens, most: usage.limits.autoTokensPerDay },
+        ]
+  return (
+    <section className={style.part} aria-label={t('servers.sampling')}>
+      <h3>{t('servers.sampling')}</h3>
+      <dl className={style.budget}>
+        {bars.map(({ name, used, most }) => (
+          <div key={name} className={style.budgetRow}>
+            <dt>{t(`servers.budget.${name}`)}</dt>
+            <dd>
+              <meter
+                min={0}
+                max={most}
+                high={most * 0.8}
+                value={used}
+                aria-label={t(`servers.budget.${name}`)}
+              />
+            </dd>
+            <dd>
+              {number(used)} / {compact(most)}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <ul className={style.items}>
+        {own.map(({ id, stage, scope }) => (
+          <li key={`${stage} ${scope}`}>
+            <span className={style.grow}>{t(`servers.passes.${stage}`)}</span>
+            {id !== undefined && (
+              <Button small onClick={() => void client.call('sampling.revoke', { id }).then(grants.refetch)}>
+                {t('servers.takeBack')}
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

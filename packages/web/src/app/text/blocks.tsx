@@ -1,0 +1,55 @@
+import type { ReactNode } from 'react'
+import { useText } from '../i18n/i18n.ts'
+import { ForeignBox, JsonTree } from './foreign.tsx'
+import { foreign } from './foreign-type.ts'
+import style from './text.module.css'
+
+/** Images that browsers draw without running anything in them. */
+const drawable: ReadonlySet<unknown> = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+])
+const maxImageCharacters = 8_000_000
+
+export function isTextBlock(block: unknown): block is { readonly text: string } {
+  return (
+    typeof block === 'object' &&
+    block !== null &&
+    'type' in block &&
+    block.type === 'text' &&
+    'text' in block &&
+    typeof block.text === 'string'
+  )
+}
+
+/** The address of an image within the page; undefined where it is not drawn. */
+function imageOf(block: unknown): string | undefined {
+  if (typeof block !== 'object' || block === null || !('type' in block) || block.type !== 'image') return
+  if (!('data' in block) || typeof block.data !== 'string' || block.data.length > maxImageCharacters) return
+  if (!('mimeType' in block) || !drawable.has(block.mimeType) || !/^[\w+/]+={0,2}$/.test(block.data)) return
+  return `data:${block.mimeType};base64,${block.data}`
+}
+
+/** Content blocks as they are: texts as texts, images as images, anything else as JSON. */
+export function Blocks({ content, label }: { content: unknown; label: string }): ReactNode {
+  const t = useText()
+  const blocks: readonly unknown[] = Array.isArray(content) ? content : [content]
+  return blocks.map((block, n) => {
+    const image = imageOf(block)
+    if (image !== undefined)
+      return (
+        // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
+        <img key={n} className={style.image} src={image} alt={t('text.image')} />
+      )
+    return isTextBlock(block) ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
+      <ForeignBox key={n} text={foreign(block.text)} label={label} />
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
+      <JsonTree key={n} value={block} label={label} />
+    )
+  })
+}

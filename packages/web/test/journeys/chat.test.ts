@@ -1,0 +1,333 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SamplingMessage } from '@jackfield/sdk'
+import { afterAll, describe, expect, test } from 'vitest'
+import { asking, library, type Reply, type Served, scriptedModel, serveHost } from '../fixtures/harness.ts'
+import { tempFolder, until } from '../server/rig.ts'
+import { closeBrowser, missing, openTab, type Tab } from './journey.ts'
+
+afterAll(closeBrowser)
+
+const allow = [{ id: 'all', verdict: 'allow' as const }]
+
+/** A scripted model that also keeps what it was given. */
+function recording(replies: Reply[]): {
+  model: ReturnType<typeof scriptedModel>
+  given: SamplingMessage[][]
+} {
+  const model = scriptedModel(replies)
+  const given: SamplingMessage[][] = []
+  return {
+    given,
+    model: {
+      ...model,
+      generate(request) {
+        given.push([...request.messages])
+        return model.generate(request)
+      },
+    },
+  }
+}
+
+async function begin(served: Served, options: Parameters<typeof openTab>[2] = {}): Promise<Tab> {
+  const tab = await openTab(served, '/chat', options)
+  await tab.page.getByRole('button', { name: 'New conversation' }).click()
+  await tab.page.getByRole('textbox', { name: 'Message' }).waitFor()
+  return tab
+}
+
+async function say(tab: Tab, text: string): Promise<void> {
+  await tab.page.getByRole('textbox', { name: 'Message' }).fill(text)
+  await tab.page.keyboard.press('Enter')
+}
+
+const idOf = (tab: Tab): string => new URL(tab.page.url()).pathname.replace('/chat/', '')
+
+describe.skipIf(missing !== undefined)(
+  `chat in the browser${missing === undefined ? '' : ` (${missing})`}`,
+  { timeout: 90_000 },
+  () => {
+    test('5,000 words are streamed: finished messages do not change, and the reader who scrolled up stays', async () => {
+      const words = Array.from({ length: 5_000 }, (_, n) => `word${n}${n % 40 === 39 ? '\n\n' : ''}`)
+      const replies = [{ say: 'A first answer.\n\nOf two parts.' }, { say: words.join(' '), pauseMs: 1 }]
+      const served = await serveHost({ servers: {}, model: scriptedModel(replies) })
+      const tab = await begin(served)
+      await say(tab, 'Hello')
+      await tab.page.getByText('Of two parts.').waitFor()
+      await say(tab, 'Go on')
+      await tab.page.getByText('word200').first().waitFor()
+      await tab.page.evaluate(() => {
+        const changes = { count: 0 }
+        Object.assign(window, { changes })
+        for (const entry of document.querySelectorAll('[role=log] article'))
+          new MutationObserver((list) => {
+            changes.count += list.length
+          }).observe(entry, { subtree: true, childList: true, characterData: true, attributes: true })
+      })
+      const log = tab.page.getByRole('log')
+      await log.evaluate((element) => element.scrollTo(0, 0))
+      await tab.page.getByRole('button', { name: 'To the end' }).waitFor()
+      await tab.page.getByText('word1200').first().waitFor({ state: 'attached' })
+      expect(await log.evaluate(({ scrollTop }) => scrollTop)).toBe(0)
+      await tab.page.getByRole('button', { name: 'To the end' }).click()
+      expect(await tab.page.evaluate('changes.count')).toBe(0)
+      await tab.page.reload()
+      await tab.page.getByText('word4999').first().waitFor({ timeout: 60_000 })
+      await tab.page.locator('[data-act=stop]').waitFor({ state: 'detached' })
+      const said = await log.innerText()
+      expect(said.match(/word\d+/g)).toEqual(words.map((word) => word.trim()))
+      await tab.check()
+    })
+
+    test('a turn is stopped while a tool runs, and its server hears of it; what is queued is said once', async () => {
+      const file = join(tempFolder(), 'ran.jsonl')
+      const { model, given } = recording([
+        { call: [{ name: 'demo__slow', arguments: {} }] },
+        // The one after the call is not wanted any more.
+        { say: 'Not said.' },
+        { say: 'Stopped, then.' },
+      ])
+      const demo = { ...asking, env: { LOG: file } }
+      const served = await serveHost({ servers: { demo }, rules: allow, model })
+      const tab = await begin(served)
+      await say(tab, 'Wait for it')
+      await tab.page.getByRole('progressbar', { name: 'Progress' }).waitFor()
+      await tab.check()
+      await tab.press('Control+.')
+      await tab.page.locator('[data-act=stop]').waitFor({ state: 'detached' })
+      await until(() => readFileSync(file, 'utf8').includes('slow cancelled'), 'the cancellation')
+      await say(tab, 'And now?')
+      await tab.page.getByText('Stopped, then.').waitFor()
+      expect(JSON.stringify(given.at(-1)).match(/And now\?/g)).toHaveLength(1)
+      await tab.check()
+    })
+
+    test('the last message is edited in a copy by one key, and both branches stay', async () => {
+      const { model } = recording([{ say: 'First.' }, { say: 'Second.' }])
+      const served = await serveHost({ servers: {}, model })
+      const tab = await begin(served)
+      await say(tab, 'One')
+      await tab.page.getByText('First.').waitFor()
+      const before = tab.page.url()
+      await tab.page.getByRole('textbox', { name: 'Message' }).press('ArrowUp')
+      await tab.page.waitForURL((url) => url.href !== before)
+      const field = tab.page.getByRole('textbox', { name: 'Message' })
+      await expect.poll(() => field.inputValue()).toBe('One')
+      await say(tab, 'Two')
+      await tab.page.getByText('Second.').waitFor()
+      expect(await tab.page.getByRole('log').innerText()).not.toContain('First.')
+      await tab.page.goto(before)
+      await tab.page.getByText('First.').waitFor()
+      expect(await tab.page.getByRole('log').innerText()).not.toContain('Second.')
+      await tab.check()
+    })
+
+    test('a question is left for later, the turn continues, and the model has the result next', async () => {
+      const { model, given } = recording([
+        { call: [{ name: 'demo__echo', arguments: { text: 'Oslo' } }] },
+        { say: 'I continue without it.' },
+        { say: 'Now I have it.' },
+      ])
+      const rules = [{ id: 'ask', verdict: 'ask' as const, tool: 'echo' }, ...allow]
+      const served = await serveHost({ servers: { demo: asking }, rules, model })
+      const tab = await begin(served)
+      await say(tab, 'Find it')
+      await tab.page.locator('[data-act=later]').click()
+      await tab.page.getByText('I continue without it.').waitFor()
+      await tab.page.getByText('left for later').first().waitFor()
+      await tab.page.getByRole('link', { name: 'Answer the question it waits for' }).click()
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      await tab.page.getByText('Left for later (1)').waitFor()
+      await tab.check()
+      await tab.page.click('[data-act=allow]')
+      await tab.page.goBack()
+      await say(tab, 'And?')
+      await tab.page.getByText('Now I have it.').waitFor()
+      expect(JSON.stringify(given.at(-1))).toContain('Oslo')
+      expect(JSON.stringify(given.at(-1))).toContain('{\\"text\\":\\"Oslo\\"}')
+    })
+
+    test('a prompt is found, filled in with completions, edited and sent by keys alone', async () => {
+      const { model, given } = recording([{ say: 'Planned.' }])
+      const served = await serveHost({ servers: { trips: library('trips') }, rules: allow, model })
+      const tab = await begin(served)
+      const { page } = tab
+      await page.getByRole('textbox', { name: 'Message' }).focus()
+      await page.keyboard.type('/trips')
+      await page.getByRole('option', { name: /trips\.plan/ }).waitFor()
+      await tab.press('Enter')
+      await page.getByRole('combobox', { name: /city/ }).waitFor()
+      await page.keyboard.type('Be')
+      await page.getByRole('option', { name: 'Bergen' }).waitFor()
+      await tab.check()
+      await tab.press('ArrowDown')
+      await tab.press('Enter')
+      await tab.press('Enter')
+      await page.keyboard.type('3')
+      await tab.press('Control+Enter')
+      const message = page.getByRole('form', { name: 'Prompt' }).getByRole('textbox')
+      await expect.poll(() => message.inputValue()).toBe('Plan 3 days in Bergen.')
+      await tab.check()
+      await tab.press('End')
+      await page.keyboard.type(' By train.')
+      await tab.press('Control+Enter')
+      await page.getByText('Planned.').waitFor()
+      expect(tab.acts).toBeLessThanOrEqual(12)
+      expect(JSON.stringify(given[0])).toContain('Plan 3 days in Bergen. By train.')
+      // The values are there again the next time.
+      await page.keyboard.type('/trips')
+      await page.getByRole('option', { name: /trips\.plan/ }).click()
+      await expect.poll(() => page.getByRole('combobox', { name: /city/ }).inputValue()).toBe('Bergen')
+    })
+
+    test('12 resources of 3 servers are attached in three acts; automatic ones keep to their budget', async () => {
+      const { model, given } = recording([{ say: 'Read.' }])
+      const servers = { one: library('one'), two: library('two'), three: library('three') }
+      const served = await serveHost({ servers, rules: allow, model })
+      const id = served.service.conversations.open({ context: false })
+      const tab = await openTab(served, `/chat/${id}`)
+      const { page } = tab
+      await tab.click('[data-act=attach]')
+      // Those for the person alone cannot be chosen.
+      await page.getByText('for you alone').first().waitFor()
+      expect(
+        await page
+          .getByRole('checkbox', { name: /page 7/ })
+          .first()
+          .isDisabled(),
+      ).toBe(true)
+      await page.getByLabel('Find resources').fill('page')
+      await page.getByText('18 that are shown').or(page.getByText('All 18')).first().waitFor()
+      await tab.check()
+      for (const name of ['page 5', 'page 6']) {
+        const boxes = page.getByRole('checkbox', { name: new RegExp(name) })
+        expect(await boxes.count()).toBe(3)
+      }
+      await tab.click('[data-act=all]')
+      // All but the large ones: 15 of 18, then the important ones, which are included by themselves below.
+      for (const box of await page.getByRole('checkbox', { name: /page [56]/ }).all()) await box.uncheck()
+      await tab.click('[data-act=attach-chosen]')
+      await expect.poll(() => served.service.host.library.attached(id).length).toBe(12)
+      expect(tab.acts).toBe(3)
+      await page.getByLabel('Automatic, up to').selectOption({ label: '8K' })
+      await page.click('[data-act=include]')
+      await page.getByText(/\d resources? included/).waitFor()
+      const copies = served.service.host.library.attached(id)
+      const automatic = copies.filter(({ because }) => because !== undefined)
+      expect(automatic.length).toBeGreaterThan(0)
+      expect(automatic.reduce((sum, { tokens }) => sum + tokens, 0)).toBeLessThanOrEqual(8_000)
+      await page.getByText('automatic:').first().waitFor()
+      await page.getByText(/left out/).click()
+      await tab.check()
+      for (const name of Object.keys(servers)) {
+        const most = await served.service.host.call(`${name}__most`, {}, { caller: 'person' })
+        expect(JSON.stringify(most)).toMatch(/"text":"[1-8]"/)
+      }
+      await say(tab, 'Read these')
+      await page.getByText('Read.', { exact: true }).waitFor()
+      const sent = JSON.stringify(given[0])
+      expect(sent).toContain('one 1')
+      expect(sent).toContain('three 4')
+      expect(sent).not.toMatch(/page\/7|(?:one|two|three) 7 /)
+    })
+
+    test('tools are switched off for one conversation, and the model is not offered them', async () => {
+      const offered: string[][] = []
+      const model = scriptedModel([{ say: 'Without.' }])
+      const served = await serveHost({
+        servers: { demo: asking, trips: library('trips') },
+        rules: allow,
+        model: {
+          ...model,
+          generate(request) {
+            offered.push(request.tools?.map(({ name }) => name) ?? [])
+            return model.generate(request)
+          },
+        },
+      })
+      const tab = await begin(served)
+      await say(tab, '/tools')
+      const part = tab.page.getByRole('region', { name: 'Tools' })
+      await part.getByRole('checkbox', { name: 'Tools of demo' }).click()
+      await expect.poll(() => part.getByRole('checkbox', { name: 'Tools of demo' }).isChecked()).toBe(false)
+      await tab.check()
+      await say(tab, 'Hello')
+      await tab.page.getByText('Without.').waitFor()
+      expect(offered[0]?.filter((name) => name.startsWith('demo__'))).toEqual([])
+      expect(offered[0]).toContain('trips__most')
+    })
+
+    test('conversations are found, renamed, copied and deleted', async () => {
+      const served = await serveHost({ servers: {}, model: scriptedModel([]) })
+      for (let n = 0; n < 7; n++) {
+        const id = served.service.conversations.open({})
+        await served.service.conversations.get(id).say({ text: `Trip ${n}` }, 'test')
+      }
+      const tab = await openTab(served, '/chat')
+      const { page } = tab
+      const list = page.getByRole('region', { name: 'Conversations' })
+      await list.getByText('Trip 6').click()
+      await page.getByRole('log').waitFor()
+      await say(tab, '/rename Winter in Oslo')
+      await list.getByText('Winter in Oslo').waitFor()
+      await page.getByLabel('Find a conversation').fill('oslo')
+      await expect.poll(() => list.getByRole('link').count()).toBe(1)
+      await tab.check()
+      await list.getByRole('button', { name: 'More for this conversation' }).click()
+      await page.getByRole('menuitem', { name: 'Continue in a copy' }).press('Enter')
+      await list.getByText('· copy').waitFor()
+      await list.getByRole('button', { name: 'More for this conversation' }).first().click()
+      await page.getByRole('menuitem', { name: 'Delete the conversation' }).press('Enter')
+      await page.getByText('Delete this conversation for good?').waitFor()
+      await tab.check()
+      await page.locator('[data-act=confirm]').click()
+      await expect.poll(() => list.getByRole('link').count()).toBe(1)
+      expect(served.service.host.conversations.list()).toHaveLength(7)
+    })
+
+    test.each([
+      [1440, 'light', 'en'],
+      [1024, 'dark', 'zh-CN'],
+      [390, 'light', 'zh-CN'],
+    ] as const)(
+      'a conversation with all its parts is accessible at %i px, %s, %s',
+      async (width, colorScheme, locale) => {
+        const replies: Reply[] = [
+          {
+            say: '# Plan\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n```\nlong '.concat('x'.repeat(300), '\n```'),
+            call: [
+              { name: 'demo__fail', arguments: {} },
+              { name: 'demo__look', arguments: {} },
+            ],
+          },
+          { say: 'Done.' },
+        ]
+        const served = await serveHost({
+          servers: { demo: asking },
+          rules: allow,
+          model: scriptedModel(replies),
+        })
+        const id = served.service.conversations.open({})
+        await served.service.conversations.get(id).say({ text: 'Plan it' }, 'test')
+        const options = { viewport: { width, height: 844 }, colorScheme, locale }
+        const tab = await openTab(served, `/chat/${id}`, options)
+        await tab.page.getByText('Done.').waitFor()
+        await tab.check()
+        await tab.page.locator('summary', { hasText: 'look' }).click()
+        await tab.check()
+        await tab.page.click('[data-act=context]')
+        await tab.page.locator('#dock [data-section=tools] li').first().waitFor()
+        await tab.check()
+        await tab.page.locator('#dock section[tabindex="0"]').press('Escape')
+        await tab.page.locator('#dock').waitFor({ state: 'detached' })
+        await tab.page.locator('[data-act=model]').click()
+        await tab.check()
+        await tab.page.keyboard.press('Escape')
+        await tab.page.getByRole('textbox').first().fill('/')
+        await tab.page.getByRole('option').first().waitFor()
+        await tab.check()
+        expect(idOf(tab)).toBe(id)
+      },
+    )
+  },
+)
