@@ -164,6 +164,27 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
+    test('what is typed while the palette loads is in its field, and is no key of the page', async () => {
+      const served = await serveHost({ servers: { demo: asking } })
+      const tab = await openTab(served, '/servers')
+      const loading = Promise.withResolvers<void>()
+      await tab.page.route(/palette[^/]*\.js$/, async (route) => {
+        await loading.promise
+        await route.continue()
+      })
+      await tab.press('Control+k')
+      // By themselves, the keys of the page: i opens a question, ? the list of keys.
+      await tab.page.keyboard.type('ni?')
+      await tab.page.keyboard.press('Backspace')
+      loading.resolve()
+      const field = tab.page.getByRole('combobox')
+      await field.waitFor()
+      await tab.page.keyboard.type('x')
+      expect(await field.inputValue()).toBe('nix')
+      expect(new URL(tab.page.url()).pathname).toBe('/servers')
+      await tab.check()
+    })
+
     test('the palette finds a tool among all servers in three acts', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules: allow })
       const tab = await openTab(served, '/servers')
