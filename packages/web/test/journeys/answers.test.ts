@@ -160,5 +160,69 @@ describe.skipIf(missing !== undefined)(
       expect(served.service.host.inbox.list()[0]?.state).toBe('open')
       await tab.check()
     })
+
+    test('addresses are shown by their host, judged, and nothing of them is fetched', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules })
+      const tab = await openTab(served, '/inbox')
+      const urls: readonly (readonly [url: string, host: string | undefined, isOpened: boolean])[] = [
+        ['https://pay.example/1', 'pay.example', true],
+        ['https://PAY.example/1?a=b#c', 'pay.example', true],
+        ['http://127.0.0.1:9/login', '127.0.0.1:9', true],
+        ['http://pay.example/1', 'pay.example', false],
+        ['https://xn--pypal-4ve.example/', 'xn--pypal-4ve.example', true],
+        ['https://xn--80ak6aa92e.com/', 'xn--80ak6aa92e.com', true],
+        ['https://paypal.com@evil.example/', 'evil.example', true],
+        ['https://evil.example/https://paypal.com', 'evil.example', true],
+        ['https://paypal.com.evil.example/', 'paypal.com.evil.example', true],
+        ['https://[::1]:8443/x', '[::1]:8443', true],
+        ['https://192.168.0.1/admin', '192.168.0.1', true],
+      ]
+      for (const [n, [url, host, isOpened]] of urls.entries()) {
+        start(served, 'ask', { mode: 'url', elicitationId: `u${n}`, message: 'Visit', url })
+        const id = await show(served, tab)
+        const card = tab.page.locator(`[data-card="${id}"]`)
+        if (host !== undefined) await card.getByText(host, { exact: true }).first().waitFor()
+        if (isOpened) await card.locator('[data-act=accept][data-armed=true]').waitFor()
+        else {
+          await card.locator('[data-act=decline][data-armed=true]').waitFor()
+          expect([url, await card.locator('[data-act=accept]').getAttribute('data-armed')]).toEqual([
+            url,
+            'false',
+          ])
+        }
+        expect(await card.locator('a[href^="http"], a[href^="ftp"]').count()).toBe(0)
+        await card.locator('[data-act=decline]').click()
+        await until(() => open(served).length === 0, 'the answer')
+      }
+      await tab.check()
+    })
+
+    test('an answer for later calls says what it would have matched, and is taken back in two acts', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules })
+      const tab = await openTab(served, '/inbox')
+      const first = ask(served, { text: 'same' })
+      await show(served, tab)
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      await tab.page.click('[data-act=allow]')
+      await first
+      const second = ask(served, { text: 'same' })
+      const id = await show(served, tab)
+      await tab.page.click('[data-act=remember]')
+      await tab.page
+        .getByText(/would have matched \d+ of \d+ calls in 30 days/)
+        .first()
+        .waitFor()
+      await tab.check()
+      await tab.page.locator('[data-card] td button[data-armed=true]').first().click()
+      await second
+      expect(served.service.host.policy.grants()).toHaveLength(1)
+      await tab.go(`/inbox/${id}`)
+      await tab.click('[data-act=forget]')
+      await tab.click('[data-act=forget-sure]')
+      await tab.page.getByText('not remembered any more').waitFor()
+      expect(served.service.host.policy.grants()).toEqual([])
+      expect(tab.acts).toBe(2)
+      await tab.check()
+    })
   },
 )
