@@ -24,6 +24,8 @@ export function useChange(onSaved?: () => void): Change {
   const [planned, setPlanned] = useState<Wire<ConfigPlan>>()
   const [isRunning, setRunning] = useState(false)
   const [error, setError] = useState<Error>()
+  /** The id of the change that is reviewed. */
+  const latest = useRef<string>(undefined)
   const run = useCallback(async (work: () => Promise<void>): Promise<boolean> => {
     setRunning(true)
     setError(undefined)
@@ -41,11 +43,19 @@ export function useChange(onSaved?: () => void): Change {
     planned,
     isRunning,
     error,
-    plan: (change) => run(async () => setPlanned(wire(await client.call('config.plan', change)))),
+    plan: (change) =>
+      run(async () => {
+        latest.current = undefined
+        const plan = wire(await client.call('config.plan', change))
+        latest.current = plan.id
+        setPlanned(plan)
+      }),
     save: () =>
       run(async () => {
         if (planned === undefined) return
         await client.call('config.write', { id: planned.id })
+        // The file is written before its servers are started anew: by then, the person may review another change.
+        if (latest.current !== planned.id) return
         setPlanned(undefined)
         onSaved?.()
       }),

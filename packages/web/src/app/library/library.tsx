@@ -41,6 +41,7 @@ export default function Library({ server, uri }: { server?: string; uri?: string
           {t('inspect.prompts')}
         </Link>
       </nav>
+      <h2 className="hidden-text">{t(isPrompts ? 'inspect.prompts' : 'inspect.resources')}</h2>
       {isPrompts ? (
         <Suspense>
           <Prompts {...(prompt !== undefined && { chosen: prompt })} />

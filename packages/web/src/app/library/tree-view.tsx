@@ -322,14 +322,16 @@ function Row({
             </span>
           </span>
           <span className={style.aside}>
-            {row.leaf.isTemplate === true && t('library.template')}
-            {row.leaf.isForPersonOnly === true && t('library.personOnly')}
+            {row.leaf.isTemplate === true && <span>{t('library.template')}</span>}
+            {row.leaf.isForPersonOnly === true && <span>{t('library.personOnly')}</span>}
             {row.leaf.priority !== undefined && row.leaf.isForPersonOnly !== true && (
               <span className={style.priority} title={t('library.priority')}>
                 {number(row.leaf.priority)}
               </span>
             )}
-            {row.leaf.tokens !== undefined && t('library.about', { count: number(row.leaf.tokens) })}
+            {row.leaf.tokens !== undefined && row.leaf.isForPersonOnly !== true && (
+              <span>{t('library.about', { count: number(row.leaf.tokens) })}</span>
+            )}
           </span>
         </>
       )}

@@ -257,7 +257,11 @@ function NeedField({
       }
       hint={
         <>
-          {description !== undefined && <Foreign text={foreign(description)} most={300} />}{' '}
+          {description !== undefined && (
+            <div>
+              <Foreign text={foreign(description)} most={300} />
+            </div>
+          )}
           {secret !== undefined && t(isStored ? 'registry.secretStored' : 'registry.secret')}
           {multiple === true && t('registry.perLine')}
         </>
