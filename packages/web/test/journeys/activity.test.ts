@@ -216,7 +216,7 @@ const otlpSchema: JsonSchema = {
 
 describe.skipIf(missing !== undefined)(
   `the activity log in the browser${missing === undefined ? '' : ` (${missing})`}`,
-  { timeout: 180_000 },
+  { timeout: 300_000 },
   () => {
     test('100,000 events: scrolled to any, filtered, followed, and the row of a link comes back', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules: allow })

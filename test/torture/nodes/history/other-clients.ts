@@ -88,7 +88,7 @@ export class LibraryClient {
   }
 
   async begin(): Promise<void> {
-    const until = now() + this.#load.limitMs
+    const until = now() + 4 * this.#load.limitMs
     for (;;) {
       try {
         this.#library = await open(this.#kind, this.#load, this.#principal, (message) => {

@@ -192,17 +192,25 @@ interface Read<T> {
   refetch(): void
 }
 
-/** What a method without an effect gives, cached by its parameters. `everyMs`: how often it is read again while it is shown. */
+/**
+ * What a method without an effect gives, cached by its parameters. `everyMs`: how often it is read again while it is shown; `isFresh`: it is read
+ * again when it is shown, however new what is known is.
+ */
 export function useRead<M extends MethodName>(
   method: M,
   params: Methods[M]['params'],
-  { enabled = true, everyMs }: { enabled?: boolean; everyMs?: number | undefined } = {},
+  {
+    enabled = true,
+    everyMs,
+    isFresh = false,
+  }: { enabled?: boolean; everyMs?: number | undefined; isFresh?: boolean } = {},
 ): Read<Wire<Methods[M]['result']>> {
   const { client } = useHost()
   const { data, error, isPending, isFetchedAfterMount, refetch } = useQuery({
     queryKey: [method.split('.')[0], method, params],
     queryFn: ({ signal }) => client.call(method, params, { signal }).then((result) => wire(result)),
     enabled,
+    ...(isFresh && { staleTime: 0 }),
     // What changes while it is watched is read again when it is looked at again, too.
     ...(everyMs !== undefined && { refetchInterval: everyMs, staleTime: 0 }),
   })

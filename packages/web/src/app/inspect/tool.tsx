@@ -68,7 +68,7 @@ export function faultsOf({ tool }: CatalogTool): readonly { what: 'input' | 'out
 /** A tool with a form of its arguments, and the result of its last run. */
 export function ToolPage({ server, name }: { server: string; name: string }): ReactNode {
   const tools = useRead('catalog.tools', { server })
-  const calls = useRead('activity.list', { server, kind: 'call', limit: 200 })
+  const calls = useRead('activity.list', { server, kind: 'call', limit: 200 }, { isFresh: true })
   const t = useText()
   const entry = plain<CatalogTool[] | undefined>(tools.data)?.find(({ tool }) => tool.name === name)
   if (entry === undefined) return tools.isPending ? null : <Empty title={t('inspect.unknown')} />

@@ -1,5 +1,14 @@
 import type { Activity } from '@jackfield/host/browser'
-import { type ReactNode, useDeferredValue, useEffect, useId, useMemo, useRef, useState } from 'react'
+import {
+  type ReactNode,
+  type RefObject,
+  useDeferredValue,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { useLocation } from 'wouter'
 import { useHost, useRead, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
@@ -56,10 +65,13 @@ export function fitOf(name: string, typed: string): number | undefined {
 /** Finds everything that has a name and runs what has a key; or shows the keys. */
 export default function Palette({
   view,
+  early,
   onKeys,
   onClose,
 }: {
   view: 'palette' | 'keys'
+  /** What was typed before the palette was loaded; emptied. */
+  early: RefObject<string>
   onKeys: () => void
   onClose: () => void
 }): ReactNode {
@@ -79,7 +91,7 @@ export default function Palette({
         if (event.target === event.currentTarget) onClose()
       }}
     >
-      {view === 'palette' ? <Finder onKeys={onKeys} onClose={onClose} /> : <Sheet />}
+      {view === 'palette' ? <Finder early={early} onKeys={onKeys} onClose={onClose} /> : <Sheet />}
     </dialog>
   )
 }
@@ -116,10 +128,21 @@ function Sheet(): ReactNode {
   )
 }
 
-function Finder({ onKeys, onClose }: { onKeys: () => void; onClose: () => void }): ReactNode {
+function Finder({
+  early,
+  onKeys,
+  onClose,
+}: {
+  early: RefObject<string>
+  onKeys: () => void
+  onClose: () => void
+}): ReactNode {
   const t = useText()
   const id = useId()
-  const [typed, setTyped] = useState('')
+  const [typed, setTyped] = useState(early.current)
+  useEffect(() => {
+    early.current = ''
+  }, [early])
   const [at, setAt] = useState(0)
   const kind = signs[typed[0] ?? '']
   const word = (kind === undefined ? typed : typed.slice(1)).trim()

@@ -12,7 +12,17 @@ import {
   Settings,
   Shield,
 } from 'lucide-react'
-import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from 'react'
+import {
+  lazy,
+  type ReactNode,
+  type RefObject,
+  Suspense,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { Link, useLocation } from 'wouter'
 import { useConnection, useHost, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
@@ -92,6 +102,8 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
   const [location, navigate] = useLocation()
   const { client } = useHost()
   const [overlay, setOverlay] = useState<'palette' | 'keys'>()
+  /** What was typed before the palette was loaded. */
+  const early = useRef('')
   const [isMore, setMore] = useState(false)
   const dock = useDockState()
   const main = useRef<HTMLElement>(null)
@@ -235,13 +247,38 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
         </nav>
         <Announcer count={open.length} newest={open.at(-1)} />
         {overlay !== undefined && (
-          <Suspense>
-            <Palette view={overlay} onKeys={() => setOverlay('keys')} onClose={() => setOverlay(undefined)} />
+          <Suspense fallback={<EarlyKeys typed={early} onClose={() => setOverlay(undefined)} />}>
+            <Palette
+              view={overlay}
+              early={early}
+              onKeys={() => setOverlay('keys')}
+              onClose={() => setOverlay(undefined)}
+            />
           </Suspense>
         )}
       </div>
     </DockProvider>
   )
+}
+
+/** Keeps what is typed while the palette loads, so that it is no key of the page. */
+function EarlyKeys({ typed, onClose }: { typed: RefObject<string>; onClose: () => void }): null {
+  const close = useRef(onClose)
+  close.current = onClose
+  useLayoutEffect(() => {
+    typed.current = ''
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
+      event.preventDefault()
+      event.stopPropagation()
+      if (event.key === 'Escape') close.current()
+      else if (event.key === 'Backspace') typed.current = typed.current.slice(0, -1)
+      else if (event.key.length === 1) typed.current += event.key
+    }
+    document.addEventListener('keydown', onKey, { capture: true })
+    return () => document.removeEventListener('keydown', onKey, { capture: true })
+  }, [typed])
+  return null
 }
 
 /** Says that the connection is lost, after a second; what is on the screen stays. */
