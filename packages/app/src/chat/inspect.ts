@@ -114,7 +114,7 @@ export async function respond(
   }
   if (person === undefined) {
     const ways = answerCommands(item.question).map((way) => `  ${answerWith(item.id, store)} ${way}`)
-    throw usageError(`Nobody can be asked here. Answer it in another window:\n${ways.join('\n')}`)
+    throw usageError(`No person can be asked here. Answer it in another window:\n${ways.join('\n')}`)
   }
   const answer = await showQuestion(person, item.question, signal)
   if (answer === undefined) return

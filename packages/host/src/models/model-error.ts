@@ -86,7 +86,7 @@ interface Failure {
 const otherPath = /\bv1\/(?:responses|chat\/completions)\b|\bresponses api\b|\bnot a chat model\b/i
 /** So many causes are looked at below an error. */
 const deepest = 5
-/** Nobody is there at all, so asking again soon is of no use. */
+/** Nothing listens at the address, so a retry is of no use. */
 const absent: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'])
 
 /** Turns whatever a provider threw into a `ModelError`, whose message does not hold the key. */

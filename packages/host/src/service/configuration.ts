@@ -379,7 +379,7 @@ export class ConfigurationService {
       if (whole.includes(mark) || marks.has(mark) || !text.includes(mark)) continue
       throw new McpError(
         'INVALID',
-        `${mark} stands for a secret of ${file.file} that cannot be told from another. Change the file in an editor.`,
+        `${mark} is the mark of a secret of ${file.file} that cannot be distinguished from another. Change the file in an editor.`,
       )
     }
     return restored

@@ -106,7 +106,7 @@ describe('what passes without asking', () => {
     expect(model.requests).toHaveLength(2)
     const third = await sample(host)
     expect(returned(third)).toMatchObject({
-      error: { code: -32603, message: expect.stringContaining('Nobody is there') },
+      error: { code: -32603, message: expect.stringContaining('No person is available') },
     })
     expect(model.requests).toHaveLength(2)
     expect(host.sampling.grants()).toEqual([

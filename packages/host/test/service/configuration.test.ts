@@ -124,7 +124,7 @@ describe('the configuration of a host', () => {
     const { save, configuration, file, read } = await configured(JSON.stringify({ mcpServers: servers }))
     const { text } = await configuration.text(file)
     await expect(save({ kind: 'text', file, text: `${text}\n` })).rejects.toThrow(
-      /\[TOKEN\] stands for a secret/,
+      /\[TOKEN\] is the mark of a secret/,
     )
     await save({ kind: 'server', name: 'two', entry: { ...entry('[TOKEN]'), command: 'y' } })
     expect(JSON.parse(read()).mcpServers).toEqual({ ...servers, two: { ...servers.two, command: 'y' } })

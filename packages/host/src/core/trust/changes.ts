@@ -160,7 +160,7 @@ export class ChangeReview {
       this.#deps.emit({
         type: 'warning',
         server,
-        message: `${summary(review)}. Nobody can be asked here. ${reviewCommand(server)}`,
+        message: `${summary(review)}. No person can be asked here. ${reviewCommand(server)}`,
       })
     } else
       this.#deps.emit({ type: 'warning', server, message: `${summary(review)}. ${reviewCommand(server)}` })
@@ -192,7 +192,7 @@ export class ChangeReview {
         reason: reasonOf(until.aborted ? until.reason : error),
       })
       if (until.aborted) return
-      const why = error instanceof NoSurfaceError ? 'Nobody can be asked here' : reasonOf(error)
+      const why = error instanceof NoSurfaceError ? 'No person can be asked here' : reasonOf(error)
       emit({ type: 'warning', server, message: `${summary(review)}. ${why}. ${reviewCommand(server)}` })
     }
   }

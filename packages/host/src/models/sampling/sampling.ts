@@ -174,7 +174,7 @@ function ended(error: unknown, { row, signal }: SamplingRequest): RpcError {
   if (signal.aborted) return new RpcError(ErrorCode.InternalError, 'The request was withdrawn')
   const why =
     error instanceof NoSurfaceError
-      ? 'Nobody is there to agree to the sampling request'
+      ? 'No person is available to approve the sampling request'
       : 'No message could be made'
   return new RpcError(ErrorCode.InternalError, why)
 }

@@ -159,7 +159,7 @@ export class ServerConnection {
       'openly',
     )
     if (!isUp(this.state)) {
-      throw new McpError('UNAUTHORIZED', `Nobody is signed in at ${this.name}: ${describe(this.state)}`)
+      throw new McpError('UNAUTHORIZED', `You are not signed in to ${this.name}: ${describe(this.state)}`)
     }
   }
 

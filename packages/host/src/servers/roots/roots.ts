@@ -123,7 +123,7 @@ export class Roots {
       return now.allowed.map(rootOf)
     } catch (error) {
       row.close(context.signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
-      throw new RpcError(ErrorCode.InternalError, 'Nobody could be asked whether to tell of folders')
+      throw new RpcError(ErrorCode.InternalError, 'No person could be asked whether to share folders')
     }
   }
 
