@@ -18,6 +18,9 @@ const alone = [
   'test/torture/**/*.test.ts',
 ]
 
+/** Files that drive a browser, which keeps two cores busy: they run after the others, two at once. */
+const inBrowser = ['packages/web/test/journeys/**/*.test.ts']
+
 /** Every entry of every package of the workspace, by its source file. */
 function packageEntries(): { find: RegExp; replacement: string }[] {
   const manifests = globSync(['packages/*/package.json', 'servers/*/package.json'], { cwd: source('.') })
@@ -54,10 +57,19 @@ export default defineConfig({
         test: {
           name: 'together',
           include: tests,
-          exclude: [...configDefaults.exclude, ...alone],
+          exclude: [...configDefaults.exclude, ...alone, ...inBrowser],
           isolate: false,
           // Files that share a process leave much to collect: a larger young generation takes an eighth of the CPU less.
           execArgv: ['--max-semi-space-size=64'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          include: inBrowser,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -53,8 +53,8 @@ describe.skipIf(!isThere)(`what a task store leaves in Redis${left}`, () => {
     const store = await redisTaskStore({ url: server.url })
     const task = { id: 'x'.repeat(32), owner: 'ada', holder: '', holdMs: 0, body: '{}' }
     const capacity = { owner: 10, all: 10 }
-    await store.add({ ...task, ttlMs: 300 }, capacity)
-    await store.add({ ...task, id: 'y'.repeat(32), ttlMs: 600 }, capacity)
+    await store.add({ ...task, ttlMs: 3_000 }, capacity)
+    await store.add({ ...task, id: 'y'.repeat(32), ttlMs: 4_000 }, capacity)
     expect(await store.claim('one', 1000, { limit: 5 })).toHaveLength(2)
     await store.close()
     await vi.waitFor(async () => expect(await server.ask('DBSIZE')).toBe(0), 10_000)

@@ -77,7 +77,7 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
 
 /** Where the person wants the conversation; undefined where they leave. Nothing is started before. */
 async function choosePlace({ stdin, stderr }: Io): Promise<'terminal' | 'browser' | undefined> {
-  const { clackSelect } = await import('../surface/clack-select.ts')
+  const { clackSelect } = await import('../surface/clack.ts')
   const place = await clackSelect(
     { input: stdin, output: stderr },
     {

@@ -38,7 +38,7 @@ describe.skipIf(missing !== undefined)(
       expect(await log.innerText()).toContain('<img src=x onerror=alert(1)>')
       expect(await log.locator('img, a[href^="javascript"], a[href^="http"]').count()).toBe(0)
       expect(await log.locator('strong', { hasText: 'Done' }).count()).toBe(1)
-      await log.getByText('demo__echo').click()
+      await log.locator('summary', { hasText: 'echo' }).first().click()
       await log.getByText('"Oslo"').first().waitFor()
       await tab.check()
     })

@@ -181,6 +181,7 @@ export function openDatabase(file: string): DatabaseSync {
     try {
       database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;')
       migrate(database)
+      readRoots(database)
       return database
     } catch (error) {
       database.close()
@@ -269,6 +270,31 @@ function restrictToOwner(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     const found = statSync(path, { throwIfNoEntry: false })
     if (found !== undefined && (found.mode & 0o077) !== 0) chmodSync(path, 0o600)
+  }
+}
+
+/**
+ * Reads the first page of every table and index: a damaged one would be noticed only when it is used, which may be after a
+ * call was made.
+ */
+function readRoots(database: DatabaseSync): void {
+  const quoted = (name: unknown): string => `"${String(name).replaceAll('"', '""')}"`
+  const tables = database
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")
+    .all()
+  for (const { name } of tables) {
+    database.prepare(`SELECT 1 FROM ${quoted(name)} NOT INDEXED LIMIT 1`).get()
+    for (const index of database.prepare(`PRAGMA index_list(${quoted(name)})`).all()) {
+      if (index['partial'] !== 0) continue
+      const [first] = database.prepare(`PRAGMA index_info(${quoted(index['name'])})`).all()
+      if (typeof first?.['name'] !== 'string') continue
+      const column = quoted(first['name'])
+      database
+        .prepare(
+          `SELECT ${column} FROM ${quoted(name)} INDEXED BY ${quoted(index['name'])} ORDER BY ${column} LIMIT 1`,
+        )
+        .get()
+    }
   }
 }
 

@@ -120,7 +120,8 @@ export function createInboxTable(
   )
   return {
     add({ question, activity, owner, suspended, address }) {
-      const row = insert.get(
+      // `get` would stop at the returned row and hide an error of the commit.
+      const [row] = insert.all(
         question.id,
         question.cause.server,
         JSON.stringify(question),
@@ -329,7 +330,8 @@ export function createSuspendedCallTable(database: DatabaseSync, writer: LogWrit
     },
     count: () => Number(count.get()?.['count']),
     forgetOldest() {
-      const row = forget.get()
+      // `get` would stop at the returned row and hide an error of the commit.
+      const [row] = forget.all()
       return row && { call: Number(row['call']), round: Number(row['round']) }
     },
   }

@@ -88,9 +88,9 @@ export class LogWriter {
 
   /** Commits a row and gives its id. */
   begin({ at, kind, server, summary, cause, target, detail }: BegunRow): number {
-    const id = Number(
-      this.#statements.queueRow.get(at, kind, server, summary, cause, target, detail)?.['activity'],
-    )
+    // `get` would stop at the returned row and hide an error of the commit.
+    const [row] = this.#statements.queueRow.all(at, kind, server, summary, cause, target, detail)
+    const id = Number(row?.['activity'])
     this.#push(id, detail.length)
     return id
   }

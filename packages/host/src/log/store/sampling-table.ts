@@ -154,7 +154,8 @@ export function createSamplingTable(database: DatabaseSync): SamplingTable {
     rounds: (cause) => Number(rounds.get(cause)?.['rounds']),
     add({ server, at, cause, tools, auto, tokens, cost }) {
       forget.run(at - retentionMs)
-      const row = add.get(
+      // `get` would stop at the returned row and hide an error of the commit.
+      const [row] = add.all(
         server,
         at,
         cause,

@@ -207,6 +207,7 @@ function Finder({
       />
       <div
         className={style.options}
+        hidden={entries.length === 0}
         role="listbox"
         id={`${id}-list`}
         aria-label={t('palette.results')}
@@ -237,8 +238,12 @@ function Finder({
             </small>
           </div>
         ))}
-        {entries.length === 0 && <p className={style.none}>{t('palette.none')}</p>}
       </div>
+      {entries.length === 0 && (
+        <p className={style.none} role="status">
+          {t('palette.none')}
+        </p>
+      )}
       <footer className={style.foot} aria-hidden="true">
         <span>
           <Key>⏎</Key> {t('palette.open')}

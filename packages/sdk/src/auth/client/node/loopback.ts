@@ -22,13 +22,15 @@ export async function openBrowser(url: URL): Promise<void> {
     throw invalid(`Only https: URLs are opened in the browser, not ${url.protocol} ones`)
   }
   const [command, ...args] = openers[process.platform] ?? ['xdg-open']
-  const child = withoutInheritedDescriptors(['ignore', 'ignore', 'ignore'], (stdio) =>
-    spawn(command, [...args, url.href], { detached: true, stdio, shell: false, windowsHide: true }),
-  )
-  await once(child, 'spawn').catch((cause) => {
+  try {
+    const child = withoutInheritedDescriptors(['ignore', 'ignore', 'ignore'], (stdio) =>
+      spawn(command, [...args, url.href], { detached: true, stdio, shell: false, windowsHide: true }),
+    )
+    await once(child, 'spawn')
+    child.unref()
+  } catch (cause) {
     throw new McpError('CONNECT_FAILED', `No browser could be opened: ${command} failed`, { cause })
-  })
-  child.unref()
+  }
 }
 
 /**
