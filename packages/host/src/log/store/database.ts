@@ -279,8 +279,9 @@ function restrictToOwner(file: string): void {
  */
 function readRoots(database: DatabaseSync): void {
   const quoted = (name: unknown): string => `"${String(name).replaceAll('"', '""')}"`
+  // Those of a full-text index are not among them: SQLite may lack its module.
   const tables = database
-    .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")
+    .prepare("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'")
     .all()
   for (const { name } of tables) {
     database.prepare(`SELECT 1 FROM ${quoted(name)} NOT INDEXED LIMIT 1`).get()
