@@ -95,9 +95,7 @@ export class LibraryClient {
           const question = questionIn(message)
           const nonce = crypto.randomUUID()
           if (question !== undefined) {
-            // Libraries do not show the id of a request. One that is delivered again, since its event was sent while the store
-            // could not be written and so without an id, is still one question.
-            this.#enter({ type: 'question', ...question, id: 'unknown' })
+            this.#enter({ type: 'question', ...question, id: crypto.randomUUID() })
             this.#enter({ type: 'answered', ...question, nonce })
           }
           return { action: 'accept', content: { nonce } }
