@@ -3,10 +3,9 @@ import * as clack from '@clack/prompts'
 import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
 import { flowed } from '../output/flow.ts'
 import { clackSelect, type SelectStreams } from './clack-select.ts'
+import { drawn } from './drawn.ts'
 
 export { clackSelect }
-
-import { drawn } from './drawn.ts'
 
 export interface ClackOptions {
   input: Readable
