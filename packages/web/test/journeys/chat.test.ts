@@ -56,6 +56,8 @@ describe.skipIf(missing !== undefined)(
       await tab.page.getByText('Of two parts.').waitFor()
       await say(tab, 'Go on')
       await tab.page.getByText('word200').first().waitFor()
+      // The first message of a page is plain text until the part that renders Markdown has loaded.
+      await tab.page.locator('article p', { hasText: 'Of two parts.' }).waitFor()
       await tab.page.evaluate(() => {
         const changes = { count: 0 }
         Object.assign(window, { changes })
