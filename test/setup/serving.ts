@@ -96,6 +96,9 @@ Session.prototype.request = function (message: JsonRpcRequest, outlet: SessionOu
   const { transport } = outlet
   const noting: SessionOutlet = {
     transport,
+    get memory() {
+      return outlet.memory
+    },
     notify: (notice) => outlet.notify(notice),
     request: (question) => {
       asked.set(question.id, question.method)

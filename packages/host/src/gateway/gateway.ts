@@ -126,6 +126,7 @@ class Gateway implements OpenGateway {
       scopesFor: inner.scopesFor,
       headerPlan: inner.headerPlan,
       taskSupport: inner.taskSupport,
+      takeover: () => 'never',
       report: inner.report,
     }
   }
