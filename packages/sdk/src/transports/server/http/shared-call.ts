@@ -5,6 +5,7 @@ import type { Backplane } from '../../../request/backplane.ts'
 import { canonical, digest } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
 import { occurrence, type StepMemory } from '../../../request/live-run.ts'
+import { unref } from '../options.ts'
 import type { RememberedQuestion, RunMemory } from '../session.ts'
 
 /** The events of a stream that one node stored: in the log of that node, between two positions. */
@@ -53,6 +54,8 @@ const mostTakeovers = 2
 /** Milliseconds that an ended record is still there, to show another node that it must not run the call. */
 const endedMs = 1_000
 const ended = 'ended'
+/** Milliseconds until a record that could not be stored is stored again. */
+const retryMs = 500
 
 /** The key of the record of a stream's requests. */
 export function callKey(session: string, stream: string): string {
@@ -86,6 +89,7 @@ export class SharedCall implements RunMemory, StepMemory {
   /** The record as the backplane has it. */
   #stored: string | undefined
   #writing: Promise<void> = Promise.resolve()
+  #retry: ReturnType<typeof setTimeout> | undefined
   #isOver = false
   readonly #occurrences = new Map<string, number>()
   /** The identities of questions that are not stored yet, by their ids. */
@@ -225,7 +229,7 @@ export class SharedCall implements RunMemory, StepMemory {
     const key = this.#key
     if (key === undefined || this.#isOver || this.#stored === undefined) return
     const found = await this.#store.backplane.get(key)
-    if (found !== undefined && callRecordOf(found)?.parts.at(-1)?.node !== this.part.node) this.#taken()
+    if (found !== undefined && !this.#isOwn(found)) this.#taken()
   }
 
   question(method: string, params: unknown): RememberedQuestion {
@@ -275,35 +279,48 @@ export class SharedCall implements RunMemory, StepMemory {
     return response?.kind === 'response' ? { id: known.id, response: response.message } : { id: known.id }
   }
 
-  /** Stores the record, if the call has a stream. */
+  /** Stores the record, if the call has a stream; tries again later where the store fails. */
   #update(): Promise<void> {
     const written = this.#writing.then(() => this.#write())
-    this.#writing = written.catch(() => {})
+    this.#writing = written.catch(() => this.#updateLater())
     return written
+  }
+
+  /** The record must not lack for long what the handler has. */
+  #updateLater(): void {
+    if (this.#isOver) return
+    this.#retry ??= unref(
+      setTimeout(() => {
+        this.#retry = undefined
+        this.#update().catch(() => {})
+      }, retryMs),
+    )
   }
 
   async #write(): Promise<void> {
     const key = this.#key
-    if (key === undefined || this.#isOver) return
     const { backplane, ttlMs } = this.#store
-    const record = this.#text()
-    if (record === this.#stored) return
-    if (this.#stored === undefined) await backplane.set(key, record, ttlMs)
-    else if (!(await backplane.swap(key, this.#stored, record, ttlMs))) {
-      if ((await backplane.get(key)) !== undefined) {
-        this.#taken()
-        return
-      }
-      // The store lost it.
-      await backplane.set(key, record, ttlMs)
+    while (key !== undefined && !this.#isOver) {
+      const record = this.#text()
+      if (record === this.#stored) return
+      if (this.#stored !== undefined && !(await backplane.swap(key, this.#stored, record, ttlMs))) {
+        const found = await backplane.get(key)
+        if (found !== undefined) {
+          if (!this.#isOwn(found)) this.#taken()
+          // A write that seemed to fail was made.
+          this.#stored = found
+          continue
+        }
+        // The store lost it.
+        await backplane.set(key, record, ttlMs)
+      } else if (this.#stored === undefined) await backplane.set(key, record, ttlMs)
+      this.#stored = record
     }
-    this.#stored = record
   }
 
-  #taken(): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.onTaken()
+  #isOwn(stored: string): boolean {
+    const last = callRecordOf(stored)?.parts.at(-1)
+    return last?.node === this.part.node && last.from === this.part.from
   }
 
   #text(): string {
@@ -311,6 +328,12 @@ export class SharedCall implements RunMemory, StepMemory {
     if (whole.length <= this.#store.mostChars) return whole
     const { call: _call, ...rest } = this.#record
     return JSON.stringify(rest)
+  }
+
+  #taken(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.onTaken()
   }
 }
 
