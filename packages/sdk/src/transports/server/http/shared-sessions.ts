@@ -265,7 +265,8 @@ export class SharedSessions {
     const node = typeof id === 'string' ? nodeOf(id) : undefined
     // A question of this node that is not expected here any more may be one that another node took over.
     const isHere = typeof id !== 'string' || node === undefined || this.#questions.has(id)
-    this.#event({ type: 'answer', arrived: isHere ? 'here' : 'elsewhere' })
+    const isOwn = isHere || node === this.nodes.id
+    this.#event({ type: 'answer', arrived: isOwn ? 'here' : 'elsewhere' })
     if (isHere) {
       session.session.response(message)
       return
