@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { ErrorCode, type ProtocolVersion, protocolVersions, RpcError } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
-import { ErrorCode, RpcError } from '../../packages/sdk/src/jsonrpc/error.ts'
-import { methods, type ProtocolVersion, protocolVersions } from '../../packages/sdk/src/protocol/methods.ts'
+import { methods } from '../../packages/sdk/src/protocol/methods.ts'
 import { revisions } from '../../packages/sdk/src/protocol/revisions.ts'
 import { definitionName } from '../../packages/sdk/test/schema/wire.ts'
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { protocolVersions } from '@jackfield/sdk'
 import { expect, it } from 'vitest'
-import { protocolVersions } from '../../packages/sdk/src/protocol/methods.ts'
 import { entries } from '../../scripts/reference/entries.ts'
 import { root } from '../../scripts/run.ts'
 import { exportedFrom } from './exported.ts'

@@ -1,4 +1,4 @@
-import type { ProtocolVersion } from '../../packages/sdk/src/protocol/methods.ts'
+import type { ProtocolVersion } from '@jackfield/sdk'
 import { has } from '../../packages/sdk/test/matrix/feature.ts'
 import { features } from '../../packages/sdk/test/matrix/features.ts'
 import { stands } from '../../packages/sdk/test/matrix/rule.ts'

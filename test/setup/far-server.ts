@@ -1,6 +1,6 @@
-import { isObject } from '../../packages/sdk/src/jsonrpc/parse.ts'
-import type { ProtocolVersion } from '../../packages/sdk/src/protocol/methods.ts'
+import type { ProtocolVersion } from '@jackfield/sdk'
 import { latestLegacy } from '../../packages/sdk/src/protocol/revision.ts'
+import { isObject } from './json.ts'
 import { holdReceived, published, resultOfCore, versionIn } from './judge.ts'
 import { take } from './serving.ts'
 

@@ -1,9 +1,9 @@
+import { MetaKey, type ProtocolVersion, protocolVersions } from '@jackfield/sdk'
 import { expect } from 'vitest'
-import { isObject } from '../../packages/sdk/src/jsonrpc/parse.ts'
-import { MetaKey } from '../../packages/sdk/src/protocol/meta.ts'
-import { methods, type ProtocolVersion, protocolVersions } from '../../packages/sdk/src/protocol/methods.ts'
+import { methods } from '../../packages/sdk/src/protocol/methods.ts'
 import { checkWire, type Sender } from '../../packages/sdk/test/schema/wire.ts'
 import { faultsDeclared } from './faulty-peer.ts'
+import { isObject } from './json.ts'
 
 interface Fault {
   fault: string

@@ -1,6 +1,4 @@
-import type { JsonRpcRequest, JsonRpcResponse } from '../../packages/sdk/src/jsonrpc/message.ts'
-import { isObject } from '../../packages/sdk/src/jsonrpc/parse.ts'
-import type { ProtocolVersion } from '../../packages/sdk/src/protocol/methods.ts'
+import type { JsonRpcRequest, JsonRpcResponse, ProtocolVersion } from '@jackfield/sdk'
 import { latestLegacy } from '../../packages/sdk/src/protocol/revision.ts'
 import { DuplexConnection } from '../../packages/sdk/src/transports/server/connection.ts'
 import {
@@ -11,6 +9,7 @@ import {
 import { Router } from '../../packages/sdk/src/transports/server/http/router.ts'
 import { type HttpSession, Sessions } from '../../packages/sdk/src/transports/server/http/sessions.ts'
 import { Session, type SessionOutlet } from '../../packages/sdk/src/transports/server/session.ts'
+import { isObject } from './json.ts'
 import { holdReceived, mayBeOfCore, published, resultOfCore, versionIn } from './judge.ts'
 
 /** Judges one parsed value; `spoken` is what its session agreed on. Answers are judged where sessions take them. */
@@ -96,6 +95,9 @@ Session.prototype.request = function (message: JsonRpcRequest, outlet: SessionOu
   const { transport } = outlet
   const noting: SessionOutlet = {
     transport,
+    get memory() {
+      return outlet.memory
+    },
     notify: (notice) => outlet.notify(notice),
     request: (question) => {
       asked.set(question.id, question.method)

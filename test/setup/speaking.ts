@@ -1,8 +1,7 @@
+import type { JsonRpcMessage, ProtocolVersion } from '@jackfield/sdk'
+import type { ClientTransportEvents } from '@jackfield/sdk/client'
 import { ClientConnection } from '../../packages/sdk/src/client/client-connection.ts'
-import type { JsonRpcMessage } from '../../packages/sdk/src/jsonrpc/message.ts'
-import type { ProtocolVersion } from '../../packages/sdk/src/protocol/methods.ts'
 import { revisions } from '../../packages/sdk/src/protocol/revisions.ts'
-import type { ClientTransportEvents } from '../../packages/sdk/src/transports/client/transport.ts'
 import { holdReceived, holdSent, mayBeOfCore, published, resultOfCore, versionIn } from './judge.ts'
 
 // Holds whatever a server of ours encodes, and whatever one of our clients sends or receives.

@@ -52,6 +52,7 @@ export {
   type ResourceDefinition,
   reply,
   type SchemaOrNone,
+  type Takeover,
   type TemplateDefinition,
   type ToolDefinition,
   ToolError,

@@ -1,7 +1,7 @@
-import { clientCredentials } from '../../../packages/sdk/src/auth/client/index.ts'
-import { pinnedFetch } from '../../../packages/sdk/src/auth/client/node/index.ts'
-import { connect, http } from '../../../packages/sdk/src/client/index.ts'
-import { McpError } from '../../../packages/sdk/src/jsonrpc/error.ts'
+import { McpError } from '@jackfield/sdk'
+import { connect, http } from '@jackfield/sdk/client'
+import { clientCredentials } from '@jackfield/sdk/client/auth'
+import { pinnedFetch } from '@jackfield/sdk/client/auth/node'
 import { input, report, watchBytes } from './meter.ts'
 
 const limitBytes = 4 * 1024 * 1024

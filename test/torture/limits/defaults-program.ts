@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { defineServer, limits, resource, tool } from '../../../packages/sdk/src/index.ts'
-import { type ServeHttpOptions, serveHttp } from '../../../packages/sdk/src/transports/server/http/index.ts'
-import { serveSocket } from '../../../packages/sdk/src/transports/server/socket.ts'
+import { defineServer, limits, resource, tool } from '@jackfield/sdk'
+import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
+import { serveSocket } from '@jackfield/sdk/socket'
 import { report } from './meter.ts'
 
 // Takes what a server gives by default until it gives no more, and prints how much of each that was.

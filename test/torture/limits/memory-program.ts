@@ -1,7 +1,7 @@
 import process from 'node:process'
+import { defineServer, resource, tool } from '@jackfield/sdk'
+import { serveHttp } from '@jackfield/sdk/http'
 import { z } from 'zod'
-import { defineServer, resource, tool } from '../../../packages/sdk/src/index.ts'
-import { serveHttp } from '../../../packages/sdk/src/transports/server/http/index.ts'
 
 /** A server with 512 MB of heap that memory attacks are made on. Its clients authenticate by their own name. */
 const answer = 'x'.repeat(3_400_000)

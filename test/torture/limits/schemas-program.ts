@@ -1,5 +1,5 @@
-import { compileSchema } from '../../../packages/sdk/src/json-schema/index.ts'
-import { McpError } from '../../../packages/sdk/src/jsonrpc/error.ts'
+import { McpError } from '@jackfield/sdk'
+import { compileSchema } from '@jackfield/sdk/schema'
 import { Random } from '../random.ts'
 import { hostile, type Pair, pairOf } from './hostile-schemas.ts'
 import { input, loopMs, numberIn, report } from './meter.ts'

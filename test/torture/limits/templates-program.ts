@@ -1,4 +1,4 @@
-import { parseTemplate, type UriTemplate } from '../../../packages/sdk/src/server/uri-template.ts'
+import { parseTemplate, type UriTemplate } from '@jackfield/sdk'
 import { Random } from '../random.ts'
 import { cpuMs, input, numberIn, report } from './meter.ts'
 

@@ -1,7 +1,6 @@
 import { McpError } from '@jackfield/sdk'
-import { connect } from '@jackfield/sdk/client'
+import { type CallOptions, connect } from '@jackfield/sdk/client'
 import { expect, vi } from 'vitest'
-import type { CallOptions } from '../../../packages/sdk/src/client/types.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { channelEnd } from './far-end.ts'

@@ -1,13 +1,13 @@
-import { McpError } from '../../../packages/sdk/src/jsonrpc/error.ts'
-import type { JsonObject, JsonRpcMessage, RequestId } from '../../../packages/sdk/src/jsonrpc/message.ts'
-import { isObject } from '../../../packages/sdk/src/jsonrpc/parse.ts'
-import type { ProtocolVersion } from '../../../packages/sdk/src/protocol/methods.ts'
+import {
+  type JsonObject,
+  type JsonRpcMessage,
+  McpError,
+  type ProtocolVersion,
+  type RequestId,
+} from '@jackfield/sdk'
+import { type ClientTransport, type ClientTransportFactory, http } from '@jackfield/sdk/client'
 import { DuplexTransport } from '../../../packages/sdk/src/transports/client/duplex.ts'
-import { http } from '../../../packages/sdk/src/transports/client/http.ts'
-import type {
-  ClientTransport,
-  ClientTransportFactory,
-} from '../../../packages/sdk/src/transports/client/transport.ts'
+import { isObject } from '../../setup/json.ts'
 
 /** A call as the far end of a client sees it. */
 export interface Arrived {

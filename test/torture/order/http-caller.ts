@@ -1,8 +1,8 @@
+import type { JsonRpcMessage, ProtocolVersion } from '@jackfield/sdk'
 import type { HttpHandler } from '@jackfield/sdk/http'
-import type { JsonRpcMessage } from '../../../packages/sdk/src/jsonrpc/message.ts'
-import { isObject, parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
+import { parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import { EventReader } from '../../../packages/sdk/src/jsonrpc/sse.ts'
-import type { ProtocolVersion } from '../../../packages/sdk/src/protocol/methods.ts'
+import { isObject } from '../../setup/json.ts'
 import { callParams } from './near-end.ts'
 import { settled } from './schedules.ts'
 

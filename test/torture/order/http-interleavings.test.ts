@@ -1,6 +1,6 @@
+import { type ProtocolVersion, protocolVersions } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 import { expect, vi } from 'vitest'
-import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 import { calm, HttpCaller, type Trip } from './http-caller.ts'

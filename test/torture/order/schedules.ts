@@ -1,4 +1,4 @@
-import type { ProtocolVersion } from '../../../packages/sdk/src/protocol/methods.ts'
+import type { ProtocolVersion } from '@jackfield/sdk'
 import type { Random } from '../random.ts'
 
 /** What can happen to a request, in any order. */

@@ -1,4 +1,6 @@
 import { KeyObject, sign } from 'node:crypto'
+import { memoryStore, oauth } from '@jackfield/sdk/client/auth'
+import { checkElicitSchema, hostOf, zoneOfAddress } from '@jackfield/sdk/internal'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../../../packages/host/src/config/config.ts'
@@ -10,11 +12,8 @@ import { fit as shortened } from '../../../packages/host/src/models/results.ts'
 import { readManifest } from '../../../packages/host/src/servers/install/bundle.ts'
 import { planFrom } from '../../../packages/host/src/servers/install/plan.ts'
 import { bundleIn } from '../../../packages/host/src/servers/install/registry.ts'
-import { hostOf, zoneOfAddress } from '../../../packages/sdk/src/auth/client/address-zones.ts'
-import { memoryStore, oauth } from '../../../packages/sdk/src/auth/client/index.ts'
 import { ProofChecker } from '../../../packages/sdk/src/auth/server/dpop.ts'
 import { classify } from '../../../packages/sdk/src/jsonrpc/parse.ts'
-import { checkElicitSchema } from '../../../packages/sdk/src/protocol/elicitation.ts'
 import { digest } from '../../../packages/sdk/src/request/encoding.ts'
 
 /** What the language calls where an object should be a text, and what is no function. */

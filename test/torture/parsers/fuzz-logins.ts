@@ -1,10 +1,6 @@
+import type { Authorization, OAuthOptions } from '@jackfield/sdk/client/auth'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import {
-  type Authorization,
-  memoryStore,
-  type OAuthOptions,
-  oauth,
-} from '../../../packages/sdk/src/auth/client/index.ts'
+import { memoryStore, oauth } from '../../../packages/sdk/src/auth/client/index.ts'
 import { bearer } from '../../../packages/sdk/src/auth/server/bearer.ts'
 import { introspection } from '../../../packages/sdk/src/auth/server/introspection.ts'
 import { jwt } from '../../../packages/sdk/src/auth/server/jwt.ts'

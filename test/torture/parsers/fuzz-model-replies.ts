@@ -1,4 +1,4 @@
-import { isObject } from '../../../packages/sdk/src/jsonrpc/parse.ts'
+import { isObject } from '../../setup/json.ts'
 import { type Form, inJson } from './mutate.ts'
 
 /** What one provider says: JSON, and event streams. */

@@ -1,7 +1,7 @@
 import { modelsFromEnvironment } from '../../../packages/host/src/models/environment.ts'
 import { ModelError } from '../../../packages/host/src/models/model-error.ts'
 import type { Model, ModelReply, ModelRequest } from '../../../packages/host/src/types/index.ts'
-import { isObject } from '../../../packages/sdk/src/jsonrpc/parse.ts'
+import { isObject } from '../../setup/json.ts'
 import type { Random } from '../random.ts'
 import { inEventsOrJson, modelReplies } from './fuzz-model-replies.ts'
 import { cut, mustHold, type Target } from './fuzz-target.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../../../packages/sdk/src/jsonrpc/parse.ts'
+import { isObject } from '../../setup/json.ts'
 import type { Form } from './mutate.ts'
 
 const entrySize = 46

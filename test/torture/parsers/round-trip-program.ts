@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { JsonObject, JsonRpcMessage } from '@jackfield/sdk'
 import { cacheJson, responseBody, responseText } from '../../../packages/sdk/src/jsonrpc/cached-json.ts'
 import { asLine, LineReader } from '../../../packages/sdk/src/jsonrpc/line-reader.ts'
-import type { JsonObject, JsonRpcMessage } from '../../../packages/sdk/src/jsonrpc/message.ts'
 import { classify, parseJson } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import { EventReader, encodeEvent } from '../../../packages/sdk/src/jsonrpc/sse.ts'
 import { Random } from '../random.ts'

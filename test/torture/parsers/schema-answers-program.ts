@@ -1,9 +1,10 @@
+import type { ProtocolVersion } from '@jackfield/sdk'
 import { z } from 'zod'
 import { defineServer, tool } from '../../../packages/sdk/src/index.ts'
-import { isObject } from '../../../packages/sdk/src/jsonrpc/parse.ts'
-import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
+import { protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
 import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { checkWire } from '../../../packages/sdk/test/schema/wire.ts'
+import { isObject } from '../../setup/json.ts'
 import { changesOf, Differences, print } from './schema-differences.ts'
 import { answers } from './schema-questions.ts'
 

@@ -1,4 +1,4 @@
-import type { ProtocolVersion } from '../../../packages/sdk/src/protocol/methods.ts'
+import type { ProtocolVersion } from '@jackfield/sdk'
 import type { Apart, Kind } from './schema-exceptions.ts'
 import { placesIn, put, values } from './schema-places.ts'
 

@@ -1,5 +1,5 @@
-import { isObject } from '../../../packages/sdk/src/jsonrpc/parse.ts'
 import { DuplexTransport } from '../../../packages/sdk/src/transports/client/duplex.ts'
+import { isObject } from '../../setup/json.ts'
 
 /** The far end of a client: it says what it is told to say, right or wrong. */
 export interface FarEnd {

@@ -1,4 +1,4 @@
-import type { ProtocolVersion } from '../../../packages/sdk/src/protocol/methods.ts'
+import type { ProtocolVersion } from '@jackfield/sdk'
 
 /** A right question of each kind in a revision, with every member that has a type of its own. */
 export function questions(revision: ProtocolVersion): readonly { method: string; params: object }[] {

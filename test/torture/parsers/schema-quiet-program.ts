@@ -1,6 +1,7 @@
+import type { ProtocolVersion } from '@jackfield/sdk'
 import { connect } from '../../../packages/sdk/src/client/index.ts'
 import { defineServer } from '../../../packages/sdk/src/index.ts'
-import { type ProtocolVersion, protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
+import { protocolVersions } from '../../../packages/sdk/src/protocol/methods.ts'
 import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { checkWire, type Sender } from '../../../packages/sdk/test/schema/wire.ts'
 import { changesOf, Differences, print } from './schema-differences.ts'

@@ -1,4 +1,4 @@
-import type { ProtocolVersion } from '../../../packages/sdk/src/protocol/methods.ts'
+import type { ProtocolVersion } from '@jackfield/sdk'
 import { checkDefinition } from '../../../packages/sdk/test/schema/wire.ts'
 
 const icons = [{ src: 'https://a.example/i.png', mimeType: 'image/png', sizes: ['48x48'] }]

@@ -1,6 +1,5 @@
+import { type JsonObject, MetaKey } from '@jackfield/sdk'
 import { expect } from 'vitest'
-import type { JsonObject } from '../../../packages/sdk/src/jsonrpc/message.ts'
-import { MetaKey } from '../../../packages/sdk/src/protocol/meta.ts'
 import {
   type Answer,
   type Ask,

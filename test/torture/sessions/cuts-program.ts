@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
+import { serveHttp } from '@jackfield/sdk/http'
 import { EventReader, type ServerSentEvent } from '../../../packages/sdk/src/jsonrpc/sse.ts'
-import { serveHttp } from '../../../packages/sdk/src/transports/server/http/index.ts'
 import { type Tool, testServer } from '../../../packages/sdk/test/serve/support.ts'
 import { input, numberIn, report } from '../limits/meter.ts'
 import { Random } from '../random.ts'

@@ -1,7 +1,6 @@
-import { defineServer, type Server, tool } from '@jackfield/sdk'
+import { defineServer, type JsonObject, type Server, tool } from '@jackfield/sdk'
 import { expect } from 'vitest'
 import { z } from 'zod'
-import type { JsonObject } from '../../../packages/sdk/src/jsonrpc/message.ts'
 import { DuplexConnection } from '../../../packages/sdk/src/transports/server/connection.ts'
 import { nodeFace, session } from '../../../packages/sdk/test/serve/http-support.ts'
 import { initialize, initialized, meta, until } from '../../../packages/sdk/test/serve/support.ts'

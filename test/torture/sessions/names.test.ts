@@ -1,8 +1,7 @@
-import { defineServer, prompt, resource, template, tool } from '@jackfield/sdk'
+import { defineServer, type JsonObject, prompt, resource, template, tool } from '@jackfield/sdk'
 import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import type { JsonObject } from '../../../packages/sdk/src/jsonrpc/message.ts'
 import {
   type Ask,
   type Mounted,

@@ -1,8 +1,15 @@
-import { type Context, defineServer, prompt, resource, type Server, tool } from '@jackfield/sdk'
+import {
+  type Context,
+  defineServer,
+  type JsonObject,
+  prompt,
+  resource,
+  type Server,
+  tool,
+} from '@jackfield/sdk'
 import type { Authenticate } from '@jackfield/sdk/http'
 import { afterEach, expect, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import type { JsonObject } from '../../../packages/sdk/src/jsonrpc/message.ts'
 import { memoryBackplane } from '../../../packages/sdk/src/request/backplane.ts'
 import { type Mounted, modern, webFace } from '../../../packages/sdk/test/serve/http-support.ts'
 import { campaign } from '../campaign.ts'

@@ -34,7 +34,7 @@ it('shows the configured servers on stdin and stdout, under the policy', async (
   expect(names.some((name) => name.startsWith('trips__book'))).toBe(false)
 })
 
-it('serves at once what there is, though a server waits for the person, and ends when it is told to', async () => {
+it('serves at once what there is, though a server waits for the person, and ends when it is interrupted', async () => {
   const folder = tempFolder()
   const [command, ...args] = travel()
   const own = join(folder, '.config', 'jackfield')
@@ -48,7 +48,7 @@ it('serves at once what there is, though a server waits for the person, and ends
   expect((await client.tools()).map(({ name }) => name)).toContain('trips__searchFlights')
   await client.close()
 
-  const running = begin(['gateway'], { cwd: folder, env })
+  const running = begin(['gateway'], { cwd: folder, env, stdinStaysOpen: true })
   onTestFinished(() => void running.child.kill('SIGKILL'))
   await running.says('gone asks')
   running.child.kill('SIGINT')

@@ -126,6 +126,7 @@ class Gateway implements OpenGateway {
       scopesFor: inner.scopesFor,
       headerPlan: inner.headerPlan,
       taskSupport: inner.taskSupport,
+      takeover: () => 'never',
       report: inner.report,
     }
   }
@@ -282,11 +283,16 @@ class Gateway implements OpenGateway {
     now: ReadonlyMap<string, V>,
     different: ReadonlySet<string>,
   ): void {
-    const gone = [...(before?.keys() ?? [])].filter((key) => !now.has(key))
-    if (gone.length > 0) this.#inner.remove({ [kind]: gone })
-    for (const key of different) {
-      const value = now.get(key)
-      if (value === undefined) continue
+    const old = [...(before?.keys() ?? [])]
+    const kept = old.filter((key) => now.has(key))
+    const order = [...now.keys()]
+    const misplaced = kept.findIndex((key, at) => order[at] !== key)
+    // Lists have the order of the configuration, whichever server is connected first.
+    const moved = new Set(misplaced < 0 ? [] : kept.slice(misplaced))
+    const removed = old.filter((key) => !now.has(key) || moved.has(key))
+    if (removed.length > 0) this.#inner.remove({ [kind]: removed })
+    for (const [key, value] of now) {
+      if (!different.has(key) && !moved.has(key)) continue
       try {
         this.#inner.add({ [kind]: { [key]: value } })
       } catch (error) {

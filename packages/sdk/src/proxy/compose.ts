@@ -5,6 +5,7 @@ import { type MethodRow, methodRow, type ProtocolVersion } from '../protocol/met
 import type { Changes } from '../request/changes.ts'
 import { allows, type Caller, type Exchange, type Outcome } from '../request/exchange.ts'
 import { requireKnown } from '../request/known-members.ts'
+import type { Takeover } from '../server/definitions.ts'
 import { clipped } from '../server/handler-context.ts'
 import { applyMiddleware } from '../server/handlers.ts'
 import type { Middleware, Server } from '../server/server.ts'
@@ -169,6 +170,11 @@ class ComposedServer extends ForwardingServer implements Composition {
   taskSupport(tool: string): ReturnType<Server['taskSupport']> {
     const { member, name } = this.#resolve(tool) ?? {}
     return name === undefined ? undefined : member?.server.taskSupport(name)
+  }
+
+  takeover(tool: string): Takeover {
+    const { member, name } = this.#resolve(tool) ?? {}
+    return (name === undefined ? undefined : member?.server.takeover(name)) ?? 'never'
   }
 
   get memoryOnly(): readonly string[] {

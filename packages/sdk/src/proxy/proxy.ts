@@ -262,6 +262,11 @@ class ProxyServer extends ForwardingServer implements ProxiedServer {
     return undefined
   }
 
+  /** Never: what the upstream server did before a question must not happen again. */
+  takeover(): 'never' {
+    return 'never'
+  }
+
   add(): void {
     throw invalid('A proxy has no definitions: compose it with a server that has them')
   }

@@ -15,9 +15,21 @@ export type LiveRequest = (
   options: { signal: AbortSignal },
 ) => Promise<unknown>
 
+/** The steps of a request, where another run may repeat them: on a node that takes the request over. */
+export interface StepMemory {
+  /** The prefix of the idempotency keys. */
+  readonly flow: string
+  /** Whether the handler is still repeating what an earlier run did. */
+  readonly isReplaying: boolean
+  /** The result of a step of an earlier run, by name and place. */
+  step(place: string): { readonly value?: unknown } | undefined
+  /** Stores the result of a step. */
+  keep(place: string, result: { readonly value?: unknown }): Promise<void>
+}
+
 /** Sends requests for input on the connection while the handler waits. */
-export function liveInput(request: LiveRequest): InputStrategy {
-  const begin = (exchange: Exchange): HandlerRun => new LiveHandlerRun(exchange, request)
+export function liveInput(request: LiveRequest, memory?: StepMemory): InputStrategy {
+  const begin = (exchange: Exchange): HandlerRun => new LiveHandlerRun(exchange, request, memory)
   return { begin, resume: async (exchange) => begin(exchange), relay: request }
 }
 
@@ -128,16 +140,22 @@ export abstract class BaseHandlerRun {
 }
 
 class LiveHandlerRun extends BaseHandlerRun implements HandlerRun {
-  readonly replaying = false
   carried: Carried = { state: undefined, answers: {} }
   readonly #request: LiveRequest
-  readonly #flow: string = crypto.randomUUID()
+  readonly #memory: StepMemory | undefined
+  readonly #flow: string
   readonly #steps = new Map<string, number>()
   #asked = 0
 
-  constructor(exchange: Exchange, request: LiveRequest) {
+  constructor(exchange: Exchange, request: LiveRequest, memory?: StepMemory) {
     super(exchange)
     this.#request = request
+    this.#memory = memory
+    this.#flow = memory?.flow ?? crypto.randomUUID()
+  }
+
+  get replaying(): boolean {
+    return this.#memory?.isReplaying ?? false
   }
 
   ask<M extends QuestionMethod>(
@@ -165,8 +183,16 @@ class LiveHandlerRun extends BaseHandlerRun implements HandlerRun {
   }
 
   step<T>(name: string, work: (idempotencyKey: string) => T | Promise<T>): Promise<T> {
-    const key = idempotencyKey(this.#flow, occurrence(this.#steps, name))
-    return runStep(name, work, key).then((text) => (text === undefined ? undefined : readJson(text)))
+    const place = occurrence(this.#steps, name)
+    const memory = this.#memory
+    const done = memory?.step(place)
+    // The type of the step's earlier result.
+    if (done !== undefined) return Promise.resolve(copyOf(done.value) as T)
+    return runStep(name, work, idempotencyKey(this.#flow, place)).then(async (text) => {
+      const value = text === undefined ? undefined : readJson(text)
+      await memory?.keep(place, text === undefined ? {} : { value: copyOf(value) })
+      return value
+    })
   }
 
   async continueAsTask(): Promise<void> {}

@@ -133,6 +133,7 @@ export function defineServer<
     scopesFor: (...request: Parameters<Server['scopesFor']>) => scopesFor(registry, ...request),
     headerPlan: (tool: string) => registry.tools.get(tool)?.headers,
     taskSupport: (tool: string) => registry.tools.get(tool)?.task,
+    takeover: (tool: string) => registry.tools.get(tool)?.takeover ?? 'never',
     memoryOnly: extensions.flatMap(({ memoryOnly = [] }) => memoryOnly),
   })
   for (const extension of extensions) extension.attach?.(server, rejecting)

@@ -144,6 +144,9 @@ interface Shown {
   scopes?: readonly string[]
 }
 
+/** When another node runs the handler of a call again whose node stopped. */
+export type Takeover = 'never' | 'waiting' | 'always'
+
 /** A tool: its input, its output and its handler. */
 export interface ToolDefinition<
   In extends SchemaOrNone = SchemaOrNone,
@@ -160,6 +163,14 @@ export interface ToolDefinition<
    * always, so that other clients are rejected. Default: only if the handler calls `ctx.task`.
    */
   task?: 'optional' | 'required'
+  /**
+   * Whether another node runs the handler again, in a session that several nodes serve, when the node of a call stopped and the
+   * client resumes the stream of the call. `waiting`: if the handler waits for a response of the client. `always`: in any case.
+   * `never`: the call ends with an error that says so. A run has the responses and the results of `ctx.step` of the one before;
+   * everything else before a question, or in an unfinished step, happens again, with the same idempotency keys. Default:
+   * `always` for a tool whose `annotations` have `readOnlyHint` or `idempotentHint`, otherwise `waiting`.
+   */
+  takeover?: Takeover
   run(args: OutputOf<In>, ctx: Context): Awaitable<ToolReturn<Out, L>>
 }
 

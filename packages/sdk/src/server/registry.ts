@@ -5,6 +5,7 @@ import type { Prompt, Resource, ResourceTemplate, Tool } from '../protocol/defin
 import type { HeaderPlan } from '../protocol/headers.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import type { Completer, Context } from './context.ts'
+import type { Takeover } from './definitions.ts'
 import { promptEntry } from './prompt.ts'
 import { resourceEntry, templateEntry } from './resource.ts'
 import type { Prepared } from './schema.ts'
@@ -172,6 +173,7 @@ export interface ToolEntry {
   readonly handler: { run(args: unknown, ctx: Context): unknown }
   /** Whether a call of it runs as a task. */
   readonly task: 'optional' | 'required' | undefined
+  readonly takeover: Takeover
   /** Its row in `tools/list`. */
   readonly listed: Tool
   /** The arguments that are mirrored into HTTP headers; undefined if there are none. */

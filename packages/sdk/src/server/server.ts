@@ -8,6 +8,7 @@ import type {
   PromptDefinition,
   ResourceDefinition,
   SchemaOrNone,
+  Takeover,
   TemplateDefinition,
   ToolDefinition,
 } from './definitions.ts'
@@ -137,6 +138,8 @@ export interface Server<D extends Definitions = Definitions> {
   headerPlan(tool: string): HeaderPlan | undefined
   /** Whether calls of a tool run as tasks; undefined if its handler decides. */
   taskSupport(tool: string): 'optional' | 'required' | undefined
+  /** When another node runs a call of a tool again; 'never' for what has no definition here. */
+  takeover(tool: string): Takeover
   /** What its extensions keep in the memory of this process, each as the end of a warning. */
   readonly memoryOnly?: readonly string[]
   /** Reports an error whose text is not sent to the client. */

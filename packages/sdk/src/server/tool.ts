@@ -2,13 +2,13 @@ import { invalid, invalidParams, kindOf, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ContentBlock } from '../protocol/content.ts'
-import type { Tool } from '../protocol/definitions.ts'
+import type { Tool, ToolAnnotations } from '../protocol/definitions.ts'
 import { headerPlan } from '../protocol/headers.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import { defined } from '../request/known-members.ts'
 import { faultOfContent, requireSerializable, requireSerializableBlock, withJsonPath } from './content.ts'
 import { attempt, listedMetadata, metadataMembers, requireMembers, scopesOf } from './definition-metadata.ts'
-import { blockOf, Reply, ToolError } from './definitions.ts'
+import { blockOf, Reply, type Takeover, ToolError } from './definitions.ts'
 import { clipped, runHandler } from './handler-context.ts'
 import type { ToolEntry } from './registry.ts'
 import { objectSchema, type Prepared, prepareFor } from './schema.ts'
@@ -146,7 +146,7 @@ function failedResult(text: string): JsonObject {
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-const members = [...metadataMembers, 'input', 'output', 'annotations', 'task', 'run']
+const members = [...metadataMembers, 'input', 'output', 'annotations', 'task', 'takeover', 'run']
 const toolName = /^[A-Za-z0-9_.-]{1,128}$/
 
 /** Prepares a tool for serving. @throws McpError 'INVALID' */
@@ -158,6 +158,9 @@ export function toolEntry(name: string, value: AnyTool): ToolEntry {
   requireMembers(what, value, members, { name: 'run', does: 'serves a call' })
   if (value.task !== undefined && value.task !== 'optional' && value.task !== 'required') {
     throw invalid(`${what} has a "task" that is neither "optional" nor "required"`)
+  }
+  if (value.takeover !== undefined && !takeovers.includes(value.takeover)) {
+    throw invalid(`${what} has a "takeover" that is none of ${takeovers.join(', ')}`)
   }
   const input = value.input === undefined ? undefined : prepareFor(what, value.input, 'input')
   const output = value.output === undefined ? undefined : prepareFor(what, value.output, 'output')
@@ -171,6 +174,7 @@ export function toolEntry(name: string, value: AnyTool): ToolEntry {
     // Its `run` is a method, whose parameters are bivariant: the arguments are validated against `input`.
     handler: value,
     task: value.task,
+    takeover: value.takeover ?? (isRepeatable(value.annotations) ? 'always' : 'waiting'),
     listed: {
       name,
       ...listedMetadata(what, value),
@@ -179,6 +183,12 @@ export function toolEntry(name: string, value: AnyTool): ToolEntry {
     },
     headers: headers.length === 0 ? undefined : headers,
   }
+}
+
+const takeovers: readonly Takeover[] = ['never', 'waiting', 'always']
+
+function isRepeatable(hints: ToolAnnotations | undefined): boolean {
+  return hints?.readOnlyHint === true || hints?.idempotentHint === true
 }
 
 const noArguments: Tool['inputSchema'] = { type: 'object', additionalProperties: false }

@@ -18,6 +18,9 @@ import {
   transportOf,
 } from './recorder.ts'
 
+export { type HttpMetricsOptions, httpMetrics } from './http-metrics.ts'
+export type { TelemetryOptions } from './recorder.ts'
+
 /** Traces every request a client sends, and every input request it answers. */
 export function createClientTelemetry(recorder: Recorder): ClientTelemetry {
   return {

@@ -7,7 +7,7 @@ import Provider, {
   interactionPolicy,
   type KoaContextWithOIDC,
 } from 'oidc-provider'
-import { isObject } from '../../src/jsonrpc/parse.ts'
+import { isObject } from '../../../../test/setup/json.ts'
 import { memoryAdapter } from './memory-adapter.ts'
 
 /*

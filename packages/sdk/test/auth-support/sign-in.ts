@@ -1,5 +1,5 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier } from 'oauth4webapi'
-import { isObject } from '../../src/jsonrpc/parse.ts'
+import { isObject } from '../../../../test/setup/json.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
 
 export interface SignIn {

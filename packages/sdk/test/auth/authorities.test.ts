@@ -140,9 +140,9 @@ describe.each(faces)('a request whose token nobody can check now, on %s,', (_, m
   test.each(ways)('for %s, is told to come again, and runs nothing', async (_, verify) => {
     const { server, ran } = shop()
     const reports: unknown[] = []
-    const told = Object.create(server, { report: { value: (error: unknown) => reports.push(error) } })
+    const reporting = Object.create(server, { report: { value: (error: unknown) => reports.push(error) } })
     const authenticate = bearer({ resource: mcp, authorizationServers: [issuer], verify })
-    const { send } = await mounted(mount, told, { authenticate })
+    const { send } = await mounted(mount, reporting, { authenticate })
     const token = await tokenOf({ scope: 'orders:write orders:read' })
     const answer = await send(modern('tools/call', { name: 'refund' }, as(token)))
     expect(answer.status).toBe(503)

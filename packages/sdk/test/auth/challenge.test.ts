@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { challenge } from '../../src/auth/server/refusals.ts'
+import { challenge } from '../../src/auth/server/bearer.ts'
 import { readChallenges } from './support.ts'
 
 const name = fc.stringMatching(/^[a-z_]{1,20}$/)

@@ -1,11 +1,9 @@
-import { defineServer, prompt, resource, template, tool } from '@jackfield/sdk'
+import { defineServer, type JsonObject, prompt, resource, type Server, template, tool } from '@jackfield/sdk'
 import { type BearerOptions, bearer, jwt } from '@jackfield/sdk/auth'
+import type { Authenticate, ServeHttpOptions } from '@jackfield/sdk/http'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import type { Server } from '../../src/server/server.ts'
-import type { Authenticate, ServeHttpOptions } from '../../src/transports/server/http/index.ts'
 import { type Answer, type Ask, type Face, type Mounted, modern } from '../serve/http-support.ts'
 import { initialize } from '../serve/support.ts'
 

@@ -14,7 +14,7 @@ async function loggedIn(metadata: Record<string, unknown> = {}, store = memorySt
   return { one, auth, opened, client }
 }
 
-function told({ as }: World): (string | null)[][] {
+function received({ as }: World): (string | null)[][] {
   return as.at('/revoke').map(({ params }) => [params.get('token'), params.get('token_type_hint')])
 }
 
@@ -24,7 +24,7 @@ describe('tokens that are revoked', () => {
     const [access] = one.as.good.keys()
     const [refresh] = one.as.refreshable
     expect(await auth.revoke(one.url)).toEqual({ outcome: 'revoked' })
-    expect(told(one)).toEqual([
+    expect(received(one)).toEqual([
       [refresh, 'refresh_token'],
       [access, 'access_token'],
     ])
@@ -43,7 +43,7 @@ describe('tokens that are revoked', () => {
     const auth = clientCredentials({ client })
     await open(one, auth)
     expect(await auth.revoke(one.url)).toEqual({ outcome: 'revoked' })
-    expect(told(one)).toEqual([[expect.stringMatching(/^access-/), 'access_token']])
+    expect(received(one)).toEqual([[expect.stringMatching(/^access-/), 'access_token']])
     expect(one.as.at('/revoke')[0]?.headers.authorization).toBe(`Basic ${btoa('robot:hush')}`)
   })
 

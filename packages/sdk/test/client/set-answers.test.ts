@@ -58,10 +58,10 @@ describe('what a client can answer', () => {
         sse(one.res)({ data: { jsonrpc: '2.0', id: answers.length, ...form } })
       }
     })
-    const told = await connect(server.url, { onElicit: yes })
-    onTestFinished(() => told.close())
-    told.setAnswers({})
-    told.call('x').catch(() => {})
+    const received = await connect(server.url, { onElicit: yes })
+    onTestFinished(() => received.close())
+    received.setAnswers({})
+    received.call('x').catch(() => {})
     await until(() => answers.length === 1)
     expect(answers[0]).toMatchObject({ result: { action: 'accept' } })
 

@@ -189,12 +189,13 @@ describe.each(places.filter(({ revision }) => revision === '2026-07-28'))(
         ({ message }) => message['method'] === 'subscriptions/listen',
       )
       const id = listen?.message['id']
-      const told = notices(said).filter(
+      const received = notices(said).filter(
         ({ by, message }) => by === 'server' && /changed|updated|ackn/.test(String(message['method'])),
       )
-      expect(told.length).toBeGreaterThanOrEqual(3)
-      expect(told[0]?.message['method']).toBe('notifications/subscriptions/acknowledged')
-      for (const { message } of told) expect(metaOf(message['params'])[`${prefix}subscriptionId`]).toBe(id)
+      expect(received.length).toBeGreaterThanOrEqual(3)
+      expect(received[0]?.message['method']).toBe('notifications/subscriptions/acknowledged')
+      for (const { message } of received)
+        expect(metaOf(message['params'])[`${prefix}subscriptionId`]).toBe(id)
     })
   },
 )

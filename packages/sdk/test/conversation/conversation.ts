@@ -1,9 +1,18 @@
-import { defineServer, prompt, RpcError, resource, type Server, template, tool } from '@jackfield/sdk'
+import {
+  defineServer,
+  type ProtocolVersion,
+  prompt,
+  protocolVersions,
+  RpcError,
+  resource,
+  type Server,
+  template,
+  tool,
+} from '@jackfield/sdk'
 import { type Client, type ConnectOptions, connect, type Target } from '@jackfield/sdk/client'
 import { serveHttp } from '@jackfield/sdk/http'
 import { z } from 'zod'
-import { isObject } from '../../src/jsonrpc/parse.ts'
-import { type ProtocolVersion, protocolVersions } from '../../src/protocol/methods.ts'
+import { isObject } from '../../../../test/setup/json.ts'
 import { tick, until } from '../client/support/http.ts'
 
 /** One message as it crossed the wire, and the method of the request it answers. */

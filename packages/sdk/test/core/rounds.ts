@@ -1,10 +1,16 @@
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import type { ClientCapabilities } from '../../src/protocol/definitions.ts'
+import {
+  type ClientCapabilities,
+  type Exchange,
+  type InputRequests,
+  type InputStrategy,
+  type JsonObject,
+  limits,
+  type Outcome,
+  type Question,
+} from '@jackfield/sdk'
 import { revisions } from '../../src/protocol/revisions.ts'
-import type { InputRequests, Question } from '../../src/protocol/server-requests.ts'
 import { memoryBackplane } from '../../src/request/backplane.ts'
-import { type Exchange, type InputStrategy, localCaller, type Outcome } from '../../src/request/exchange.ts'
-import { limits } from '../../src/request/limits.ts'
+import { localCaller } from '../../src/request/exchange.ts'
 import { replay } from '../../src/request/replay.ts'
 import { createSealer } from '../../src/request/state.ts'
 import { type LazyHandlerRun, runToOutcome } from '../../src/server/handler-context.ts'

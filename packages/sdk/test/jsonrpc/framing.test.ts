@@ -66,12 +66,12 @@ describe('newline framing', () => {
     const lines = fc.array(fc.tuple(kinds, fc.constantFrom('\n', '\r\n')), { maxLength: 8 })
     fc.assert(
       fc.property(lines, fc.array(fc.nat(), { maxLength: 6 }), (all, places) => {
-        const told: string[] = []
+        const received: string[] = []
         const reader = new LineReader({
           maxBytes: 40,
-          onLine: (text) => told.push(text),
-          onTooLong: () => told.push('too long'),
-          onNotUtf8: (bytes) => told.push(`not UTF-8: ${bytes}`),
+          onLine: (text) => received.push(text),
+          onTooLong: () => received.push('too long'),
+          onNotUtf8: (bytes) => received.push(`not UTF-8: ${bytes}`),
         })
         const sent = all.flatMap(([{ bytes }, end]) => [...bytes, ...encoder.encode(end)])
         for (const chunk of cut(Uint8Array.from(sent), places)) reader.push(chunk)
@@ -80,7 +80,7 @@ describe('newline framing', () => {
           if (bytes[1] === 0xc3 && bytes[2] === 0x22) return [`not UTF-8: ${bytes}`]
           return bytes.length === 0 ? [] : [new TextDecoder().decode(bytes)]
         })
-        expect(told).toEqual(expected)
+        expect(received).toEqual(expected)
       }),
     )
   })

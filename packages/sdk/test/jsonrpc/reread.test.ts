@@ -1,6 +1,7 @@
+import { readJson } from '@jackfield/sdk/internal'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { exactJson, readJson } from '../../src/jsonrpc/exact-json.ts'
+import { exactJson } from '../../src/jsonrpc/exact-json.ts'
 import { parseJson } from '../../src/jsonrpc/parse.ts'
 
 describe('a key that is written with an escape', () => {

@@ -87,10 +87,10 @@ describe('entries that come and go', () => {
   it('are told in the order they came, and what was told does not change', () => {
     const set = new RotatingSet<string>()
     for (const member of ['a', 'b', 'c', 'a']) set.add(member)
-    const told = set.values()
+    const received = set.values()
     expect(set.delete('b')).toBe(true)
     expect(set.delete('b')).toBe(false)
-    expect(told).toEqual(['a', 'b', 'c'])
+    expect(received).toEqual(['a', 'b', 'c'])
     expect(set.values()).toEqual(['a', 'c'])
     set.clear()
     expect(set.size).toBe(0)

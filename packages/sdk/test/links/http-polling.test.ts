@@ -105,11 +105,11 @@ describe('a server that ends the stream of a call again and again, and wants no 
     const { client, openings } = await polled(({ id, token }, nth) =>
       nth === 100 ? answer(id) : progress(token, nth),
     )
-    const told: number[] = []
-    const call = client.call('long', {}, { onProgress: (report) => told.push(report.progress) })
+    const received: number[] = []
+    const call = client.call('long', {}, { onProgress: (report) => received.push(report.progress) })
     await seconds(60)
     await expect(call).resolves.toEqual({ content: [] })
-    expect(told).toHaveLength(99)
+    expect(received).toHaveLength(99)
     expect(openings[49]).toBeLessThanOrEqual(6_000)
   })
 

@@ -205,12 +205,12 @@ describe('a session', () => {
         } else result(one, {})
       })
       const client = await open(server.url)
-      const told: unknown[] = []
-      await client.watch({ toolsListChanged: true }, (change) => told.push(change))
+      const received: unknown[] = []
+      await client.watch({ toolsListChanged: true }, (change) => received.push(change))
       current = 's2'
       stream?.end()
-      await until(() => told.length === 1)
-      expect(told).toEqual([{ type: 'tools' }])
+      await until(() => received.length === 1)
+      expect(received).toEqual([{ type: 'tools' }])
       expect(server.of('initialize')[1]?.headers['mcp-session-id']).toBeUndefined()
       await client.ping()
       expect(server.of('ping')[0]?.headers['mcp-session-id']).toBe('s2')

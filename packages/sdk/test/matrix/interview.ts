@@ -1,6 +1,6 @@
 import type { JsonObject } from '@jackfield/sdk'
 import type { ConnectOptions } from '@jackfield/sdk/client'
-import { isObject } from '../../src/jsonrpc/parse.ts'
+import { isObject } from '../../../../test/setup/json.ts'
 import { type Met, resultsOf, type Taken } from './played.ts'
 import type { Ground } from './rule.ts'
 import { at, part, type Said } from './transcript.ts'

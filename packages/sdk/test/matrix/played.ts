@@ -1,6 +1,6 @@
 import { type JsonObject, MetaKey, type ProtocolVersion, type RequestId } from '@jackfield/sdk'
 import type { Client, ConnectOptions } from '@jackfield/sdk/client'
-import { isObject } from '../../src/jsonrpc/parse.ts'
+import { isObject } from '../../../../test/setup/json.ts'
 import type { Part, Say } from '../transports/play.ts'
 import type { Transcript } from './transcript.ts'
 

@@ -1,6 +1,6 @@
 import { type JsonObject, MetaKey, type ProtocolVersion, type RequestId } from '@jackfield/sdk'
 import { expect } from 'vitest'
-import { isObject } from '../../src/jsonrpc/parse.ts'
+import { isObject } from '../../../../test/setup/json.ts'
 import type { Dialled, Hear } from '../transports/dial.ts'
 
 export interface RawOptions {

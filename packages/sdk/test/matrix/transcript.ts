@@ -1,5 +1,5 @@
 import type { JsonObject, RequestId } from '@jackfield/sdk'
-import { isObject } from '../../src/jsonrpc/parse.ts'
+import { isObject } from '../../../../test/setup/json.ts'
 
 /** One message as it crossed the wire. */
 export interface Said {

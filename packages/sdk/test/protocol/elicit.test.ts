@@ -1,12 +1,12 @@
 import type { ElicitField, SamplingMessage } from '@jackfield/sdk'
-import { describe, expect, it } from 'vitest'
 import {
   checkElicitContent,
   checkElicitSchema,
   checkElicitValue,
   checkSampling,
   fillDefaults,
-} from '../../src/protocol/elicitation.ts'
+} from '@jackfield/sdk/internal'
+import { describe, expect, it } from 'vitest'
 
 describe('elicitation forms', () => {
   it.each([

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
+import type { ProtocolVersion } from '@jackfield/sdk'
 import { Ajv, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import type { ProtocolVersion } from '../../src/protocol/methods.ts'
 
 /** Who sent a message. */
 export type Sender = 'client' | 'server'

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonRpcMessage } from '../../src/jsonrpc/message.ts'
+import type { JsonObject, JsonRpcMessage } from '@jackfield/sdk'
 import { DuplexConnection, type DuplexOptions } from '../../src/transports/server/connection.ts'
 import {
   ask,

@@ -14,7 +14,7 @@ import {
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { isObject } from '../../src/jsonrpc/parse.ts'
+import { isObject } from '../../../../test/setup/json.ts'
 import { DuplexConnection } from '../../src/transports/server/connection.ts'
 import { type Face, faces, modern, session } from './http-support.ts'
 import { initialize, initialized, meta, settle, until } from './support.ts'

@@ -1,9 +1,8 @@
 import { request as httpRequest } from 'node:http'
+import type { JsonObject, Server } from '@jackfield/sdk'
+import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
 import { afterEach } from 'vitest'
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
 import { EventReader, type ServerSentEvent } from '../../src/jsonrpc/sse.ts'
-import type { Server } from '../../src/server/server.ts'
-import { type ServeHttpOptions, serveHttp } from '../../src/transports/server/http/index.ts'
 import {
   ask,
   echo,

@@ -50,12 +50,12 @@ it.each(faces)(
     servers[1]?.elicitationComplete(String(first))
     await until(() => asked.stream.messages().length === 2)
     await settle(20)
-    const told = [first, second].map((elicitationId) => ({
+    const received = [first, second].map((elicitationId) => ({
       jsonrpc: '2.0',
       method: complete,
       params: { elicitationId },
     }))
-    expect(asked.stream.messages()).toEqual(told)
+    expect(asked.stream.messages()).toEqual(received)
     for (const one of others) expect(one.stream.messages()).toEqual([])
   },
 )

@@ -31,7 +31,7 @@ async function listening(mounted: Mounted): Promise<Answer> {
 }
 
 /** The streams' messages after the first, which says that they stand. */
-const told = (answer: Answer): unknown[] => answer.messages().slice(1).map(subject)
+const received = (answer: Answer): unknown[] => answer.messages().slice(1).map(subject)
 const subject = ({ method, params }: JsonObject): unknown => Object(params)['uri'] ?? method
 const toolsChanged = 'notifications/tools/list_changed'
 const anything = [toolsChanged, 'shop://stock']
@@ -39,8 +39,8 @@ const anything = [toolsChanged, 'shop://stock']
 /** A backplane whose connection for messages can be lost. */
 function losing(plane: Backplane): { plane: Backplane; lose: () => void } {
   const lost: (() => void)[] = []
-  const subscribe: Backplane['subscribe'] = (topic, listener, told) => {
-    if (told !== undefined) lost.push(told)
+  const subscribe: Backplane['subscribe'] = (topic, listener, received) => {
+    if (received !== undefined) lost.push(received)
     return plane.subscribe(topic, listener)
   }
   return {
@@ -72,11 +72,11 @@ describe('nodes that share a backplane', () => {
       await settle()
       const listeners = await Promise.all(nodes.map(listening))
       servers[1]?.resourceUpdated('shop://stock')
-      for (const one of listeners) await until(() => told(one).length === 1, watchdogMs)
+      for (const one of listeners) await until(() => received(one).length === 1, watchdogMs)
       servers[2]?.add({ tools: { buy: tool({ run: () => 'bought' }) } })
-      for (const one of listeners) await until(() => told(one).length === 2, watchdogMs)
+      for (const one of listeners) await until(() => received(one).length === 2, watchdogMs)
       await settle(50)
-      for (const one of listeners) expect(told(one)).toEqual(['shop://stock', toolsChanged])
+      for (const one of listeners) expect(received(one)).toEqual(['shop://stock', toolsChanged])
       expect(publish).toHaveBeenCalledTimes(2)
     },
   )
@@ -112,8 +112,8 @@ describe('nodes that share a backplane', () => {
     bank.resourceUpdated('shop://stock')
     gone.resourceUpdated('shop://stock')
     here.add({ tools: { buy: tool({ run: () => 'bought' }) } })
-    await until(() => told(stream).length === 1, watchdogMs)
-    expect(told(stream)).toEqual([toolsChanged])
+    await until(() => received(stream).length === 1, watchdogMs)
+    expect(received(stream)).toEqual([toolsChanged])
   })
 
   it('tell a change once where one server is mounted twice', async () => {
@@ -122,11 +122,11 @@ describe('nodes that share a backplane', () => {
     const nodes = [await node(server, plane), await node(server, plane)]
     const listeners = await Promise.all(nodes.map(listening))
     server.resourceUpdated('shop://stock')
-    for (const one of listeners) await until(() => told(one).length === 1, watchdogMs)
+    for (const one of listeners) await until(() => received(one).length === 1, watchdogMs)
     server.add({ tools: { buy: tool({ run: () => 'bought' }) } })
-    for (const one of listeners) await until(() => told(one).length === 2, watchdogMs)
+    for (const one of listeners) await until(() => received(one).length === 2, watchdogMs)
     await settle(50)
-    for (const one of listeners) expect(told(one)).toEqual(['shop://stock', toolsChanged])
+    for (const one of listeners) expect(received(one)).toEqual(['shop://stock', toolsChanged])
   })
 
   it('tell everybody that anything may have changed, when messages may have been lost', async () => {
@@ -137,8 +137,8 @@ describe('nodes that share a backplane', () => {
     await mine.post({ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'shop://stock' } })
     const standing = await mine.get()
     lose()
-    await until(() => told(stream).length === 2 && standing.messages().length >= 3, watchdogMs)
-    expect(told(stream)).toEqual(anything)
+    await until(() => received(stream).length === 2 && standing.messages().length >= 3, watchdogMs)
+    expect(received(stream)).toEqual(anything)
     expect(standing.messages().map(subject)).toEqual([
       toolsChanged,
       'notifications/resources/list_changed',
@@ -160,12 +160,12 @@ describe('nodes that share a backplane', () => {
         { ...plane, subscribe },
       ),
     )
-    await until(() => told(stream).length === 2, watchdogMs)
-    expect(told(stream)).toEqual(anything)
+    await until(() => received(stream).length === 2, watchdogMs)
+    expect(received(stream)).toEqual(anything)
     expect(errors).toEqual([new Error('away'), new Error('away')])
     other.resourceUpdated('shop://stock')
-    await until(() => told(stream).length === 3, watchdogMs)
-    expect(told(stream)).toEqual([...anything, 'shop://stock'])
+    await until(() => received(stream).length === 3, watchdogMs)
+    expect(received(stream)).toEqual([...anything, 'shop://stock'])
   })
 
   it('tell later that anything may have changed, where a change cannot be told', async () => {
@@ -177,8 +177,8 @@ describe('nodes that share a backplane', () => {
     const stream = await listening(await node(shop(), plane))
     await node(changing, { ...plane, publish })
     changing.resourceUpdated('shop://other')
-    await until(() => told(stream).length === 2, watchdogMs)
-    expect(told(stream)).toEqual(anything)
+    await until(() => received(stream).length === 2, watchdogMs)
+    expect(received(stream)).toEqual(anything)
   })
 
   it('tell a flood of changes in bounded messages', async () => {
@@ -188,8 +188,8 @@ describe('nodes that share a backplane', () => {
     const stream = await listening(await node(shop(), plane))
     await node(changing, plane)
     for (let at = 0; at < 100_000; at++) changing.resourceUpdated(`shop://thing/${at}`)
-    await until(() => told(stream).length === 2, watchdogMs)
-    expect(told(stream)).toEqual(anything)
+    await until(() => received(stream).length === 2, watchdogMs)
+    expect(received(stream)).toEqual(anything)
     const sizes = publish.mock.calls.map(([, message]) => message.length)
     expect(Math.max(...sizes)).toBeLessThan(200_000)
     expect(sizes.length).toBeLessThan(5)
@@ -211,8 +211,8 @@ describe('nodes that share a backplane', () => {
     ]
     for (const text of noise) await plane.publish('changes:shop', text)
     changing.resourceUpdated('shop://stock')
-    await until(() => told(stream).length === 1, watchdogMs)
-    expect(told(stream)).toEqual(['shop://stock'])
+    await until(() => received(stream).length === 1, watchdogMs)
+    expect(received(stream)).toEqual(['shop://stock'])
   })
 
   it('send what a session says also while nothing can be stored, without ids to resume from', async () => {

@@ -1,8 +1,8 @@
 import { appendFileSync } from 'node:fs'
+import { defineServer, tool } from '@jackfield/sdk'
+import { sqliteBackplane } from '@jackfield/sdk/backplane/sqlite'
+import { serveHttp } from '@jackfield/sdk/http'
 import { z } from 'zod'
-import { sqliteBackplane } from '../../src/backplane/sqlite.ts'
-import { defineServer, tool } from '../../src/index.ts'
-import { serveHttp } from '../../src/transports/server/http/index.ts'
 
 // A server that notes each payment in a file. It is killed and started anew, and its keys stay the same.
 

@@ -1,5 +1,5 @@
-import { defineServer, tool } from '../../src/index.ts'
-import { serveStdio } from '../../src/transports/server/stdio.ts'
+import { defineServer, tool } from '@jackfield/sdk'
+import { serveStdio } from '@jackfield/sdk/stdio'
 
 // Reports progress right before its result.
 

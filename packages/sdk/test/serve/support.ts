@@ -90,6 +90,7 @@ export function testServer(
     log: () => {},
     headerPlan: (tool) => new Map(Object.entries(options.plans ?? {})).get(tool),
     taskSupport: () => undefined,
+    takeover: () => 'never',
     scopes: [],
     scopesFor: () => [],
     report: (error) => reports.push(error),

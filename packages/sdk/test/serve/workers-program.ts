@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
+import { defineServer, tool } from '@jackfield/sdk'
+import { serveHttp } from '@jackfield/sdk/http'
 import { z } from 'zod'
-import { defineServer, tool } from '../../src/index.ts'
-import { serveHttp } from '../../src/transports/server/http/index.ts'
 
 // A server with two workers. Its first argument says what goes wrong with it; its second is a port.
 

@@ -279,20 +279,20 @@ describe('definitions may change', () => {
   })
 
   test('watchers hear of what changed, and of nothing else', async () => {
-    const told = vi.fn()
+    const received = vi.fn()
     const server: Server = defineServer({ ...base, tools: { a: tool({ run }) }, prompts: {} })
     const stop = new AbortController()
     const watching = (async () => {
-      for await (const change of server.changes.watch(() => true, stop.signal)) told(change)
+      for await (const change of server.changes.watch(() => true, stop.signal)) received(change)
     })()
     server.add({ tools: { b: tool({ run }) }, prompts: {} })
-    await vi.waitFor(() => expect(told).toHaveBeenCalledTimes(1))
+    await vi.waitFor(() => expect(received).toHaveBeenCalledTimes(1))
     server.remove({ tools: ['nope'], prompts: ['nope'] })
     server.remove({ tools: ['a'] })
-    await vi.waitFor(() => expect(told).toHaveBeenCalledTimes(2))
+    await vi.waitFor(() => expect(received).toHaveBeenCalledTimes(2))
     server.resourceUpdated('x:1')
-    await vi.waitFor(() => expect(told).toHaveBeenCalledTimes(3))
-    expect(told.mock.calls.flat()).toEqual([
+    await vi.waitFor(() => expect(received).toHaveBeenCalledTimes(3))
+    expect(received.mock.calls.flat()).toEqual([
       { type: 'tools' },
       { type: 'tools' },
       { type: 'resource', uri: 'x:1' },

@@ -12,7 +12,7 @@ afterEach(() => {
 })
 
 /** What a tool's run tells the caller, in order, up to its answer. */
-async function told(
+async function received(
   run: (ctx: Context, sent: readonly ServerNotification[]) => unknown,
   options: { token?: unknown; logLevel?: LoggingLevel } = { token: 'p1' },
 ): Promise<ServerNotification[]> {
@@ -51,7 +51,7 @@ const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 describe('progress', () => {
   test('carries the token the caller gave, and what is known', async () => {
     expect(
-      await told((ctx) => {
+      await received((ctx) => {
         ctx.progress(0.5)
         ctx.progress(1, 2, 'Half way')
       }),
@@ -65,24 +65,24 @@ describe('progress', () => {
   })
 
   test('a token may be the number 0', async () => {
-    expect(await told((ctx) => ctx.progress(1), { token: 0 })).toMatchObject([
+    expect(await received((ctx) => ctx.progress(1), { token: 0 })).toMatchObject([
       { params: { progressToken: 0 } },
     ])
   })
 
   test.each([undefined, null, 1.5, {}])('without a token (%s) nothing is sent', async (token) => {
-    expect(await told((ctx) => ctx.progress(1), { token })).toEqual([])
+    expect(await received((ctx) => ctx.progress(1), { token })).toEqual([])
   })
 
   test('only ever increases', async () => {
-    const sent = await told((ctx) => {
+    const sent = await received((ctx) => {
       for (const value of [1, 1, 0, Number.NaN, 3, 2, 4]) ctx.progress(value)
     })
     expect(values(sent)).toEqual([1, 3, 4])
   })
 
   test('what is no number in JSON is left out, and hides nothing that follows', async () => {
-    const sent = await told((ctx) => {
+    const sent = await received((ctx) => {
       ctx.progress(1, Number.NaN)
       ctx.progress(Number.POSITIVE_INFINITY)
       ctx.progress(2, Number.POSITIVE_INFINITY)
@@ -96,7 +96,7 @@ describe('progress', () => {
   })
 
   test('a flood is thinned out, and its last value is sent before the answer', async () => {
-    const sent = await told((ctx) => {
+    const sent = await received((ctx) => {
       for (let i = 1; i <= 10_000; i++) ctx.progress(i)
     })
     expect(sent).toHaveLength(101)
@@ -105,7 +105,7 @@ describe('progress', () => {
 
   test('a value held back is sent when its time comes, not only at the end', async () => {
     const lasts: (number | undefined)[] = []
-    await told(async (ctx, sent) => {
+    await received(async (ctx, sent) => {
       for (let i = 1; i <= 200; i++) ctx.progress(i)
       lasts.push(values([...sent]).at(-1))
       await wait(60)
@@ -115,7 +115,7 @@ describe('progress', () => {
   })
 
   test('at a steady pace nothing is left out', async () => {
-    const sent = await told(async (ctx) => {
+    const sent = await received(async (ctx) => {
       for (let i = 1; i <= 300; i++) {
         ctx.progress(i)
         await wait(60)
@@ -126,7 +126,7 @@ describe('progress', () => {
 
   test('stops with the answer', async () => {
     let late: (() => void) | undefined
-    const sent = await told((ctx) => {
+    const sent = await received((ctx) => {
       ctx.progress(1)
       late = () => {
         ctx.progress(2)
@@ -147,21 +147,21 @@ describe('log messages', () => {
   }
 
   test('none where the caller wants none', async () => {
-    expect(await told(all, {})).toEqual([])
+    expect(await received(all, {})).toEqual([])
   })
 
   test('from the wanted level up', async () => {
-    expect(await told(all, { logLevel: 'info' })).toEqual([
+    expect(await received(all, { logLevel: 'info' })).toEqual([
       { method: 'notifications/message', params: { level: 'info', logger: 'db', data: { b: 1 } } },
       { method: 'notifications/message', params: { level: 'error', data: 'c' } },
     ])
-    expect(await told(all, { logLevel: 'emergency' })).toEqual([])
+    expect(await received(all, { logLevel: 'emergency' })).toEqual([])
   })
 
   test('what JSON cannot carry becomes text', async () => {
     const cyclic: Record<string, unknown> = {}
     cyclic['self'] = cyclic
-    const sent = await told(
+    const sent = await received(
       (ctx) => {
         for (const data of [cyclic, 10n, undefined, new TypeError('odd')]) ctx.log('error', data)
       },
@@ -179,7 +179,7 @@ describe('log messages', () => {
     ['debug', 'warning'],
     ['error', 'error'],
   ])('a flood is cut, which is told at a level the caller wants (%s)', async (logLevel, level) => {
-    const sent = await told(
+    const sent = await received(
       (ctx) => {
         for (let i = 0; i < 1000; i++) ctx.log('error', i)
       },
@@ -194,13 +194,13 @@ describe('log messages', () => {
 
 test('what already happened is not told again when a handler runs again', async () => {
   vi.useRealTimers()
-  const told = vi.fn()
+  const received = vi.fn()
   const server = defineServer({
     name: 'shop',
     version: '1.0.0',
     use: [
       (one, next) =>
-        next({ ...one, notify: ({ params }) => told('progress' in params ? params.progress : params) }),
+        next({ ...one, notify: ({ params }) => received('progress' in params ? params.progress : params) }),
     ],
     tools: {
       t: tool({
@@ -217,5 +217,5 @@ test('what already happened is not told again when a handler runs again', async 
   })
   const params = { name: 't', _meta: { progressToken: 1 } }
   await eras.replay(server, 'tools/call', params, () => Promise.resolve({ action: 'accept', content: {} }))
-  expect(told.mock.calls.flat()).toEqual([1, 2, 3])
+  expect(received.mock.calls.flat()).toEqual([1, 2, 3])
 })

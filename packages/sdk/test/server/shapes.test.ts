@@ -182,7 +182,7 @@ describe('forms', () => {
 
   test('say what is wrong with a question that has no schema', async () => {
     const reports: unknown[] = []
-    const told = defineServer({
+    const received = defineServer({
       ...base,
       tools: {
         renamed: tool({
@@ -206,7 +206,7 @@ describe('forms', () => {
       },
       onError: (error) => reports.push(error),
     })
-    for (const name of ['renamed', 'none', 'bare']) await call(told, name)
+    for (const name of ['renamed', 'none', 'bare']) await call(received, name)
     expect(reports.map(String)).toEqual([
       expect.stringContaining('rename "requestedSchema" to "schema"'),
       expect.stringContaining('A question needs a "schema"'),

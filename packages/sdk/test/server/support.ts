@@ -1,19 +1,20 @@
-import type { JsonObject } from '../../src/jsonrpc/message.ts'
-import type { ProtocolVersion, ServerNotification } from '../../src/protocol/methods.ts'
-import { revisions } from '../../src/protocol/revisions.ts'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 import {
   type Exchange,
   type InputStrategy,
-  localCaller,
+  type JsonObject,
+  limits,
   type Outcome,
   type Peer,
-} from '../../src/request/exchange.ts'
-import { limits } from '../../src/request/limits.ts'
+  type ProtocolVersion,
+  type Server,
+} from '@jackfield/sdk'
+import type { ServerNotification } from '../../src/protocol/methods.ts'
+import { revisions } from '../../src/protocol/revisions.ts'
+import { memoryBackplane } from '../../src/request/backplane.ts'
+import { localCaller } from '../../src/request/exchange.ts'
 import { type LiveRequest, liveInput, noInput } from '../../src/request/live-run.ts'
 import { replay } from '../../src/request/replay.ts'
 import { createSealer } from '../../src/request/state.ts'
-import type { Server } from '../../src/server/server.ts'
 
 export interface Overrides {
   asking?: InputStrategy

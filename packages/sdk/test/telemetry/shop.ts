@@ -1,7 +1,7 @@
+import { defineServer, RpcError, type Server, ToolError, tool } from '@jackfield/sdk'
+import { telemetry } from '@jackfield/sdk/telemetry'
 import { propagation } from '@opentelemetry/api'
 import { z } from 'zod'
-import { defineServer, RpcError, type Server, ToolError, tool } from '../../src/index.ts'
-import { telemetry } from '../../src/telemetry/index.ts'
 import { takeSpans, within } from './tracing.ts'
 
 const order = { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] } as const

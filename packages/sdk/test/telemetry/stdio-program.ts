@@ -1,4 +1,4 @@
-import { serveStdio } from '../../src/transports/server/stdio.ts'
+import { serveStdio } from '@jackfield/sdk/stdio'
 import { createShop } from './shop.ts'
 import { startTracing } from './tracing.ts'
 

@@ -1,5 +1,5 @@
+import { type AnyTool, ask, inputRequired, type SamplingMessage, tool } from '@jackfield/sdk'
 import { z } from 'zod'
-import { type AnyTool, ask, inputRequired, type SamplingMessage, tool } from '../../src/index.ts'
 
 const question = { type: 'text' as const, text: 'Capital of France?' }
 const user = (content: SamplingMessage['content']): SamplingMessage => ({ role: 'user', content })

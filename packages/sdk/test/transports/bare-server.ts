@@ -1,4 +1,4 @@
-import { defineServer, type Server } from '../../src/index.ts'
+import { defineServer, type Server } from '@jackfield/sdk'
 
 /** A server that offers nothing at all. */
 export function createBareServer(): Server {

@@ -1,4 +1,4 @@
-import { type ProtocolVersion, protocolVersions } from '../../src/protocol/methods.ts'
+import { type ProtocolVersion, protocolVersions } from '@jackfield/sdk'
 
 const withSessions = protocolVersions.filter((version) => version < '2026-07-28')
 

@@ -1,4 +1,4 @@
-import { serveStdio } from '../../src/transports/server/stdio.ts'
+import { serveStdio } from '@jackfield/sdk/stdio'
 import { isServerName, servers } from './servers.ts'
 
 const [, , name = ''] = process.argv

@@ -1,15 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { defineServer, prompt, reply, resource, type Server, ToolError, template, tool } from '@jackfield/sdk'
 import { z } from 'zod'
-import {
-  defineServer,
-  prompt,
-  reply,
-  resource,
-  type Server,
-  ToolError,
-  template,
-  tool,
-} from '../../src/index.ts'
 
 const pixel =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='

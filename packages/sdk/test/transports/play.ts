@@ -1,10 +1,11 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createLineServer } from 'node:net'
+import type { RequestId } from '@jackfield/sdk'
 import { sse, type Target } from '@jackfield/sdk/client'
 import { socket } from '@jackfield/sdk/client/socket'
+import { isObject } from '../../../../test/setup/json.ts'
 import { LineReader } from '../../src/jsonrpc/line-reader.ts'
-import type { RequestId } from '../../src/jsonrpc/message.ts'
-import { isObject, isRequestId } from '../../src/jsonrpc/parse.ts'
+import { isRequestId } from '../../src/jsonrpc/parse.ts'
 import { encodeEvent } from '../../src/jsonrpc/sse.ts'
 import { DuplexTransport } from '../../src/transports/client/duplex.ts'
 

@@ -1,15 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { defineServer, prompt, RpcError, reply, resource, type Server, template, tool } from '@jackfield/sdk'
 import { z } from 'zod'
-import {
-  defineServer,
-  prompt,
-  RpcError,
-  reply,
-  resource,
-  type Server,
-  template,
-  tool,
-} from '../../src/index.ts'
 import { askingTools } from './asking-tools.ts'
 
 const image = { type: 'image' as const, data: 'AP/+', mimeType: 'image/png' }

@@ -1,4 +1,4 @@
-import type { Server } from '../../src/index.ts'
+import type { Server } from '@jackfield/sdk'
 import { createBareServer } from './bare-server.ts'
 import { createMatrixServer } from './matrix-server.ts'
 import { createRulesServer } from './rules-server.ts'

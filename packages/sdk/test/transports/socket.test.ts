@@ -257,10 +257,11 @@ describe.runIf(onPosix)('a socket file', () => {
 })
 
 describe('who uses a server on a socket', () => {
-  const told: Tool = (_args, { peer }) => JSON.stringify([peer.principal, peer.scopes])
+  const received: Tool = (_args, { peer }) => JSON.stringify([peer.principal, peer.scopes])
   const scopesAt = async (at: SocketAddress) => {
     const { address } = await serve(at, {
-      told: (args, exchange, round) => (exchange.peer.scopes === 'any' ? 'any' : told(args, exchange, round)),
+      told: (args, exchange, round) =>
+        exchange.peer.scopes === 'any' ? 'any' : received(args, exchange, round),
     })
     return (await (await open(address)).call('told')).content[0]
   }

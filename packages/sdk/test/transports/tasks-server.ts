@@ -1,6 +1,6 @@
+import { ask, defineServer, inputRequired, RpcError, type Server, ToolError, tool } from '@jackfield/sdk'
+import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { z } from 'zod'
-import { tasks } from '../../src/extensions/tasks/index.ts'
-import { ask, defineServer, inputRequired, RpcError, type Server, ToolError, tool } from '../../src/index.ts'
 
 const sure = z.object({ ok: z.boolean() })
 

@@ -25,7 +25,7 @@ let browser: Promise<Browser> | undefined
 export function openBrowser(): Promise<Browser> {
   browser ??= chromium.launch({
     ...(executablePath !== undefined && { executablePath }),
-    args: ['--no-sandbox'],
+    args: ['--no-sandbox', '--disable-gpu', '--disable-software-rasterizer'],
   })
   return browser
 }

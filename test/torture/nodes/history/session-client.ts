@@ -441,6 +441,7 @@ export class SessionClient {
   }): Promise<Response | undefined> {
     const { method = 'POST', headers = {}, body, signal } = ask
     const until = now() + this.#load.limitMs
+    let isRepeated = false
     while (now() < until) {
       const session = this.#session
       const response = await this.#load.service
@@ -454,11 +455,14 @@ export class SessionClient {
       if (response?.status === 503) {
         await response.text().catch(() => '')
         await wait(100)
+        isRepeated = true
         continue
       }
       // The balancer's words for a node that closed the connection.
       if (response?.status === 502 || response?.status === 504) return undefined
-      if (response?.status === 404 && session === this.#session) {
+      // The store may have made a deletion of which the node did not hear in time.
+      const isDeleted = method === 'DELETE' && isRepeated
+      if (response?.status === 404 && session === this.#session && !isDeleted) {
         this.#enter({ type: 'gone', since: this.#since, session })
         await this.begin()
       }

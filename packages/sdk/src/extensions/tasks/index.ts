@@ -1,7 +1,7 @@
 export type { TaskEvent, TaskRetry, TaskRunner, TasksOptions } from './options.ts'
 export { tasksExtension } from './options.ts'
 export type { TaskStatus } from './record.ts'
-export { type RetryLater, retryLater } from './retry.ts'
+export { type RetryLater, retryLater } from './run.ts'
 export type {
   ClaimedTask,
   ClaimScope,

@@ -1,6 +1,5 @@
 import { type Deferred, deferred, orAborted } from '../../jsonrpc/deferred.ts'
 import { McpError } from '../../jsonrpc/error.ts'
-import { InvalidInput } from '../../jsonrpc/invalid-input.ts'
 import type {
   JsonRpcMessage,
   JsonRpcNotification,
@@ -8,6 +7,7 @@ import type {
   JsonRpcResponse,
   RequestId,
 } from '../../jsonrpc/message.ts'
+import { InvalidInput } from '../../jsonrpc/parse.ts'
 import { PendingRequests } from '../../jsonrpc/pending-requests.ts'
 import { dropOldest } from '../../jsonrpc/rotating-map.ts'
 import type { ProtocolVersion } from '../../protocol/methods.ts'

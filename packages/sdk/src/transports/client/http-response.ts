@@ -1,7 +1,7 @@
 import { ByteCollector, nextTurn, pieceEnd, Slice } from '../../jsonrpc/bytes.ts'
 import { McpError } from '../../jsonrpc/error.ts'
-import { InvalidInput } from '../../jsonrpc/invalid-input.ts'
 import type { JsonRpcErrorObject, JsonRpcMessage, JsonRpcRequest } from '../../jsonrpc/message.ts'
+import { InvalidInput } from '../../jsonrpc/parse.ts'
 import { EventReader, type ServerSentEvent } from '../../jsonrpc/sse.ts'
 import { MetaKey, metaOf } from '../../protocol/meta.ts'
 import { limits } from '../../request/limits.ts'

@@ -35,7 +35,7 @@ import type {
   InputStrategy,
   Peer,
 } from '../../request/exchange.ts'
-import { type LiveRequest, liveInput } from '../../request/live-run.ts'
+import { type LiveRequest, liveInput, type StepMemory } from '../../request/live-run.ts'
 import type { Server } from '../../server/server.ts'
 import { notificationOf } from '../../server/subscriptions.ts'
 import { missingScopesError } from '../../server/visibility.ts'
@@ -57,6 +57,22 @@ import {
 export interface SessionOutlet extends Outlet {
   /** Sends a request to the client; false if it can never arrive. */
   request(message: JsonRpcRequest): boolean
+  /** What a run on another node would repeat; absent where none can follow. */
+  readonly memory?: RunMemory | undefined
+}
+
+/** The questions and steps of a request whose handler another node may run again. */
+export interface RunMemory extends StepMemory {
+  question(method: string, params: JsonObject): RememberedQuestion
+}
+
+export interface RememberedQuestion {
+  /** What an earlier run asked: the id, and the response if it had one. Undefined in a first run. */
+  readonly earlier: Promise<{ id: string; response?: JsonRpcResponse } | undefined> | undefined
+  /** Names the id of a question before it is sent. */
+  sent(id: RequestId): void
+  /** Stores a response before the handler has it. */
+  answered(id: RequestId, response: JsonRpcResponse): Promise<void>
 }
 
 const requestOver = 'The request that asked is over'
@@ -64,6 +80,8 @@ const requestOver = 'The request that asked is over'
 /** The ids of requests to the client. */
 interface QuestionIds {
   next(requester: SessionRequester, method: string, params: JsonObject): RequestId
+  /** Waits for the response to a question that an earlier run asked. */
+  again(requester: SessionRequester, id: string): void
   /** Called when a request was answered or withdrawn. */
   over(id: RequestId): void
 }
@@ -100,14 +118,18 @@ class SessionRequester implements InputStrategy {
   }
 
   #live(): InputStrategy {
-    this.#inputStrategy ??= liveInput(this.relay)
+    this.#inputStrategy ??= liveInput(this.relay, this.#outlet.memory)
     return this.#inputStrategy
   }
 
   async #ask(...[method, params, { signal }]: Parameters<LiveRequest>): Promise<unknown> {
     signal.throwIfAborted()
     if (this.#over) throw new McpError('CANCELLED', requestOver)
-    const id = this.#ids.next(this, method, params)
+    const remembered = this.#outlet.memory?.question(method, params)
+    // A first run does not wait: its questions are sent in their order.
+    const earlier = remembered?.earlier === undefined ? undefined : await remembered.earlier
+    if (earlier?.response !== undefined) return resultIn(earlier.response)
+    const id = earlier?.id ?? this.#ids.next(this, method, params)
     const answered = this.#pending.open(id)
     this.#open ??= new Map()
     const open = this.#open
@@ -115,12 +137,14 @@ class SessionRequester implements InputStrategy {
     const onAbort = (): void => this.#withdraw(id, 'The request that asked was cancelled')
     signal.addEventListener('abort', onAbort, { once: true })
     try {
-      if (!this.#outlet.request({ jsonrpc: '2.0', id, method, params })) {
+      remembered?.sent(id)
+      if (earlier !== undefined) this.#ids.again(this, earlier.id)
+      else if (!this.#outlet.request({ jsonrpc: '2.0', id, method, params })) {
         throw new McpError('CONNECTION_CLOSED', 'the connection was lost')
       }
       const response = await Promise.race([answered, withdrawn])
-      if ('result' in response) return response.result
-      throw new RpcError(response.error.code, response.error.message, response.error.data)
+      if (remembered !== undefined) await remembered.answered(id, response)
+      return resultIn(response)
     } finally {
       signal.removeEventListener('abort', onAbort)
       this.#pending.delete(id)
@@ -146,6 +170,12 @@ class SessionRequester implements InputStrategy {
     this.#outlet.notify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
     reject(new McpError('CANCELLED', reason))
   }
+}
+
+/** @throws RpcError for an error response */
+function resultIn(response: JsonRpcResponse): unknown {
+  if ('result' in response) return response.result
+  throw new RpcError(response.error.code, response.error.message, response.error.data)
 }
 
 /**
@@ -218,6 +248,8 @@ export interface SessionOptions {
   /** The ids of requests to the client, for a session of several nodes. Default: counted. */
   questions?: {
     next(): RequestId
+    /** Waits for the response to a request that another node sent. */
+    again(id: string): void
     /** Called when a request was answered or withdrawn. */
     over(id: RequestId): void
   }
@@ -324,6 +356,10 @@ export class Session {
       if (typeof id === 'string') this.expectCompletion(id)
       return this.#options.questions?.next() ?? ++this.#lastQuestion
     },
+    again: (requester, id) => {
+      this.#requesters.add(requester)
+      this.#options.questions?.again(id)
+    },
     over: (id) => this.#options.questions?.over(id),
   }
 
@@ -368,6 +404,14 @@ export class Session {
   /** Handles a response to a request of the server; an unexpected one is ignored. */
   response(message: JsonRpcResponse): void {
     this.#pending.settle(message)
+  }
+
+  /** Ends a request without a response: another node serves it. */
+  abandon(id: RequestId): void {
+    this.#options.calls.cancel(
+      id,
+      new McpError('CONNECTION_CLOSED', 'Another server process runs this request'),
+    )
   }
 
   /** Handles an invalid message that gets no response: rejects the request that it belongs to, or reports it. */

@@ -178,12 +178,12 @@ describe('an entry that breaks the rules', () => {
       [{ ...good, resources: [{ uri, digest }] }, /size/],
     ]
     const { url } = await listing([...bad.map(([entry]) => entry), good])
-    const told: string[] = []
-    const skills = skillsClient({ onInvalid: (why) => told.push(why) })
+    const received: string[] = []
+    const skills = skillsClient({ onInvalid: (why) => received.push(why) })
     const client = await connect(url, { extensions: [skills], revisions: ['2025-11-25'] })
     onTestFinished(() => client.close())
     expect(await skills.list(client)).toEqual([good])
-    expect(told).toEqual(bad.map(([, why]) => expect.stringMatching(why)))
+    expect(received).toEqual(bad.map(([, why]) => expect.stringMatching(why)))
   })
 })
 

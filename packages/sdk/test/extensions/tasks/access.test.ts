@@ -1,11 +1,9 @@
+import { defineServer, rateLimit, type Server, tool } from '@jackfield/sdk'
+import { memoryTaskStore, type TasksOptions, tasks } from '@jackfield/sdk/extensions/tasks'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { faultyPeer } from '../../../../../test/setup/faulty-peer.ts'
-import { memoryTaskStore, type TasksOptions, tasks } from '../../../src/extensions/tasks/index.ts'
-import { isObject } from '../../../src/jsonrpc/parse.ts'
+import { isObject } from '../../../../../test/setup/json.ts'
 import { anonymousCaller } from '../../../src/request/exchange.ts'
-import { defineServer, tool } from '../../../src/server/define.ts'
-import { rateLimit } from '../../../src/server/rate-limit.ts'
-import type { Server } from '../../../src/server/server.ts'
 import { caller, idIn, modern, type Raw, type RawOptions, reached, session, textIn } from './support.ts'
 
 const open: Raw[] = []

@@ -1,16 +1,19 @@
+import {
+  type CallToolResult,
+  defineServer,
+  type JsonRpcMessage,
+  McpError,
+  type ProtocolVersion,
+  RpcError,
+  type Server,
+  ToolError,
+  tool,
+} from '@jackfield/sdk'
+import { type Client, type ConnectOptions, connect } from '@jackfield/sdk/client'
+import { type TasksClient, tasksClient } from '@jackfield/sdk/client/tasks'
+import { type TasksOptions, tasks } from '@jackfield/sdk/extensions/tasks'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { connect } from '../../../src/client/connect.ts'
-import type { Client, ConnectOptions } from '../../../src/client/types.ts'
-import { type TasksClient, tasksClient } from '../../../src/extensions/tasks/client/index.ts'
-import { type TasksOptions, tasks } from '../../../src/extensions/tasks/index.ts'
-import { McpError, RpcError } from '../../../src/jsonrpc/error.ts'
-import type { JsonRpcMessage } from '../../../src/jsonrpc/message.ts'
-import type { CallToolResult } from '../../../src/protocol/definitions.ts'
-import type { ProtocolVersion } from '../../../src/protocol/methods.ts'
-import { defineServer, tool } from '../../../src/server/define.ts'
-import { ToolError } from '../../../src/server/definitions.ts'
-import type { Server } from '../../../src/server/server.ts'
 import { child } from '../../client/support/child.ts'
 import { gate, textIn } from './support.ts'
 

@@ -1,13 +1,16 @@
+import {
+  defineServer,
+  type JsonObject,
+  type ProtocolVersion,
+  RpcError,
+  ToolError,
+  tool,
+} from '@jackfield/sdk'
+import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { tasks } from '../../../src/extensions/tasks/index.ts'
-import { RpcError } from '../../../src/jsonrpc/error.ts'
-import type { JsonObject } from '../../../src/jsonrpc/message.ts'
-import { isObject } from '../../../src/jsonrpc/parse.ts'
-import type { ProtocolVersion } from '../../../src/protocol/methods.ts'
+import { isObject } from '../../../../../test/setup/json.ts'
 import { anonymousCaller } from '../../../src/request/exchange.ts'
-import { defineServer, tool } from '../../../src/server/define.ts'
-import { ToolError } from '../../../src/server/definitions.ts'
 import { checkDefinition, checkWire } from '../../schema/wire.ts'
 import {
   able,
@@ -238,9 +241,9 @@ describe('tasks of 2025-11-25', () => {
     expect(await peer.ask('tasks/get', { taskId })).toMatchObject({ status: 'completed' })
 
     const notices = peer.received.filter((message) => 'method' in message && !('id' in message))
-    const told = notices.filter(({ method }) => method === 'notifications/tasks/status')
-    expect(told.map(({ params }) => isObject(params) && params['status'])).toContain('input_required')
-    expect(JSON.stringify(told)).not.toContain('related-task')
+    const notified = notices.filter(({ method }) => method === 'notifications/tasks/status')
+    expect(notified.map(({ params }) => isObject(params) && params['status'])).toContain('input_required')
+    expect(JSON.stringify(notified)).not.toContain('related-task')
     const progress = notices.filter(({ method }) => method === 'notifications/progress')
     expect(progress.at(-1)).toMatchObject({
       params: { progressToken: 'mine', progress: 2, _meta: related(taskId) },
@@ -250,7 +253,7 @@ describe('tasks of 2025-11-25', () => {
 
   it('tell progress under the token of their call, until they are over', async () => {
     const [listening, late] = [gate(), gate()]
-    const told = gate()
+    const notified = gate()
     const noisy = defineServer({
       name: 'noisy',
       version: '1',
@@ -262,7 +265,7 @@ describe('tasks of 2025-11-25', () => {
             ctx.progress(1, 3, 'Early')
             await late.opened
             ctx.progress(2, 3, 'Late')
-            told.open()
+            notified.open()
             return 'done'
           },
         }),
@@ -284,7 +287,7 @@ describe('tasks of 2025-11-25', () => {
     const again = peer.send('tasks/result', { taskId })
     await peer.ask('tasks/cancel', { taskId })
     late.open()
-    await told.opened
+    await notified.opened
     await Promise.all([waiting, again])
     await peer.ask('tasks/get', { taskId })
     expect(progress()).toHaveLength(1)

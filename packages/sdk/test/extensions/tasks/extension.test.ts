@@ -1,12 +1,8 @@
+import { type AnyTool, defineServer, RpcError, reply, type Server, ToolError, tool } from '@jackfield/sdk'
+import { memoryTaskStore, type TaskEvent, type TasksOptions, tasks } from '@jackfield/sdk/extensions/tasks'
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { memoryTaskStore, tasks } from '../../../src/extensions/tasks/index.ts'
-import type { TaskEvent, TasksOptions } from '../../../src/extensions/tasks/options.ts'
-import { RpcError } from '../../../src/jsonrpc/error.ts'
-import { isObject } from '../../../src/jsonrpc/parse.ts'
-import { defineServer, tool } from '../../../src/server/define.ts'
-import { reply, ToolError } from '../../../src/server/definitions.ts'
-import type { AnyTool, Server } from '../../../src/server/server.ts'
+import { isObject } from '../../../../../test/setup/json.ts'
 import { able, gate, idIn, modern, type Raw, type RawOptions, reached, tasksId, textIn } from './support.ts'
 
 const open: Raw[] = []

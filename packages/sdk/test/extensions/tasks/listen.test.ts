@@ -1,10 +1,8 @@
+import { defineServer, type JsonObject, MetaKey, tool } from '@jackfield/sdk'
+import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { tasks } from '../../../src/extensions/tasks/index.ts'
-import type { JsonObject } from '../../../src/jsonrpc/message.ts'
-import { isObject } from '../../../src/jsonrpc/parse.ts'
-import { MetaKey } from '../../../src/protocol/meta.ts'
-import { defineServer, tool } from '../../../src/server/define.ts'
+import { isObject } from '../../../../../test/setup/json.ts'
 import { caller, gate, idIn, modern, type Raw, type RawOptions, reached, tasksId } from './support.ts'
 
 const open: Raw[] = []
@@ -54,18 +52,18 @@ describe('a subscription to tasks', () => {
     const peer = peerOf()
     const taskId = idIn(await peer.ask('tools/call', { name: 'careful' }))
     const { id } = peer.open('subscriptions/listen', { notifications: { taskIds: [taskId] } })
-    const told = (): JsonObject[] => paramsOf(peer, 'notifications/tasks')
-    await expect.poll(() => told().at(-1)?.['status'], { timeout: 5000 }).toBe('input_required')
+    const notified = (): JsonObject[] => paramsOf(peer, 'notifications/tasks')
+    await expect.poll(() => notified().at(-1)?.['status'], { timeout: 5000 }).toBe('input_required')
     const { resultType, _meta, ...look } = await peer.ask('tasks/get', { taskId })
-    const { _meta: tied, ...notice } = told().at(-1) ?? {}
+    const { _meta: tied, ...notice } = notified().at(-1) ?? {}
     expect(notice).toEqual(look)
     expect(tied).toEqual({ [MetaKey.subscriptionId]: id })
     expect(paramsOf(peer, 'notifications/subscriptions/acknowledged')).toMatchObject([
       { notifications: { taskIds: [taskId] } },
     ])
     await peer.ask('tasks/update', { taskId, inputResponses: { sure: { action: 'decline' } } })
-    await expect.poll(() => told().at(-1)?.['status'], { timeout: 5000 }).toBe('completed')
-    expect(told().at(-1)).toMatchObject({ result: { content: [{ text: 'done' }] } })
+    await expect.poll(() => notified().at(-1)?.['status'], { timeout: 5000 }).toBe('completed')
+    expect(notified().at(-1)).toMatchObject({ result: { content: [{ text: 'done' }] } })
     expect(paramsOf(peer, 'notifications/progress')).toEqual([])
     expect(paramsOf(peer, 'notifications/message')).toEqual([])
   })

@@ -1,10 +1,8 @@
+import { type AnyTool, ask, defineServer, inputRequired, tool } from '@jackfield/sdk'
+import { type TasksOptions, tasks } from '@jackfield/sdk/extensions/tasks'
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type TasksOptions, tasks } from '../../../src/extensions/tasks/index.ts'
-import { isObject } from '../../../src/jsonrpc/parse.ts'
-import { defineServer, tool } from '../../../src/server/define.ts'
-import { ask, inputRequired } from '../../../src/server/form.ts'
-import type { AnyTool } from '../../../src/server/server.ts'
+import { isObject } from '../../../../../test/setup/json.ts'
 import { idIn, keysIn, modern, type Raw, type RawOptions, reached, tasksId, textIn } from './support.ts'
 
 const open: Raw[] = []

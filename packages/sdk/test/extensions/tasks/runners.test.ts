@@ -1,10 +1,5 @@
 import { redisTaskStore } from '@jackfield/redis'
-import { Queue } from 'bullmq'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { z } from 'zod'
-import { bullmqRunner, bullmqWorker, type Round } from '../../../../../examples/tasks/bullmq.ts'
-import { WorkflowEngine } from '../../../../../examples/tasks/workflow.ts'
-import { isThere, left, RedisServer } from '../../../../redis/test/support/redis-server.ts'
+import { defineServer, tool } from '@jackfield/sdk'
 import {
   memoryTaskStore,
   retryLater,
@@ -12,8 +7,13 @@ import {
   type TaskStore,
   type Tasks,
   tasks,
-} from '../../../src/extensions/tasks/index.ts'
-import { defineServer, tool } from '../../../src/server/define.ts'
+} from '@jackfield/sdk/extensions/tasks'
+import { Queue } from 'bullmq'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { bullmqRunner, bullmqWorker, type Round } from '../../../../../examples/tasks/bullmq.ts'
+import { WorkflowEngine } from '../../../../../examples/tasks/workflow.ts'
+import { isThere, left, RedisServer } from '../../../../redis/test/support/redis-server.ts'
 import { idIn, keysIn, modern, type Raw, reached, textIn } from './support.ts'
 
 /** A process whose tasks have a step, ask, fail at first after the answer, and have another step. */

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { memoryTaskStore, type NewTask, type TaskStore } from '@jackfield/sdk/extensions/tasks'
+import { sqliteTaskStore } from '@jackfield/sdk/extensions/tasks/sqlite'
+import { taskStoreContract } from '@jackfield/sdk/testing'
 import { afterAll, describe, expect, it } from 'vitest'
-import { sqliteTaskStore } from '../../../src/extensions/tasks/sqlite.ts'
-import { memoryTaskStore, type NewTask, type TaskStore } from '../../../src/extensions/tasks/store.ts'
-import { taskStoreContract } from '../../../src/testing/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'jackfield-tasks-'))
 let files = 0

@@ -1,9 +1,6 @@
-import type { JsonObject } from '../../../src/jsonrpc/message.ts'
-import { isObject } from '../../../src/jsonrpc/parse.ts'
-import type { ClientCapabilities } from '../../../src/protocol/definitions.ts'
-import { MetaKey } from '../../../src/protocol/meta.ts'
-import { type Caller, localCaller } from '../../../src/request/exchange.ts'
-import type { Server } from '../../../src/server/server.ts'
+import { type Caller, type ClientCapabilities, type JsonObject, MetaKey, type Server } from '@jackfield/sdk'
+import { isObject } from '../../../../../test/setup/json.ts'
+import { localCaller } from '../../../src/request/exchange.ts'
 import { DuplexConnection } from '../../../src/transports/server/connection.ts'
 
 export const tasksId = 'io.modelcontextprotocol/tasks'

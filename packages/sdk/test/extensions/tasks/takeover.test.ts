@@ -3,10 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { type Client, connect } from '@jackfield/sdk/client'
+import { type ClientTask, tasksClient } from '@jackfield/sdk/client/tasks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { connect } from '../../../src/client/connect.ts'
-import type { Client } from '../../../src/client/types.ts'
-import { type ClientTask, tasksClient } from '../../../src/extensions/tasks/client/index.ts'
 import { textIn } from './support.ts'
 
 const program = fileURLToPath(new URL('./takeover-program.ts', import.meta.url))

@@ -1,5 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
-import { z } from 'zod'
+import { type AnyTool, defineServer, type JsonObject, type Server, tool } from '@jackfield/sdk'
 import {
   memoryTaskStore,
   retryLater,
@@ -8,10 +7,9 @@ import {
   type Tasks,
   type TasksOptions,
   tasks,
-} from '../../../src/extensions/tasks/index.ts'
-import type { JsonObject } from '../../../src/jsonrpc/message.ts'
-import { defineServer, tool } from '../../../src/server/define.ts'
-import type { AnyTool, Server } from '../../../src/server/server.ts'
+} from '@jackfield/sdk/extensions/tasks'
+import { afterEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { gate, idIn, keysIn, modern, type Raw, reached, session, textIn } from './support.ts'
 
 const hour = 3_600_000

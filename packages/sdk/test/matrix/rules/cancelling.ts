@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { isObject } from '../../../src/jsonrpc/parse.ts'
+import { isObject } from '../../../../../test/setup/json.ts'
 import { resultsOf } from '../played.ts'
 import { type Rule, sessions, stateless } from '../rule.ts'
 import { at, idOf, notices, requests } from '../transcript.ts'
@@ -96,8 +96,8 @@ export const cancellingRules: readonly Rule[] = [
       const [hanging] = requests(said, 'client', 'tools/call').filter(
         (one) => at(one, 'params', 'name') === 'hang',
       )
-      const told = notices(said, 'client', cancelled).map((one) => at(one, 'params', 'requestId'))
-      expect(told).toEqual(ground.stateless && ground.streams ? [] : [hanging?.['id']])
+      const received = notices(said, 'client', cancelled).map((one) => at(one, 'params', 'requestId'))
+      expect(received).toEqual(ground.stateless && ground.streams ? [] : [hanging?.['id']])
     },
   },
   {
@@ -178,7 +178,7 @@ export const cancellingRules: readonly Rule[] = [
     ...sessions,
     async holds(ground) {
       const { called } = resultsOf(ground.version)
-      let told: unknown
+      let received: unknown
       let takeBack = (): void => {}
       const { client, heard } = await ground.meet(
         {
@@ -199,7 +199,7 @@ export const cancellingRules: readonly Rule[] = [
             takeBack()
             return new Promise((_, reject) => {
               signal.addEventListener('abort', () => {
-                told = signal.reason
+                received = signal.reason
                 reject(signal.reason)
               })
             })
@@ -208,7 +208,7 @@ export const cancellingRules: readonly Rule[] = [
       )
       await client.call('any')
       await client.ping()
-      expect(String(told)).toContain('never mind')
+      expect(String(received)).toContain('never mind')
       expect(heard.filter((one) => at(one, 'id') === 'question')).toEqual([])
     },
   },
@@ -225,10 +225,10 @@ export const cancellingRules: readonly Rule[] = [
       await end()
       const answer = await raw.answer(id)
       expect(answer).toMatchObject({ result: { resultType: 'complete' } })
-      const told = raw.notices(cancelled)
+      const received = raw.notices(cancelled)
       // Over HTTP the end of its stream says the same.
-      if (ground.streams) expect(told).toEqual([])
-      else expect(told).toMatchObject([{ params: { requestId: idOf(answer) } }])
+      if (ground.streams) expect(received).toEqual([])
+      else expect(received).toMatchObject([{ params: { requestId: idOf(answer) } }])
     },
   },
 ]

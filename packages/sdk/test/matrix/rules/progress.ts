@@ -15,10 +15,10 @@ export const progressRules: readonly Rule[] = [
       const raw = await ground.raw()
       for (const progressToken of ['a text', 4711]) {
         await raw.call('work', {}, { meta: { progressToken } })
-        const told = raw
+        const received = raw
           .notices(progress)
           .filter((one) => at(one, 'params', 'progressToken') === progressToken)
-        expect(told.map((one) => at(one, 'params', 'progress'))).toEqual([1, 3, 4])
+        expect(received.map((one) => at(one, 'params', 'progress'))).toEqual([1, 3, 4])
       }
       raw.forget()
       const id = await raw.begin('tools/call', { name: 'work' }, { meta: { progressToken: 'last' } })
@@ -81,9 +81,9 @@ export const progressRules: readonly Rule[] = [
     async holds(ground) {
       const raw = await ground.raw()
       await raw.call('flood', {}, { meta: { progressToken: 'flood' } })
-      const told = raw.notices(progress).map((one) => at(one, 'params', 'progress'))
-      expect(told.length).toBeLessThan(200)
-      expect(told.at(-1)).toBe(1000)
+      const received = raw.notices(progress).map((one) => at(one, 'params', 'progress'))
+      expect(received.length).toBeLessThan(200)
+      expect(received.at(-1)).toBe(1000)
     },
   },
   {
@@ -92,10 +92,10 @@ export const progressRules: readonly Rule[] = [
       const raw = await ground.raw()
       const level = { 'io.modelcontextprotocol/logLevel': 'info' }
       await raw.call('flood', {}, { meta: level })
-      const told = raw.notices(log)
-      expect(told.length).toBeGreaterThan(10)
-      expect(told.length).toBeLessThan(200)
-      expect(at(told.at(-1), 'params', 'data')).toMatch(/\d+ log messages were left out/)
+      const received = raw.notices(log)
+      expect(received.length).toBeGreaterThan(10)
+      expect(received.length).toBeLessThan(200)
+      expect(at(received.at(-1), 'params', 'data')).toMatch(/\d+ log messages were left out/)
       raw.forget()
       await raw.call('unprintable', {}, { meta: level })
       expect(raw.notices(log)).toMatchObject([{ params: { level: 'error', data: '[object Object]' } }])

@@ -237,8 +237,8 @@ export const questionRules: readonly Rule[] = [
   {
     title: 'a root is a URI of a file, and a client keeps back what is none',
     async holds(ground) {
-      const told = ['file:///home/ada', 'https://example.com/home']
-      const { ask } = await interview(ground, { onRoots: () => [{ uri: told.shift() ?? '' }] })
+      const received = ['file:///home/ada', 'https://example.com/home']
+      const { ask } = await interview(ground, { onRoots: () => [{ uri: received.shift() ?? '' }] })
       expect((await ask(roots)).result).toEqual({ roots: [{ uri: 'file:///home/ada' }] })
       expect((await ask(roots)).result).toBeUndefined()
     },

@@ -1,7 +1,7 @@
+import type { JsonObject } from '@jackfield/sdk'
+import { tasksClient } from '@jackfield/sdk/client/tasks'
+import { tasksExtension } from '@jackfield/sdk/extensions/tasks'
 import { expect } from 'vitest'
-import { tasksClient } from '../../../src/extensions/tasks/client/index.ts'
-import { tasksExtension } from '../../../src/extensions/tasks/index.ts'
-import type { JsonObject } from '../../../src/jsonrpc/message.ts'
 import { interview } from '../interview.ts'
 import { everyCapability } from '../raw.ts'
 import type { Ground, Rule } from '../rule.ts'
@@ -160,8 +160,8 @@ export const olderTaskRules: readonly Rule[] = [
         _meta: related(taskId),
       })
       for (const question of raw.asked) expect(relatedIn(question)).toBe(taskId)
-      const told = raw.notices('notifications/tasks/status')
-      for (const one of told) expect(at(one, 'params', '_meta')).toBeUndefined()
+      const received = raw.notices('notifications/tasks/status')
+      for (const one of received) expect(at(one, 'params', '_meta')).toBeUndefined()
       for (const one of raw.notices(progress)) {
         expect(one).toMatchObject({ params: { progressToken: 'mine', _meta: related(taskId) } })
       }
@@ -178,13 +178,13 @@ export const olderTaskRules: readonly Rule[] = [
         const call = { name: 'waits', arguments: { gate: name }, task: {} }
         return taskIn(await raw.ask('tools/call', call, { meta: { progressToken: name } }))
       }
-      const told = (): unknown[] => raw.notices(progress).map((one) => at(one, 'params', 'progress'))
+      const received = (): unknown[] => raw.notices(progress).map((one) => at(one, 'params', 'progress'))
       const taskId = await begin(gate)
       const waiting = await raw.begin('tasks/result', { taskId })
       await raw.ask('tasks/get', { taskId })
       await raw.call('open', { gate })
       await raw.answer(waiting)
-      expect(told().at(-1)).toBe(2)
+      expect(received().at(-1)).toBe(2)
       for (const one of raw.notices(progress)) {
         expect(one).toMatchObject({ params: { progressToken: gate, _meta: related(taskId) } })
       }
@@ -196,7 +196,7 @@ export const olderTaskRules: readonly Rule[] = [
       raw.forget()
       await raw.call('open', { gate: `${gate}, cancelled` })
       await raw.settle()
-      expect(told()).toEqual([])
+      expect(received()).toEqual([])
     },
   },
   {

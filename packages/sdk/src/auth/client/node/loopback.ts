@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
 import { orAborted } from '../../../jsonrpc/deferred.ts'
 import { invalid, McpError } from '../../../jsonrpc/error.ts'
-import { withoutInheritedDescriptors } from '../../../transports/client/inherited-descriptors.ts'
+import { withoutInheritedDescriptors } from '../../../transports/client/process-tree.ts'
 import { isLoopback } from '../network.ts'
 import type { Redirect, RedirectSession } from '../redirect.ts'
 

@@ -66,6 +66,7 @@ export class Nodes {
   #renewedAt: number | undefined
   /** When the lease of a node was first found absent, on the monotonic clock. */
   readonly #absentSince = new Map<string, number>()
+  readonly #substituted = new Set<string>()
 
   constructor(backplane: Backplane, server: string, listener: NodeListener) {
     this.#backplane = backplane
@@ -112,6 +113,16 @@ export class Nodes {
     return now - since >= absentMs
   }
 
+  /** Receives the messages for a node that stopped, too: this node runs calls of it. */
+  substitute(node: string): void {
+    if (this.#substituted.has(node) || this.#closed) return
+    this.#substituted.add(node)
+    this.#subscribe(this.#topic(node)).catch((error) => {
+      this.#substituted.delete(node)
+      this.#listener.report(error)
+    })
+  }
+
   /** Ends the lease, so that other nodes need not wait for its end. */
   async close(): Promise<void> {
     if (this.#closed) return
@@ -123,20 +134,22 @@ export class Nodes {
 
   async #open(): Promise<void> {
     await this.#renew()
-    const { receive, missed } = this.#listener
-    for (const topic of [this.#topic(), this.#topic(this.id)]) {
-      const unsubscribe = await this.#backplane.subscribe(
-        topic,
-        (text) => {
-          const message = messageOf(text, this.id)
-          if (message !== undefined) receive(message)
-        },
-        missed,
-      )
-      if (this.#closed) unsubscribe()
-      else this.#unsubscribe.push(unsubscribe)
-    }
+    for (const topic of [this.#topic(), this.#topic(this.id)]) await this.#subscribe(topic)
     this.#renewLater(renewMs)
+  }
+
+  async #subscribe(topic: string): Promise<void> {
+    const { receive, missed } = this.#listener
+    const unsubscribe = await this.#backplane.subscribe(
+      topic,
+      (text) => {
+        const message = messageOf(text, this.id)
+        if (message !== undefined) receive(message)
+      },
+      missed,
+    )
+    if (this.#closed) unsubscribe()
+    else this.#unsubscribe.push(unsubscribe)
   }
 
   /** Milliseconds since the lease was renewed; undefined without one. */
@@ -154,8 +167,13 @@ export class Nodes {
     if (this.#closed) return
     this.#renewal = unref(
       setTimeout(() => {
+        const wasOver = (this.leaseAgeMs ?? 0) > leaseMs
         this.#renew().then(
-          () => this.#renewLater(renewMs),
+          () => {
+            // Others may have taken this node for gone meanwhile.
+            if (wasOver) this.#listener.missed()
+            this.#renewLater(renewMs)
+          },
           (error) => {
             if (failures === 0) this.#listener.report(error)
             const longest = Math.min(retryMs.longest, retryMs.first * 2 ** Math.min(failures, 10))

@@ -21,7 +21,7 @@ export type HttpServerEvent =
    * A client resumed a stream of another node here: its events are sent here; or its node stopped, and its requests were answered
    * that they were interrupted; or the store does not have its events any more.
    */
-  | { readonly type: 'takeover'; readonly outcome: 'followed' | 'interrupted' | 'lost' }
+  | { readonly type: 'takeover'; readonly outcome: 'followed' | 'taken' | 'interrupted' | 'lost' }
   /** Where sessions are shared, a client's response arrived on the node that sent the request, or on another one. */
   | { readonly type: 'answer'; readonly arrived: 'here' | 'elsewhere' }
   /** A write came after another one: a second answer, a record of a session that changed meanwhile, a used `requestState`. */

@@ -35,14 +35,21 @@ export class ResumableStream {
   /** Characters that were stored without a connection. */
   #unsent = 0
   #ended: boolean
-  #hasStored = false
+  #hasStored: boolean
   /** The node that sends the events to the client, if it is another one. */
   #follower: StreamFollower | undefined
 
-  /** @param ended whether only its stored events remain */
-  constructor(id: string, log: EventLog, bounds: Bounds, report: (error: unknown) => void, ended = false) {
+  /** @param state 'continued' if another node stored its first events, 'ended' if only its stored events remain */
+  constructor(
+    id: string,
+    log: EventLog,
+    bounds: Bounds,
+    report: (error: unknown) => void,
+    state: 'new' | 'continued' | 'ended' = 'new',
+  ) {
     this.id = id
-    this.#ended = ended
+    this.#ended = state === 'ended'
+    this.#hasStored = state === 'continued'
     this.#bounds = bounds
     this.#log = log
     this.#report = report
@@ -113,6 +120,18 @@ export class ResumableStream {
       this.#connection?.end()
       this.#connection = undefined
     })
+  }
+
+  /** Stores nothing more, and closes the connection after `released`: another node continues the stream. */
+  release(released: Promise<void>): Promise<void> {
+    this.#ended = true
+    this.#then(async () => {
+      await released
+      this.#connection?.end()
+      this.#connection = undefined
+      if (this.#log.newest !== undefined) this.#follower?.stored(this.#log.newest)
+    })
+    return this.#line
   }
 
   lost(connection: EventStream): void {
@@ -265,18 +284,21 @@ function charsOf(events: readonly StoredEvent[]): number {
   return events.reduce((sum, { data }) => sum + data.length, 0)
 }
 
-/** An event with its id, in the event-stream format. */
-export function eventText(stream: string, position: string, data: string, retry?: number): string {
-  const id = `${stream}_${position}`
+/**
+ * An event with its id, in the event-stream format.
+ * @param part of the stream, counted from 0: several nodes may have stored its events, each in a log with positions of its own
+ */
+export function eventText(stream: string, position: string, data: string, retry?: number, part = 0): string {
+  const id = `${stream}${part === 0 ? '' : `-p${part}`}_${position}`
   if (data !== '') return encodeEvent({ id, event: 'message', data })
   return retry === undefined ? encodeEvent({ id, data }) : encodeEvent({ id, retry, data })
 }
 
-/** The stream and position of an event id; undefined for an invalid one. */
-export function parseEventId(id: string): { stream: string; position: string } | undefined {
-  const match = /^([\w-]{1,64})_(\d[\d-]{0,39})$/.exec(id)
-  const [, stream, position] = match ?? []
-  return stream === undefined || position === undefined ? undefined : { stream, position }
+/** The stream, its part and the position of an event id; undefined for an invalid one. */
+export function parseEventId(id: string): { stream: string; part: number; position: string } | undefined {
+  const match = /^([\w-]{1,64}?)(?:-p(\d))?_(\d[\d-]{0,39})$/.exec(id)
+  const [, stream, part = '0', position] = match ?? []
+  return stream === undefined || position === undefined ? undefined : { stream, part: Number(part), position }
 }
 
 /** A stored event: its position in the session's log, and its data. */

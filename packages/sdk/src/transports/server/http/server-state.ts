@@ -308,6 +308,7 @@ export class HttpServerState implements CallQuota {
   async drain(settleMs: number, graceMs: number): Promise<void> {
     this.draining = true
     await new Promise((resolve) => setTimeout(resolve, settleMs))
+    await this.legacy.release()
     const end = performance.now() + graceMs
     while (this.#calls > 0 && !this.closing && performance.now() < end) {
       await new Promise<void>((resolve) => {

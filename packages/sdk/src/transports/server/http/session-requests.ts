@@ -109,7 +109,7 @@ export class SessionRequests {
     const owner = await this.#find(exchange, message.id)
     const { reply, caller } = exchange
     if (owner === undefined || this.#state.refusesScopes(reply, caller, message)) return
-    const post = new PostStream(owner, reply, exchange.request, [message.id])
+    const post = new PostStream(owner, reply, exchange.request, [message.id], { request: message, caller })
     try {
       const response = await this.#serve(owner, message, post, caller)
       post.answer(200, response === undefined ? '' : encodeResponse(response, this.#state.server))
@@ -193,6 +193,11 @@ export class SessionRequests {
       }
     }
     exchange.reply.send(204, '')
+  }
+
+  /** Gives up the calls that wait for responses and that another node may run again. */
+  async release(): Promise<void> {
+    await Promise.all(this.#sessions.values().flatMap((session) => session.releaseCalls('waiting')))
   }
 
   async close(reason: string): Promise<void> {
@@ -311,8 +316,9 @@ async function resume(
 ): Promise<void> {
   const { reply, caller, memory } = exchange
   const event = parseEventId(last)
-  if (event !== undefined && shared?.isElsewhere(event.stream) === true) {
-    if (await shared.resume(owner, exchange, event.stream, event.position)) return
+  // A stream that is not here may have been continued by another node.
+  if (event !== undefined && shared !== undefined && (await shared.isElsewhere(owner, event.stream))) {
+    if (await shared.resume(owner, exchange, event)) return
   } else if (event !== undefined) {
     const stream = owner.stream(event.stream) ?? owner.ended(event.stream)
     const open = (): EventStream => {
@@ -396,7 +402,9 @@ export class SessionlessRequests {
     return { sessions: 0, connections: 0, waiting: 0, leaseAgeMs: undefined }
   }
 
-  /** Nothing to close: every request ends by itself. */
+  /** Nothing to give up or to close: every request ends by itself. */
+  async release(): Promise<void> {}
+
   async close(): Promise<void> {}
 }
 

@@ -12,21 +12,28 @@ import { answerPatienceMs, EventStream } from './event-stream.ts'
 import type { HttpReply, HttpRequest } from './http-adapter.ts'
 import { EventLog, ResumableStream } from './resumable-stream.ts'
 import type { HttpServerState, SlowAnswer } from './server-state.ts'
+import type { SharedCall } from './shared-call.ts'
 
 /** What a session that every node serves does in addition; see `SharedSessions`. */
 export interface SessionSharing {
   readonly id: string
   /** The id of this node. */
   readonly node: string
-  readonly questions: NonNullable<SessionOptions['questions']>
-  /** Stores the requests that a stream responds to, before its first event is stored. */
-  begin(stream: string, ids: readonly RequestId[]): Promise<void>
-  /** Forgets them: the stream has ended. */
-  end(stream: string): Promise<void>
+  readonly questions: NonNullable<SessionOptions['questions']> & {
+    /** Leaves the responses to these questions to another node. */
+    leave(questions: readonly RequestId[]): void
+  }
+  /** What other nodes need of the requests of a stream; `start`, if it is one request, whose handler may run again. */
+  call(ids: readonly RequestId[], start: CallStart | undefined): SharedCall
   /** Stores that a question is open, before it is sent. */
   ask(message: JsonRpcRequest): Promise<void>
   /** The client's stream for messages outside of requests was closed here. */
   notified(): Promise<void>
+}
+
+export interface CallStart {
+  readonly request: JsonRpcRequest
+  readonly caller: Caller
 }
 
 /** The stream for messages outside of requests has this number on each node. */
@@ -64,7 +71,7 @@ export class HttpSession {
   listener: Caller
   /** The time of the last request, in milliseconds of the monotonic clock. */
   lastSeen: number = performance.now()
-  readonly posts: RotatingSet<PostStream> = new RotatingSet()
+  readonly posts: RotatingSet<RunningResponse> = new RotatingSet()
   readonly #streams = new RotatingMap<string, ResumableStream>()
   readonly #connections = new RotatingSet<EventStream>()
   readonly #tag: string
@@ -118,11 +125,10 @@ export class HttpSession {
     return version !== undefined && supports(version, 'ssePolling')
   }
 
-  /** @param ids of the requests that it responds to */
-  openStream(reply: HttpReply, ids: readonly RequestId[]): ResumableStream {
-    const { sharing } = this
+  /** @param call of a session of several nodes: what the stream responds to */
+  openStream(reply: HttpReply, call: SharedCall | undefined): ResumableStream {
     const stream = this.#newStream()
-    if (sharing !== undefined) stream.queue(() => sharing.begin(stream.id, ids))
+    if (call !== undefined) stream.queue(() => call.begin(stream.id))
     stream.attach(this.connect(reply, stream, answerPatienceMs))
     if (this.polls) stream.prime()
     return stream
@@ -146,16 +152,29 @@ export class HttpSession {
     return this.#streams.get(id)
   }
 
+  /** Continues a stream of another node. */
+  continueStream(id: string): ResumableStream {
+    const stream = new ResumableStream(id, this.log, this.state.bounds, this.#report, 'continued')
+    this.#streams.set(id, stream)
+    return stream
+  }
+
   ended(id: string): ResumableStream {
-    return new ResumableStream(id, this.log, this.state.bounds, this.#report, true)
+    return new ResumableStream(id, this.log, this.state.bounds, this.#report, 'ended')
   }
 
   /** Ends a stream; only its stored events remain. */
-  forget(stream: ResumableStream): void {
+  forget(stream: ResumableStream, call: SharedCall | undefined): void {
     stream.end().then(() => {
       this.#streams.delete(stream.id)
-      this.sharing?.end(stream.id).catch(this.#report)
+      call?.end().catch(this.#report)
     })
+  }
+
+  /** Leaves a stream to another node, without an end, after `released`. */
+  release(stream: ResumableStream, released: Promise<void>): Promise<void> {
+    this.#streams.delete(stream.id)
+    return stream.release(released)
   }
 
   /** Closes the session: cancels requests, ends streams, and deletes stored events. */
@@ -169,15 +188,29 @@ export class HttpSession {
     this.log.drop().catch((error) => report(this.state.server, error, 'session'))
   }
 
-  /** Leaves the session to the other nodes: responds to its requests here that they were interrupted. Resolves when that is stored. */
+  /**
+   * Leaves the session to the other nodes: gives up its requests here that another node may run again, and responds to the others
+   * that they were interrupted. Resolves when that is stored.
+   */
   async leave(reason: string): Promise<void> {
     this.#hasLeft = true
+    const stored = this.releaseCalls('all')
     for (const post of this.posts.values()) post.interrupt()
-    const stored = [...this.#streams.values()].map((stream) => stream.end())
+    stored.push(...[...this.#streams.values()].map((stream) => stream.end()))
     if (this.standalone.connected && this.sharing !== undefined) stored.push(this.sharing.notified())
     this.session.close(reason)
     await Promise.all(stored)
     for (const connection of this.#connections.values()) connection.end()
+  }
+
+  /** Gives up requests that another node may run again: all of them, or those that wait for responses. */
+  releaseCalls(which: 'all' | 'waiting'): Promise<void>[] {
+    return this.posts.values().flatMap((post) => post.release(which) ?? [])
+  }
+
+  /** Gives up requests that another node took over while this one did not renew its lease. Rejects if the store fails. */
+  async verifyCalls(): Promise<void> {
+    await Promise.all(this.posts.values().map((post) => post.verify()))
   }
 
   /** Whether the caller of the standalone stream may receive a notification: that of the subscription may have had more scopes. */
@@ -197,38 +230,44 @@ export class HttpSession {
 /** Milliseconds until a response becomes an event stream, which outlives its connection. */
 const wholeAnswerMs = 100
 
-export class PostStream implements SlowAnswer, SessionOutlet {
-  readonly transport = 'tcp'
-  readonly #owner: HttpSession
-  readonly #reply: HttpReply
-  readonly #request: HttpRequest
-  readonly #ids: readonly RequestId[]
-  #wait: ReturnType<typeof setTimeout> | undefined
-  #stream: ResumableStream | undefined
-  #over = false
+/** Responds to requests of a session. */
+export interface RunningResponse {
+  /** Gives the request up, so that another node runs its handler again; undefined if that is not possible. */
+  release(which: 'all' | 'waiting'): Promise<void> | undefined
+  /** Gives the request up if another node took it over. Rejects if the store fails. */
+  verify(): Promise<void>
+  /** Responds that it is not known whether the requests had an effect, because this node stops. */
+  interrupt(): void
+  /** Ends without a response, because the session ended. */
+  abandon(text: string): void
+}
 
-  /** @param ids of the requests that it responds to */
-  constructor(owner: HttpSession, reply: HttpReply, request: HttpRequest, ids: readonly RequestId[]) {
-    this.#owner = owner
-    this.#ids = ids
-    this.#reply = reply
-    this.#request = request
+/** Sends what belongs to the requests of a stream. */
+abstract class SessionResponse implements SessionOutlet, RunningResponse {
+  protected readonly owner: HttpSession
+  #call: SharedCall | undefined
+  protected stream: ResumableStream | undefined
+  /** Whether nothing can be sent any more. */
+  protected over = false
+  #isReleased = false
+
+  constructor(owner: HttpSession) {
+    this.owner = owner
     owner.posts.add(this)
-    owner.state.afterTurn(this, reply)
   }
 
-  wait(): void {
-    if (this.#over || this.#stream !== undefined) return
-    this.#wait = unref(setTimeout(() => this.#open(), wholeAnswerMs))
-    // Nothing was sent, so a client that disconnects has no event id to resume from.
-    this.#reply.onClose(() => {
-      clearTimeout(this.#wait)
-      this.#over = true
-    })
+  /** What other nodes need of the requests; undefined for a session of this process, and before it is needed. */
+  protected get call(): SharedCall | undefined {
+    return this.#call
   }
 
-  headers(): Readonly<Record<string, string>> {
-    return this.#request.headers()
+  protected set call(call: SharedCall | undefined) {
+    this.#call = call
+    if (call !== undefined) call.onTaken = () => this.#leave(call, Promise.resolve())
+  }
+
+  get memory(): SharedCall | undefined {
+    return this.call?.call === undefined ? undefined : this.call
   }
 
   notify(message: JsonRpcNotification): void {
@@ -239,64 +278,184 @@ export class PostStream implements SlowAnswer, SessionOutlet {
     return this.#send(message, false)
   }
 
+  release(which: 'all' | 'waiting'): Promise<void> | undefined {
+    const { call, stream, owner } = this
+    if (this.#isReleased || stream === undefined || call?.isReleasable !== true) return undefined
+    // Other clients do not resume a stream that ends without their response.
+    if (!owner.polls) return undefined
+    if (which === 'waiting' && call.waitingFor.length === 0) return undefined
+    const released = call.release().catch((error) => report(owner.state.server, error, 'session'))
+    return this.#leave(call, released)
+  }
+
+  async verify(): Promise<void> {
+    await this.call?.verify()
+  }
+
+  abstract interrupt(): void
+  abstract abandon(text: string): void
+  /** The stream of the response; undefined if its client disconnected before there was one. */
+  protected abstract open(): ResumableStream | undefined
+
+  /** Ends the stream, if there is one. */
+  protected done(): void {
+    this.over = true
+    if (this.#isReleased) return
+    this.owner.posts.delete(this)
+    if (this.stream !== undefined) this.owner.forget(this.stream, this.call)
+  }
+
+  protected get isReleased(): boolean {
+    return this.#isReleased
+  }
+
+  /** Ends the handler, and leaves the stream to another node after `released`. */
+  #leave(call: SharedCall, released: Promise<void>): Promise<void> | undefined {
+    if (this.#isReleased) return undefined
+    this.#isReleased = true
+    this.over = true
+    const { owner, stream } = this
+    owner.posts.delete(this)
+    owner.sharing?.questions.leave(call.waitingFor)
+    for (const id of call.ids) owner.session.abandon(id)
+    return stream === undefined ? undefined : owner.release(stream, released)
+  }
+
+  #send(message: JsonRpcNotification | JsonRpcRequest, droppable: boolean): boolean {
+    if (this.#isReleased) return false
+    const stream = this.open()
+    const text = encodeMessage(message, this.owner.state.server)
+    if (stream === undefined || text === undefined) return false
+    const { sharing } = this.owner
+    if (sharing !== undefined && 'id' in message) {
+      stream.queue(async () => {
+        await Promise.all([sharing.ask(message), this.call?.asked(message.id)])
+      })
+    }
+    stream.send(text, droppable)
+    return true
+  }
+}
+
+export class PostStream extends SessionResponse implements SlowAnswer {
+  readonly transport = 'tcp'
+  readonly #reply: HttpReply
+  readonly #request: HttpRequest
+  readonly #ids: readonly RequestId[]
+  readonly #start: CallStart | undefined
+  #wait: ReturnType<typeof setTimeout> | undefined
+
+  /**
+   * @param ids of the requests that it responds to
+   * @param start the request, if it is one
+   */
+  constructor(
+    owner: HttpSession,
+    reply: HttpReply,
+    request: HttpRequest,
+    ids: readonly RequestId[],
+    start?: CallStart,
+  ) {
+    super(owner)
+    this.#ids = ids
+    this.#start = start
+    this.#reply = reply
+    this.#request = request
+    owner.state.afterTurn(this, reply)
+  }
+
+  override get memory(): SharedCall | undefined {
+    this.call ??= this.owner.sharing?.call(this.#ids, this.#start)
+    return super.memory
+  }
+
+  wait(): void {
+    if (this.over || this.stream !== undefined) return
+    this.#wait = unref(setTimeout(() => this.open(), wholeAnswerMs))
+    // Nothing was sent, so a client that disconnects has no event id to resume from.
+    this.#reply.onClose(() => {
+      clearTimeout(this.#wait)
+      this.over = true
+    })
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return this.#request.headers()
+  }
+
   detach(): void {
-    if (this.#owner.polls) this.#open()?.detach()
+    if (this.owner.polls) this.open()?.detach()
   }
 
   /** Sends the responses and ends; '' if all requests were cancelled. */
   answer(status: number, body: string | Uint8Array<ArrayBuffer>): void {
-    if (this.#stream === undefined && body !== '') {
-      if (!this.#over) this.#reply.send(status, body)
+    if (this.isReleased) return
+    if (this.stream === undefined && body !== '') {
+      if (!this.over) this.#reply.send(status, body)
     } else {
       const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-      this.#open()?.end(text === '' ? undefined : text)
+      this.open()?.end(text === '' ? undefined : text)
     }
-    this.#done()
+    this.done()
   }
 
   accept(): void {
-    if (this.#stream === undefined && !this.#over) this.#reply.send(202, '')
-    else this.#stream?.end()
-    this.#done()
+    if (this.stream === undefined && !this.over) this.#reply.send(202, '')
+    else this.stream?.end()
+    this.done()
   }
 
-  /** Responds that it is not known whether the requests had an effect, because this node stops. */
   interrupt(): void {
     if (this.#ids.length === 0) this.accept()
     else this.answer(200, interruption(this.#ids))
   }
 
-  /** Ends without a response, because the session ended. */
   abandon(text: string): void {
-    if (this.#stream !== undefined) this.#stream.end()
-    else if (!this.#over) this.#reply.send(404, text)
-    this.#done()
-  }
-
-  #send(message: JsonRpcNotification | JsonRpcRequest, droppable: boolean): boolean {
-    const stream = this.#open()
-    const text = encodeMessage(message, this.#owner.state.server)
-    if (stream === undefined || text === undefined) return false
-    const { sharing } = this.#owner
-    if (sharing !== undefined && 'id' in message) stream.queue(() => sharing.ask(message))
-    stream.send(text, droppable)
-    return true
+    if (this.stream !== undefined) this.stream.end()
+    else if (!this.over) this.#reply.send(404, text)
+    this.done()
   }
 
   /** Turns the response into an event stream; undefined if the client disconnected before. */
-  #open(): ResumableStream | undefined {
-    if (this.#stream === undefined && !this.#over) {
+  protected open(): ResumableStream | undefined {
+    if (this.stream === undefined && !this.over) {
       clearTimeout(this.#wait)
-      this.#stream = this.#owner.openStream(this.#reply, this.#ids)
+      this.call ??= this.owner.sharing?.call(this.#ids, this.#start)
+      this.stream = this.owner.openStream(this.#reply, this.call)
     }
-    return this.#stream
+    return this.stream
   }
 
-  #done(): void {
+  protected override done(): void {
     clearTimeout(this.#wait)
-    this.#over = true
-    this.#owner.posts.delete(this)
-    if (this.#stream !== undefined) this.#owner.forget(this.#stream)
+    super.done()
+  }
+}
+
+/** Responds to a call that this node took over, on the stream that another node opened. */
+export class TakenCall extends SessionResponse {
+  constructor(owner: HttpSession, call: SharedCall, stream: ResumableStream) {
+    super(owner)
+    this.call = call
+    this.stream = stream
+  }
+
+  /** Ends with the response; undefined if the call was cancelled. */
+  answer(response: string | undefined): void {
+    if (!this.isReleased) this.stream?.end(response)
+    this.done()
+  }
+
+  interrupt(): void {
+    this.answer(interruption(this.call?.ids ?? []))
+  }
+
+  abandon(): void {
+    this.answer(undefined)
+  }
+
+  protected open(): ResumableStream | undefined {
+    return this.stream
   }
 }
 

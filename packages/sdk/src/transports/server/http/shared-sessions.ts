@@ -6,20 +6,21 @@ import type {
   RequestId,
 } from '../../../jsonrpc/message.ts'
 import { classify, isObject, isRequestId, parseJson } from '../../../jsonrpc/parse.ts'
-import { encodeEvent } from '../../../jsonrpc/sse.ts'
 import type { ClientCapabilities, Implementation, LoggingLevel } from '../../../protocol/definitions.ts'
 import { isCapabilities, isImplementation, isLoggingLevel } from '../../../protocol/meta.ts'
 import { revisionOf } from '../../../protocol/revisions.ts'
 import { listOf, number, shape, text } from '../../../protocol/shapes.ts'
-import type { Backplane, LogEntry } from '../../../request/backplane.ts'
+import type { Backplane } from '../../../request/backplane.ts'
 import { randomText } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
+import type { Takeover } from '../../../server/definitions.ts'
 import { parsedBytes } from '../memory-budget.ts'
 import { report, unref } from '../options.ts'
-import type { EventStream } from './event-stream.ts'
+import { encodeMessage, failure, refusalOf } from '../served-request.ts'
+import { eventsAfter, FollowedStream, type Others } from './followed-stream.ts'
 import { type NodeMessage, Nodes, nodeOf } from './nodes.ts'
-import type { HttpObserver, HttpServerEvent } from './observer.ts'
-import { eventOf, eventsKey, eventText, type StoredEvent } from './resumable-stream.ts'
+import type { HttpServerEvent } from './observer.ts'
+import { eventOf, eventsKey, eventText } from './resumable-stream.ts'
 import type { HttpExchange, HttpServerState } from './server-state.ts'
 import {
   type HttpSession,
@@ -27,7 +28,18 @@ import {
   isStandalone,
   type SessionSharing,
   type Sessions,
+  TakenCall,
 } from './sessions.ts'
+import {
+  type CallStore,
+  callerOf,
+  callKey,
+  callRecordOf,
+  questionKey,
+  SharedCall,
+  type StreamPart,
+  storedCaller,
+} from './shared-call.ts'
 
 /**
  * A session in the backplane, read with every request: so another principal, the end of the session and its log level have an
@@ -71,8 +83,8 @@ interface Inbox {
 /** Messages of one inbox that are stored and not received yet. */
 const maxPosted = 64
 
-/** Milliseconds between two looks at the store while something is awaited that a lost message would have announced. */
-const lookMs = { stream: 2_000, questions: 10_000 }
+/** Milliseconds between two looks at the store for responses that a lost message would have announced. */
+const lookMs = 10_000
 /** Milliseconds a session that was read before is served while the backplane fails. */
 const rememberedMs = 60_000
 /** How far the clocks of two nodes may differ: changes this much earlier are repeated to a client that changes nodes. */
@@ -109,9 +121,10 @@ export class SharedSessions {
     })
   }
 
-  /** Whether a stream belongs to another node. */
-  isElsewhere(stream: string): boolean {
-    return nodeOf(stream) !== this.nodes.id
+  /** Whether other nodes may have events of a stream. */
+  async isElsewhere(session: HttpSession, stream: string): Promise<boolean> {
+    if (nodeOf(stream) === this.nodes.id && !isStandalone(stream)) await session.verifyCalls()
+    return nodeOf(stream) !== this.nodes.id || session.stream(stream) === undefined
   }
 
   /** What a new session, or one that began on another node, does here. */
@@ -119,6 +132,7 @@ export class SharedSessions {
     const node = this.nodes.id
     const ttlMs = this.#state.bounds.storedEventsMs
     const open = new Set<RequestId>()
+    const store = this.#callStore(id)
     return {
       id,
       node,
@@ -128,19 +142,29 @@ export class SharedSessions {
           open.add(question)
           return question
         },
+        again: (question) => {
+          this.#expectAnswer(question, id)
+          this.#takeAnswer(id, question)
+        },
+        leave: (questions) => {
+          for (const question of questions) this.#questions.delete(String(question))
+        },
         over: (question) => {
           open.delete(question)
           if (this.#questions.delete(String(question)))
             this.#backplane.delete(questionKey(id, question)).catch(this.#report)
         },
       },
-      begin: (stream, ids) => this.#backplane.set(requestsKey(id, stream), JSON.stringify(ids), ttlMs),
-      end: (stream) => this.#backplane.delete(requestsKey(id, stream)),
+      call: (ids, start) => {
+        const takeover = start === undefined ? 'never' : this.#takeoverOf(start.request)
+        if (start === undefined || takeover === 'never') return SharedCall.first(store, node, ids)
+        const { request, caller } = start
+        return SharedCall.first(store, node, ids, { request, caller: storedCaller(caller), takeover })
+      },
       ask: async (message) => {
         // It may have been withdrawn before it was sent.
         if (!open.has(message.id)) return
-        this.#questions.set(String(message.id), id)
-        this.#looking ??= unref(setInterval(() => this.#lookForAnswers(), lookMs.questions))
+        this.#expectAnswer(String(message.id), id)
         await this.#backplane.set(questionKey(id, message.id), unanswered, ttlMs)
         const elicitation = message.params?.['elicitationId']
         if (typeof elicitation === 'string') await this.#expectCompletion(id, elicitation)
@@ -239,8 +263,10 @@ export class SharedSessions {
   async response(session: HttpSession, message: JsonRpcResponse): Promise<void> {
     const { id } = message
     const node = typeof id === 'string' ? nodeOf(id) : undefined
-    const isHere = typeof id !== 'string' || node === undefined || node === this.nodes.id
-    this.#event({ type: 'answer', arrived: isHere ? 'here' : 'elsewhere' })
+    // A question of this node that is not expected here any more may be one that another node took over.
+    const isHere = typeof id !== 'string' || node === undefined || this.#questions.has(id)
+    const isOwn = isHere || node === this.nodes.id
+    this.#event({ type: 'answer', arrived: isOwn ? 'here' : 'elsewhere' })
     if (isHere) {
       session.session.response(message)
       return
@@ -287,21 +313,24 @@ export class SharedSessions {
   async resume(
     session: HttpSession,
     { reply, caller, memory }: HttpExchange,
-    stream: string,
-    position: string,
+    { stream, part, position }: { stream: string; part: number; position: string },
   ): Promise<boolean> {
     const node = nodeOf(stream)
     if (node === undefined) return false
-    const log = eventsKey(session.id, node)
+    const stored = await this.#backplane.get(callKey(session.id, stream))
+    const record = stored === undefined ? undefined : callRecordOf(stored)
+    const parts = record?.parts ?? [{ node }]
     // Announced first, so that nothing is stored between the two without a message.
-    this.nodes.send({ type: 'follow', session: session.id, stream, node: this.nodes.id }, node)
-    const entries = await this.#backplane.read(log, position)
-    const isKnown = entries?.[0] !== undefined && eventOf(stream, entries[0]) !== undefined
+    this.#follow(session, stream, parts.at(-1)?.node ?? node)
+    const at = parts[part]
+    const entries = at && (await this.#backplane.read(eventsKey(session.id, at.node), position))
+    const [first] = entries ?? []
+    const isKnown = first !== undefined && eventOf(stream, first) !== undefined
     if (isStandalone(stream)) {
       session.listener = caller
       const connection = session.connect(reply, session.standalone)
       connection.breathe()
-      for (const event of eventsAfter(stream, isKnown ? entries : [])) {
+      for (const event of eventsAfter(stream, isKnown ? (entries ?? []) : [])) {
         connection.send(eventText(stream, event.position, event.data), false)
       }
       session.standalone.attach(connection)
@@ -309,20 +338,96 @@ export class SharedSessions {
       return true
     }
     this.#event({ type: 'takeover', outcome: isKnown ? 'followed' : 'lost' })
-    if (!isKnown) return false
+    if (!isKnown || entries === undefined) return false
     this.#followed.get(stream)?.end()
     const followed = new FollowedStream(session, stream, memory, {
       backplane: this.#backplane,
-      nodes: this.nodes,
       observer: this.#state.observer,
+      after: (part, until) => this.#after(session, stream, part, until),
       report: this.#report,
     })
     this.#followed.set(stream, followed)
     followed.open(session.connect(reply, followed)).then(() => {
       if (this.#followed.get(stream) === followed) this.#followed.delete(stream)
     })
-    followed.run(entries).catch(this.#report)
+    followed.run(entries, parts, part).catch(this.#report)
     return true
+  }
+
+  /** Makes the node of a stream's last part announce what it stores. */
+  #follow(session: HttpSession, stream: string, node: string): void {
+    if (node !== this.nodes.id) {
+      this.nodes.send({ type: 'follow', session: session.id, stream, node: this.nodes.id }, node)
+      return
+    }
+    session.stream(stream)?.follow({
+      node,
+      stored: (position) => this.#followed.get(stream)?.wake(position),
+      replaced: () => this.#followed.get(stream)?.end(),
+    })
+  }
+
+  /** What follows a part of a stream; takes its call over where its node stopped, or gave the call up. */
+  async #after(
+    session: HttpSession,
+    stream: string,
+    part: StreamPart,
+    until: string,
+  ): ReturnType<Others['after']> {
+    const { id } = this.nodes
+    const isGone =
+      part.node === id ? session.stream(stream) === undefined : await this.nodes.isGone(part.node)
+    if (isGone && this.#state.readiness === 'draining') return 'left'
+    const begin = (): Promise<string> => session.log.append(stream, '', false)
+    const taken = await SharedCall.take(this.#callStore(session.id), stream, part, until, id, isGone, begin)
+    if (taken === 'running') return taken
+    if (taken === 'interrupted') {
+      const stored = await this.#backplane.get(callKey(session.id, stream))
+      const record = stored === undefined ? undefined : callRecordOf(stored)
+      return { interrupted: record === undefined ? undefined : interruption(record.ids) }
+    }
+    if (!(taken instanceof SharedCall)) {
+      this.#follow(session, stream, taken.node)
+      return taken
+    }
+    this.#event({ type: 'takeover', outcome: 'taken' })
+    this.nodes.substitute(part.node)
+    this.#runTaken(session, stream, taken).catch(this.#report)
+    return taken.part
+  }
+
+  /** Runs the handler of a call again, and stores the events of its stream on this node. */
+  async #runTaken(session: HttpSession, stream: string, call: SharedCall): Promise<void> {
+    const caller = callerOf(call.call?.caller)
+    if (call.call === undefined || caller === undefined) throw unreadable()
+    const { request } = call.call
+    const post = new TakenCall(session, call, session.continueStream(stream))
+    this.#follow(session, stream, this.nodes.id)
+    const { server } = this.#state
+    try {
+      const response = await session.session.request(request, post, caller)
+      if (response !== undefined && 'result' in response) await this.save(session, request)
+      post.answer(response === undefined ? undefined : encodeMessage(response, server))
+    } catch (error) {
+      post.answer(JSON.stringify(failure(request.id, refusalOf(error, request.method, server))))
+    }
+  }
+
+  #callStore(session: string): CallStore {
+    const { storedEventsMs, messageBytes } = this.#state.bounds
+    return {
+      backplane: this.#backplane,
+      session,
+      ttlMs: storedEventsMs,
+      mostChars: messageBytes,
+      report: this.#report,
+    }
+  }
+
+  /** When another node may run a request again: calls of tools only. */
+  #takeoverOf({ method, params }: JsonRpcRequest): Takeover {
+    const name = params?.['name']
+    return method === 'tools/call' && typeof name === 'string' ? this.#state.server.takeover(name) : 'never'
   }
 
   /** Takes messages for a session of HTTP+SSE, whose stream is here, also from other nodes. Rejects if the backplane fails. */
@@ -360,11 +465,7 @@ export class SharedSessions {
     const record = text === undefined ? undefined : parseJson(text)
     if (node === undefined || !isObject(record) || record['principal'] !== caller.principal) return false
     if (await this.nodes.isGone(node)) return false
-    const { scopes } = caller
-    const entry = JSON.stringify({
-      value,
-      caller: { ...caller, scopes: scopes === 'any' ? scopes : [...scopes] },
-    })
+    const entry = JSON.stringify({ value, caller: storedCaller(caller) })
     await this.#backplane.append(this.#inboxKey(id), entry, maxPosted, this.#state.bounds.sessionIdleMs)
     this.nodes.send({ type: 'posted', session: id }, node)
     return true
@@ -438,11 +539,17 @@ export class SharedSessions {
   /** Looks at the store for what messages would have announced. */
   #missed(): void {
     this.#lookForAnswers()
+    for (const session of this.#sessions.values()) session.verifyCalls().catch(this.#report)
     for (const followed of this.#followed.values()) followed.wake()
     for (const id of this.#inboxes.keys()) this.#readInbox(id)
     for (const session of this.#sessions.values()) {
       if (session.standalone.connected) this.#reload(session).catch(this.#report)
     }
+  }
+
+  #expectAnswer(question: string, session: string): void {
+    this.#questions.set(question, session)
+    this.#looking ??= unref(setInterval(() => this.#lookForAnswers(), lookMs))
   }
 
   #lookForAnswers(): void {
@@ -559,168 +666,6 @@ export class SharedSessions {
   }
 
   readonly #report = (error: unknown): void => report(this.#state.server, error, 'sessions of several nodes')
-}
-
-/** The other nodes, and what they store. */
-interface Others {
-  readonly backplane: Backplane
-  readonly nodes: Nodes
-  readonly observer: HttpObserver | undefined
-  report(error: unknown): void
-}
-
-/** Sends the events of a stream that another node stores to the client here. */
-class FollowedStream {
-  readonly #session: HttpSession
-  readonly #stream: string
-  readonly #memory: HttpExchange['memory']
-  readonly #others: Others
-  #connection: EventStream | undefined
-  /** The newest position that the other node announced. */
-  #newest: string | undefined
-  #isWoken = false
-  #resume: () => void = () => {}
-  #onClosed: () => void = () => {}
-
-  constructor(session: HttpSession, stream: string, memory: HttpExchange['memory'], others: Others) {
-    this.#session = session
-    this.#stream = stream
-    this.#memory = memory
-    this.#others = others
-  }
-
-  /** Uses a connection; resolves when it is closed. */
-  open(connection: EventStream): Promise<void> {
-    this.#connection = connection
-    connection.breathe()
-    return new Promise((resolve) => {
-      this.#onClosed = resolve
-    })
-  }
-
-  /** Reads what was stored; `newest` is the position that the other node stored last. */
-  wake(newest?: string): void {
-    this.#newest = newest ?? this.#newest
-    this.#isWoken = true
-    this.#resume()
-  }
-
-  lost(): void {
-    this.#connection = undefined
-    this.#resume()
-    this.#onClosed()
-  }
-
-  end(): void {
-    this.#connection?.end()
-  }
-
-  /** @param first the entry of the event that the client has, and those after it */
-  async run(first: readonly LogEntry[]): Promise<void> {
-    let entries = first
-    let last = ''
-    while (this.#connection !== undefined) {
-      const isOver = await this.#send(entries)
-      last = entries.at(-1)?.position ?? last
-      if (isOver) break
-      const isWoken = await this.#wait()
-      try {
-        const read = await this.#read(last, this.#newest)
-        // The store lost events: the client must not get later ones without them.
-        if (read === undefined) break
-        entries = read
-        if (!isWoken && entries.length > 1) this.#others.observer?.event({ type: 'wakeMissed' })
-        if (isWoken || entries.length > 1 || !(await this.#others.nodes.isGone(nodeOf(this.#stream) ?? '')))
-          continue
-        entries = (await this.#read(last, undefined)) ?? []
-        if (entries.length > 1) continue
-        this.#others.observer?.event({ type: 'takeover', outcome: 'interrupted' })
-        await this.#interrupt()
-        break
-      } catch (error) {
-        // Looked at again when the store is back.
-        if (entries.length > 0) this.#others.report(error)
-        entries = []
-      }
-    }
-    this.end()
-  }
-
-  #read(last: string, newest: string | undefined): Promise<LogEntry[] | undefined> {
-    return this.#others.backplane.read(eventsKey(this.#session.id, nodeOf(this.#stream)), last, newest)
-  }
-
-  /** Sends events; whether there will be no more. */
-  async #send(entries: readonly LogEntry[]): Promise<boolean> {
-    const chars = entries.reduce((sum, { entry }) => sum + entry.length, 0)
-    if (this.#memory.take(chars) !== undefined) return true
-    try {
-      for (const { position, data, isLast } of eventsAfter(this.#stream, entries)) {
-        if (data !== '') this.#connection?.send(eventText(this.#stream, position, data), false)
-        if (isLast) return true
-        if (this.#connection?.isBehind() === true) await this.#connection.drained()
-      }
-      return false
-    } finally {
-      this.#memory.give(chars)
-    }
-  }
-
-  /** Resolves after a message, with true, or a while without one, with false. */
-  async #wait(): Promise<boolean> {
-    if (!this.#isWoken && this.#connection !== undefined) {
-      await new Promise<void>((resolve) => {
-        const timer = unref(setTimeout(resolve, lookMs.stream))
-        this.#resume = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-    }
-    const isWoken = this.#isWoken
-    this.#isWoken = false
-    return isWoken
-  }
-
-  /** Responds to the requests of a stream whose node stopped. */
-  async #interrupt(): Promise<void> {
-    const text = await this.#others.backplane.get(requestsKey(this.#session.id, this.#stream))
-    const ids: unknown = text === undefined ? undefined : parseJson(text)
-    if (!Array.isArray(ids)) return
-    const data = interruption(ids.filter(isRequestId))
-    this.#connection?.send(encodeEvent({ event: 'message', data }), false)
-  }
-}
-
-/** The events of a stream after the first entry, which is the one that the client has. */
-function eventsAfter(stream: string, entries: readonly LogEntry[]): StoredEvent[] {
-  return entries
-    .slice(1)
-    .map((entry) => eventOf(stream, entry))
-    .filter((event) => event !== undefined)
-}
-
-function questionKey(session: string, question: RequestId): string {
-  return `question:${session}:${question}`
-}
-
-function requestsKey(session: string, stream: string): string {
-  return `requests:${session}:${stream}`
-}
-
-/** A caller that another node authenticated. */
-function callerOf(value: unknown): Caller | undefined {
-  if (!isObject(value)) return undefined
-  const { principal, quotaKey, scopes, clientId, claims } = value
-  if (principal !== null && typeof principal !== 'string') return undefined
-  if (!isObject(claims) || (scopes !== 'any' && !Array.isArray(scopes))) return undefined
-  return {
-    principal,
-    claims,
-    scopes: scopes === 'any' ? scopes : new Set(scopes.map(String)),
-    ...(typeof quotaKey === 'string' ? { quotaKey } : {}),
-    ...(typeof clientId === 'string' ? { clientId } : {}),
-  }
 }
 
 const isRecordShape = shape(

@@ -1,1 +1,0 @@
-export { type FolderOptions, skillsIn } from './folder.ts'

@@ -1,0 +1,399 @@
+import type { JsonRpcRequest, JsonRpcResponse, RequestId } from '../../../jsonrpc/message.ts'
+import { classify, isObject, isRequestId, parseJson } from '../../../jsonrpc/parse.ts'
+import { flag, listOf, object, oneOf, type Shape, shape, text } from '../../../protocol/shapes.ts'
+import type { Backplane } from '../../../request/backplane.ts'
+import { canonical, digest } from '../../../request/encoding.ts'
+import type { Caller } from '../../../request/exchange.ts'
+import { occurrence, type StepMemory } from '../../../request/live-run.ts'
+import { unref } from '../options.ts'
+import type { RememberedQuestion, RunMemory } from '../session.ts'
+
+/** The events of a stream that one node stored: in the log of that node, between two positions. */
+export interface StreamPart {
+  readonly node: string
+  /** The position before its first event; absent for the node that opened the stream. */
+  readonly from?: string
+  /** The position of its last event, where another node continued the stream. What the node stored later does not count. */
+  readonly until?: string
+  /** The node gave the call up, so that another one may run it at once. */
+  readonly isReleased?: boolean
+}
+
+/** A question of a call, by its identity: its id and, once the handler has it, its response. */
+interface StoredQuestion {
+  readonly id: string
+  readonly response?: unknown
+}
+
+/** A caller as JSON. */
+export type StoredCaller = Omit<Caller, 'scopes'> & { readonly scopes: 'any' | readonly string[] }
+
+/** What another node needs to run the handler of a call again. */
+interface StoredCall {
+  readonly request: JsonRpcRequest
+  readonly caller: StoredCaller
+  readonly takeover: 'waiting' | 'always'
+  /** The prefix of the idempotency keys of its steps. */
+  readonly flow: string
+  readonly questions: Record<string, StoredQuestion>
+  /** The results of finished steps, by name and place. */
+  readonly steps: Record<string, { readonly value?: unknown }>
+}
+
+/** What the backplane has of the requests that one stream responds to, while they run. */
+export interface CallRecord {
+  readonly v: 1
+  readonly ids: readonly RequestId[]
+  readonly parts: readonly StreamPart[]
+  /** Absent for a batch, and for a call whose handler must not run again. */
+  readonly call?: StoredCall
+}
+
+/** A call is run again so often at most, so that one that kills its node does not end the others. */
+const mostTakeovers = 2
+/** Milliseconds that an ended record is still there, to show another node that it must not run the call. */
+const endedMs = 1_000
+const ended = 'ended'
+/** Milliseconds until a record that could not be stored is stored again. */
+const retryMs = 500
+
+/** The key of the record of a stream's requests. */
+export function callKey(session: string, stream: string): string {
+  return `requests:${session}:${stream}`
+}
+
+/** The key of a question: it has `unanswered`, or its response after `answered`, until the handler has the response. */
+export function questionKey(session: string, question: RequestId): string {
+  return `question:${session}:${question}`
+}
+
+export interface CallStore {
+  readonly backplane: Backplane
+  readonly session: string
+  readonly ttlMs: number
+  /** Characters of a larger record are not stored: the call is then not run again. */
+  readonly mostChars: number
+  report(error: unknown): void
+}
+
+/**
+ * One call of a session that every node serves, with what its handler was answered and which steps it finished: stored once the
+ * call has an event stream, so that another node can run the handler again when this one stops.
+ */
+export class SharedCall implements RunMemory, StepMemory {
+  readonly #store: CallStore
+  /** What a later run repeats; undefined if there is none. */
+  readonly call: StoredCall | undefined
+  #record: CallRecord
+  #key: string | undefined
+  /** The record as the backplane has it. */
+  #stored: string | undefined
+  #writing: Promise<void> = Promise.resolve()
+  #retry: ReturnType<typeof setTimeout> | undefined
+  #isOver = false
+  readonly #occurrences = new Map<string, number>()
+  /** The identities of questions that are not stored yet, by their ids. */
+  readonly #asking = new Map<RequestId, Promise<string>>()
+  /** Ids of questions whose responses the handler waits for. */
+  readonly #open = new Set<RequestId>()
+  /** What the earlier run did and this one did not repeat yet; undefined for a first run. */
+  readonly #unread: Set<string> | undefined
+  /** Called when another node runs the call. */
+  onTaken: () => void = () => {}
+
+  private constructor(store: CallStore, record: CallRecord, earlier?: { key: string; stored: string }) {
+    this.#store = store
+    this.#record = record
+    this.call = record.call
+    this.#key = earlier?.key
+    this.#stored = earlier?.stored
+    if (earlier === undefined || record.call === undefined) return
+    const { questions, steps } = record.call
+    this.#unread = new Set([...Object.keys(questions), ...Object.keys(steps).map((place) => `step ${place}`)])
+  }
+
+  /** The first run of requests; `start` where there is only one and its handler may run again. */
+  static first(
+    store: CallStore,
+    node: string,
+    ids: readonly RequestId[],
+    start?: Pick<StoredCall, 'request' | 'caller' | 'takeover'>,
+  ): SharedCall {
+    const call =
+      start === undefined ? {} : { call: { ...start, flow: crypto.randomUUID(), questions: {}, steps: {} } }
+    return new SharedCall(store, { v: 1, ids, parts: [{ node }], ...call })
+  }
+
+  /**
+   * Takes a call over whose node stopped.
+   * @param part the part of the stream that ends at `until`
+   * @param begin stores the beginning of this node's part, and returns its position
+   * @returns the call, or the part of the node that runs it already, or 'running' where `part` is not over, or 'interrupted'
+   * where nobody may run it again
+   */
+  static async take(
+    store: CallStore,
+    stream: string,
+    part: StreamPart,
+    until: string,
+    node: string,
+    isGone: boolean,
+    begin: () => Promise<string>,
+  ): Promise<SharedCall | StreamPart | 'running' | 'interrupted'> {
+    const key = callKey(store.session, stream)
+    let from: string | undefined
+    while (true) {
+      const before = await store.backplane.get(key)
+      const record = before === undefined ? undefined : callRecordOf(before)
+      const last = record?.parts.at(-1)
+      if (before === undefined || record === undefined || last === undefined)
+        return isGone ? 'interrupted' : 'running'
+      if (last.node !== part.node || last.from !== part.from) return last
+      if (!isGone && last.isReleased !== true) return 'running'
+      if (!(await mayRunAgain(store, record))) return 'interrupted'
+      from ??= await begin()
+      const parts = [...record.parts.slice(0, -1), { ...last, until }, { node, from }]
+      const taken = { ...record, parts }
+      const stored = JSON.stringify(taken)
+      if (await store.backplane.swap(key, before, stored, store.ttlMs))
+        return new SharedCall(store, taken, { key, stored })
+    }
+  }
+
+  /** The part of the stream that this run stores. */
+  get part(): StreamPart {
+    return this.#record.parts.at(-1) ?? { node: '' }
+  }
+
+  get ids(): readonly RequestId[] {
+    return this.#record.ids
+  }
+
+  /** The questions whose responses the handler waits for. */
+  get waitingFor(): RequestId[] {
+    return [...this.#open]
+  }
+
+  get flow(): string {
+    return this.call?.flow ?? ''
+  }
+
+  get isReplaying(): boolean {
+    return this.#unread !== undefined && this.#unread.size > 0
+  }
+
+  /** Stores the record, before the first event of the stream. */
+  async begin(stream: string): Promise<void> {
+    this.#key = callKey(this.#store.session, stream)
+    await this.#update()
+  }
+
+  /** Forgets the requests, which have their responses. */
+  async end(): Promise<void> {
+    await this.#writing
+    const [key, stored] = [this.#key, this.#stored]
+    if (this.#isOver || key === undefined || stored === undefined) return
+    this.#isOver = true
+    const { backplane, ttlMs } = this.#store
+    if (this.#record.parts.length === 1) await backplane.swap(key, stored, ended, endedMs)
+    else {
+      // The parts of a stream are needed for as long as its events.
+      const { call: _call, ...rest } = this.#record
+      await backplane.swap(key, stored, JSON.stringify(rest), ttlMs)
+    }
+  }
+
+  /** Whether another node may run the handler again now: always, or because it waits for responses. */
+  get isReleasable(): boolean {
+    if (this.call === undefined || this.#stored === undefined || this.#isOver) return false
+    return (
+      this.#record.parts.length <= mostTakeovers && (this.call.takeover === 'always' || this.#open.size > 0)
+    )
+  }
+
+  /** Gives a releasable call up: another node runs it as soon as its client resumes the stream. Rejects if the store fails. */
+  async release(): Promise<void> {
+    const parts = [...this.#record.parts.slice(0, -1), { ...this.part, isReleased: true }]
+    this.#record = { ...this.#record, parts }
+    const released = this.#update()
+    const over = (): void => {
+      this.#isOver = true
+    }
+    this.#writing = released.then(over, over)
+    await released
+  }
+
+  /** Calls `onTaken` if another node runs the call. Rejects if the store fails. */
+  async verify(): Promise<void> {
+    await this.#writing
+    const key = this.#key
+    if (key === undefined || this.#isOver || this.#stored === undefined) return
+    const found = await this.#store.backplane.get(key)
+    if (found !== undefined && !this.#isOwn(found)) this.#taken()
+  }
+
+  question(method: string, params: unknown): RememberedQuestion {
+    const identity = digest(occurrence(this.#occurrences, canonical({ method, params })))
+    return {
+      earlier: this.#unread === undefined ? undefined : identity.then((name) => this.#earlier(name)),
+      sent: (id) => {
+        this.#open.add(id)
+        this.#asking.set(id, identity)
+      },
+      answered: async (id, response) => {
+        this.#open.delete(id)
+        const name = await identity
+        const known = this.call?.questions[name]
+        if (this.call === undefined || known === undefined) return
+        this.call.questions[name] = { ...known, response }
+        await this.#update().catch(this.#store.report)
+      },
+    }
+  }
+
+  /** Stores the identity of a question, before it is sent. */
+  async asked(id: RequestId): Promise<void> {
+    const name = await this.#asking.get(id)
+    this.#asking.delete(id)
+    if (this.call === undefined || name === undefined) return
+    this.call.questions[name] = { id: String(id) }
+    await this.#update()
+  }
+
+  step(place: string): { readonly value?: unknown } | undefined {
+    this.#unread?.delete(`step ${place}`)
+    return this.call?.steps[place]
+  }
+
+  async keep(place: string, result: { readonly value?: unknown }): Promise<void> {
+    if (this.call === undefined) return
+    this.call.steps[place] = result
+    await this.#update().catch(this.#store.report)
+  }
+
+  #earlier(name: string): { id: string; response?: JsonRpcResponse } | undefined {
+    this.#unread?.delete(name)
+    const known = this.call?.questions[name]
+    if (known === undefined) return undefined
+    const response = known.response === undefined ? undefined : classify(known.response)
+    return response?.kind === 'response' ? { id: known.id, response: response.message } : { id: known.id }
+  }
+
+  /** Stores the record, if the call has a stream; tries again later where the store fails. */
+  #update(): Promise<void> {
+    const written = this.#writing.then(() => this.#write())
+    this.#writing = written.catch(() => this.#updateLater())
+    return written
+  }
+
+  /** The record must not lack for long what the handler has. */
+  #updateLater(): void {
+    if (this.#isOver) return
+    this.#retry ??= unref(
+      setTimeout(() => {
+        this.#retry = undefined
+        this.#update().catch(() => {})
+      }, retryMs),
+    )
+  }
+
+  async #write(): Promise<void> {
+    const key = this.#key
+    const { backplane, ttlMs } = this.#store
+    while (key !== undefined && !this.#isOver) {
+      const record = this.#text()
+      if (record === this.#stored) return
+      if (this.#stored !== undefined && !(await backplane.swap(key, this.#stored, record, ttlMs))) {
+        const found = await backplane.get(key)
+        if (found !== undefined) {
+          if (!this.#isOwn(found)) this.#taken()
+          // A write that seemed to fail was made.
+          this.#stored = found
+          continue
+        }
+        // The store lost it.
+        await backplane.set(key, record, ttlMs)
+      } else if (this.#stored === undefined) await backplane.set(key, record, ttlMs)
+      this.#stored = record
+    }
+  }
+
+  #isOwn(stored: string): boolean {
+    const last = callRecordOf(stored)?.parts.at(-1)
+    return last?.node === this.part.node && last.from === this.part.from
+  }
+
+  #text(): string {
+    const whole = JSON.stringify(this.#record)
+    if (whole.length <= this.#store.mostChars) return whole
+    const { call: _call, ...rest } = this.#record
+    return JSON.stringify(rest)
+  }
+
+  #taken(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.onTaken()
+  }
+}
+
+/** Whether the handler of a call may run again: always, or because all it did was to wait for a response that it does not have. */
+async function mayRunAgain({ backplane, session }: CallStore, { call, parts }: CallRecord): Promise<boolean> {
+  if (call === undefined || parts.length > mostTakeovers) return false
+  if (call.takeover === 'always') return true
+  for (const { id, response } of Object.values(call.questions)) {
+    if (response === undefined && (await backplane.get(questionKey(session, id))) !== undefined) return true
+  }
+  return false
+}
+
+const isRequest: Shape = (value) => classify(value).kind === 'request'
+const isCaller: Shape = (value) => callerOf(value) !== undefined
+const isRecordShape = shape(
+  {
+    v: (value) => value === 1,
+    ids: listOf(isRequestId),
+    parts: listOf(shape({ node: text }, { from: text, until: text, isReleased: flag })),
+  },
+  {
+    call: shape({
+      request: isRequest,
+      caller: isCaller,
+      takeover: oneOf('waiting', 'always'),
+      flow: text,
+      questions: object,
+      steps: object,
+    }),
+  },
+)
+
+/** A record of this version; undefined for another one, and for one that has ended. */
+export function callRecordOf(stored: string): CallRecord | undefined {
+  if (stored === ended) return undefined
+  const value = parseJson(stored)
+  return isRecord(value) ? value : undefined
+}
+
+function isRecord(value: unknown): value is CallRecord {
+  return isRecordShape(value, () => {})
+}
+
+export function storedCaller(caller: Caller): StoredCaller {
+  const { scopes } = caller
+  return { ...caller, scopes: scopes === 'any' ? scopes : [...scopes] }
+}
+
+/** A caller that another node authenticated. */
+export function callerOf(value: unknown): Caller | undefined {
+  if (!isObject(value)) return undefined
+  const { principal, quotaKey, scopes, clientId, claims } = value
+  if (principal !== null && typeof principal !== 'string') return undefined
+  if (!isObject(claims) || (scopes !== 'any' && !Array.isArray(scopes))) return undefined
+  return {
+    principal,
+    claims,
+    scopes: scopes === 'any' ? scopes : new Set(scopes.map(String)),
+    ...(typeof quotaKey === 'string' ? { quotaKey } : {}),
+    ...(typeof clientId === 'string' ? { clientId } : {}),
+  }
+}

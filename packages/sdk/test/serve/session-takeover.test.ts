@@ -1,0 +1,265 @@
+import { type Backplane, defineServer, type JsonObject, tool } from '@jackfield/sdk'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { z } from 'zod'
+import { memoryBackplane } from '../../src/request/backplane.ts'
+import { type Answer, type Mounted, nodeFace, session } from './http-support.ts'
+
+const watchdog = { timeout: 20_000, interval: 5 }
+const revision = '2025-11-25'
+const interrupted = { error: { code: -32603, data: { interrupted: true } } }
+
+/** What handlers did, on any node. */
+class Ledger {
+  readonly runs: string[] = []
+  readonly keys: string[] = []
+}
+
+interface TestNode extends Mounted {
+  readonly name: string
+}
+
+const yes = z.object({ ok: z.boolean() })
+
+function shop(node: string, ledger: Ledger) {
+  const waits = (signal: AbortSignal): Promise<void> =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  const book = async (ctx: Parameters<Parameters<typeof tool>[0]['run']>[1]): Promise<string> => {
+    ledger.runs.push(node)
+    const seat = await ctx.step('hold', (key) => {
+      ledger.keys.push(key)
+      return { seat: `12A from ${node}` }
+    })
+    ctx.progress(1)
+    const first = await ctx.elicit({ message: 'Book?', schema: yes })
+    const second = await ctx.elicit({ message: 'Pay?', schema: yes })
+    return `${seat.seat}: ${first.action}, ${second.action}, on ${node}`
+  }
+  return defineServer({
+    name: 'shop',
+    version: '1.0.0',
+    tools: {
+      book: tool({ run: (_args, ctx) => book(ctx) }),
+      once: tool({ takeover: 'never', run: (_args, ctx) => book(ctx) }),
+      report: tool({
+        annotations: { readOnlyHint: true },
+        run: async (_args, ctx) => {
+          ledger.runs.push(node)
+          ctx.progress(ledger.runs.length)
+          if (ledger.runs.length < 2) await waits(ctx.signal)
+          return `report of ${node}`
+        },
+      }),
+      pay: tool({
+        run: async (_args, ctx) => {
+          ledger.runs.push(node)
+          ctx.progress(ledger.runs.length)
+          await waits(ctx.signal)
+          return 'paid'
+        },
+      }),
+      poison: tool({
+        takeover: 'always',
+        run: async (_args, ctx) => {
+          ledger.runs.push(node)
+          ctx.log('info', 'begun')
+          await waits(ctx.signal)
+          return 'never'
+        },
+      }),
+    },
+    onError: () => {},
+  })
+}
+
+/** Nodes over one backplane, and a client whose requests each go to the node that is named. */
+async function cluster(count = 3) {
+  const backplane: Backplane = { ...memoryBackplane(), spansProcesses: true }
+  const ledger = new Ledger()
+  const start = async (name: string): Promise<TestNode> => {
+    const mounted = await nodeFace(shop(name, ledger), { backplane })
+    onTestFinished(() => mounted.close())
+    return { ...mounted, name }
+  }
+  const nodes = await Promise.all(Array.from({ length: count }, (_, at) => start('abcdef'[at] ?? '')))
+  const [a, b, c] = nodes
+  if (a === undefined || b === undefined || c === undefined) throw new Error('three nodes')
+  const begun = await session(a, revision, {}, { elicitation: { form: {} } })
+  const headers = { 'mcp-session-id': begun.id, 'mcp-protocol-version': revision }
+  const on = (node: Mounted) => ({
+    post: (body: JsonObject) => node.send({ body, headers }),
+    call: (id: number, name: string) =>
+      node.send({
+        body: {
+          jsonrpc: '2.0',
+          id,
+          method: 'tools/call',
+          params: { name, _meta: { progressToken: 'p' } },
+        },
+        headers,
+      }),
+    get: (last: string | undefined) =>
+      node.send({ method: 'GET', headers: { ...headers, 'last-event-id': last } }),
+  })
+  return { a, b, c, nodes, on, ledger }
+}
+
+const messages = (answer: Answer, count: number): Promise<JsonObject[]> =>
+  vi.waitFor(() => {
+    expect(answer.messages().length).toBeGreaterThanOrEqual(count)
+    return answer.messages()
+  }, watchdog)
+const accept = (id: unknown, action = 'accept'): JsonObject => ({
+  jsonrpc: '2.0',
+  id,
+  result: { action, content: { ok: true } },
+})
+const text = (text: string): JsonObject => ({ result: { content: [{ text }] } })
+const idOf = (message: JsonObject | undefined): unknown => message?.['id']
+const last = (answer: Answer): string | undefined => answer.events.at(-1)?.id
+
+it('a call that waits for an answer runs on another node, which repeats no finished step and asks nothing twice', async () => {
+  const { a, b, c, on, ledger } = await cluster()
+  const call = await on(a).call(1, 'book')
+  const [, question] = await messages(call, 2)
+  await a.close()
+  await call.text()
+  expect(call.messages()).toHaveLength(2)
+  const resumed = await on(b).get(last(call))
+  await vi.waitFor(() => expect(ledger.runs).toEqual(['a', 'b']), watchdog)
+  expect((await on(c).post(accept(idOf(question)))).status).toBe(202)
+  const [second] = await messages(resumed, 1)
+  expect(second).toMatchObject({ method: 'elicitation/create', params: { message: 'Pay?' } })
+  expect((await on(b).post(accept(idOf(second), 'decline'))).status).toBe(202)
+  await resumed.text()
+  expect(resumed.messages().slice(1)).toMatchObject([{ id: 1, ...text('12A from a: accept, decline, on b') }])
+  expect(ledger.runs).toEqual(['a', 'b'])
+  expect(ledger.keys).toHaveLength(1)
+})
+
+it('an answer that arrives while no node runs the call is used when one does', async () => {
+  const { a, b, c, on } = await cluster()
+  const call = await on(a).call(1, 'book')
+  const [, first] = await messages(call, 2)
+  await on(b).post(accept(idOf(first)))
+  const [, , second] = await messages(call, 3)
+  await a.close()
+  expect((await on(c).post(accept(idOf(second)))).status).toBe(202)
+  const resumed = await on(b).get(last(call))
+  await resumed.text()
+  expect(resumed.messages()).toMatchObject([{ id: 1, ...text('12A from a: accept, accept, on b') }])
+})
+
+it('a stream is resumed from any of its events on any node, with each later event once', async () => {
+  const { a, b, c, on } = await cluster()
+  const call = await on(a).call(1, 'book')
+  const [, first] = await messages(call, 2)
+  await a.close()
+  const onB = await on(b).get(last(call))
+  await on(b).post(accept(idOf(first)))
+  const [second] = await messages(onB, 1)
+  onB.drop()
+  const onC = await on(c).get(last(onB))
+  await on(c).post(accept(idOf(second)))
+  await onC.text()
+  const response = { id: 1, ...text('12A from a: accept, accept, on b') }
+  expect(onC.messages()).toMatchObject([response])
+  const whole = [
+    { method: 'notifications/progress' },
+    { method: 'elicitation/create' },
+    second ?? {},
+    response,
+  ]
+  for (const node of [b, c]) {
+    for (const [from, { id }] of [...call.events, ...onB.events].filter(({ id }) => id !== '').entries()) {
+      const again = await on(node).get(id)
+      await again.text()
+      expect(again.messages()).toMatchObject(whole.slice(from))
+    }
+  }
+})
+
+it('a read-only tool runs again, whatever it did', async () => {
+  const { a, b, on, ledger } = await cluster()
+  const call = await on(a).call(1, 'report')
+  await messages(call, 1)
+  await a.close()
+  await call.text()
+  const resumed = await on(b).get(last(call))
+  await resumed.text()
+  expect(resumed.messages().at(-1)).toMatchObject({ id: 1, ...text('report of b') })
+  expect(ledger.runs).toEqual(['a', 'b'])
+})
+
+it.each([
+  ['runs', 'pay', 1],
+  ['waits, of a tool that must not be taken over,', 'once', 2],
+])('a call that %s ends with an error that says so', async (_, name, count) => {
+  const { a, b, on, ledger } = await cluster()
+  const call = await on(a).call(1, name)
+  await messages(call, count)
+  const before = last(call)
+  await a.close()
+  await call.text()
+  expect(call.messages().at(-1)).toMatchObject({ id: 1, ...interrupted })
+  const resumed = await on(b).get(before)
+  await resumed.text()
+  expect(resumed.messages()).toMatchObject([{ id: 1, ...interrupted }])
+  expect(ledger.runs).toEqual(['a'])
+})
+
+it('a call is taken over twice at most', async () => {
+  const { nodes, on, ledger } = await cluster(4)
+  const [first, ...others] = nodes
+  if (first === undefined) throw new Error('four nodes')
+  const call = await on(first).call(1, 'poison')
+  await messages(call, 1)
+  await first.close()
+  let from = last(call)
+  for (const [at, node] of others.entries()) {
+    const resumed = await on(node).get(from)
+    if (at === 2) {
+      await resumed.text()
+      expect(resumed.messages()).toMatchObject([{ id: 1, ...interrupted }])
+      break
+    }
+    await messages(resumed, 1)
+    await node.close()
+    await resumed.text()
+    from = last(resumed) ?? from
+  }
+  expect(ledger.runs).toEqual(['a', 'b', 'c'])
+})
+
+it('a call that was taken over is cancelled from any node', async () => {
+  const { a, b, c, on, ledger } = await cluster()
+  const call = await on(a).call(1, 'poison')
+  await messages(call, 1)
+  await a.close()
+  const resumed = await on(b).get(last(call))
+  await messages(resumed, 1)
+  await on(c).post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } })
+  await resumed.text()
+  expect(resumed.messages()).toHaveLength(1)
+  const again = await on(c).get(last(call))
+  await again.text()
+  expect(ledger.runs).toEqual(['a', 'b'])
+})
+
+it('a node that drains gives calls that wait up at once', async () => {
+  const { a, b, on } = await cluster()
+  const call = await on(a).call(1, 'book')
+  const [, question] = await messages(call, 2)
+  await a.handler.drain({ settleMs: 0, graceMs: 600_000 })
+  const resumed = await on(b).get(last(call))
+  await on(b).post(accept(idOf(question)))
+  const [second] = await messages(resumed, 1)
+  expect(second).toMatchObject({ params: { message: 'Pay?' } })
+})
+
+it('a tool names nothing else as its takeover', () => {
+  // @ts-expect-error not one of the three
+  const tools = { t: tool({ takeover: 'now', run: () => '' }) }
+  expect(() => defineServer({ name: 's', version: '1', tools })).toThrow(
+    'Tool "t" has a "takeover" that is none of never, waiting, always',
+  )
+})
