@@ -72,11 +72,24 @@ function shop(node: string, ledger: Ledger) {
 }
 
 /** Nodes over one backplane, and a client whose requests each go to the node that is named. */
-async function cluster(count = 3) {
-  const backplane: Backplane = { ...memoryBackplane(), spansProcesses: true }
+async function cluster(count = 3, keysOf: (node: string) => string[] = () => ['k'.repeat(32)]) {
+  const memory = memoryBackplane()
+  const stored: string[] = []
+  const backplane: Backplane = {
+    ...memory,
+    spansProcesses: true,
+    set: (key, value, ...rest) => {
+      stored.push(`${key} ${value}`)
+      return memory.set(key, value, ...rest)
+    },
+    swap: (key, expected, value, ttlMs) => {
+      stored.push(`${key} ${value}`)
+      return memory.swap(key, expected, value, ttlMs)
+    },
+  }
   const ledger = new Ledger()
   const start = async (name: string): Promise<TestNode> => {
-    const mounted = await nodeFace(shop(name, ledger), { backplane })
+    const mounted = await nodeFace(shop(name, ledger), { backplane, keys: keysOf(name) })
     onTestFinished(() => mounted.close())
     return { ...mounted, name }
   }
@@ -93,14 +106,14 @@ async function cluster(count = 3) {
           jsonrpc: '2.0',
           id,
           method: 'tools/call',
-          params: { name, _meta: { progressToken: 'p' } },
+          params: { name, arguments: { note: 'private' }, _meta: { progressToken: 'p' } },
         },
         headers,
       }),
     get: (last: string | undefined) =>
       node.send({ method: 'GET', headers: { ...headers, 'last-event-id': last } }),
   })
-  return { a, b, c, nodes, on, ledger }
+  return { a, b, c, nodes, on, ledger, stored }
 }
 
 const messages = (answer: Answer, count: number): Promise<JsonObject[]> =>
@@ -254,6 +267,20 @@ it('a node that drains gives calls that wait up at once', async () => {
   await on(b).post(accept(idOf(question)))
   const [second] = await messages(resumed, 1)
   expect(second).toMatchObject({ params: { message: 'Pay?' } })
+})
+
+it('a call is readable in the backplane for nobody, and runs on no node with other keys', async () => {
+  const { a, b, on, ledger, stored } = await cluster(3, (node) => [node.repeat(32)])
+  const call = await on(a).call(1, 'poison')
+  await messages(call, 1)
+  await a.close()
+  const resumed = await on(b).get(last(call))
+  await resumed.text()
+  expect(resumed.messages()).toMatchObject([{ id: 1, ...interrupted }])
+  expect(ledger.runs).toEqual(['a'])
+  const records = stored.filter((entry) => entry.startsWith('requests:'))
+  expect(records.length).toBeGreaterThan(0)
+  expect(records.filter((entry) => entry.includes('private'))).toEqual([])
 })
 
 it('a tool names nothing else as its takeover', () => {

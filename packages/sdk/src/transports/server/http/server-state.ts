@@ -7,7 +7,7 @@ import { type Backplane, memoryBackplane } from '../../../request/backplane.ts'
 import type { Change } from '../../../request/changes.ts'
 import { allows, anonymousCaller, type Caller, type InputStrategy } from '../../../request/exchange.ts'
 import { replay } from '../../../request/replay.ts'
-import { createSealer } from '../../../request/state.ts'
+import { createSealer, type Sealer } from '../../../request/state.ts'
 import type { Server } from '../../../server/server.ts'
 import { ChangeReplicator } from '../change-replicator.ts'
 import { type MemoryAccount, MemoryBudget, PrincipalQuota } from '../memory-budget.ts'
@@ -74,6 +74,8 @@ export class HttpServerState implements CallQuota {
   /** Whether every node that shares the backplane serves the sessions. */
   readonly sharesSessions: boolean
   /** Serves the revisions up to 2025-11-25. */
+  /** Encrypts what the client or the backplane keeps for this server. */
+  readonly sealer: Sealer
   readonly legacy: SessionRequests | SessionlessRequests
   /** Serves HTTP+SSE; undefined without the option `sse`. */
   readonly sse: SseSessions | undefined
@@ -114,8 +116,9 @@ export class HttpServerState implements CallQuota {
     this.#authenticate = options.authenticate
     this.#quota = new PrincipalQuota(this.bounds.inFlightPerPrincipal)
     this.#listenQuota = new PrincipalQuota(this.bounds.listenStreamsPerPrincipal)
+    this.sealer = createSealer(options.keys)
     this.inputStrategy = replay({
-      sealer: createSealer(options.keys),
+      sealer: this.sealer,
       backplane: this.backplane,
       audience: server.info.name,
       ttlMs: this.bounds.stateTtlMs,

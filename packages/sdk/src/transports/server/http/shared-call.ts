@@ -5,6 +5,7 @@ import type { Backplane } from '../../../request/backplane.ts'
 import { canonical, digest } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
 import { occurrence, type StepMemory } from '../../../request/live-run.ts'
+import type { Sealer } from '../../../request/state.ts'
 import { unref } from '../options.ts'
 import type { RememberedQuestion, RunMemory } from '../session.ts'
 
@@ -45,8 +46,11 @@ export interface CallRecord {
   readonly v: 1
   readonly ids: readonly RequestId[]
   readonly parts: readonly StreamPart[]
-  /** Absent for a batch, and for a call whose handler must not run again. */
-  readonly call?: StoredCall
+  /**
+   * The call, encrypted by the keys of the server: who can write to the backplane must not be able to make a call of anyone. Absent
+   * for a batch, and for a call whose handler must not run again.
+   */
+  readonly call?: string
 }
 
 /** A call is run again so often at most, so that one that kills its node does not end the others. */
@@ -69,6 +73,7 @@ export function questionKey(session: string, question: RequestId): string {
 
 export interface CallStore {
   readonly backplane: Backplane
+  readonly sealer: Sealer
   readonly session: string
   readonly ttlMs: number
   /** Characters of a larger record are not stored: the call is then not run again. */
@@ -84,7 +89,8 @@ export class SharedCall implements RunMemory, StepMemory {
   readonly #store: CallStore
   /** What a later run repeats; undefined if there is none. */
   readonly call: StoredCall | undefined
-  #record: CallRecord
+  #record: Pick<CallRecord, 'v' | 'ids' | 'parts'>
+  #sealed: { readonly plain: string; readonly text: string } | undefined
   #key: string | undefined
   /** The record as the backplane has it. */
   #stored: string | undefined
@@ -101,14 +107,19 @@ export class SharedCall implements RunMemory, StepMemory {
   /** Called when another node runs the call. */
   onTaken: () => void = () => {}
 
-  private constructor(store: CallStore, record: CallRecord, earlier?: { key: string; stored: string }) {
+  private constructor(
+    store: CallStore,
+    { ids, parts }: Pick<CallRecord, 'ids' | 'parts'>,
+    call: StoredCall | undefined,
+    earlier?: { key: string; stored: string },
+  ) {
     this.#store = store
-    this.#record = record
-    this.call = record.call
+    this.#record = { v: 1, ids, parts }
+    this.call = call
     this.#key = earlier?.key
     this.#stored = earlier?.stored
-    if (earlier === undefined || record.call === undefined) return
-    const { questions, steps } = record.call
+    if (earlier === undefined || call === undefined) return
+    const { questions, steps } = call
     this.#unread = new Set([...Object.keys(questions), ...Object.keys(steps).map((place) => `step ${place}`)])
   }
 
@@ -120,8 +131,8 @@ export class SharedCall implements RunMemory, StepMemory {
     start?: Pick<StoredCall, 'request' | 'caller' | 'takeover'>,
   ): SharedCall {
     const call =
-      start === undefined ? {} : { call: { ...start, flow: crypto.randomUUID(), questions: {}, steps: {} } }
-    return new SharedCall(store, { v: 1, ids, parts: [{ node }], ...call })
+      start === undefined ? undefined : { ...start, flow: crypto.randomUUID(), questions: {}, steps: {} }
+    return new SharedCall(store, { ids, parts: [{ node }] }, call)
   }
 
   /**
@@ -150,13 +161,14 @@ export class SharedCall implements RunMemory, StepMemory {
         return isGone ? 'interrupted' : 'running'
       if (last.node !== part.node || last.from !== part.from) return last
       if (!isGone && last.isReleased !== true) return 'running'
-      if (!(await mayRunAgain(store, record))) return 'interrupted'
+      const call = await openedCall(store, key, record)
+      if (call === undefined || !(await mayRunAgain(store, call, record.parts))) return 'interrupted'
       from ??= await begin()
       const parts = [...record.parts.slice(0, -1), { ...last, until }, { node, from }]
       const taken = { ...record, parts }
       const stored = JSON.stringify(taken)
       if (await store.backplane.swap(key, before, stored, store.ttlMs))
-        return new SharedCall(store, taken, { key, stored })
+        return new SharedCall(store, taken, call, { key, stored })
     }
   }
 
@@ -198,8 +210,7 @@ export class SharedCall implements RunMemory, StepMemory {
     if (this.#record.parts.length === 1) await backplane.swap(key, stored, ended, endedMs)
     else {
       // The parts of a stream are needed for as long as its events.
-      const { call: _call, ...rest } = this.#record
-      await backplane.swap(key, stored, JSON.stringify(rest), ttlMs)
+      await backplane.swap(key, stored, JSON.stringify(this.#record), ttlMs)
     }
   }
 
@@ -301,7 +312,7 @@ export class SharedCall implements RunMemory, StepMemory {
     const key = this.#key
     const { backplane, ttlMs } = this.#store
     while (key !== undefined && !this.#isOver) {
-      const record = this.#text()
+      const record = await this.#text()
       if (record === this.#stored) return
       if (this.#stored !== undefined && !(await backplane.swap(key, this.#stored, record, ttlMs))) {
         const found = await backplane.get(key)
@@ -323,11 +334,15 @@ export class SharedCall implements RunMemory, StepMemory {
     return last?.node === this.part.node && last.from === this.part.from
   }
 
-  #text(): string {
-    const whole = JSON.stringify(this.#record)
-    if (whole.length <= this.#store.mostChars) return whole
-    const { call: _call, ...rest } = this.#record
-    return JSON.stringify(rest)
+  /** The record as JSON; without the call where that is too large. */
+  async #text(): Promise<string> {
+    const { sealer, mostChars } = this.#store
+    const plain = this.call === undefined ? undefined : JSON.stringify(this.call)
+    if (plain === undefined || plain.length > mostChars) return JSON.stringify(this.#record)
+    if (this.#sealed?.plain !== plain) {
+      this.#sealed = { plain, text: await sealer.seal({ key: this.#key, call: JSON.parse(plain) }) }
+    }
+    return JSON.stringify({ ...this.#record, call: this.#sealed.text })
   }
 
   #taken(): void {
@@ -337,11 +352,26 @@ export class SharedCall implements RunMemory, StepMemory {
   }
 }
 
+/** The call of a record; undefined if it has none, or was not sealed for this place by a key of this server. */
+async function openedCall(
+  { sealer }: CallStore,
+  key: string,
+  { call }: CallRecord,
+): Promise<StoredCall | undefined> {
+  const opened = call === undefined ? undefined : await sealer.open(call)
+  const value = opened?.value
+  return isObject(value) && value['key'] === key && isStoredCall(value['call']) ? value['call'] : undefined
+}
+
 /** Whether the handler of a call may run again: always, or because all it did was to wait for a response that it does not have. */
-async function mayRunAgain({ backplane, session }: CallStore, { call, parts }: CallRecord): Promise<boolean> {
-  if (call === undefined || parts.length > mostTakeovers) return false
-  if (call.takeover === 'always') return true
-  for (const { id, response } of Object.values(call.questions)) {
+async function mayRunAgain(
+  { backplane, session }: CallStore,
+  { takeover, questions }: StoredCall,
+  parts: readonly StreamPart[],
+): Promise<boolean> {
+  if (parts.length > mostTakeovers) return false
+  if (takeover === 'always') return true
+  for (const { id, response } of Object.values(questions)) {
     if (response === undefined && (await backplane.get(questionKey(session, id))) !== undefined) return true
   }
   return false
@@ -355,23 +385,26 @@ const isRecordShape = shape(
     ids: listOf(isRequestId),
     parts: listOf(shape({ node: text }, { from: text, until: text, isReleased: flag })),
   },
-  {
-    call: shape({
-      request: isRequest,
-      caller: isCaller,
-      takeover: oneOf('waiting', 'always'),
-      flow: text,
-      questions: object,
-      steps: object,
-    }),
-  },
+  { call: text },
 )
+const isCallShape = shape({
+  request: isRequest,
+  caller: isCaller,
+  takeover: oneOf('waiting', 'always'),
+  flow: text,
+  questions: object,
+  steps: object,
+})
 
 /** A record of this version; undefined for another one, and for one that has ended. */
 export function callRecordOf(stored: string): CallRecord | undefined {
   if (stored === ended) return undefined
   const value = parseJson(stored)
   return isRecord(value) ? value : undefined
+}
+
+function isStoredCall(value: unknown): value is StoredCall {
+  return isCallShape(value, () => {})
 }
 
 function isRecord(value: unknown): value is CallRecord {

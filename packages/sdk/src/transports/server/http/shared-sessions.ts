@@ -417,6 +417,7 @@ export class SharedSessions {
     const { storedEventsMs, messageBytes } = this.#state.bounds
     return {
       backplane: this.#backplane,
+      sealer: this.#state.sealer,
       session,
       ttlMs: storedEventsMs,
       mostChars: messageBytes,
