@@ -50,6 +50,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
       'packages/sdk/test/server/question-rules.test.ts',
       'packages/sdk/test/server/support.ts',
       'packages/sdk/test/serve/duplex-changes.test.ts',
+      'packages/sdk/test/serve/stdio-program.ts',
       'packages/sdk/test/serve/support.ts',
     ],
   'They give a connection single messages, in one turn of the event loop or in a chosen order.': [

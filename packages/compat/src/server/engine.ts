@@ -182,7 +182,7 @@ export class Engine {
       scopesFor: inner.scopesFor,
       headerPlan: (tool) => this.headerPlan(tool),
       taskSupport: () => undefined,
-    takeover: () => 'never',
+      takeover: () => 'never',
     }
   }
 
