@@ -174,8 +174,10 @@ export class HostService {
   async start(names?: readonly string[], signal?: AbortSignal): Promise<void> {
     const wanted = names ?? [...this.host.connections.keys()]
     for (const name of wanted) {
-      if (this.#started.has(name)) continue
-      const start = this.host.start([name])
+      // Whoever names a server that needs approval is asked again.
+      const isAgain = names !== undefined && this.host.connections.get(name)?.state === 'needs-approval'
+      if (this.#started.has(name) && !isAgain) continue
+      const start = isAgain ? this.host.reconnect(name) : this.host.start([name])
       this.#started.set(name, start)
       start.catch(() => this.#started.delete(name))
     }

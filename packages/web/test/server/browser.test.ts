@@ -298,7 +298,7 @@ describe.skipIf(!isThere)(`in Chromium${left}`, { timeout: 90_000 }, () => {
     await served.web.close()
     await state(tab, 'connecting')
     await accept.click()
-    await state(tab, 'connecting: not sent')
+    await tab.locator('#unsent', { hasText: 'connecting: not sent' }).waitFor()
     const again = await serveWeb({ ...options, peers: served.peers, onWarning() {} })
     onTestFinished(() => again.close())
     await state(tab, 'connected')

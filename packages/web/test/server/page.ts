@@ -4,8 +4,11 @@ import { type Channel, createHostClient, type InboxRow } from '@jackfield/host/c
 const storageKey = 'page-key'
 const stateText = document.createElement('p')
 stateText.id = 'state'
+// Apart from the state, which every further attempt to connect writes again.
+const unsent = document.createElement('p')
+unsent.id = 'unsent'
 const list = document.createElement('ul')
-document.body.append(stateText, list)
+document.body.append(stateText, unsent, list)
 
 function show(state: string): void {
   stateText.textContent = state
@@ -58,7 +61,7 @@ function item({ id, question, state, digest }: InboxRow): HTMLElement {
   button.textContent = 'Accept'
   button.onclick = () => {
     // An answer is never queued.
-    if (client.state.state !== 'connected') show(`${client.state.state}: not sent`)
+    if (client.state.state !== 'connected') unsent.textContent = `${client.state.state}: not sent`
     else
       void client.call('inbox.answer', {
         id,
