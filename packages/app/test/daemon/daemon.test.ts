@@ -82,7 +82,7 @@ function childrenOf(pid: number): number[] {
 
 const onLinux = process.platform === 'linux'
 
-describe.concurrent('the host process of a folder', () => {
+describe.concurrent('the host process of a folder', { timeout: 60_000 }, () => {
   test('is started by the first command that needs a server, and used by the next', async (context) => {
     const { run, hosts } = project(context)
     expect((await run('daemon')).stdout).toContain('No host process runs for this folder')

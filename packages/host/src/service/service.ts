@@ -116,6 +116,8 @@ export class HostService {
   #catalogVersion = 0
   /** Servers that were started, by name. */
   readonly #started = new Map<string, Promise<void>>()
+  /** Servers that need approval, for which no surface could be asked. */
+  readonly #unapproved = new Set<string>()
 
   constructor(options: HostServiceOptions) {
     const {
@@ -141,6 +143,7 @@ export class HostService {
     this.#ends.push(
       this.surfaces.onChange(() => {
         if (!this.surfaces.attached.some(({ inputs }) => inputs === true)) this.inputs.giveUp()
+        this.#askForApproval()
       }),
     )
     this.#models = [...options.models]
@@ -170,18 +173,41 @@ export class HostService {
     this.#sources = this.#makeSources()
   }
 
-  /** Starts servers, all of them or those named, once each; resolves when each is ready or failed. */
+  /**
+   * Starts servers, all of them or those named, once each; resolves when each is ready or failed. One that was not approved is
+   * asked about again only where it is named.
+   */
   async start(names?: readonly string[], signal?: AbortSignal): Promise<void> {
     const wanted = names ?? [...this.host.connections.keys()]
     for (const name of wanted) {
-      // Whoever names a server that needs approval is asked again.
-      const isAgain = names !== undefined && this.host.connections.get(name)?.state === 'needs-approval'
-      if (this.#started.has(name) && !isAgain) continue
+      const isAgain = this.#needsApproval(name)
+      if (this.#started.has(name) || (isAgain && names === undefined)) continue
       const start = isAgain ? this.host.reconnect(name) : this.host.start([name])
       this.#started.set(name, start)
-      start.catch(() => this.#started.delete(name))
+      const forget = (): void => void this.#started.delete(name)
+      start.then(() => this.#needsApproval(name) && forget(), forget)
     }
+    const canAsk = this.#canAskForApproval
     await orAborted(Promise.all(wanted.map((name) => this.#started.get(name))), signal)
+    if (canAsk) return
+    for (const name of wanted) if (this.#needsApproval(name)) this.#unapproved.add(name)
+    this.#askForApproval()
+  }
+
+  get #canAskForApproval(): boolean {
+    return this.surfaces.attached.some(({ kinds }) => kinds.includes('install'))
+  }
+
+  #needsApproval(name: string): boolean {
+    return this.host.connections.get(name)?.state === 'needs-approval'
+  }
+
+  /** Asks about the servers that were started when no surface could show the question. */
+  #askForApproval(): void {
+    if (!this.#canAskForApproval) return
+    const names = [...this.#unapproved].filter((name) => this.#needsApproval(name))
+    this.#unapproved.clear()
+    if (names.length > 0) this.start(names).catch(() => {})
   }
 
   servers(): ServerRow[] {
