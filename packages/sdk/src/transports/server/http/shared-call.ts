@@ -60,6 +60,8 @@ const endedMs = 1_000
 const ended = 'ended'
 /** Milliseconds until a record that could not be stored is stored again. */
 const retryMs = 500
+/** Milliseconds that a handler waits for its response to be stored, while the store fails. */
+const mostWaitMs = 10_000
 
 /** The key of the record of a stream's requests. */
 export function callKey(session: string, stream: string): string {
@@ -257,7 +259,7 @@ export class SharedCall implements RunMemory, StepMemory {
         const known = this.call?.questions[name]
         if (this.call === undefined || known === undefined) return
         this.call.questions[name] = { ...known, response }
-        await this.#update().catch(this.#store.report)
+        await this.#updateSurely()
       },
     }
   }
@@ -295,6 +297,23 @@ export class SharedCall implements RunMemory, StepMemory {
     const written = this.#writing.then(() => this.#write())
     this.#writing = written.catch(() => this.#updateLater())
     return written
+  }
+
+  /** Resolves when the record is stored, or could not be for a while: another run must not wait for a response that was used. */
+  async #updateSurely(): Promise<void> {
+    const until = performance.now() + mostWaitMs
+    for (;;) {
+      const failed = await this.#update().then(
+        () => undefined,
+        (error: unknown) => ({ error }),
+      )
+      if (failed === undefined || this.#isOver) return
+      if (performance.now() > until) {
+        this.#store.report(failed.error)
+        return
+      }
+      await new Promise((resolve) => setTimeout(resolve, retryMs))
+    }
   }
 
   /** The record must not lack for long what the handler has. */
