@@ -21,7 +21,8 @@ interface Library {
   close(): Promise<void>
 }
 
-type Answer = (message: string) => { action: 'accept'; content: { nonce: string } }
+/** @param id of the request, where the library shows it: an event that arrives twice is one question */
+type Answer = (message: string, id?: unknown) => { action: 'accept'; content: { nonce: string } }
 export type LibraryName = 'v1' | 'v2' | 'ours' | 'ours 2026-07-28'
 
 /** A library does not send an answer again that was refused or lost, so its call may have to end by its own limit. */
@@ -35,7 +36,9 @@ async function open(kind: LibraryName, load: Load, principal: Principal, answer:
   switch (kind) {
     case 'v1': {
       const client = new ClientV1({ name: 'v1', version: '1' }, { capabilities })
-      client.setRequestHandler(ElicitRequestSchema, ({ params }) => answer(params.message))
+      client.setRequestHandler(ElicitRequestSchema, ({ params }, { requestId }) =>
+        answer(params.message, requestId),
+      )
       await client.connect(new TransportV1(new URL(url), { fetch, requestInit }))
       const options = { timeout, onprogress: () => {} }
       return {
@@ -48,7 +51,9 @@ async function open(kind: LibraryName, load: Load, principal: Principal, answer:
         { name: 'v2', version: '2' },
         { capabilities, versionNegotiation: { mode: 'legacy' } },
       )
-      client.setRequestHandler('elicitation/create', ({ params }) => answer(params.message))
+      client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
+        answer(params.message, mcpReq.id),
+      )
       await client.connect(new TransportV2(new URL(url), { fetch, requestInit }))
       const options = { timeout, onprogress: () => {} }
       return {
@@ -91,11 +96,11 @@ export class LibraryClient {
     const until = now() + 4 * this.#load.limitMs
     for (;;) {
       try {
-        this.#library = await open(this.#kind, this.#load, this.#principal, (message) => {
+        this.#library = await open(this.#kind, this.#load, this.#principal, (message, id) => {
           const question = questionIn(message)
           const nonce = crypto.randomUUID()
           if (question !== undefined) {
-            this.#enter({ type: 'question', ...question, id: crypto.randomUUID() })
+            this.#enter({ type: 'question', ...question, id: String(id ?? crypto.randomUUID()) })
             this.#enter({ type: 'answered', ...question, nonce })
           }
           return { action: 'accept', content: { nonce } }
