@@ -236,13 +236,18 @@ export class SharedCall implements RunMemory, StepMemory {
     await released
   }
 
-  /** Calls `onTaken` if another node runs the call. Rejects if the store fails. */
+  /** Calls `onTaken` if another node runs the call, and stores the record again if the store lost it. Rejects if the store fails. */
   async verify(): Promise<void> {
     await this.#writing
     const key = this.#key
     if (key === undefined || this.#isOver || this.#stored === undefined) return
     const found = await this.#store.backplane.get(key)
+    if (this.#isOver || found === this.#stored) return
     if (found !== undefined && !this.#isOwn(found)) this.#taken()
+    else {
+      this.#stored = found
+      await this.#update()
+    }
   }
 
   question(method: string, params: unknown): RememberedQuestion {

@@ -68,6 +68,13 @@ interface KnownRecord {
   readAt: number
 }
 
+/** A response that was stored for the node that asked. */
+interface AcceptedAnswer {
+  readonly session: string
+  readonly message: JsonRpcResponse
+  readonly at: number
+}
+
 /** Messages for a session of HTTP+SSE that arrived on other nodes. */
 interface Inbox {
   readonly principal: string | null
@@ -89,6 +96,8 @@ const lookMs = 10_000
 const rememberedMs = 60_000
 /** How far the clocks of two nodes may differ: changes this much earlier are repeated to a client that changes nodes. */
 const clockSkewMs = 5_000
+/** Milliseconds that accepted responses are kept, in case the store loses them. */
+const keptAnswersMs = 30_000
 const maxEdits = 20
 const unanswered = '?'
 const answered = '!'
@@ -107,6 +116,8 @@ export class SharedSessions {
   readonly #inboxes = new Map<string, Inbox>()
   /** Sent and unanswered questions of this node, with their sessions. */
   readonly #questions = new Map<string, string>()
+  /** The last responses that this node accepted for other nodes, by their questions, oldest first. */
+  readonly #accepted = new Map<string, AcceptedAnswer>()
   #looking: ReturnType<typeof setInterval> | undefined
   #renewing: ReturnType<typeof setInterval> | undefined
 
@@ -271,13 +282,40 @@ export class SharedSessions {
       session.session.response(message)
       return
     }
-    const text = answered + JSON.stringify(message)
-    const { storedEventsMs } = this.#state.bounds
-    const isFirst = await this.#backplane.swap(questionKey(session.id, id), unanswered, text, storedEventsMs)
+    const answer = { session: session.id, message, at: performance.now() }
+    const isFirst = await this.#storeAnswer(answer)
+    if (isFirst) this.#keepAnswer(id, answer)
     // The store may have lost the request, or never had it, and then its node takes the response from the message.
     const response = isFirst ? {} : { response: message }
     if (!isFirst) this.#event({ type: 'writeRefused', what: 'answer' })
     this.nodes.send({ type: 'answered', session: session.id, id, ...response }, node)
+  }
+
+  /** Whether the response is the first one to its question. */
+  #storeAnswer({ session, message }: AcceptedAnswer): Promise<boolean> {
+    const key = questionKey(session, message.id ?? '')
+    const { storedEventsMs } = this.#state.bounds
+    return this.#backplane.swap(key, unanswered, answered + JSON.stringify(message), storedEventsMs)
+  }
+
+  /** A failover of the store may lose a response after its client was told that it was accepted. */
+  #keepAnswer(id: string, answer: AcceptedAnswer): void {
+    const oldest = performance.now() - keptAnswersMs
+    for (const [other, { at }] of this.#accepted) {
+      if (at > oldest) break
+      this.#accepted.delete(other)
+    }
+    this.#accepted.set(id, answer)
+  }
+
+  /** Stores the responses of the last seconds again, if the store lost them. */
+  async #storeAnswersAgain(): Promise<void> {
+    const oldest = performance.now() - keptAnswersMs
+    for (const [id, answer] of this.#accepted) {
+      if (answer.at < oldest || !(await this.#storeAnswer(answer))) continue
+      this.nodes.send({ type: 'answered', session: answer.session, id }, nodeOf(id))
+      this.#takeAnswer(answer.session, id)
+    }
   }
 
   /** Notifies the client of changes on the stream that it opened here, also of those since it had one on another node. */
@@ -539,6 +577,7 @@ export class SharedSessions {
 
   /** Looks at the store for what messages would have announced. */
   #missed(): void {
+    this.#storeAnswersAgain().catch(this.#report)
     this.#lookForAnswers()
     for (const session of this.#sessions.values()) session.verifyCalls().catch(this.#report)
     for (const followed of this.#followed.values()) followed.wake()
