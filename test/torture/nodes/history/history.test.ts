@@ -21,7 +21,9 @@ const lifeMs = 600_000
 const callsAtOnce = 2_500
 
 /** The promise that each mistake must be found to break, and the tools that show it best. */
-const broken: Readonly<Record<Mistake, { promise: number; tools?: readonly [string, ...string[]] }>> = {
+const broken: Readonly<
+  Record<Mistake, { promise: number; or?: number; tools?: readonly [string, ...string[]] }>
+> = {
   'used answers are accepted again': { promise: 6 },
   'records are written without comparing': { promise: 9, tools: ['touch'] },
   'sessions are ended on one node only': { promise: 7, tools: ['short', 'end'] },
@@ -31,7 +33,8 @@ const broken: Readonly<Record<Mistake, { promise: number; tools?: readonly [stri
   'all sessions have one log': { promise: 5 },
   'events are sent and not stored': { promise: 3 },
   'events are read twice': { promise: 4 },
-  'an event is left out when a stream is resumed': { promise: 4 },
+  // Where it is the last one, the result is missing instead.
+  'an event is left out when a stream is resumed': { promise: 4, or: 3 },
   'answers of other nodes are lost': { promise: 8, tools: ['ask'] },
   'a node that runs counts as gone': { promise: 3, tools: ['long'] },
   'a node that was killed counts as running': { promise: 8 },
@@ -64,17 +67,19 @@ describe.skipIf(!isThere)(`histories of three nodes over Redis${left}`, { timeou
       let runs = 0
       const named = () => ({ name: `r${++runs}x` })
       const plan = { seed, lifeMs, clients: few, calls: 30, limitMs: 5_000, quietMs: 2_000 }
-      const mostTries = 4
+      const mostTries = 6
       const expectFound = async (
         mistake: string,
         promise: number,
         history: (attempt: number) => Promise<History>,
+        or = promise,
       ): Promise<void> => {
         const found = new Set<number>()
-        for (let attempt = 0; attempt < mostTries && !found.has(promise); attempt++) {
+        const isFound = (): boolean => found.has(promise) || found.has(or)
+        for (let attempt = 0; attempt < mostTries && !isFound(); attempt++) {
           for (const violation of check(await history(attempt))) found.add(violation.promise)
         }
-        if (!found.has(promise)) missed.push(`${mistake}: found ${[...found]}`)
+        if (!isFound()) missed.push(`${mistake}: found ${[...found]}`)
       }
       const plain = async (): Promise<void> => {
         const service = await Service.start({ haproxy: false, lifeMs })
@@ -83,10 +88,13 @@ describe.skipIf(!isThere)(`histories of three nodes over Redis${left}`, { timeou
         ).toEqual([])
         for (const mistake of chosen) {
           await service.make(mistake)
-          const { promise, tools } = broken[mistake]
+          const { promise, or, tools } = broken[mistake]
           const only = tools === undefined ? {} : { tools }
-          await expectFound(mistake, promise, (nth) =>
-            run(service, { ...plan, ...named(), ...only, seed: seed + nth }),
+          await expectFound(
+            mistake,
+            promise,
+            (nth) => run(service, { ...plan, ...named(), ...only, seed: seed + nth }),
+            or,
           )
         }
         if (!isWhole) return
@@ -102,7 +110,7 @@ describe.skipIf(!isThere)(`histories of three nodes over Redis${left}`, { timeou
         await service.make(mistake)
         await expectFound(mistake, broken[mistake].promise, (nth) => {
           const meanwhile = async (): Promise<void> => {
-            await wait(300)
+            await wait(200 + 150 * nth)
             await service.kill(0)
             await service.make(mistake)
           }
