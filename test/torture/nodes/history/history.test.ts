@@ -193,7 +193,8 @@ async function checkParts(
       name: `p${part}x`,
       seed: seed + part,
       calls: Math.min(callsAtOnce, trials - part * callsAtOnce),
-      limitMs: 30_000,
+      // A call may be on two nodes that are killed one after the other, each of which costs its lease.
+      limitMs: 60_000,
       quietMs: 15_000,
       lifeMs,
       clients: { sessions: 12, stateless: 4, libraries: 8 },
