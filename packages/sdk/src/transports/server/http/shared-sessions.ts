@@ -134,8 +134,13 @@ export class SharedSessions {
 
   /** Whether other nodes may have events of a stream. */
   async isElsewhere(session: HttpSession, stream: string): Promise<boolean> {
-    if (nodeOf(stream) === this.nodes.id && !isStandalone(stream)) await session.verifyCalls()
-    return nodeOf(stream) !== this.nodes.id || session.stream(stream) === undefined
+    if (nodeOf(stream) !== this.nodes.id) return true
+    if (isStandalone(stream)) return false
+    await session.verifyCalls()
+    if (session.stream(stream) !== undefined) return false
+    const stored = await this.#backplane.get(callKey(session.id, stream))
+    const [first, ...later] = (stored === undefined ? undefined : callRecordOf(stored))?.parts ?? []
+    return later.length > 0 || first?.isReleased === true
   }
 
   /** What a new session, or one that began on another node, does here. */
