@@ -69,6 +69,8 @@ export class SessionClient {
   readonly #version: string
   readonly #enter: Enter
   #session = ''
+  /** The session that this client is ending. */
+  #ending: string | undefined
   #since = 0
   #lastId = 0
   #lastOp = 0
@@ -119,6 +121,7 @@ export class SessionClient {
   /** Ends the session, looks whether every node knows that, and begins another one. */
   async end(): Promise<void> {
     const ended = this.#session
+    this.#ending = ended
     const response = await this.#send({ method: 'DELETE' })
     if (response?.status === 204) await this.probe(ended, 'ended')
     this.#session = ''
@@ -460,9 +463,9 @@ export class SessionClient {
       }
       // The balancer's words for a node that closed the connection.
       if (response?.status === 502 || response?.status === 504) return undefined
-      // The store may have made a deletion of which the node did not hear in time.
-      const isDeleted = method === 'DELETE' && isRepeated
-      if (response?.status === 404 && session === this.#session && !isDeleted) {
+      // It was ended by this client: its other requests meanwhile, and a repeated deletion, are refused.
+      const isEnded = session === this.#ending && (method !== 'DELETE' || isRepeated)
+      if (response?.status === 404 && session === this.#session && !isEnded) {
         this.#enter({ type: 'gone', since: this.#since, session })
         await this.begin()
       }
