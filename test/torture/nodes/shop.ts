@@ -99,6 +99,7 @@ export async function haproxy(nodes: readonly ShopNode[]): Promise<string> {
     '  timeout connect 2s',
     '  timeout client 60s',
     '  timeout server 60s',
+    '  timeout check 2s',
     '  option redispatch',
     '  retries 3',
     '  retry-on conn-failure',

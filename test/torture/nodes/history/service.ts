@@ -345,6 +345,7 @@ async function balance(ports: readonly number[], folder: string): Promise<string
     '  timeout connect 2s',
     '  timeout client 60s',
     '  timeout server 60s',
+    '  timeout check 2s',
     '  option redispatch',
     '  retries 3',
     '  retry-on conn-failure',

@@ -329,7 +329,7 @@ abstract class SessionResponse implements SessionOutlet, RunningResponse {
     const { sharing } = this.owner
     if (sharing !== undefined && 'id' in message) {
       stream.queue(async () => {
-        await Promise.all([sharing.ask(message), this.call?.asked(message.id)])
+        await Promise.all([sharing.ask(message), this.call?.asked(message.id, this.owner.log.newest)])
       })
     }
     stream.send(text, droppable)

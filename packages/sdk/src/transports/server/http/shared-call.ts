@@ -8,6 +8,8 @@ import { occurrence, type StepMemory } from '../../../request/live-run.ts'
 import type { Sealer } from '../../../request/state.ts'
 import { unref } from '../options.ts'
 import type { RememberedQuestion, RunMemory } from '../session.ts'
+import { nodeOf } from './nodes.ts'
+import { eventsKey } from './resumable-stream.ts'
 
 /** The events of a stream that one node stored: in the log of that node, between two positions. */
 export interface StreamPart {
@@ -23,6 +25,8 @@ export interface StreamPart {
 /** A question of a call, by its identity: its id and, once the handler has it, its response. */
 interface StoredQuestion {
   readonly id: string
+  /** The position of the event before it in the log of its node; absent if there was none. */
+  readonly after?: string
   readonly response?: unknown
 }
 
@@ -270,11 +274,11 @@ export class SharedCall implements RunMemory, StepMemory {
   }
 
   /** Stores the identity of a question, before it is sent. */
-  async asked(id: RequestId): Promise<void> {
+  async asked(id: RequestId, after: string | undefined): Promise<void> {
     const name = await this.#asking.get(id)
     this.#asking.delete(id)
     if (this.call === undefined || name === undefined) return
-    this.call.questions[name] = { id: String(id) }
+    this.call.questions[name] = { id: String(id), ...(after === undefined ? {} : { after }) }
     await this.#update()
   }
 
@@ -289,12 +293,22 @@ export class SharedCall implements RunMemory, StepMemory {
     await this.#update().catch(this.#store.report)
   }
 
-  #earlier(name: string): { id: string; response?: JsonRpcResponse } | undefined {
+  async #earlier(name: string): Promise<{ id: string; response?: JsonRpcResponse } | undefined> {
     this.#unread?.delete(name)
     const known = this.call?.questions[name]
     if (known === undefined) return undefined
     const response = known.response === undefined ? undefined : classify(known.response)
-    return response?.kind === 'response' ? { id: known.id, response: response.message } : { id: known.id }
+    if (response?.kind === 'response') return { id: known.id, response: response.message }
+    return (await this.#wasSent(known)) ? { id: known.id } : undefined
+  }
+
+  /** Whether the event of a question was stored, which happens after the question was recorded. */
+  async #wasSent({ id, after }: StoredQuestion): Promise<boolean> {
+    const node = nodeOf(id)
+    if (after === undefined || node === undefined) return true
+    const { backplane, session } = this.#store
+    const entries = await backplane.read(eventsKey(session, node), after)
+    return entries === undefined || entries.some(({ entry }) => entry.includes(JSON.stringify(id)))
   }
 
   /** Stores the record, if the call has a stream; tries again later where the store fails. */
