@@ -206,7 +206,7 @@ it('a read-only tool runs again, whatever it did', async () => {
 it.each([
   ['runs', 'pay', 1],
   ['waits, of a tool that must not be taken over,', 'once', 2],
-])('a call that %s ends with an error that says so', async (_, name, count) => {
+])('a call that %s ends with an error that marks it as interrupted', async (_, name, count) => {
   const { a, b, on, ledger } = await cluster()
   const call = await on(a).call(1, name)
   await messages(call, count)
@@ -269,7 +269,7 @@ it('a node that drains gives calls that wait up at once', async () => {
   expect(second).toMatchObject({ params: { message: 'Pay?' } })
 })
 
-it('a call is readable in the backplane for nobody, and runs on no node with other keys', async () => {
+it('a call cannot be read in the backplane, and runs on no node with other keys', async () => {
   const { a, b, on, ledger, stored } = await cluster(3, (node) => [node.repeat(32)])
   const call = await on(a).call(1, 'poison')
   await messages(call, 1)

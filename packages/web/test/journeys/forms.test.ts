@@ -16,7 +16,7 @@ type Property = ElicitSchema['properties'][string]
 interface Generated {
   readonly property: Property
   readonly value: FormValues[string]
-  /** A value that breaks a limit of the field, as typed, and what the page says then. */
+  /** A value that breaks a limit of the field, as typed, and the text that the page shows for it. */
   readonly wrong?: { readonly typed: string; readonly said: RegExp }
 }
 

@@ -18,7 +18,7 @@ export interface Others {
   /**
    * What follows a part of the stream whose last event is at `until`: 'running' while its node runs, the part of the node that
    * took the call over, or the responses of an interrupted call, undefined where it has none. 'left' where another node has to
-   * go on, because this one stops.
+   * continue, because this one stops.
    */
   after(
     part: StreamPart,
@@ -82,7 +82,7 @@ export class FollowedStream {
   async run(entries: readonly LogEntry[], parts: readonly StreamPart[], at: number): Promise<void> {
     const known = [...parts]
     let [part, found, last] = [known[at], entries, '']
-    /** Goes on with the next part; false if the store lost its beginning. */
+    /** Continues with the next part; false if the store lost its beginning. */
     const next = async (): Promise<boolean> => {
       part = known[++at]
       last = part?.from ?? ''

@@ -146,7 +146,7 @@ export class SharedCall implements RunMemory, StepMemory {
    * @param part the part of the stream that ends at `until`
    * @param begin stores the beginning of this node's part, and returns its position
    * @returns the call, or the part of the node that runs it already, or 'running' where `part` is not over, or 'interrupted'
-   * where nobody may run it again
+   * where no node may run it again
    */
   static async take(
     store: CallStore,

@@ -303,7 +303,7 @@ export class SharedSessions {
     return this.#backplane.swap(key, unanswered, answered + JSON.stringify(message), storedEventsMs)
   }
 
-  /** A failover of the store may lose a response after its client was told that it was accepted. */
+  /** A failover of the store may lose a response after the client received 202 for it. */
   #keepAnswer(id: string, answer: AcceptedAnswer): void {
     const oldest = performance.now() - keptAnswersMs
     for (const [other, { at }] of this.#accepted) {
