@@ -9,7 +9,7 @@ export interface Measured {
   /** CPU microseconds used so far, user and system. */
   cpu(): Promise<number>
   /** Sends it a message and gives its answer. */
-  ask(message: object): Promise<Record<string, unknown>>
+  ask(message: object, limitMs?: number): Promise<Record<string, unknown>>
   close(): Promise<void>
 }
 
@@ -18,15 +18,16 @@ export async function start(
   file: string,
   args: string[] = [],
   stdio: 'ignore' | 'pipe' = 'ignore',
+  limitMs?: number,
 ): Promise<Measured> {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
     stdio: [stdio, stdio, 'inherit', 'ipc'],
   })
-  const ready = await answerOf(child, undefined, file)
+  const ready = await answerOf(child, undefined, file, limitMs)
   return {
     child,
     port: Number(ready['port'] ?? 0),
-    ask: (message) => answerOf(child, message, file),
+    ask: (message, limitMs) => answerOf(child, message, file, limitMs),
     cpu: async () => Number((await answerOf(child, 'cpu', file))['cpu']),
     close: () =>
       new Promise((resolve) => {

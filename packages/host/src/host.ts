@@ -112,7 +112,9 @@ class LiveHost implements Host {
     )
     this.#recorder = createRecorder(this.#redaction.log(this.#store.activity), {
       started: (id) => this.#events.emit({ type: 'activity-started', id }),
-      row: (row) => this.#events.emit({ type: 'activity', row }),
+      row: (read) => {
+        if (this.#events.isHeard('activity')) this.#events.emit({ type: 'activity', row: read() })
+      },
       failed: (error) =>
         process.emitWarning(
           `The ends of activities cannot be recorded: ${reasonOf(error)}. ${advice[asStoreError(error)?.fault ?? 'other']}`,
@@ -228,11 +230,14 @@ class LiveHost implements Host {
       signal: this.#running.signal,
       follow: (work) => this.#running.follow(work),
     })
-    this.#events.on((event) => {
-      if (event.type !== 'connection' || event.state.state !== 'ready') return
-      const connection = this.#servers.get(event.server)
-      if (connection !== undefined) this.tasks.continueAt(connection)
-    })
+    this.#events.on(
+      (event) => {
+        if (event.type !== 'connection' || event.state.state !== 'ready') return
+        const connection = this.#servers.get(event.server)
+        if (connection !== undefined) this.tasks.continueAt(connection)
+      },
+      ['connection'],
+    )
     this.#connecting = new Connecting({
       taskExtension: this.tasks.extension,
       options,
@@ -325,7 +330,7 @@ class LiveHost implements Host {
     const code = createCode({
       tools: this.tools,
       call: this.call,
-      on: (listener) => this.on(listener),
+      on: this.on,
       recorder: this.#recorder,
       signal: this.#running.signal,
     })
@@ -479,9 +484,7 @@ class LiveHost implements Host {
     }
   }
 
-  on(listener: Parameters<Host['on']>[0]): () => void {
-    return this.#events.on(listener)
-  }
+  on: Host['on'] = (...given) => this.#events.on(...given)
 
   onStored(listener: () => void): () => void {
     let seen = this.#store.inbox.version()

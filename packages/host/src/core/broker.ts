@@ -134,7 +134,8 @@ export class Broker {
     const { rules } = policy
     let sent = args
     let edited = {}
-    if (decision.verdict === 'ask') {
+    const isAsked = decision.verdict === 'ask'
+    if (isAsked) {
       const problem = problemWithArguments(entry, args)
       if (problem !== undefined) return finish('error', invalidArguments(entry, problem))
       const request = { entry, subject, ruling, origin: serverOrigin(connection.config), row: row.id }
@@ -171,6 +172,7 @@ export class Broker {
       sent,
       notice,
       decision,
+      isAsked,
       options,
     )
     const more = {
@@ -267,6 +269,16 @@ export class Broker {
     return { decision, reason, remember: [], matched: [], grants: [], labels: [], readOnlyTools: [] }
   }
 
+  /** Whether a tool is no longer what was decided about. */
+  #isOther(entry: CatalogTool, decided: PolicySubject, connection: ServerConnection): boolean {
+    const now = this.#deps.catalog.tool(entry.name).entry
+    return (
+      connection.identity !== decided.identity ||
+      toolDefinition(now.tool) !== toolDefinition(decided.tool) ||
+      this.#outOfUse(now) !== undefined
+    )
+  }
+
   async #send(
     entry: CatalogTool,
     decided: PolicySubject,
@@ -274,21 +286,18 @@ export class Broker {
     args: JsonRecord,
     notice: CallNotice,
     decision: Decision,
+    isAsked: boolean,
     { signal, onProgress, meta, timeoutMs, logLevel }: BrokerOptions,
   ): Promise<CallFailure | { outcome: 'ok' | 'error'; result: CallToolResult; error?: undefined }> {
-    const { catalog, activeRequests, suspendedCalls, tasks, callTimeoutMs, emit } = this.#deps
+    const { activeRequests, suspendedCalls, tasks, callTimeoutMs, emit } = this.#deps
     const { server } = entry
     const tool = entry.tool.name
     let client: Client
     try {
-      client = await connection.ready(signal, notice.conversation)
-      const now = catalog.tool(entry.name).entry
-      const isOther = connection.identity !== decided.identity
-      if (
-        isOther ||
-        toolDefinition(now.tool) !== toolDefinition(decided.tool) ||
-        this.#outOfUse(now) !== undefined
-      ) {
+      const connected = connection.readyNow(notice.conversation)
+      client = connected ?? (await connection.ready(signal, notice.conversation))
+      // Where neither a person nor the server was waited for, nothing changed since the decision.
+      if ((isAsked || connected === undefined) && this.#isOther(entry, decided, connection)) {
         return {
           outcome: 'changed',
           result: failure(`${tool} of ${server} changed meanwhile and was not called. Look at it again.`),

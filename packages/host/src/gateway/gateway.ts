@@ -81,10 +81,13 @@ class Gateway implements OpenGateway {
       relays.begin(),
       // A face that shows nothing: it has the servers told that others may answer.
       host.attach({ name: 'gateway', show: {} }),
-      host.on((event) => {
-        if (event.type === 'catalog' || event.type === 'trust') this.#refresh()
-        if (event.type === 'connection' && event.state.state === 'ready') this.#watches.again(event.server)
-      }),
+      host.on(
+        (event) => {
+          if (event.type !== 'connection') this.#refresh()
+          else if (event.state.state === 'ready') this.#watches.again(event.server)
+        },
+        ['catalog', 'trust', 'connection'],
+      ),
     ]
     this.#refresh()
   }

@@ -37,9 +37,12 @@ export class ClientRelays implements Relays {
   /** One more gateway, until the returned function is called. */
   begin(): () => void {
     this.#gateways++
-    this.#off ??= this.#host.on((event) => {
-      if (event.type === 'question') this.#personAsked(event)
-    })
+    this.#off ??= this.#host.on(
+      (event) => {
+        if (event.type === 'question') this.#personAsked(event)
+      },
+      ['question'],
+    )
     return () => {
       if (--this.#gateways > 0) return
       this.#off?.()

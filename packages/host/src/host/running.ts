@@ -50,30 +50,48 @@ export class Running {
   }
 }
 
-/** Tells every listener what happens, without the values of secrets. */
+interface Listener {
+  notify: (event: HostEvent) => void
+  types: readonly HostEvent['type'][] | undefined
+}
+
+const streamed: ReadonlySet<HostEvent['type']> = new Set(['stderr', 'connection'])
+
+/** Notifies every listener of what happens, without the values of secrets. */
 export class Events {
-  readonly #listeners = new Set<(event: HostEvent) => void>()
+  readonly #listeners = new Set<Listener>()
   readonly #redaction: Redaction
 
   constructor(redaction: Redaction) {
     this.#redaction = redaction
   }
 
-  on(listener: (event: HostEvent) => void): () => void {
+  /** Adds a listener, of events of these types only where some are given. */
+  on(notify: Listener['notify'], types?: readonly HostEvent['type'][]): () => void {
+    const listener: Listener = { notify, types }
     this.#listeners.add(listener)
     return () => {
       this.#listeners.delete(listener)
     }
   }
 
+  /** Whether somebody listens to events of this type: others need not be made. */
+  isHeard(type: HostEvent['type']): boolean {
+    for (const { types } of this.#listeners) if (types?.includes(type) ?? true) return true
+    return false
+  }
+
   emit(whole: HostEvent): void {
+    // Output of a process is redacted as a stream, so no piece of it is left out.
+    if (!streamed.has(whole.type) && !this.isHeard(whole.type)) return
     for (const event of this.#redaction.events(whole)) this.#notify(event)
   }
 
   #notify(event: HostEvent): void {
-    for (const listener of [...this.#listeners]) {
+    for (const { notify, types } of [...this.#listeners]) {
+      if (types !== undefined && !types.includes(event.type)) continue
       try {
-        listener(event)
+        notify(event)
       } catch (error) {
         process.emitWarning(`A listener of the host threw: ${reasonOf(error)}`)
       }

@@ -129,11 +129,14 @@ export class Watches {
   #listen(): void {
     if (this.#listens) return
     this.#listens = true
-    this.#options.host.on((event) => {
-      if (event.type !== 'connection') return
-      const one = this.#servers.get(event.server)
-      if (one !== undefined && isUp(this.#options.host, event.server)) this.#run(event.server, one)
-    })
+    this.#options.host.on(
+      (event) => {
+        if (event.type !== 'connection') return
+        const one = this.#servers.get(event.server)
+        if (one !== undefined && isUp(this.#options.host, event.server)) this.#run(event.server, one)
+      },
+      ['connection'],
+    )
   }
 }
 

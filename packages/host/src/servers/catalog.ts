@@ -79,10 +79,18 @@ export function createCatalog(
     )
   /** The tools by name, with the lists and settings that they were made of. */
   let made: { of: readonly object[]; tools: ReturnType<typeof madeTools> } | undefined
+  const isMadeOf = (of: readonly object[]): boolean => {
+    let at = 0
+    for (const one of connections.values()) {
+      if (of[at++] !== one || of[at++] !== one.lists.tools || of[at++] !== one.config) return false
+    }
+    return at === of.length
+  }
   const tools = (): ReturnType<typeof madeTools> => {
-    const of = [...connections.values()].flatMap((one) => [one, one.lists.tools, one.config])
-    if (made?.of.length !== of.length || made.of.some((part, at) => part !== of[at]))
+    if (made === undefined || !isMadeOf(made.of)) {
+      const of = [...connections.values()].flatMap((one) => [one, one.lists.tools, one.config])
       made = { of, tools: madeTools() }
+    }
     return made.tools
   }
   const prompts = (): Map<string, { entry: CatalogPrompt; connection: ServerConnection }> =>

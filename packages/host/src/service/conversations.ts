@@ -73,9 +73,12 @@ export class ConversationService {
         return model
       },
     }
-    this.#off = options.host.on((event) => {
-      if (event.type === 'task' && event.task.continued && !event.task.followed) this.#continued(event.task)
-    })
+    this.#off = options.host.on(
+      (event) => {
+        if (event.type === 'task' && event.task.continued && !event.task.followed) this.#continued(event.task)
+      },
+      ['task'],
+    )
   }
 
   /** Whether a turn runs somewhere. */
@@ -190,7 +193,10 @@ export class LiveConversation {
     this.#unfinished = this.#conversation.unfinished.map(({ name }) => name)
     this.#places = service.host.conversations.count(this.id)
     if (this.#places > 0) this.#knowSent()
-    this.#off = service.host.on((event) => this.#happened(event))
+    this.#off = service.host.on(
+      (event) => this.#happened(event),
+      ['conversation', 'attached', 'call', 'progress'],
+    )
     this.#idleSoon()
   }
 

@@ -23,6 +23,8 @@ export interface RunOptions {
   signal?: AbortSignal
   /** Called with the activity row of the run, as soon as there is one. */
   onActivity?: (activity: number) => void
+  /** Called when it is over. */
+  onOver?: () => void
 }
 
 interface RunEntry {
@@ -57,7 +59,7 @@ export class Runs {
   }
 
   /** Starts it and gives its id at once. */
-  start(request: RunRequest, { by, signal, onActivity }: RunOptions): string {
+  start(request: RunRequest, { by, signal, onActivity, onOver }: RunOptions): string {
     const id = randomUUID()
     const stop = new AbortController()
     const { signal: until, release } = linkSignals(stop.signal, signal)
@@ -89,7 +91,10 @@ export class Runs {
             durationMs: Math.round(performance.now() - began),
           }),
       )
-      .finally(release)
+      .finally(() => {
+        release()
+        onOver?.()
+      })
     this.#runs.set(id, { run, stop, over, characters: 0 })
     this.#emit([{ set: id, row: rowOf(run) }])
     this.#trim()

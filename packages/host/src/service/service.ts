@@ -169,7 +169,7 @@ export class HostService {
       this.#installs = new InstallService({ ...deps, registry, bundles })
       if (follow) this.#ends.push(this.#configuration.follow())
     }
-    this.#ends.push(this.host.on((event) => this.#happened(event)))
+    this.#ends.push(this.host.on((event) => this.#happened(event), [...noticeTypes, ...followedTypes]))
     this.#sources = this.#makeSources()
   }
 
@@ -326,10 +326,15 @@ export class HostService {
 
   /** `asks`: whether questions of the run wait for a surface of any client. */
   startRun(request: RunRequest, { asks, ...options }: RunOptions & { asks: boolean }): string {
+    let row: number | undefined
     return this.runs.start(request, {
       ...options,
       onActivity: (activity) => {
+        row = activity
         if (!asks) this.#unasked.add(activity)
+      },
+      onOver: () => {
+        if (row !== undefined) this.#unasked.delete(row)
       },
     })
   }
@@ -433,9 +438,7 @@ export class HostService {
     return {
       rows,
       follow: ({ refresh }) => {
-        const off = this.host.on(({ type }) => {
-          if (types.includes(type)) refresh()
-        })
+        const off = this.host.on(refresh, types)
         const offStored = stored ? this.host.onStored(refresh) : undefined
         return () => {
           off()
@@ -482,20 +485,23 @@ export class HostService {
     return {
       rows,
       follow: ({ push, refresh }) => {
-        const off = this.host.on((event) => {
-          const row =
-            event.type === 'activity'
-              ? event.row
-              : event.type === 'activity-started'
-                ? this.host.activity({ id: event.id })[0]
-                : undefined
-          if (row === undefined || row.id <= newest - maxStoredActivities) return
-          const changes: Change<Activity>[] = [{ set: String(row.id), row }]
-          for (let id = newest; id < row.id; id++)
-            changes.push({ remove: String(id + 1 - maxStoredActivities) })
-          newest = Math.max(newest, row.id)
-          push(changes)
-        })
+        const off = this.host.on(
+          (event) => {
+            const row =
+              event.type === 'activity'
+                ? event.row
+                : event.type === 'activity-started'
+                  ? this.host.activity({ id: event.id })[0]
+                  : undefined
+            if (row === undefined || row.id <= newest - maxStoredActivities) return
+            const changes: Change<Activity>[] = [{ set: String(row.id), row }]
+            for (let id = newest; id < row.id; id++)
+              changes.push({ remove: String(id + 1 - maxStoredActivities) })
+            newest = Math.max(newest, row.id)
+            push(changes)
+          },
+          ['activity', 'activity-started'],
+        )
         const offStored = this.host.onStored(refresh)
         return () => {
           off()
@@ -537,8 +543,7 @@ export class HostService {
         this.#questionRows.delete(oldest)
       if (event.type === 'later') this.#deferred.add(event.item.id)
       else if (event.item.state !== 'open') this.#deferred.delete(event.item.id)
-    } else if (event.type === 'activity') this.#unasked.delete(event.row.id)
-    else if (event.type === 'catalog' || event.type === 'trust') this.#catalogVersion += 1
+    } else if (event.type === 'catalog' || event.type === 'trust') this.#catalogVersion += 1
     if (isNotice(event)) this.notify(event)
   }
 
@@ -572,17 +577,20 @@ export class HostService {
     return {
       rows,
       follow: ({ push, refresh }) => {
-        const off = this.host.on((event) => {
-          if (event.type !== 'question' && event.type !== 'later') return
-          const row = this.#inboxRow(event.item)
-          const changes: Change<InboxRow>[] = [{ set: row.id, row }]
-          if (row.state !== 'open' && !settled.includes(row.id)) {
-            settled.push(row.id)
-            for (const id of settled.splice(0, settled.length - maxStoredSettled))
-              changes.push({ remove: id })
-          }
-          push(changes)
-        })
+        const off = this.host.on(
+          (event) => {
+            if (event.type !== 'question' && event.type !== 'later') return
+            const row = this.#inboxRow(event.item)
+            const changes: Change<InboxRow>[] = [{ set: row.id, row }]
+            if (row.state !== 'open' && !settled.includes(row.id)) {
+              settled.push(row.id)
+              for (const id of settled.splice(0, settled.length - maxStoredSettled))
+                changes.push({ remove: id })
+            }
+            push(changes)
+          },
+          ['question', 'later'],
+        )
         const offStored = this.host.onStored(refresh)
         return () => {
           off()
@@ -610,18 +618,21 @@ function digestOf(question: HostQuestion): string {
   return fingerprint(question)
 }
 
-function isNotice(event: HostEvent): event is Extract<HostEvent, NoticeEvent> {
-  return (
-    event.type === 'log' ||
-    event.type === 'stderr' ||
-    event.type === 'warning' ||
-    event.type === 'login' ||
-    event.type === 'sampling' ||
-    event.type === 'policy' ||
-    event.type === 'roots' ||
-    event.type === 'trust' ||
-    event.type === 'resource-updated'
-  )
+const noticeTypes = [
+  'log',
+  'stderr',
+  'warning',
+  'login',
+  'sampling',
+  'policy',
+  'roots',
+  'trust',
+  'resource-updated',
+] as const satisfies readonly HostEvent['type'][]
+const followedTypes: readonly HostEvent['type'][] = ['question', 'later', 'catalog']
+
+function isNotice(event: HostEvent): event is Extract<HostEvent, { type: (typeof noticeTypes)[number] }> {
+  return noticeTypes.some((type) => type === event.type)
 }
 
 function withTime(event: NoticeEvent): Notice {

@@ -44,9 +44,13 @@ export function fingerprint(value: unknown): string {
  * shown is therefore what is sent.
  */
 export function frozenCopy<T>(value: T): T {
-  return rewritten(readJson(JSON.stringify(value)), (item) =>
-    typeof item === 'object' && item !== null ? Object.freeze(item) : item,
-  )
+  return deepFrozen(readJson(JSON.stringify(value)))
+}
+
+function deepFrozen(value: ReturnType<typeof JSON.parse>): ReturnType<typeof JSON.parse> {
+  if (typeof value !== 'object' || value === null) return value
+  for (const item of Object.values(value)) deepFrozen(item)
+  return Object.freeze(value)
 }
 
 /** A value of JSON with everything in it put through `change`, from the inside out, as a reviver of `JSON.parse` would have it. */

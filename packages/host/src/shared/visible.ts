@@ -1,5 +1,7 @@
 // Controls but line feed and tab, format characters, and all that fonts draw as nothing.
 const unseen = /[^\P{Cc}\n\t]|[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/gu
+/** Text in which nothing is hidden, as most is. */
+const printable = /^[\n\t\x20-\x7e]*$/
 const pictograph = /\p{Extended_Pictographic}|\p{Emoji_Modifier}/u
 const emoji = /\p{Emoji}/u
 /** Scripts whose spelling needs joiners. */
@@ -33,6 +35,7 @@ export function unseenIn(text: string): Unseen[] {
  * joiners and variation selectors where emoji and scripts are spelled with them. Safe to print to a terminal.
  */
 export function makeVisible(text: string): string {
+  if (printable.test(text)) return text
   return text.replaceAll('\r\n', '\n').replace(unseen, (character: string, at: number, whole: string) => {
     const code = character.codePointAt(0) ?? 0
     return isSpelling(code, at, whole) ? character : codeName(code)

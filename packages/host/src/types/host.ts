@@ -308,8 +308,8 @@ export interface Host extends AsyncDisposable {
   watch(server: string, uris: readonly string[], onChange: (change: ServerChange) => void): Promise<Watch>
   /** Ends a conversation: lazy servers that only it used may be stopped. */
   endConversation(conversation: string): void
-  /** Calls `listener` for every event until the returned function is called. */
-  on(listener: (event: HostEvent) => void): () => void
+  /** Calls `listener` for every event, or for those of `types` where given, until the returned function is called. */
+  on(listener: (event: HostEvent) => void, types?: readonly HostEvent['type'][]): () => void
   /**
    * Calls `listener` soon after another program wrote to the store, until the returned function is called.
    */

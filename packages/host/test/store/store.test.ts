@@ -37,7 +37,7 @@ describe('activity', () => {
     const inner = activity.begin({ ...start, kind: 'elicitation', cause: call, detail: {} })
     expect(activity.list().map((row) => row.outcome)).toEqual(['running', 'running'])
     activity.end(inner, { outcome: 'accepted', durationMs: 5, detail: {} })
-    const row = activity.end(call, { outcome: 'ok', durationMs: 12, detail: { result: 'done' } })
+    const row = activity.end(call, { outcome: 'ok', durationMs: 12, detail: { result: 'done' } })()
     expect(row).toMatchObject({
       id: call,
       kind: 'call',
@@ -96,7 +96,7 @@ describe('activity', () => {
       outcome: 'ok',
       durationMs: 1,
       detail: { short: 'kept', long, deep, items: Array.from({ length: 1000 }, (_, n) => n) },
-    })
+    })()
     expect(row.detail['short']).toBe('kept')
     expect(row.detail['long']).toMatch(/^x{2000}… \[398000 more characters\]$/)
     expect(JSON.stringify(row.detail['items'])).toContain('900 more items')

@@ -105,6 +105,7 @@ export class SuspendedCall<T, L = undefined> {
     try {
       while (this.#settled === undefined) {
         await Promise.race([this.#running, this.#nextQuestion()])
+        if (this.#settled !== undefined) break
         // Questions asked in the same turn are sent together.
         await new Promise((resolve) => setTimeout(resolve, 0))
         if (this.#open.size > 0 && this.#settled === undefined) {

@@ -38,7 +38,8 @@ interface ActivityFilter {
 /** The append-only log. A row whose thing never ended, because the program died, stays `running`. */
 export interface ActivityLog {
   begin(start: ActivityStart): number
-  end(id: number, end: ActivityEnd): Activity
+  /** Returns what reads the whole row. */
+  end(id: number, end: ActivityEnd): () => Activity
   /** Oldest first. */
   list(filter?: ActivityFilter): Activity[]
   /** Every row of a kind since a time (ISO 8601), oldest first, one after another. */
@@ -83,9 +84,9 @@ export function createActivityLog(database: DatabaseSync, writer: LogWriter): Ac
       const detail = detailText(given)
       writer.end(id, { outcome, durationMs, detail })
       open.delete(id)
-      if (start === undefined) return read(id)
+      if (start === undefined) return () => read(id)
       const { at, kind, server, summary, cause } = start
-      return {
+      return () => ({
         id,
         at,
         kind,
@@ -95,7 +96,7 @@ export function createActivityLog(database: DatabaseSync, writer: LogWriter): Ac
         durationMs,
         cause,
         detail: joined(members(start.detail), members(detail)),
-      }
+      })
     },
     *since(kind, time) {
       writer.flush()
@@ -338,7 +339,7 @@ export function createRecorder(
   log: ActivityLog,
   heard: {
     started: (id: number) => void
-    row: (row: Activity) => void
+    row: (read: () => Activity) => void
     failed: (error: unknown) => void
   },
 ): Recorder {

@@ -325,11 +325,12 @@ type Statements = ReturnType<typeof statementsOf>
 function statementsOf(database: DatabaseSync) {
   const prepare = (sql: string): StatementSync => database.prepare(sql)
   return {
-    // The next id is that after the last one in the queue or, where no row is in it, in the log.
+    // The next id is that after the last one in the queue or, where no row is in it, in the log. SELECT in place of VALUES would
+    // make a temporary table.
     queueRow: prepare(
       `INSERT INTO activity_queue (activity, at, kind, server, summary, cause, target, detail)
-       SELECT 1 + coalesce((SELECT activity FROM activity_queue WHERE kind IS NOT NULL ORDER BY seq DESC LIMIT 1),
-         (SELECT seq FROM sqlite_sequence WHERE name = 'activity'), 0), ?, ?, ?, ?, ?, ?, ? RETURNING activity`,
+       VALUES (1 + coalesce((SELECT activity FROM activity_queue WHERE kind IS NOT NULL ORDER BY seq DESC LIMIT 1),
+         (SELECT seq FROM sqlite_sequence WHERE name = 'activity'), 0), ?, ?, ?, ?, ?, ?, ?) RETURNING activity`,
     ),
     queueEnd: prepare(
       'INSERT INTO activity_queue (activity, outcome, duration_ms, detail) VALUES (?, ?, ?, ?)',

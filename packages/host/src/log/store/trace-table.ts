@@ -48,6 +48,8 @@ export const memoryTraceBounds: TraceBounds = { bytes: 8_388_608, ageMs: traceBo
 
 /** The share that is left after something had to go, so that it is not done with every row. */
 const retainedShare = 0.98
+/** Events that are dropped at once: calls wait meanwhile. */
+const maxDropped = 1_000
 
 export function createTraceTable(
   database: DatabaseSync,
@@ -65,17 +67,20 @@ export function createTraceTable(
   let closed = false
 
   function look(): void {
-    sinceLook = 0
+    let dropped = 0
     const over = Number(store.get()?.['bytes']) - bounds.bytes
     let excess = over <= 0 ? 0 : over + bounds.bytes * (1 - retainedShare)
     const tooOld = now() - bounds.ageMs
     let last = 0
     for (const row of oldest.iterate()) {
-      if (excess <= 0 && Number(row['at']) >= tooOld) break
+      if (dropped === maxDropped || (excess <= 0 && Number(row['at']) >= tooOld)) break
+      dropped += 1
       last = Number(row['seq'])
       excess -= Number(row['stored'])
     }
     if (last > 0) drop.run(last)
+    // The next batch goes on with what is left.
+    sinceLook = dropped === maxDropped ? Number.POSITIVE_INFINITY : 0
   }
 
   writer.onStored = (bytes) => {
@@ -96,7 +101,8 @@ export function createTraceTable(
     add: (row) => writer.add(row),
     trim() {
       writer.flush()
-      look()
+      do look()
+      while (sinceLook > 0)
     },
     setCause: (entry, cause) => writer.setCause(entry, cause),
     eventOf: (activity) => writer.eventOf(activity),

@@ -89,7 +89,7 @@ export function createTrace(
 
   return {
     tap(server, options = {}) {
-      if (!hears) host.on(hear)
+      if (!hears) host.on(hear, ['stderr', 'warning'])
       if (!hears && !keep) table().trim()
       hears = true
       return () => {

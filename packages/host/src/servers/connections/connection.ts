@@ -181,9 +181,10 @@ export class ServerConnection {
 
   /** The client, after the server was started or reconnected if necessary. Throws an McpError if there is none. */
   async ready(signal: AbortSignal, conversation?: string): Promise<Client> {
+    const connected = this.readyNow(conversation)
+    if (connected !== undefined) return connected
     // Made only to wait: its timer outlives the call.
     let giveUp: AbortSignal | undefined
-    this.#idleTimer.use(conversation)
     if (this.state.state === 'asleep') this.#begin('it is needed')
     while (this.#client === undefined || !isUp(this.state)) {
       signal.throwIfAborted()
@@ -195,6 +196,12 @@ export class ServerConnection {
       await this.#states.next(giveUp)
     }
     return this.#client
+  }
+
+  /** The client of a request that is made now; undefined where the server is not connected. */
+  readyNow(conversation?: string): Client | undefined {
+    this.#idleTimer.use(conversation)
+    return isUp(this.state) ? this.#client : undefined
   }
 
   /** A conversation is over, so it no longer counts on this server. */
