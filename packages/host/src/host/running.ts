@@ -75,7 +75,7 @@ export class Events {
     }
   }
 
-  /** Whether somebody listens to events of this type: others need not be made. */
+  /** Whether there is a listener for events of this type: others need not be made. */
   isHeard(type: HostEvent['type']): boolean {
     for (const { types } of this.#listeners) if (types?.includes(type) ?? true) return true
     return false

@@ -44,13 +44,15 @@ export function fingerprint(value: unknown): string {
  * shown is therefore what is sent.
  */
 export function frozenCopy<T>(value: T): T {
-  return deepFrozen(readJson(JSON.stringify(value)))
+  const copy: T = readJson(JSON.stringify(value))
+  freeze(copy)
+  return copy
 }
 
-function deepFrozen(value: ReturnType<typeof JSON.parse>): ReturnType<typeof JSON.parse> {
-  if (typeof value !== 'object' || value === null) return value
-  for (const item of Object.values(value)) deepFrozen(item)
-  return Object.freeze(value)
+function freeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const item of Object.values(value)) freeze(item)
+  Object.freeze(value)
 }
 
 /** A value of JSON with everything in it put through `change`, from the inside out, as a reviver of `JSON.parse` would have it. */
