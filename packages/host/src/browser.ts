@@ -1,6 +1,6 @@
 /**
- * What a page needs of the host beside `@jackfield/host/client`: forms, texts with unseen characters, and comparison of
- * texts, as the host itself computes them. Nothing here needs Node.
+ * What a page needs of the host beside `@jackfield/host/client`: forms, texts with unseen characters, comparison of texts and
+ * the estimate of tokens, as the host itself computes them. Nothing here needs Node.
  */
 export { AppBridge, type AppBridgeOptions, type AppDisplayMode, type AppHostContext } from './apps/bridge.ts'
 export { appOf, isVisibleTo } from './apps/tool-app.ts'
@@ -12,6 +12,7 @@ export {
   readTyped,
   reviewForm,
 } from './core/forms/form.ts'
+export { estimateTokens } from './models/tool-search/meter.ts'
 export { codeName, makeVisible, type Unseen, unseenIn } from './shared/visible.ts'
 export { type DiffPiece, wordDiff } from './shared/word-diff.ts'
 export type * from './types/index.ts'

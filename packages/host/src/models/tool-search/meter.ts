@@ -70,9 +70,11 @@ function sum(weights: readonly { tokens: number }[]): number {
 
 const bytesPerToken = 3.5
 
+const encoder = new TextEncoder()
+
 /** About how many tokens a text is; no model's tokenizer is asked. */
 export function estimateTokens(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / bytesPerToken)
+  return Math.ceil(encoder.encode(text).length / bytesPerToken)
 }
 
 /** A tool as a request to a model carries it. */
