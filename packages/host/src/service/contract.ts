@@ -219,6 +219,8 @@ export interface Methods {
   'conversations.say': Call<{ id: string; said: Saying; message?: string }, Turn | null>
   /** Ends the turn that runs; gives what was queued. */
   'conversations.stop': Call<Id, Saying[]>
+  /** Cancels the call that runs now, by the id that the model gave it; the turn continues. False where it does not run. */
+  'conversations.cancelCall': Call<{ id: string; call: string }, boolean>
   /** Takes a message out of the queue; false where it is not there. */
   'conversations.unqueue': Call<{ id: string; message: string }, boolean>
   /** Copies the conversation before its entry `place` (default all of it); gives the id of the copy. */
@@ -652,6 +654,8 @@ export interface CallRow {
   readonly isError?: boolean
   /** Set when policy or the person refused. */
   readonly denied?: boolean
+  /** Set when the person cancelled this call alone. */
+  readonly cancelled?: boolean
   /** What policy said. */
   readonly decision?: Decision
   /** The result as the tool gave it, where it is not too large; the model's part of it is in the entry `result`. */

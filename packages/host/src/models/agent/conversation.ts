@@ -46,6 +46,8 @@ export type ToolCallEvent =
       result: CallToolResult
       /** Set when policy or the person refused. */
       denied: boolean
+      /** Set when `cancelCall` ended it. */
+      cancelled?: true
       /** Absent for the conversation's own tools, which change nothing. */
       decision?: Decision
       /** The row of the call, where there is one. */
@@ -84,6 +86,9 @@ export interface Turn {
 
 /** Characters of unreadable arguments that the model is shown. */
 const maxWritten = 200
+
+const cancelledByPerson =
+  'The person cancelled this call. Do not make the same call again unless they ask for it.'
 
 type Tally = Pick<Turn, 'rounds' | 'usage'> & { calls: number }
 
@@ -144,6 +149,11 @@ export interface Conversation {
   /** Lets the model answer, running the tools it asks for. Rejects when the model fails; the conversation can go on. */
   say(said: UserInput, options?: SayOptions): Promise<Turn>
   /**
+   * Cancels the tool call that runs now, by the id that the model gave it; the turn continues, and the model gets an error as
+   * the result. False where this call does not run, or its result is awaited later.
+   */
+  cancelCall(id: string): boolean
+  /**
    * Switches tools on or off for the model of this conversation, from its next request on: what is off is not offered,
    * and a call of it is refused. The person can call it all the same. It is kept with the conversation and its forks.
    * @throws McpError 'INVALID' for a pattern that fits no tool, no server and no earlier switch; nothing changes then
@@ -176,6 +186,8 @@ export function createConversation(options: ConversationOptions): Conversation {
   let offer = createToolOffer(host, { codeMode, isOn })
   let model = options.model
   let busy = false
+  /** The call that runs now. */
+  let running: { readonly id: string; readonly cancel: AbortController } | undefined
   host.sampling.setModel(transcript.id, model)
 
   async function ask(
@@ -211,13 +223,11 @@ export function createConversation(options: ConversationOptions): Conversation {
       say.onToolCall?.(ended(use.id, wanted.name, { result, denied: false }))
       return
     }
-    const origin = {
+    const done = await performCancellable(use.id, wanted, say.signal, {
       conversation: transcript.id,
       cause,
       maxCalls: maxCalls - tally.calls,
-      ...(say.signal !== undefined && { signal: say.signal }),
-    }
-    const done = await performUntilDeferred(host, wanted, origin, { codeMode, isOn }, options.taskPatienceMs)
+    })
     if ('later' in done) {
       transcript.result(toolResult(use, deferredResult(done.later)), done.activity)
       say.onToolCall?.({
@@ -237,6 +247,33 @@ export function createConversation(options: ConversationOptions): Conversation {
     const { activity } = done
     transcript.result(toolResult(use, done.result, fitted(wanted.name, done.result, activity)), activity)
     say.onToolCall?.(ended(use.id, wanted.name, done))
+  }
+
+  /** Runs one call, which `cancelCall` ends without ending the turn. */
+  async function performCancellable(
+    id: string,
+    wanted: ReturnType<typeof meant>,
+    turn: AbortSignal | undefined,
+    origin: Parameters<typeof performUntilDeferred>[2],
+  ): ReturnType<typeof performUntilDeferred> {
+    const cancel = new AbortController()
+    running = { id, cancel }
+    const signal = turn === undefined ? cancel.signal : AbortSignal.any([turn, cancel.signal])
+    const isCancelled = (): boolean => cancel.signal.aborted && turn?.aborted !== true
+    try {
+      const offered = { codeMode, isOn }
+      const { taskPatienceMs } = options
+      const done = await performUntilDeferred(host, wanted, { ...origin, signal }, offered, taskPatienceMs)
+      // A result that came before the server heard of the cancellation counts.
+      if (!isCancelled() || 'later' in done || done.result.isError !== true) return done
+      const content = [...done.result.content, ...failed(cancelledByPerson).content]
+      return { ...done, result: { ...done.result, content }, cancelled: true }
+    } catch (error) {
+      if (!isCancelled()) throw error
+      return { result: failed(cancelledByPerson), denied: false, cancelled: true }
+    } finally {
+      running = undefined
+    }
   }
 
   /** A call is over whose question was left for later. */
@@ -366,6 +403,11 @@ export function createConversation(options: ConversationOptions): Conversation {
       transcript.switches = switched(transcript.switches, on, patterns, host)
     },
     isToolOn: isOn,
+    cancelCall(id) {
+      if (running?.id !== id) return false
+      running.cancel.abort(new McpError('CANCELLED', 'The person cancelled this call'))
+      return true
+    },
     unfinished: transcript.unfinished,
     get usage() {
       return transcript.usage
