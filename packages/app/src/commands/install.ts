@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { basename, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
-  addServer,
+  addServers,
   type Bundle,
   bundleIn,
   type ConfigInput,
@@ -89,7 +89,7 @@ export async function install(
   const config = plan.config(wanted.values)
   for (const [name, value] of wanted.secrets) await secretStore(io).set(name, value)
   await bundle?.unpack()
-  await addServer(file, plan.name, config)
+  await addServers(file, { [plan.name]: config })
   const started = options.start ? await startOnce(plan.name, config, options, io) : undefined
   output.result(
     { name: plan.name, file, version: plan.version, command: plan.command, ...(started && { started }) },

@@ -29,16 +29,18 @@ export function hashOf(text: string | undefined): string | null {
 }
 
 /**
- * Replaces a file at once, so that no reader sees half of it. It keeps its mode, and a link stays a link. A new file is
- * readable by its owner alone.
+ * Replaces a file at once, so that no reader sees half of it. It keeps its mode unless another is given, and a link
+ * stays a link. A new file is readable by its owner alone.
  */
-export async function replaceFile(file: string, text: string): Promise<void> {
+export async function replaceFile(file: string, text: string, givenMode?: number): Promise<void> {
   const target = await realpath(file).catch(() => file)
   await mkdir(dirname(target), { recursive: true, mode: 0o700 })
-  const mode = await stat(target).then(
-    (found) => found.mode & 0o777,
-    () => 0o600,
-  )
+  const mode =
+    givenMode ??
+    (await stat(target).then(
+      (found) => found.mode & 0o777,
+      () => 0o600,
+    ))
   const draft = join(dirname(target), `.jackfield.${process.pid}.${Date.now()}.draft`)
   await writeFile(draft, text, { mode: 0o600 })
   await chmod(draft, mode)

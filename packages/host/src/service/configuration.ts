@@ -175,7 +175,7 @@ export class ConfigurationService {
     first?: () => Promise<void>,
   ): Promise<ConfigPlan> {
     const { file, text } = await this.#ownText()
-    return await this.#store(file, withServers(text ?? '', { [name]: server }), secrets, first)
+    return await this.#store(file, withServers(text ?? '', file.file, { [name]: server }), secrets, first)
   }
 
   /**
@@ -402,9 +402,7 @@ export class ConfigurationService {
       secrets.push(...cleaned.secrets)
     }
     const { file, text } = await this.#ownText()
-    if (/\.toml$|\.ya?ml$/i.test(file.file))
-      throw new McpError('INVALID', `${file.file} is no JSON. Copy the entries by hand.`)
-    return { file, text: withServers(text ?? '', servers), secrets }
+    return { file, text: withServers(text ?? '', file.file, servers), secrets }
   }
 
   async #store(
