@@ -108,7 +108,7 @@ function serverIn(given: string): string {
   return /^(.+?)(?:[.]|__)[^.]+$/.exec(given)?.[1] ?? given
 }
 
-/** The variables of `--env`; `bare` gives the value of one that is written without. */
+/** Parses `--env`; `bare` returns the value of a variable written without one. */
 export function variablesOf(
   words: readonly string[] | undefined,
   bare: (name: string) => string,
@@ -134,7 +134,7 @@ function valueHere(name: string, { env }: Pick<Io, 'env'>): string {
   )
 }
 
-/** Which files the options choose. */
+/** The files selected by the options. */
 export function layersOf(options: ConfigChoice, io: Pick<Io, 'env' | 'cwd'>): LayerOptions {
   const { config, profile, discover } = options
   return {
@@ -147,7 +147,7 @@ export function layersOf(options: ConfigChoice, io: Pick<Io, 'env' | 'cwd'>): La
   }
 }
 
-/** Reads every file in use, whether or not there is any. */
+/** Reads every configuration file, whether or not any exists. */
 export async function readLayers(options: ConfigChoice, io: Pick<Io, 'env' | 'cwd'>): Promise<LayeredConfig> {
   try {
     return await loadLayers(layersOf(options, io))
@@ -157,7 +157,7 @@ export async function readLayers(options: ConfigChoice, io: Pick<Io, 'env' | 'cw
   }
 }
 
-/** Reads the configuration in use. Entries that cannot be used are told of through `note`. */
+/** Reads the configuration. Invalid entries are reported with `note`. */
 export async function readConfig(
   options: ConfigChoice,
   io: Io,
