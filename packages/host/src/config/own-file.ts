@@ -6,15 +6,15 @@ import { oneLine } from '../shared/text.ts'
 import type { ConfigInput, ServerConfig } from '../types/index.ts'
 import { parseConfig } from './config.ts'
 
-/** Names of the servers in the person's own configuration. */
+/** Server names in the user's own configuration. */
 export async function ownServers(file: string): Promise<Record<string, ServerConfig>> {
   const text = await textOf(file)
   return text.trim() === '' ? {} : parseConfig(text, { file, layer: 'user' }).servers
 }
 
 /**
- * Adds a server to the person's own configuration; comments and everything else stay.
- * @throws McpError 'INVALID' where it has one of that name
+ * Adds a server to the user's own configuration; comments and formatting are kept.
+ * @throws McpError 'INVALID' if the name exists
  */
 export async function addServer(file: string, name: string, config: ServerConfig): Promise<void> {
   if (Object.hasOwn(await ownServers(file), name)) {
@@ -27,8 +27,8 @@ export async function addServer(file: string, name: string, config: ServerConfig
 }
 
 /**
- * Takes a server out of the person's own configuration, and gives what stood there.
- * @throws McpError 'INVALID' where it has none of that name
+ * Removes a server from the user's own configuration, and returns its entry.
+ * @throws McpError 'INVALID' if there is none with that name
  */
 export async function removeServer(file: string, name: string): Promise<ServerConfig> {
   const servers = await ownServers(file)
@@ -64,7 +64,7 @@ async function replace(file: string, text: string): Promise<void> {
 
 const formattingOptions = { insertSpaces: true, tabSize: 2 }
 
-/** The text of the person's own configuration with more servers in it; comments and everything else stay. */
+/** The text of the user's own configuration with added servers; comments and formatting are kept. */
 export function withServers(text: string, servers: Readonly<Record<string, ServerConfig>>): string {
   const { applyEdits, modify } = libraries.jsonc
   let whole = text.trim() === '' ? '{\n  "mcpServers": {}\n}\n' : text
