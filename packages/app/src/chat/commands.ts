@@ -23,7 +23,7 @@ import { show } from './show.ts'
 import type { ChatState } from './state.ts'
 import type { ChatSurface } from './surface.ts'
 
-/** What a command leads to. */
+/** The result of a command. */
 export type CommandOutcome =
   | { kind: 'done' }
   | { kind: 'leave' }
@@ -44,7 +44,7 @@ const done: CommandOutcome = { kind: 'done' }
 
 const maxActivities = 100_000
 
-/** A command that leads to nothing more. */
+/** A command without a result. */
 function plainly(
   work: (words: string[], state: ChatState, face: ChatSurface, signal: AbortSignal) => unknown,
 ): ChatCommand['run'] {
@@ -170,7 +170,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   quit: { usage: '/quit', help: 'leave (or Ctrl+D)', run: () => ({ kind: 'leave' }) },
 }
 
-/** Names for completing what the person types after `/`. */
+/** Command names, for completion after `/`. */
 export async function commandNames(client: HostClient): Promise<string[]> {
   const prompts = await client.call('library.prompts', {})
   return [...Object.keys(commands), ...prompts.map(({ command }) => command)]
@@ -297,7 +297,7 @@ async function call(
   return done
 }
 
-/** Shows text of a server, set in from the edge on a terminal. */
+/** Prints text from a server, indented on a terminal. */
 function showText(text: string, face: ChatSurface): void {
   const columns = face.columns()
   face.write(`${flowed(text, columns, columns === undefined ? 0 : 2)}\n`)

@@ -16,8 +16,8 @@ import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 
 /**
- * `jackfield config import`: shows the servers of other applications, whose files are never written; those named, or
- * all with `all`, are copied into the person's own configuration. Secrets in them go where secrets are kept.
+ * `jackfield config import`: lists the servers of other applications, whose files are never written. Those named, or all with
+ * `all`, are copied into the user's configuration; their secrets go to the secret store.
  */
 export async function importServers(
   words: readonly string[],

@@ -9,7 +9,7 @@ export interface StoreOptions {
   json?: boolean
 }
 
-/** `jackfield store set-aside`: renames a damaged store, so that the next command begins a new one. */
+/** `jackfield store set-aside`: renames a damaged store, so that the next command creates a new one. */
 export function setAside(options: StoreOptions, io: Io, output: Output): ExitCode {
   const store = storeFile(options.store, io)
   if (!existsSync(store)) throw usageError(`There is no store at ${store}. Name another with --store FILE.`)

@@ -14,11 +14,11 @@ import { table } from '../output/table.ts'
 export interface TrustOptions extends ConfigChoice {
   store?: string
   json?: boolean
-  /** Connects the servers first, and fails where something is not as agreed to. */
+  /** Connects the servers first, and fails if a definition changed since it was accepted. */
   check?: boolean
 }
 
-/** `jackfield trust [server]`: how servers stand, or one of them in full. Starts nothing without `--check`. */
+/** `jackfield trust [server]`: the trust state of servers, or of one in full. Starts nothing without `--check`. */
 export async function trust(
   words: string[],
   options: TrustOptions,
@@ -40,7 +40,7 @@ export async function trust(
   return unreached.length > 0 ? ExitCode.cannotConnect : ExitCode.done
 }
 
-/** Servers that were to be compared and could not be reached, with why. */
+/** Servers that could not be reached for the check, with reasons. */
 function unreachedOf(host: Host, only: string | undefined): string[] {
   return [...host.connections].flatMap(([server, state]) =>
     'reason' in state && 'fix' in state && (only === undefined || only === server)
@@ -49,7 +49,7 @@ function unreachedOf(host: Host, only: string | undefined): string[] {
   )
 }
 
-/** `jackfield trust accept|block|reset <server> [item...]`: decides about what was last seen, and says about what. */
+/** `jackfield trust accept|block|reset <server> [item...]`: decides about the definitions last seen, and says which. */
 export async function decide(
   verb: 'accept' | 'block' | 'reset',
   [name, ...words]: string[],
@@ -72,7 +72,7 @@ export async function decide(
   return ExitCode.done
 }
 
-/** What a server offers and is out of use, of these kinds or all: what it is, why, and how to look at it. */
+/** The disabled definitions of a server, of these kinds or all: name, reason, and the command that shows it. */
 export function outOfUse(
   { server, items }: ServerTrust,
   kinds?: readonly TrustItem['what'][],
@@ -90,7 +90,7 @@ export function outOfUse(
 
 const maxLines = 10
 
-/** The same in a line each, for a person; after ten, how many more there are. */
+/** The same with one line each; after ten, the count of the rest. */
 export function outOfUseLines(server: ServerTrust, kinds?: readonly TrustItem['what'][]): string[] {
   const shown = oneLine(server.server)
   const all = outOfUse(server, kinds)
@@ -102,7 +102,7 @@ export function outOfUseLines(server: ServerTrust, kinds?: readonly TrustItem['w
   return more > 0 ? [...lines, `${more} more of ${shown}: see "jackfield trust ${shown}".`] : lines
 }
 
-/** Throws an error that says why, where a server offers a thing that is out of use until the person accepts it. */
+/** Throws if a definition is disabled until the user accepts it, with the reason. */
 export function refuseHeldBack(
   { trust, server }: Pick<Session, 'trust' | 'server'>,
   { what, name }: TrustItem,
@@ -117,7 +117,7 @@ export function refuseHeldBack(
   )
 }
 
-/** Throws where a list of a server is empty because all of it is out of use until the person accepts it. */
+/** Throws if a list is empty because every definition in it is disabled until the user accepts it. */
 export function refuseEmptyList(
   { trust, server }: Pick<Session, 'trust' | 'server'>,
   whats: readonly TrustItem['what'][],
@@ -139,7 +139,7 @@ export function refuseEmptyList(
 
 async function opened(options: TrustOptions, io: Io): Promise<Host> {
   const config = await readLayers(options, io)
-  // Other commands use what is here of trust without a host of their own.
+  // Other commands use these functions without a host.
   const [{ makeHost }, { hostSettings }] = await Promise.all([
     import('../daemon/service.ts'),
     import('../cli/settings.ts'),

@@ -3,7 +3,7 @@ import { findingLines } from './definitions.ts'
 import type { Palette } from './palette.ts'
 import { oneLine } from './sanitize.ts'
 
-/** What installing a server means, in the order one decides by: whose it is, what would run, what it gets, what to look out for. */
+/** The effects of an installation in order of importance: publisher, command, access, warnings. */
 export function installationLines(plan: InstallPlan, file: string, palette: Palette): string[] {
   const { name, publisher, version, command, needs } = plan
   const isAddress = /^https?:/i.test(command)

@@ -12,7 +12,7 @@ import { beginning } from './long-text.ts'
 type Question = Extract<HostQuestion, { kind: 'result' }>
 type Choice = 'deny' | 'allow' | 'show' | 'edit' | 'deny-why' | 'later'
 
-/** Asks whether the caller may see what a tool gave. Esc holds it back; undefined leaves it for later. */
+/** Asks whether the caller may see a tool's result. Esc withholds it; undefined defers the question. */
 export async function askResult(
   question: Question,
   prompter: Prompter,

@@ -7,7 +7,7 @@ import { oneLine } from '../output/sanitize.ts'
 
 type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
 
-/** Asks which folders a server may know. Esc leaves the question in the inbox: nobody said no. */
+/** Asks which folders a server may see. Esc leaves the question in the inbox, since it is no refusal. */
 export async function askRoots(
   { id, cause, roots, folders }: Of<'roots'>,
   prompter: Prompter,

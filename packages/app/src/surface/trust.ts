@@ -7,7 +7,7 @@ import { showText } from './long-text.ts'
 
 type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
 
-/** Shows what a server now says about itself. Esc leaves it for later: what changed stays out of use. */
+/** Shows changed definitions of a server. Esc defers the question: they stay disabled. */
 export async function askDrift(
   { id, cause, changes, findings }: Of<'drift'>,
   prompter: Prompter,
@@ -45,7 +45,7 @@ export async function askDrift(
   }
 }
 
-/** Asks whether a server may be started, or an address be spoken to. Undefined, as for Esc, leaves it for later. */
+/** Asks whether a server may be started or a URL contacted. Undefined, as for Esc, defers the question. */
 export async function askInstall(
   { id, cause, config, file, command, program, given, findings, before }: Of<'install'>,
   prompter: Prompter,

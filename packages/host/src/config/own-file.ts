@@ -6,18 +6,18 @@ import { parseConfig } from './config.ts'
 import { readDocument } from './document.ts'
 import { type Edit, editText, replaceFile, textOfFile } from './edit.ts'
 
-/** The file may hold what its owner wrote as a literal secret. */
+/** The file may contain literal secrets. */
 const ownerOnly = 0o600
 
-/** The servers in the person's own configuration. */
+/** The servers of the user's own configuration. */
 export async function ownServers(file: string): Promise<Record<string, ServerConfig>> {
   const text = (await textOfFile(file)) ?? ''
   return text.trim() === '' ? {} : parseConfig(text, { file, layer: 'user' }).servers
 }
 
 /**
- * Adds servers to the person's own configuration; comments and everything else stay.
- * @throws McpError 'INVALID' where it has one of a name already; then nothing is written
+ * Adds servers to the user's own configuration; comments and formatting are kept.
+ * @throws McpError 'INVALID' if a name exists; nothing is written then
  */
 export async function addServers(
   file: string,
@@ -35,8 +35,8 @@ export async function addServers(
 }
 
 /**
- * Removes a server from the person's own configuration, and returns its entry.
- * @throws McpError 'INVALID' where it has none of that name
+ * Removes a server from the user's own configuration, and returns its entry.
+ * @throws McpError 'INVALID' if there is none with that name
  */
 export async function removeServer(file: string, name: string): Promise<ServerConfig> {
   const servers = await ownServers(file)
@@ -51,7 +51,7 @@ export async function removeServer(file: string, name: string): Promise<ServerCo
   return config
 }
 
-/** The text of a configuration with more servers, and the inputs that they use, in it. */
+/** Adds servers, and the inputs that they use, to the text of a configuration. */
 export function withServers(
   text: string,
   file: string,
