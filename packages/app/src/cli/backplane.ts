@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Backplane } from '@jackfield/sdk'
 import { usageError } from './exit.ts'
-import type { Io } from './io.ts'
 import { whyUnreadable } from './unreadable.ts'
 
 /** A backplane that a command opened, and closes. */
@@ -12,17 +11,11 @@ export const backplaneVariable = 'JACKFIELD_BACKPLANE'
 
 const minKeyBytes = 32
 
-/**
- * The backplane at a URL of Redis or PostgreSQL; undefined where neither the option nor the environment has one. Its package is
- * installed beside the command.
- */
+/** Opens the backplane at a URL of Redis or PostgreSQL, whose package is installed beside the command. */
 export async function openBackplane(
-  option: string | undefined,
-  io: Io,
+  url: string,
   onWarning: (message: string) => void,
-): Promise<OpenBackplane | undefined> {
-  const url = option ?? io.env[backplaneVariable]
-  if (url === undefined || url === '') return undefined
+): Promise<OpenBackplane> {
   const settings = { url, onWarning }
   if (/^rediss?:\/\//.test(url)) {
     const { redisBackplane } = await installed('@jackfield/redis', () => import('@jackfield/redis'))

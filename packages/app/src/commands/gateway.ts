@@ -81,6 +81,11 @@ async function overHttp(
   const keys = options.keys === undefined ? undefined : await keysIn(options.keys)
   if (options.health !== undefined && !/^\/[\w./-]*[\w-]$/.test(options.health))
     throw usageError(`"${options.health}" is no path. Write --health /healthz.`)
+  const backplaneUrl = options.backplane ?? (io.env[backplaneVariable] || undefined)
+  if (backplaneUrl !== undefined && (keys === undefined || options.users === undefined))
+    throw usageError(
+      `A gateway with a backplane (--backplane, or ${backplaneVariable}) needs --users and --keys, the same ones on all of its nodes.`,
+    )
   const tokens =
     options.users === undefined
       ? { [owner]: randomBytes(24).toString('base64url') }
@@ -92,13 +97,7 @@ async function overHttp(
   const person = surfaceFor(io)
   const surface = person ?? deferringSurface(output, options)
   const onWarning = (message: string): void => output.note(`! ${oneLine(message)}`)
-  const backplane = await openBackplane(options.backplane, io, onWarning)
-  if (backplane !== undefined && (keys === undefined || options.users === undefined)) {
-    await backplane.close()
-    throw usageError(
-      `A gateway with a backplane (--backplane, or ${backplaneVariable}) needs --users and --keys, the same ones on all of its nodes.`,
-    )
-  }
+  const backplane = backplaneUrl === undefined ? undefined : await openBackplane(backplaneUrl, onWarning)
   const front = await serveGateways({
     ...place,
     tokens,
