@@ -1,6 +1,6 @@
 /**
- * What makes a call: a model in a conversation, a program that a model wrote, an app, the tool of a sampling request,
- * a client of the gateway, the person, or a command line.
+ * The caller of a tool: a model in a conversation, a program written by a model, an app, the tool of a sampling request, a client
+ * of the gateway, the user, or a command line.
  */
 export type Caller = 'chat' | 'code' | 'app' | 'sampling' | 'gateway' | 'person' | 'cli'
 

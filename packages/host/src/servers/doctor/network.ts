@@ -9,12 +9,12 @@ import { type Finding, StepFailure } from './steps.ts'
 
 const stepTimeoutMs = 8_000
 
-/** The parts of an address that the steps look at. */
+/** The parsed URL for the steps. */
 interface Place {
   url: URL
   host: string
   port: number
-  /** The proxy that it is reached through. */
+  /** The proxy that is used. */
   proxy?: EnvProxy
 }
 
@@ -133,11 +133,11 @@ function tlsAdvice(code: string, proxy: EnvProxy | undefined): string {
   return 'Does the server speak https on this port? If not, write http.'
 }
 
-/** How the address answers to a message of the protocol. */
+/** How the URL responds to a protocol message. */
 interface Answer {
   status: number
   type: string
-  /** Only the older transport answers here. */
+  /** Only the HTTP+SSE transport responds here. */
   older: boolean
   challenge: string | null
 }
