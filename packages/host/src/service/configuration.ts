@@ -443,7 +443,7 @@ export class ConfigurationService {
     return plan
   }
 
-  /** Which servers a change of a file adds, removes, or starts anew. */
+  /** The servers that a change of a file adds, removes or restarts. */
   async #effect(file: string, text: string): Promise<ConfigPlan['effect']> {
     const { layers } = this.#options
     const { servers: now } = await this.#read()
@@ -457,7 +457,7 @@ export class ConfigurationService {
     }
   }
 
-  /** One file read by itself, and what is secret in it. */
+  /** One file parsed alone, with its secrets. */
   #parsed(
     text: string,
     { file, layer }: ConfigFile,
@@ -493,13 +493,13 @@ export class ConfigurationService {
   }
 }
 
-/** Makes the secrets of one entry known. */
+/** Registers the secrets of one entry for redaction. */
 function learnEntry(entry: Record<string, unknown>, redactor: SecretRedactor): void {
   const { servers } = parseConfig(JSON.stringify({ mcpServers: { entry } }))
   for (const server of Object.values(servers)) learnSecrets({ ...server, from: memory }, redactor)
 }
 
-/** Marks a configuration as one with variables, which are then no secrets by themselves. */
+/** Marks a configuration as one with variables, whose references are no secrets. */
 const memory = { file: 'config', layer: 'user' } as const
 
 function originOf(config: LayeredConfig, server: string): LayeredConfig['origins'][string] {
@@ -516,7 +516,7 @@ function notAFile(file: string): McpError {
   return new McpError('INVALID', `${file} is no file of this configuration.`)
 }
 
-/** A problem as one line: file, line, place and what to do. */
+/** A problem as one line: file, line, column and fix. */
 function problemText({ file, line, path, message }: ConfigProblem): string {
   return `${line === undefined ? file : `${file}:${line}`}: ${path === '' ? '' : `${path} `}${message}`
 }
