@@ -20,10 +20,10 @@ export const hosts: Class = {
         ),
         reported('several hosts', 'consent hung on the name of a server', 'Repello, 2026'),
       ],
-      here: 'Consent to start a server is bound to its whole definition, including the values of its variables. Approvals of a tool are bound to the identity of the server (command, arguments, folder and variable names, or address) and to the whole definition of the tool; a changed tool is out of use until the person has seen the difference.',
+      here: 'Consent to start a server is bound to its whole definition, including the values of its variables. Approvals of a tool are bound to the identity of the server (command, arguments, folder and variable names, or address) and to the whole definition of the tool; a changed tool is disabled until the person has seen the difference.',
       proof: [
-        `${pins} > is out of use where it is new, and a tool under another name is recognised`,
-        `${pins} > stays out of use once the person blocks it, until it changes again`,
+        `${pins} > is disabled where it is new, and a tool under another name is recognised`,
+        `${pins} > stays disabled once the person blocks it, until it changes again`,
         `${policy} > belong to the server by what it is, not by its name`,
         `${policy} > changes with its %s`,
         'packages/host/test/launch/launch.test.ts > is asked about once, also by later programs, until its definition changes',

@@ -333,7 +333,7 @@ describe('a kept conversation', () => {
         say('hi'),
       )
       expect(code).toBe(2)
-      expect(stderr).toMatch(/No conversation is kept yet|no conversation "nope"/)
+      expect(stderr).toMatch(/No conversation is stored yet|no conversation "nope"/)
     }
   })
 })

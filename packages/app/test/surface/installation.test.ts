@@ -56,7 +56,7 @@ describe('what installing a server means', () => {
       headers: { Authorization: 'Bearer x' },
     })
     expect(installationLines(plan, file, palette).slice(0, 3)).toEqual([
-      'shop would be spoken to at',
+      'shop would be contacted at',
       '  https://shop.example/mcp',
       'with the headers Authorization=[Authorization]',
     ])

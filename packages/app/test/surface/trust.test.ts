@@ -45,7 +45,7 @@ describe('what changed about a server', () => {
     const person = scripted('accept')
     expect(await askDrift(drift, person, palette)).toEqual({ verdict: 'accept' })
     expect(person.said).toEqual([
-      'shop now says something else about itself than what you agreed to.',
+      'shop now has other definitions than you accepted.',
       '✗ danger  tools.buy.description  It tells nobody.',
       '! warning  tools.buy.description  It holds 2 characters.',
       '~ tool buy  changed',
@@ -148,7 +148,7 @@ describe('starting a server for the first time', () => {
     const { program: _program, given: _given, ...rest } = install
     await askInstall({ ...rest, config, command: config.url }, person, palette)
     expect(person.said.slice(0, 4)).toEqual([
-      'shop, named by /work/.mcp.json, would be spoken to at',
+      'shop, named by /work/.mcp.json, would be contacted at',
       '  https://shop.example/mcp',
       'with the headers',
       '  Authorization',

@@ -91,7 +91,7 @@ export class PeerServer {
     const known = this.#clients.get(id)
     if (known !== undefined) {
       clearTimeout(known.leaving)
-      known.peer?.close('the client connected anew')
+      known.peer?.close('the client reconnected')
       known.peer = peer
       return { record: known, isKnown: true }
     }

@@ -62,7 +62,7 @@ export interface Decision {
   verdict: Verdict
   /**
    * The rule that decided; `default` when none matched, `remembered:<scope>` for an earlier answer, `typed` for a call
-   * that the person typed, `label` if private data would flow out, `quarantine` for a tool that is out of use, `repeat`
+   * that the person typed, `label` if private data would flow out, `quarantine` for a tool that is disabled, `repeat`
    * for a call that would be made again because its server cannot resume it.
    */
   rule: string

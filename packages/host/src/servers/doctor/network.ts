@@ -30,7 +30,7 @@ export function readAddress(text: string, env: ConfigEnvironment): { finding: Fi
       message: url.href,
       ...(plain && {
         note: true,
-        fix: 'Everybody on the way can read along. Use https where the server offers it.',
+        fix: 'Anyone on the network path can read the traffic. Use https where the server offers it.',
       }),
     },
     found: { url, host, port, ...(proxy !== undefined && { proxy }) },
@@ -241,7 +241,7 @@ export function checkAccess(
       'Ask its operator for access, or for a token with more scopes.',
     )
   return {
-    finding: { message: hasCredentials ? 'the credentials are accepted' : 'open to everybody' },
+    finding: { message: hasCredentials ? 'the credentials are accepted' : 'open to everyone' },
     found: true,
   }
 }
