@@ -110,7 +110,7 @@ export const hosts: Class = {
         'test/torture/terminals/commands.test.ts > No command prints a control character, an invisible one or one that changes the text direction, whatever a server sends',
         `${attacks} > has no effect where nobody is there to agree`,
         `${attacks} > has only the effects that the person agreed to`,
-        'packages/app/test/terminal/attacks.test.ts > $name: nothing on the screen is spoofed',
+        'packages/app/test/terminal/attacks.test.ts > $name: spoofs nothing on the screen',
         `${pins} > a dangerous description is put to the person before it reaches anybody`,
         'packages/host/test/trust/scan.test.ts > in the name of a parameter are found: %s',
         'packages/host/test/trust/scan.test.ts > never get through, wherever they stand',
@@ -130,7 +130,7 @@ export const hosts: Class = {
       proof: [
         'packages/host/test/registry/registry.test.ts > is nothing that may be another version tomorrow: %s %s %s',
         'packages/host/test/registry/registry.test.ts > is fetched where it is the very bundle that was published',
-        'packages/app/test/install/install.test.ts > is not installed where nobody agrees, and no other file is written',
+        'packages/app/test/install/install.test.ts > is not installed without consent, and no other file is written',
       ],
     },
     {
@@ -152,7 +152,7 @@ export const hosts: Class = {
       proof: [
         `${policy} > is asked about every time, whatever an ask rule about the label lets be remembered`,
         'packages/host/test/agent/kept.test.ts > keeps to labels of data that was seen before it',
-        'packages/app/test/forms/ask-visit.test.ts > is the person’s: %s fetches and opens nothing here',
+        'packages/app/test/forms/ask-visit.test.ts > is given by the user: %s fetches and opens nothing here',
       ],
     },
     {

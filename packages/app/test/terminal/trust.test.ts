@@ -21,10 +21,10 @@ async function withDrift() {
 }
 
 describe.skipIf(missing !== undefined)(
-  'a server that says something else, in a terminal',
+  'a server with a changed definition, on a terminal',
   { timeout: 60_000 },
   () => {
-    test('is shown place by place, and is used once the person accepts it', async () => {
+    test('is shown item by item, and enabled after consent', async () => {
       const { ann, ran } = await withDrift()
       const terminal = ann.terminal(['call', 'shop', 'buy'])
       await terminal.until('Use it from now on?')
@@ -41,7 +41,7 @@ describe.skipIf(missing !== undefined)(
       expect(ran()).toBe('buy\n')
     })
 
-    test('stays disabled where the person leaves it for later, and can be reviewed', async () => {
+    test('stays disabled if the question is deferred, and can be reviewed', async () => {
       const { ann, ran } = await withDrift()
       const terminal = ann.terminal(['call', 'shop', 'buy'])
       await terminal.until('Use it from now on?')
