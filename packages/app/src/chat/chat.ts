@@ -323,7 +323,7 @@ async function say(
   signal.addEventListener('abort', stop, { once: true })
   if (conversation.isBusy)
     notes.write(
-      `${notes.palette.dim(flowed('Another answer is on its way; this is sent when it is over. Ctrl+C takes it back.', notes.columns(), 0, 2))}\n`,
+      `${notes.palette.dim(flowed('Another message is being answered; this one is sent afterwards. Ctrl+C cancels it.', notes.columns(), 0, 2))}\n`,
     )
   screen.expect(own)
   let turn: Turn | null
@@ -371,7 +371,7 @@ function continuedElsewhere(error: Error, isOneMessage: boolean): string | undef
 function cutOff(error: Error): string | undefined {
   if (!(error instanceof McpError) || error.code !== 'OUTCOME_UNKNOWN' || 'server' in error.details)
     return undefined
-  return 'The host process ended before this was done. What was said and done until then is kept; say "go on" to continue.'
+  return 'The host process ended before this was done. Everything up to then is stored; say "go on" to continue.'
 }
 
 /** Whether the error is a failure of a model. */

@@ -58,7 +58,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   help: { usage: '/help', help: 'this list', run: (_, state, face) => help(state, face) },
   servers: {
     usage: '/servers',
-    help: 'how each server stands',
+    help: 'the state of each server',
     run: (_, state, face) => servers(state, face),
   },
   tools: {
@@ -124,7 +124,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   },
   respond: {
     usage: '/respond <id>',
-    help: 'answer a question of the inbox; what asked goes on then',
+    help: 'answer a question of the inbox and continue its call',
     run: plainly(respond),
   },
   remembered: {
@@ -139,7 +139,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   },
   resume: {
     usage: '/resume [id or words]',
-    help: 'conversations that are kept, or go on with one',
+    help: 'list stored conversations, or continue one',
     run: plainly(resume),
   },
   new: {
@@ -154,7 +154,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   },
   compact: {
     usage: '/compact [summary]',
-    help: 'put a summary in place of what was said, after you looked at it',
+    help: 'replace the messages so far with a summary, after you reviewed it',
     run: plainly(compact),
   },
   title: {

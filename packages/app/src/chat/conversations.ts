@@ -30,7 +30,7 @@ export async function resume(words: readonly string[], state: ChatState, face: C
   if (first !== undefined && words.length === 1 && all.some(({ id }) => id.startsWith(first)))
     return await openConversation(first, state, face)
   if (all.length === 0) {
-    face.write('No conversation is kept yet.\n')
+    face.write('No conversation is stored yet.\n')
     return
   }
   const fitting = all.filter(({ title }) =>
@@ -45,7 +45,7 @@ export async function resume(words: readonly string[], state: ChatState, face: C
   const rows = listed.map((facts) => rowOf(facts, state.conversation.id))
   const columns = face.columns()
   face.write(
-    `${table(['ID', 'LAST SPOKEN IN', 'TURNS', 'MODEL', 'TITLE'], rows, { palette: face.palette, columns })}\n`,
+    `${table(['ID', 'LAST USED', 'TURNS', 'MODEL', 'TITLE'], rows, { palette: face.palette, columns })}\n`,
   )
   const number = `${fitting.length} ${fitting.length === 1 ? 'conversation' : 'conversations'}`
   const part =
@@ -167,7 +167,7 @@ function writeConversation(facts: ConversationFacts, state: ChatState, face: Cha
     return
   }
   const { palette } = face
-  const about = `${facts.turns} ${facts.turns === 1 ? 'turn' : 'turns'}, last spoken in ${ago(facts.lastAt, Date.now())}`
+  const about = `${facts.turns} ${facts.turns === 1 ? 'turn' : 'turns'}, last used ${ago(facts.lastAt, Date.now())}`
   face.write(`${palette.bold(oneLine(facts.title, 80) || 'Without a title')}  ${palette.dim(about)}\n`)
 }
 
@@ -194,7 +194,7 @@ function recall(
     }
   }
   for (const name of state.conversation.info.unfinished ?? []) {
-    const text = `! ${oneLine(name)} was under way when the program ended. It has no result, and whether it took effect is not known; the model is told so.`
+    const text = `! ${oneLine(name)} was running when the program ended. It has no result, and it is unknown whether it took effect; the model is informed.`
     face.write(`${face.palette.yellow(flowed(text, face.columns(), 0, 2))}\n`)
   }
 }
@@ -259,6 +259,6 @@ function fenced(text: string): string {
 export async function latest(client: HostClient): Promise<string> {
   const [last] = await client.call('conversations.list', { limit: 1 })
   if (last === undefined)
-    throw new McpError('INVALID', 'No conversation is kept yet, so none can be resumed.')
+    throw new McpError('INVALID', 'No conversation is stored yet, so none can be resumed.')
   return last.id
 }

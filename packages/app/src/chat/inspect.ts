@@ -121,7 +121,7 @@ export async function respond(
   await client.call('inbox.answer', { id: item.id, answer })
   const call = await client.call('inbox.resumed', { id: item.id }, { signal })
   if (call === null) {
-    face.write(`${face.palette.dim('Answered. What asked goes on.')}\n`)
+    face.write(`${face.palette.dim('Answered. The call continues.')}\n`)
     return
   }
   const { result } = call

@@ -152,7 +152,7 @@ function write(
     line(palette.dim('no result yet'))
     return
   }
-  line(palette.dim(isWhole ? 'result' : 'result, as far as it is kept'))
+  line(palette.dim(isWhole ? 'result' : 'result, as far as it is stored'))
   part(toolResult(readable(result), palette))
   const media = mediaOf(result.content, call.name).length
   if (media > 0) line(palette.dim(`/show ${number} --save-media <folder> writes what is no text.`))

@@ -52,7 +52,7 @@ export async function statusLine(
 export function fullness(meter: Meter): string | undefined {
   const { filled, limit } = contextOf(meter)
   if (filled === undefined || limit === undefined || filled < limit * nearlyFull) return undefined
-  return `${percent(filled, limit)} of the model's context is full. /compact puts a summary in place of what was said so far.`
+  return `${percent(filled, limit)} of the model's context is full. /compact replaces the messages so far with a summary.`
 }
 
 /** Share of the model's context used by the last request and its reply. */

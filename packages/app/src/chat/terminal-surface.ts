@@ -331,7 +331,7 @@ export function terminalChatSurface(
       let over = false
       const interrupt = (): void => {
         interrupted = true
-        stop.abort(new Error('The person stopped the turn'))
+        stop.abort(new Error('The user stopped the turn'))
         // Queued messages were written for after the answer, so they can be edited now.
         kept = [...queue.splice(0), ...(kept === '' ? [] : [kept]), ahead.editor.text].join('\n').trim()
         ahead.editor = new InputEditor('')

@@ -151,7 +151,7 @@ export async function allowServer(
     done
       .map(({ server, changed }) =>
         changed
-          ? `${oneLine(server)} may be started from now on, as long as it stays the same. Take it back with: jackfield config forbid ${oneLine(server)}`
+          ? `${oneLine(server)} may be started from now on, as long as it does not change. Revoke this with: jackfield config forbid ${oneLine(server)}`
           : `${oneLine(server)} may be started already.`,
       )
       .join('\n'),

@@ -47,7 +47,7 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
   const ill = reports.filter(({ healthy }) => !healthy).length
   const verdict =
     reports.length === 0
-      ? 'There are no servers to look at.'
+      ? 'There are no servers to check.'
       : ill === 0
         ? `${reports.length === 1 ? 'It is' : `All ${reports.length} are`} well.`
         : `${ill} of ${reports.length} ${ill === 1 ? 'needs' : 'need'} your attention.`

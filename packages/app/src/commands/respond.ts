@@ -73,7 +73,7 @@ function noteRestart({ question }: InboxItem, { server }: Target, output: Output
   const { server: name, tool } = question.cause
   const call = tool === undefined ? 'the call' : `the call of ${oneLine(tool)}`
   output.note(
-    `! ${oneLine(name)} ended since it asked, and was started anew. If it no longer takes the answer, ${call} can be made again with what you enter here.`,
+    `! ${oneLine(name)} ended since it asked, and was restarted. If it rejects the answer, ${call} can be made again with what you enter here.`,
   )
 }
 

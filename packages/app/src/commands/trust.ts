@@ -96,7 +96,7 @@ export function outOfUseLines(server: ServerTrust, kinds?: readonly TrustItem['w
   const all = outOfUse(server, kinds)
   const lines = all.slice(0, maxLines).map(({ what, name, reason, look }) => {
     const use = `jackfield trust accept ${shown} ${oneLine(name)}`
-    return `${titleOf({ what, name })} of ${shown} is out of use. ${reason} See "${look}", then use it with "${use}".`
+    return `${titleOf({ what, name })} of ${shown} is disabled. ${reason} See "${look}", then use it with "${use}".`
   })
   const more = all.length - lines.length
   return more > 0 ? [...lines, `${more} more of ${shown}: see "jackfield trust ${shown}".`] : lines
@@ -113,7 +113,7 @@ export function refuseHeldBack(
   const shown = oneLine(server)
   throw new CliError(
     ExitCode.outOfUse,
-    `${titleOf(item)} of ${shown} is out of use: ${why}. See "jackfield trust ${shown}", then use it with "jackfield trust accept ${shown} ${oneLine(name)}".`,
+    `${titleOf(item)} of ${shown} is disabled: ${why}. See "jackfield trust ${shown}", then use it with "jackfield trust accept ${shown} ${oneLine(name)}".`,
   )
 }
 
@@ -133,7 +133,7 @@ export function refuseEmptyList(
   }
   throw new CliError(
     ExitCode.outOfUse,
-    `${shown} says something else about itself than what you agreed to, so nothing of it is listed: ${count(held.length, 'thing')} ${held.length === 1 ? 'is' : 'are'} out of use. Another server may answer there now. See "jackfield trust ${shown}", then "jackfield trust accept ${shown}" or "jackfield trust block ${shown}".`,
+    `${shown} has other definitions than you accepted, so nothing of it is listed: ${count(held.length, 'thing')} ${held.length === 1 ? 'is' : 'are'} disabled. Another server may answer there now. See "jackfield trust ${shown}", then "jackfield trust accept ${shown}" or "jackfield trust block ${shown}".`,
   )
 }
 
@@ -192,7 +192,7 @@ function overview(servers: readonly ServerTrust[], output: Output): string {
       server.configured ? '' : `not configured, ${server.identity.slice(0, 12)}`,
     ]
   })
-  const heads = ['SERVER', 'STATE', 'PINNED', 'OUT OF USE', 'BLOCKED', 'FINDINGS', 'FIRST SEEN', '']
+  const heads = ['SERVER', 'STATE', 'PINNED', 'DISABLED', 'BLOCKED', 'FINDINGS', 'FIRST SEEN', '']
   const waits = servers.some((server) => stateOf(server).startsWith('✗'))
   const next = waits
     ? `\n${output.palette.dim('jackfield trust <server> shows what changed; accept or block it there.')}`
@@ -222,7 +222,7 @@ function inFull(server: ServerTrust, output: Output): string {
   const noted = [...server.findings, ...[...pinned, ...blocked].flatMap(({ findings }) => findings)]
   return [
     head,
-    ...section(`Out of use until you accept it (${waiting.length})`, [
+    ...section(`Disabled until you accept it (${waiting.length})`, [
       ...findingLines(
         waiting.flatMap(({ findings }) => findings),
         palette,

@@ -139,7 +139,7 @@ async function show(
   output.note(
     isStarted
       ? 'Ctrl+C ends it.'
-      : 'Ctrl+C ends this command. The page stays until every jackfield web ended.',
+      : 'Ctrl+C ends this command. The page is served until every jackfield web has ended.',
   )
   if (open === false) return
   await openBrowser(new URL(link)).catch((error: unknown) => {

@@ -17,7 +17,7 @@ export function installationLines(plan: InstallPlan, file: string, palette: Pale
   const asked = new Set(needs.map(({ id }) => id))
   const secrets = new Set(needs.flatMap(({ id, secret }) => (secret === undefined ? [] : [`env.${id}`])))
   return [
-    `${who} ${isAddress ? 'would be spoken to at' : 'would run on this machine, as you:'}`,
+    `${who} ${isAddress ? 'would be contacted at' : 'would run on this machine, as you:'}`,
     ...makeVisible(command)
       .split('\n')
       .map((text) => `  ${text}`),

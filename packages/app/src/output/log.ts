@@ -189,7 +189,7 @@ export function eventCount(
   const dropped =
     counters.dropped === 0
       ? ''
-      : `. ${counters.dropped} older ones (${size(counters.droppedBytes)}) were let go to keep the log small`
+      : `. ${counters.dropped} older ones (${size(counters.droppedBytes)}) were removed to keep the log small`
   return `${count}${more}${dropped}`
 }
 
@@ -210,7 +210,7 @@ function headOf(event: WholeTraceEvent): string {
 function payloadOf({ payload, cut, bytes }: WholeTraceEvent): string {
   const text = typeof payload === 'string' ? plain(payload) : pretty(payload)
   if (cut === undefined) return text
-  return `${text}…\nOnly its beginning was kept, of ${size(bytes)}. SHA-256 of the whole: ${cut.sha256}`
+  return `${text}…\nOnly its start was stored, of ${size(bytes)}. SHA-256 of the whole: ${cut.sha256}`
 }
 
 function labelOf(event: TraceEvent): string {

@@ -75,7 +75,7 @@ export function scriptedSurface(transcript: Transcript, planner: string): Surfac
           'Host',
           `${cause.server} asks which folders are open. It would see ${roots.length === 1 ? 'one' : roots.length}: ${roots.map((root) => root.name).join(', ')}`,
         )
-        person('Yes, tell it.')
+        person('Yes, share them.')
         return { verdict: 'allow' }
       },
     },

@@ -144,7 +144,7 @@ function options(
             value: 'allow-conversation' as const,
             label: `Yes, and every call of ${tool} in this conversation`,
             key: 'a',
-            hint: 'whatever its arguments, as long as the tool stays the same',
+            hint: 'whatever its arguments, as long as the tool does not change',
           },
         ]
       : []),
@@ -154,7 +154,7 @@ function options(
             value: 'allow-for' as const,
             label: 'Yes, and remember…',
             key: 'm',
-            hint: 'for how long and for which arguments, as long as the tool stays the same',
+            hint: 'for how long and for which arguments, as long as the tool does not change',
           },
         ]
       : []),

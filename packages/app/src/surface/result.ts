@@ -38,7 +38,7 @@ export async function askResult(
     const choice = await prompter.select<Choice>({
       message: 'Let it through?',
       options: [
-        { value: 'deny', label: 'No, hold it back', key: 'n' },
+        { value: 'deny', label: 'No, withhold it', key: 'n' },
         { value: 'allow', label: edited ? 'Yes, as edited' : 'Yes', key: 'y' },
         {
           value: 'show',

@@ -22,7 +22,7 @@ export async function askRoots(
   const choice = await prompter.select({
     message: 'Share these folders?',
     options: [
-      { value: 'allow', label: roots.length === 1 ? 'Yes, tell it' : 'Yes, all of them', key: 'y' },
+      { value: 'allow', label: roots.length === 1 ? 'Yes, share them' : 'Yes, all of them', key: 'y' },
       ...(roots.length === 1 ? [] : [{ value: 'some' as const, label: 'Only some', key: 's' }]),
       { value: 'deny', label: 'No', key: 'n' },
       later(id, prompter),

@@ -73,7 +73,7 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
           signal: AbortSignal.any([signal, left.signal]),
           onInterrupt() {
             options.onInterrupt?.()
-            left.abort(new McpError('CANCELLED', 'The person interrupted the question'))
+            left.abort(new McpError('CANCELLED', 'The user interrupted the question'))
           },
         })
         const answer = await ask(prompter, keys)

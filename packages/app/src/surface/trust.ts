@@ -17,7 +17,7 @@ export async function askDrift(
   const isChange = changes.some(({ kind }) => kind !== 'added')
   prompter.say([
     isChange
-      ? `${server} now says something else about itself than what you agreed to.`
+      ? `${server} now has other definitions than you accepted.`
       : `${server} says something that you should see before a model does.`,
     ...findingLines(findings, palette),
   ])
@@ -25,12 +25,12 @@ export async function askDrift(
   let { all } = showText(whole, prompter)
   for (;;) {
     const choice = await prompter.select({
-      message: 'What is shown here is out of use. Use it from now on?',
+      message: 'What is shown here is disabled. Use it from now on?',
       options: [
         {
           ...later(id, prompter),
           label: 'Decide later',
-          hint: 'it stays out of use, and the question in the inbox',
+          hint: 'it stays disabled, and the question in the inbox',
         },
         { value: 'accept', label: 'Accept it as it is now' },
         { value: 'block', label: 'Block it', hint: 'until it changes again' },
@@ -56,7 +56,7 @@ export async function askInstall(
   const names = Object.keys((isAddress ? config.headers : config.env) ?? {})
   const values = given?.map(({ name, value }) => `${name}=${value}`) ?? names
   const where = file === undefined ? '' : `, named by ${makeVisible(file)},`
-  const deed = isAddress ? 'would be spoken to at' : 'would run on this machine, as you:'
+  const deed = isAddress ? 'would be contacted at' : 'would run on this machine, as you:'
   const again = before === undefined ? 'for the first time' : 'for the first time since it changed'
   prompter.say([
     `${server}${where} ${deed}`,

@@ -111,7 +111,7 @@ export class Apps implements AppService {
     if (uri === undefined) throw new McpError('INVALID', `The tool ${oneLine(tool.name)} has no app.`)
     const reason = usable(server, tool.name)
     if (reason !== undefined)
-      throw new McpError('INVALID', `The tool ${oneLine(tool.name)} is out of use: ${reason}`)
+      throw new McpError('INVALID', `The tool ${oneLine(tool.name)} is disabled: ${reason}`)
     const signals = [this.#deps.signal, signal, closed].filter((one) => one !== undefined)
     const until = AbortSignal.any(signals)
     until.throwIfAborted()

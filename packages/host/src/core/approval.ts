@@ -215,7 +215,7 @@ export async function release(
   })
   if (decision.verdict === 'deny') {
     row.close('denied', { reason: 'the rule says so' })
-    return keep(`rule "${decision.rule}" holds it back`)
+    return keep(`rule "${decision.rule}" withholds it`)
   }
   if (!questions.canAsk('result')) {
     row.close('denied', { reason: 'no-surface' })

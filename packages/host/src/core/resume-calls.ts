@@ -68,7 +68,7 @@ export function createCallResumption(deps: ResumeDeps): CallResumption {
       const outOfUse = deps.usable(request.server, request.tool)
       return outOfUse === undefined
         ? undefined
-        : `${oneLine(request.tool)} of ${server} is out of use: ${outOfUse}`
+        : `${oneLine(request.tool)} of ${server} is disabled: ${outOfUse}`
     },
     run: (call) => run(call, deps),
   }
@@ -134,7 +134,7 @@ async function continueCall(suspended: SuspendedCall, deps: ResumeDeps): Promise
     const client = await connection.ready(signal)
     if (connection.identity !== suspended.identity) throw new McpError('INVALID', differentServer(server))
     const outOfUse = deps.usable(server, tool)
-    if (outOfUse !== undefined) throw new McpError('INVALID', `${oneLine(tool)} is out of use: ${outOfUse}`)
+    if (outOfUse !== undefined) throw new McpError('INVALID', `${oneLine(tool)} is disabled: ${outOfUse}`)
     const options = {
       signal,
       timeoutMs: deps.callTimeoutMs,

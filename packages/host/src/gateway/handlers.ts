@@ -256,8 +256,8 @@ class ForwardedCalls<T> {
     if (call !== undefined) return call
     throw new RpcError(
       ErrorCode.InternalError,
-      'The request that asked no longer waits: the answer took too long, or the gateway was started anew. It was not ' +
-        'run again. Whether it had an effect is not known: look before you repeat it.',
+      'The request that asked no longer waits: the answer took too long, or the gateway was restarted. It was not ' +
+        'run again. It is unknown whether it had an effect: check before you repeat it.',
     )
   }
 }

@@ -142,7 +142,10 @@ export class LiveInbox implements Inbox, QuestionQueue {
         else if (now.state === 'open') reject(new McpError('CANCELLED', 'The question stays in the inbox'))
         else
           reject(
-            new McpError('CANCELLED', `The question is ${now.state}: ${now.reason ?? 'nobody waits for it'}`),
+            new McpError(
+              'CANCELLED',
+              `The question is ${now.state}: ${now.reason ?? 'no program waits for it'}`,
+            ),
           )
       }
       const fail = (reason: string, error: unknown): void => {

@@ -217,8 +217,8 @@ export class ChangeReview {
 function summary({ server, waiting }: Review): string {
   const are = waiting.length === 1 ? 'is' : 'are'
   const changed = waiting.some(({ agreed }) => agreed !== undefined)
-  const why = changed ? 'not as agreed to' : 'new or suspicious'
-  return `${listed(waiting)} of ${server} ${are} ${why}, and out of use until accepted`
+  const why = changed ? 'different from what you accepted' : 'new or suspicious'
+  return `${listed(waiting)} of ${server} ${are} ${why}, and disabled until accepted`
 }
 
 function reviewCommand(server: string): string {

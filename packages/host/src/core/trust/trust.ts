@@ -153,7 +153,7 @@ export class Trust implements TrustService {
         : connection.lists.resources.find((resource) => resource.uri === name)
     const reason = found && this.gate(connection)(what, found)
     if (reason === undefined) return
-    throw new McpError('INVALID', `The ${what} ${name} of ${connection.name} is out of use: ${reason}`)
+    throw new McpError('INVALID', `The ${what} ${name} of ${connection.name} is disabled: ${reason}`)
   }
 
   /** Decides by URI whether a resource may be shown, also while its server is not connected. */
@@ -321,7 +321,7 @@ export class Trust implements TrustService {
       this.#ledger.write(identity, (writer: TrustWriter) => write(writer))
     } catch (error) {
       const names = listed([...rows, ...removed])
-      const message = `What ${server} says could not be pinned (${names}), so it stays out of use: ${reasonOf(error)}`
+      const message = `What ${server} says could not be pinned (${names}), so it stays disabled: ${reasonOf(error)}`
       this.#deps.emit({ type: 'warning', server, message })
     }
   }

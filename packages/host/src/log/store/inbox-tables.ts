@@ -62,7 +62,7 @@ export interface InboxTable {
 
 const columns = `id, question, state, at, activity, owner, call, round, answer, answered_by, answered_at, reason,
   address, sealed`
-const isPending = ' while the answer was on its way, so nobody knows whether it arrived'
+const isPending = ' while the answer was on its way, so it is unknown whether it arrived'
 /** Settled questions that are stored. */
 const maxStoredSettled = 1_000
 

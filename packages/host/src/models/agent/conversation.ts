@@ -304,7 +304,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       return 0
     } finally {
       const ended =
-        say.signal?.aborted === true ? 'The person stopped this turn' : 'This turn ended with an error'
+        say.signal?.aborted === true ? 'The user stopped this turn' : 'This turn ended with an error'
       const reason = failed(bound ?? `${ended}; the call has no result.`)
       for (const use of uses.slice(done)) transcript.result(toolResult(use, reason))
     }

@@ -71,7 +71,7 @@ export async function reviewRequest(
       kind: 'sampling',
       server,
       cause: row.id,
-      summary: `The person looks at what ${server} asks`,
+      summary: `The user reviews the sampling requests of ${server}`,
       detail: { stage: 'request', model: choice.model, why: choice.why, ...asksAnyway },
     })
     const question = {
