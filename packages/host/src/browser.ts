@@ -1,6 +1,6 @@
 /**
- * What a page needs of the host beside `@jackfield/host/client`: forms, texts with unseen characters, comparison of texts and
- * the estimate of tokens, as the host itself computes them. Nothing here needs Node.
+ * What a page needs besides `@jackfield/host/client`: forms, texts with invisible characters, text comparison and token
+ * estimates, as the host computes them. Needs no Node.
  */
 export { AppBridge, type AppBridgeOptions, type AppDisplayMode, type AppHostContext } from './apps/bridge.ts'
 export { appOf, isVisibleTo } from './apps/tool-app.ts'
