@@ -125,7 +125,7 @@ describe.skipIf(missing !== undefined)(
       await page.getByText('One was cancelled.').waitFor()
       await until(() => readFileSync(file, 'utf8').includes('slow cancelled'), 'the cancellation')
       const [first, second] = JSON.stringify(given.at(-1)).split('"toolUseId"').slice(1)
-      expect(first).toContain('The person cancelled this call')
+      expect(first).toContain('The user cancelled this call')
       expect(second).toContain('word word')
       await page.locator('[data-state=cancelled] summary', { hasText: 'cancelled' }).waitFor()
       await page.locator('[data-state=done] summary').click()
