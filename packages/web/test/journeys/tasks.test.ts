@@ -112,7 +112,6 @@ describe.skipIf(missing !== undefined)(
       // The same task among what its server offers.
       const id = new URL(page.url()).pathname.split('/').at(-1)
       await tab.go(`/inspect/works/tasks/${id}`)
-      await page.getByRole('link', { name: '‹ works' }).waitFor()
       await page.getByText('It is blue').waitFor()
       await tab.check()
 
