@@ -1,4 +1,4 @@
-/** What programs need that use a host of another process: configurations, and texts of servers made safe. It loads little. */
+/** What programs need that use a host of another process: configurations, failures with their fixes, and texts of servers made safe. It loads little. */
 export {
   configFiles,
   type LayeredConfig,
@@ -7,5 +7,6 @@ export {
   userConfigFile,
 } from './config/layers.ts'
 export { ConfigError } from './config/reader.ts'
+export { FixableError, fixesOf, fixText } from './shared/failures.ts'
 export { makeVisible } from './shared/visible.ts'
 export { type DiffPiece, wordDiff } from './shared/word-diff.ts'

@@ -3,6 +3,7 @@ import type { Turn } from '@jackfield/host'
 import type { HostClient, Saying, ServerRow } from '@jackfield/host/client'
 import { McpError, RpcError, type SamplingMessage } from '@jackfield/sdk'
 import { CliError, ExitCode } from '../cli/exit.ts'
+import { errorText, withFixLines } from '../output/fixes.ts'
 import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { mentionsIn } from './attach.ts'
@@ -141,7 +142,9 @@ export class Screen {
         this.#view = undefined
         // A failure of a turn of this terminal is shown by whoever waits for it.
         if (own === undefined && fault !== undefined && !this.#mine.has(event.message ?? ''))
-          notes.write(`${palette.red(flowed(plain(fault.message), notes.columns(), 0, 2))}\n`)
+          notes.write(
+            `${palette.red(flowed(withFixLines(plain(fault.message), fault.fixes ?? []), notes.columns(), 0, 2))}\n`,
+          )
       }
     }
   }
@@ -351,7 +354,7 @@ async function endTurn(client: HostClient, id: string, message: string): Promise
 }
 
 function showError(error: Error, surface: ChatSurface, isOneMessage: boolean): void {
-  const message = continuedElsewhere(error, isOneMessage) ?? cutOff(error) ?? plain(error.message)
+  const message = continuedElsewhere(error, isOneMessage) ?? cutOff(error) ?? errorText(error)
   if (surface.emit !== undefined) surface.emit({ type: 'error', message })
   else surface.write(`${surface.palette.red(flowed(message, surface.columns(), 0, 2))}\n`)
 }

@@ -12,6 +12,7 @@ import { modelNamed, modelsInUse, modelsToTalkTo } from '../cli/models.ts'
 import { surfaceFor } from '../cli/session.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import type { ServiceOptions } from '../daemon/service.ts'
+import { errorText } from '../output/fixes.ts'
 import { flowed } from '../output/flow.ts'
 import { plain } from '../output/sanitize.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
@@ -247,7 +248,7 @@ export async function runConversation(
     greet(conversation, Object.values(servers).filter(({ disabled }) => disabled !== true).length, notes)
   const started = client
     .call('servers.start', {}, { signal: io.signal })
-    .catch((error: unknown) => note(plain(`! ${error instanceof Error ? error.message : String(error)}`)))
+    .catch((error: unknown) => note(`! ${errorText(error)}`))
   await Promise.race([
     // No start is waited for that the person put off.
     Promise.race([started, later.promise]).then(() => answering?.settled()),
@@ -299,7 +300,7 @@ function reattaching(state: ChatState, note: Note): Parameters<HostClient['onSta
       })
       .then(
         () => note('The host process runs again.'),
-        (error: unknown) => note(`! ${plain(error instanceof Error ? error.message : String(error))}`),
+        (error: unknown) => note(`! ${errorText(error)}`),
       )
   }
 }

@@ -1,3 +1,5 @@
+import type { Fix } from '@jackfield/host'
+
 /** What the process's exit code says. */
 export const ExitCode = {
   done: 0,
@@ -31,16 +33,19 @@ export class CliError extends Error {
   readonly code: number | string | undefined
   /** Facts for `--json`. */
   readonly data: unknown
+  /** What the person can do about it. */
+  readonly fixes: readonly Fix[]
 
   constructor(
     exitCode: ExitCode,
     message: string,
-    options: { cause?: unknown; code?: number | string; data?: unknown } = {},
+    options: { cause?: unknown; code?: number | string; data?: unknown; fixes?: readonly Fix[] } = {},
   ) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     this.exitCode = exitCode
     this.code = options.code
     this.data = options.data
+    this.fixes = options.fixes ?? []
   }
 }
 
@@ -67,8 +72,8 @@ export function interruptedBy({ aborted, reason }: AbortSignal): ExitCode | unde
 }
 
 /** The person wrote something that cannot be; the message says what and how it should be. */
-export function usageError(message: string): CliError {
-  return new CliError(ExitCode.usage, message)
+export function usageError(message: string, fixes: readonly Fix[] = []): CliError {
+  return new CliError(ExitCode.usage, message, { fixes })
 }
 
 /** Whether the facts of a failure say that a secret could not be had for want of its key. */

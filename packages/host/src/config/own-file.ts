@@ -1,6 +1,7 @@
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { McpError } from '@jackfield/sdk'
+import { FixableError } from '../shared/failures.ts'
 import { libraries } from '../shared/libraries.ts'
 import { oneLine } from '../shared/text.ts'
 import type { ConfigInput, ServerConfig } from '../types/index.ts'
@@ -18,9 +19,10 @@ export async function ownServers(file: string): Promise<Record<string, ServerCon
  */
 export async function addServer(file: string, name: string, config: ServerConfig): Promise<void> {
   if (Object.hasOwn(await ownServers(file), name)) {
-    throw new McpError(
+    throw new FixableError(
       'INVALID',
-      `${file} has a server "${oneLine(name)}" already. Choose another name with --name, or take it out first: jackfield uninstall ${oneLine(name)}`,
+      `${file} has a server "${oneLine(name)}" already. Choose another name, or uninstall that one first`,
+      [{ action: 'uninstall', server: name }],
     )
   }
   await replace(file, withServers(await textOf(file), { [name]: config }))

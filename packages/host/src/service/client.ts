@@ -1,3 +1,4 @@
+import type { Fix } from '../types/index.ts'
 import type { MethodName, Methods, TopicRow } from './contract.ts'
 import type { Channel, ClientFrame, Fault, HostFrame, Welcome } from './frames.ts'
 import type { Position } from './topic.ts'
@@ -284,14 +285,17 @@ class Client implements HostClient {
 /** An error of the host, or of the way to it. */
 export class HostError extends Error {
   override readonly name: string = 'HostError'
-  /** A code of the host (`INVALID`, `NOT_FOUND`, `CONNECTION_CLOSED` …), or the number of a JSON-RPC error. */
+  /** A code of the host (`INVALID`, `UNAUTHORIZED`, `CONNECTION_CLOSED` …), or the number of a JSON-RPC error. */
   readonly code: string | number
   readonly data: unknown
+  /** What the person can do about it; empty where nothing is known. */
+  readonly fixes: readonly Fix[]
 
-  constructor({ code, message, data }: Fault) {
+  constructor({ code, message, data, fixes = [] }: Fault) {
     super(message)
     this.code = code
     this.data = data
+    this.fixes = fixes
   }
 }
 

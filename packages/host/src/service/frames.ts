@@ -1,13 +1,16 @@
+import type { Fix } from '../types/index.ts'
 import type { Position } from './topic.ts'
 import type { Change } from './view.ts'
 
 /** An error, as a frame carries it. */
 export interface Fault {
-  /** A code of this side (`INVALID`, `NOT_FOUND` …), or the number of a JSON-RPC error. */
+  /** A code of this side (`INVALID`, `UNAUTHORIZED` …), or the number of a JSON-RPC error. */
   readonly code: string | number
-  /** What happened and what to do, for a person. */
+  /** What happened and why, for a person. */
   readonly message: string
   readonly data?: unknown
+  /** What the person can do about it. */
+  readonly fixes?: readonly Fix[]
 }
 
 /** What a client sends. */

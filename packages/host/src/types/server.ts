@@ -1,5 +1,6 @@
 import type { Implementation, McpErrorCode, Root, ServerCapabilities } from '@jackfield/sdk'
 import type { ServerSource } from './config.ts'
+import type { Fix } from './fix.ts'
 
 /** What a person may say about any server besides where it is. */
 export interface ServerSettings {
@@ -98,6 +99,8 @@ export interface Failure {
   message: string
   /** What the server sent along, or facts such as an HTTP status. */
   data?: unknown
+  /** What the person can do about it, where that is known. Never from a server. */
+  fixes?: readonly Fix[]
 }
 
 /** What a connected server says about itself, and the facts of its connection. */
@@ -128,12 +131,12 @@ export type ConnectionState = {
   /** It was there; its lists still stand, and calls wait for it. */
   | { state: 'reconnecting'; attempt: number; reason: string; inMs: number }
   /** It wants the person signed in. */
-  | { state: 'needs-sign-in'; reason: string; fix: string; error?: Failure }
+  | { state: 'needs-sign-in'; reason: string; fixes: readonly Fix[]; error?: Failure }
   /** The person has not agreed to start it. */
-  | { state: 'needs-approval'; reason: string; fix: string; error?: Failure }
+  | { state: 'needs-approval'; reason: string; fixes: readonly Fix[]; error?: Failure }
   /** Lazy, and not running: its lists are those of `listedMs` (milliseconds since 1970). Calls start it. */
   | { state: 'asleep'; reason: string; listedMs: number }
-  /** `fix` says what to do. */
-  | { state: 'failed'; reason: string; fix: string; error?: Failure }
+  /** `fixes`: what the person can do, the most likely first. */
+  | { state: 'failed'; reason: string; fixes: readonly Fix[]; error?: Failure }
   | { state: 'disabled'; reason: string }
 )
