@@ -3,7 +3,7 @@ import type { Turn } from '@jackfield/host'
 import type { HostClient, Saying, ServerRow } from '@jackfield/host/client'
 import { McpError, RpcError, type SamplingMessage } from '@jackfield/sdk'
 import { CliError, ExitCode } from '../cli/exit.ts'
-import { errorText, withFixLines } from '../output/fixes.ts'
+import { fixesIn, withFixLines } from '../output/fixes.ts'
 import { flowed } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { mentionsIn } from './attach.ts'
@@ -354,9 +354,12 @@ async function endTurn(client: HostClient, id: string, message: string): Promise
 }
 
 function showError(error: Error, surface: ChatSurface, isOneMessage: boolean): void {
-  const message = continuedElsewhere(error, isOneMessage) ?? cutOff(error) ?? errorText(error)
-  if (surface.emit !== undefined) surface.emit({ type: 'error', message })
-  else surface.write(`${surface.palette.red(flowed(message, surface.columns(), 0, 2))}\n`)
+  const explained = continuedElsewhere(error, isOneMessage) ?? cutOff(error)
+  const message = explained ?? plain(error.message)
+  const fixes = explained === undefined ? fixesIn(error) : []
+  if (surface.emit !== undefined) surface.emit({ type: 'error', message, ...(fixes.length > 0 && { fixes }) })
+  else
+    surface.write(`${surface.palette.red(flowed(withFixLines(message, fixes), surface.columns(), 0, 2))}\n`)
 }
 
 /** What to do where another window continued the conversation; undefined for every other error. */

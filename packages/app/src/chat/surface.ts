@@ -1,3 +1,4 @@
+import type { Fix } from '@jackfield/host'
 import type { Cancelled } from '../forms/prompter.ts'
 import type { ScreenView } from '../forms/screen.ts'
 import { createFlow, type Flow } from '../output/flow.ts'
@@ -34,7 +35,7 @@ export type ChatEvent =
     }
   /** Something that is said beside the conversation, or the answer to a command. */
   | { type: 'notice'; text: string }
-  | { type: 'error'; message: string }
+  | { type: 'error'; message: string; fixes?: readonly Fix[] }
 
 /** What `readLine` can do while the person types. */
 export interface ReadOptions {
