@@ -8,7 +8,7 @@ import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readLayers } from '../cli/target.ts'
 import { ago } from '../output/ago.ts'
 import { changeLines, findingLines } from '../output/definitions.ts'
-import { fixesIn } from '../output/fixes.ts'
+import { fixesIn, withFixLines } from '../output/fixes.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 
@@ -45,7 +45,7 @@ export async function trust(
 function unreachedOf(host: Host, only: string | undefined): string[] {
   return [...host.connections].flatMap(([server, state]) =>
     'reason' in state && 'fixes' in state && (only === undefined || only === server)
-      ? [`${oneLine(server)} was not checked: ${oneLine(state.reason)}`]
+      ? [withFixLines(`${oneLine(server)} was not checked: ${oneLine(state.reason)}`, state.fixes)]
       : [],
   )
 }

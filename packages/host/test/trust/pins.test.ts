@@ -337,9 +337,8 @@ describe('what changed', () => {
     expect(host.events.filter(({ type }) => type === 'warning')).toMatchObject([
       {
         server: 's',
-        message: expect.stringMatching(
-          /^tool buy of s is not as agreed to, and out of use.*See why with: jackfield trust s$/,
-        ),
+        message: expect.stringMatching(/^tool buy of s is not as agreed to, and out of use/),
+        fixes: [{ action: 'review', server: 's' }],
       },
     ])
     const late = person({ drift: () => ({ verdict: 'accept' }) })

@@ -77,11 +77,6 @@ function fixesFor(server: string, config: ServerConfig, error: Failure | undefin
   if (setting !== undefined)
     return [{ action: 'configure', server, setting }, ...(setting === 'era' ? [] : [diagnose])]
   if (error?.code === 'VERSION_MISMATCH') return [{ action: 'update', server }]
-  if (error?.code === 'UNAUTHORIZED')
-    return [
-      { action: 'configure', server, setting: 'headers' },
-      { action: 'sign-in', server },
-    ]
   return [diagnose]
 }
 
@@ -97,6 +92,8 @@ function settingFor(
       return 'url'
     case 'TIMEOUT':
       return 'connectTimeoutMs'
+    case 'UNAUTHORIZED':
+      return 'headers'
     case 'VERSION_MISMATCH':
       return config.era === undefined || config.era === 'auto' ? undefined : 'era'
     default:
