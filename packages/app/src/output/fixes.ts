@@ -4,7 +4,7 @@ import { CliError } from '../cli/exit.ts'
 import { shellWord } from '../forms/later.ts'
 import { oneLine, plain } from './sanitize.ts'
 
-/** What a person does on a terminal about each of these, one line each: the action, and the command that does it. */
+/** What the user does on a terminal about each of these, one line each: the action, and the command that does it. */
 export function fixLines(fixes: readonly Fix[]): string[] {
   return fixes.map((fix) => {
     const text = plain(fixText(fix))
@@ -16,7 +16,7 @@ export function fixLines(fixes: readonly Fix[]): string[] {
   })
 }
 
-/** What a person can do about an error of a command or of the host; empty where nothing is known. */
+/** What the user can do about an error of a command or of the host; empty where nothing is known. */
 export function fixesIn(error: unknown): readonly Fix[] {
   return error instanceof CliError ? error.fixes : fixesOf(error)
 }

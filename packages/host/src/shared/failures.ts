@@ -3,7 +3,7 @@ import type { Failure, Fix } from '../types/index.ts'
 import { oneLine, reasonOf } from './text.ts'
 
 /**
- * A failure with what a person can do about it. The fixes are a member of their own and not part of `details`, because
+ * A failure with what the user can do about it. The fixes are a member of their own and not part of `details`, because
  * `data` of a failure may come from a server, which must not put buttons or commands before a person.
  */
 export class FixableError extends McpError {
@@ -20,7 +20,7 @@ export class FixableError extends McpError {
   }
 }
 
-/** What a person can do about an error; empty where nothing is known. */
+/** What the user can do about an error; empty where nothing is known. */
 export function fixesOf(error: unknown): readonly Fix[] {
   return error instanceof FixableError ? error.fixes : []
 }
@@ -98,7 +98,7 @@ export function withFixes(text: string, fixes: readonly Fix[]): string {
   return [/[.!?]$/.test(text) ? text : `${text}.`, ...fixes.map(fixText)].join(' ')
 }
 
-/** Why something failed and what a person can do about it, for a model or another reader who gets only text. */
+/** Why something failed and what the user can do about it, for a model or another reader who gets only text. */
 export function reasonWithFixes(error: unknown): string {
   return withFixes(reasonOf(error), fixesOf(error))
 }

@@ -1,6 +1,6 @@
 import type { Fix } from './fix.ts'
 
-/** The steps in their order. A program has those of the first group, a server at a URL those of the second. */
+/** The steps in order: first those of a program, then those of a server at a URL. */
 export type DoctorStepName =
   | 'variables'
   | 'environment'

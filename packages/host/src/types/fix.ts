@@ -1,5 +1,5 @@
 /**
- * What a person can do about a failure, as data. Each surface shows it in its own way: a terminal as a command, a page as
+ * What the user can do about a failure, as data. Each surface shows it in its own way: a terminal as a command, a page as
  * a button or a link. `fixText` is the sentence for a surface that has only text.
  */
 export type Fix =

@@ -2,7 +2,7 @@ import { McpError } from '@jackfield/sdk'
 import { FixableError } from '../../shared/failures.ts'
 import type { ConnectionState, Failure, Fix, ServerConfig } from '../../types/index.ts'
 
-/** A state before it is known when it began. */
+/** A state without its start time. */
 export type StateDetails = ConnectionState extends infer S
   ? S extends unknown
     ? Omit<S, 'sinceMs'>
@@ -14,7 +14,7 @@ export function isUp({ state }: Pick<ConnectionState, 'state'>): boolean {
   return state === 'ready' || state === 'degraded'
 }
 
-/** Whether a client is on its way, so that it is worth waiting for. */
+/** Whether a connection attempt is running, so that waiting makes sense. */
 export function isComing({ state }: Pick<ConnectionState, 'state'>): boolean {
   return state === 'connecting' || state === 'reconnecting'
 }
@@ -24,7 +24,7 @@ export function hasLists({ state }: Pick<ConnectionState, 'state'>): boolean {
   return isUp({ state }) || isComing({ state }) || state === 'asleep'
 }
 
-/** The error of a request to a server that is not connected: its state, why, and what the person can do about it. */
+/** The error of a request to a server that is not connected: its state, why, and what the user can do. */
 export function notConnected(
   code: 'UNAUTHORIZED' | 'CONNECTION_CLOSED',
   what: string,
@@ -34,24 +34,24 @@ export function notConnected(
   return new FixableError(code, `${what}: ${state.state}${why}`, 'fixes' in state ? state.fixes : [])
 }
 
-/** What will not heal by itself: trying again right away would only repeat it. */
+/** Failures that do not recover by themselves: an immediate retry would only repeat them. */
 export function isFinal(error: unknown): boolean {
   return error instanceof McpError && ['INVALID', 'UNAUTHORIZED', 'VERSION_MISMATCH'].includes(error.code)
 }
 
-/** Why a server was given up. */
+/** Why a server failed. */
 interface ConnectFailure {
   readonly name: string
   readonly config: ServerConfig
   readonly reason: string
   readonly failure: Failure | undefined
-  /** Whether it waits for the person's consent. */
+  /** Whether it waits for consent. */
   readonly unapproved: boolean
-  /** Whether one can sign in there. */
+  /** Whether a login is possible. */
   readonly signsIn: boolean
 }
 
-/** The state of a server that was given up, with what the person can do about it. */
+/** The state of a failed server, with what the user can do. */
 export function failedState({
   name,
   config,
@@ -70,7 +70,7 @@ export function failedState({
   return { state: 'failed', ...why, fixes: failure?.fixes ?? fixesFor(name, config, failure) }
 }
 
-/** What a person can do about a server that cannot be reached. */
+/** What the user can do about an unreachable server. */
 function fixesFor(server: string, config: ServerConfig, error: Failure | undefined): readonly Fix[] {
   const diagnose: Fix = { action: 'diagnose', server }
   const setting = settingFor(config, error)
@@ -106,7 +106,7 @@ interface StateStoreOptions {
   shown: (state: ConnectionState) => ConnectionState
   /** Called after every change of `state`. */
   onState: (state: ConnectionState) => void
-  /** From when this is aborted on nothing changes any more. */
+  /** Once aborted, nothing changes any more. */
   signal: AbortSignal
 }
 
