@@ -4,7 +4,7 @@ import { oneLine, reasonOf } from './text.ts'
 
 /**
  * A failure with what the user can do about it. The fixes are a member of their own and not part of `details`, because
- * `data` of a failure may come from a server, which must not put buttons or commands before a person.
+ * `data` of a failure may come from a server, which must not show links or commands to the user.
  */
 export class FixableError extends McpError {
   readonly fixes: readonly Fix[]
