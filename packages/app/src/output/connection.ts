@@ -1,6 +1,6 @@
 import type { ConnectionState } from '@jackfield/host'
 import { ago } from './ago.ts'
-import { withFixLines } from './fixes.ts'
+import { fixLines } from './fixes.ts'
 import type { Palette } from './palette.ts'
 import { oneLine } from './sanitize.ts'
 
@@ -34,7 +34,7 @@ export function stateReason(state: ConnectionState): string {
   if (state.state === 'disabled') return ''
   if (state.state === 'asleep') return `${oneLine(state.reason)}; listed ${since(state.listedMs)}`
   const reason = 'reason' in state ? oneLine(state.reason) : ''
-  return 'fixes' in state ? withFixLines(reason, state.fixes) : reason
+  return 'fixes' in state ? [reason, ...fixLines(state.fixes)].join('\n') : reason
 }
 
 /** The same as one line. */

@@ -26,9 +26,9 @@ export function errorText(error: unknown): string {
   return withFixLines(plain(error instanceof Error ? error.message : String(error)), fixesIn(error))
 }
 
-/** A text, and a line for each fix below it. */
+/** A text, and an indented line for each fix below it. */
 export function withFixLines(text: string, fixes: readonly Fix[]): string {
-  return [text, ...fixLines(fixes)].join('\n')
+  return [text, ...fixLines(fixes).map((line) => `  ${line}`)].join('\n')
 }
 
 /** The command, or the option, with which this program does it; undefined where it is done elsewhere. */
