@@ -366,10 +366,10 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
       }
       return ExitCode.usage
     }
-    const { failureOf } = await import('./failure.ts')
+    const { failureOf, failureText } = await import('./failure.ts')
     const failure = failureOf(error, interruptedBy(io.signal), hasTimeout)
     const { exitCode, ...told } = failure
-    io.stderr.write(json || isJson ? `${exactJson({ error: told })}\n` : `${failure.message}\n`)
+    io.stderr.write(json || isJson ? `${exactJson({ error: told })}\n` : `${failureText(failure)}\n`)
     return exitCode
   }
 }

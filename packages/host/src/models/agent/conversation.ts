@@ -6,6 +6,7 @@ import {
   type ToolUseContent,
 } from '@jackfield/sdk'
 import { forModel } from '../../shared/audience.ts'
+import { reasonWithFixes } from '../../shared/failures.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'
 import type {
   BrokeredCall,
@@ -442,7 +443,7 @@ function unreadableArguments(name: string, written: string): string {
 }
 
 function lostCall(error: unknown): ToolOutcome {
-  return { result: failed(`The call failed: ${reasonOf(error)}`), denied: false }
+  return { result: failed(`The call failed: ${reasonWithFixes(error)}`), denied: false }
 }
 
 function userText(text: string): SamplingMessage {

@@ -4,9 +4,10 @@ import { Link } from 'wouter'
 import { useAct, useHost, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign, JsonTree } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
-import { Button, Empty, Note } from '../ui/ui.tsx'
+import { plainText } from '../text/foreign-type.ts'
+import { Button, Empty } from '../ui/ui.tsx'
 import { Contents } from './contents.tsx'
 import style from './inspect.module.css'
 
@@ -73,11 +74,7 @@ export function TaskPage({ server, id }: { server: string; id: string }): ReactN
             </Button>
           )}
         </div>
-        {error !== undefined && (
-          <Note tone="danger" live>
-            <Foreign text={foreign(error.message)} />
-          </Note>
-        )}
+        {error !== undefined && <ErrorNote error={error} />}
         {result !== undefined && (
           <Contents blocks={result.result.content} server={server} label={t('inspect.result')} />
         )}
