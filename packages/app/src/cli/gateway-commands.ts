@@ -4,7 +4,7 @@ import type { ExitCode } from './exit.ts'
 import type { Io, Output } from './io.ts'
 import { noStoreOption, storeOption, withConfigOptions } from './options.ts'
 
-/** Adds `gateway`. `begin` gives where the result goes. */
+/** Adds `gateway`. `begin` returns the output. */
 export function addGatewayCommands(
   program: Command,
   io: Io,

@@ -32,7 +32,7 @@ export interface GatewayCommandOptions extends ConfigChoice {
 const owner = 'owner'
 const userName = /^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}$/
 
-/** `jackfield gateway`: shows every configured server to other clients as one server, until Ctrl+C. */
+/** `jackfield gateway`: serves every configured server as one server, until Ctrl+C. */
 export async function gateway(options: GatewayCommandOptions, io: Io, output: Output): Promise<ExitCode> {
   const { http, stdio } = options
   if (http !== undefined && stdio === true) throw usageError('Choose one of --stdio and --http.')
@@ -90,7 +90,8 @@ async function overHttp(
     options.users === undefined
       ? { [owner]: randomBytes(24).toString('base64url') }
       : await tokensIn(options.users)
-  // A store that cannot be opened ends the command here, not the first request. Of several users, only that one is refused.
+  // A store that cannot be opened ends the command here, before the first request. With several users, only requests of that user
+  // are rejected.
   if (options.users === undefined) {
     await makeHost({ servers: {}, models: [], store: storeFile(options.store, io) }).close()
   }
@@ -141,7 +142,7 @@ interface Opening {
   io: Io
   output: Output
   surface: Surface
-  /** One of several users, whose connections, sign-ins and activity are their own. */
+  /** A gateway user, with separate connections, logins and activity. */
   user?: string
 }
 
@@ -178,7 +179,7 @@ async function open({ config, options, io, output, surface, user }: Opening): Pr
   }
 }
 
-/** Resolves once no server is on its way: one that waits for the person's word holds up neither the others nor a client. */
+/** Resolves when no server is starting. A server that waits for the user's consent does not delay the others or a client. */
 function keepRunning(host: Host, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {

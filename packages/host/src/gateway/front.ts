@@ -13,10 +13,10 @@ interface UserEndpoint {
 const keepAliveTimeoutMs = 75_000
 
 /**
- * Serves a gateway to each user over HTTP, on one port. A user is whoever sends their bearer token; each has a gateway
- * of their own, which is opened at their first request, so that nothing of one reaches another.
- * @throws McpError 'INVALID' where two users have one token, and for a backplane without keys; 'CONNECT_FAILED' where the port
- *   cannot be had
+ * Serves a gateway to each user over HTTP, on one port. A user is identified by a bearer token; each has a separate gateway,
+ * opened at the first request, so that users are isolated.
+ * @throws McpError 'INVALID' if two users have the same token, or for a backplane without keys; 'CONNECT_FAILED' if the port is
+ *   unavailable
  */
 export async function serveGateways(options: GatewayFrontOptions): Promise<GatewayFront> {
   const { host = '127.0.0.1', port = 0, path = '/mcp', keys = [randomBytes(32)], backplane } = options
@@ -37,7 +37,7 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
   const open = async (user: string): Promise<UserEndpoint> => {
     const gateway = await options.open(user)
     const identified: AuthenticatedCaller = { principal: user }
-    // The questions of a gateway end with its process, so what is said of its keys at the start is of no use.
+    // A gateway's questions end with its process, so warnings about its keys do not apply.
     let isMounted = false
     const handler = serveHttp(gateway.server, {
       keys,
