@@ -18,6 +18,11 @@ interface AcceptedAnswer {
 const lookMs = 10_000
 /** Milliseconds that accepted responses are kept, in case the store loses them. */
 const keptAnswersMs = 30_000
+/** Milliseconds after which an answer is sent again whose question the store did not have. */
+const repeatedAfterMs = [1_000, 3_000, 9_000]
+/** Most answers that wait to be sent again, and the characters of the largest. */
+const maxRepeated = 100
+const maxRepeatedChars = 65_536
 const unanswered = '?'
 const answered = '!'
 
@@ -32,6 +37,7 @@ export class SharedAnswers {
   readonly #questions = new Map<string, string>()
   /** The last responses that this node accepted for other nodes, by their questions, oldest first. */
   readonly #accepted = new Map<string, AcceptedAnswer>()
+  readonly #repeating = new Set<ReturnType<typeof setTimeout>>()
   #looking: ReturnType<typeof setInterval> | undefined
 
   constructor(state: HttpServerState, sessions: Sessions, nodes: Nodes, report: (error: unknown) => void) {
@@ -72,12 +78,32 @@ export class SharedAnswers {
       return
     }
     const answer = { session: session.id, message, at: performance.now() }
+    if (await this.#pass(id, node, answer)) return
+    this.#state.observer?.event({ type: 'writeRefused', what: 'answer' })
+    const { length } = JSON.stringify(message)
+    if (this.#repeating.size < maxRepeated && length <= maxRepeatedChars) this.#repeatLater(id, node, answer)
+  }
+
+  /** Stores a response and announces it to the node that asked; whether it is the first one. Rejects if the backplane fails. */
+  async #pass(id: string, node: string, answer: AcceptedAnswer): Promise<boolean> {
     const isFirst = await this.#store(answer)
     if (isFirst) this.#keep(id, answer)
     // The store may have lost the request, or never had it, and then its node takes the response from the message.
-    const response = isFirst ? {} : { response: message }
-    if (!isFirst) this.#state.observer?.event({ type: 'writeRefused', what: 'answer' })
-    this.#nodes.send({ type: 'answered', session: session.id, id, ...response }, node)
+    const response = isFirst ? {} : { response: answer.message }
+    this.#nodes.send({ type: 'answered', session: answer.session, id, ...response }, node)
+    return isFirst
+  }
+
+  /** The message may be lost, too, while the store comes back and nodes connect to it again. */
+  #repeatLater(id: string, node: string, answer: AcceptedAnswer, times = 0): void {
+    const timer = unref(
+      setTimeout(async () => {
+        this.#repeating.delete(timer)
+        const isFirst = await this.#pass(id, node, answer).catch(() => false)
+        if (!isFirst && times + 1 < repeatedAfterMs.length) this.#repeatLater(id, node, answer, times + 1)
+      }, repeatedAfterMs[times]),
+    )
+    this.#repeating.add(timer)
   }
 
   /** Whether the response is the first one to its question. */
@@ -134,5 +160,6 @@ export class SharedAnswers {
 
   close(): void {
     clearInterval(this.#looking)
+    for (const timer of this.#repeating) clearTimeout(timer)
   }
 }
