@@ -7,7 +7,7 @@ const stop = new AbortController()
 const listeners: (() => void)[] = []
 function end(signal: NodeJS.Signals): void {
   const interruption = new Interruption(signal)
-  // A second signal does not wait for servers to close.
+  // A second signal exits without waiting for servers to close.
   if (stop.signal.aborted) process.exit(interruption.exitCode)
   stop.abort(interruption)
   // A command that reads from a pipe would wait for its end.
@@ -21,7 +21,7 @@ function interrupt(): void {
 process.on('SIGINT', interrupt)
 process.on('SIGTERM', end)
 process.on('SIGHUP', end)
-// The reader of a pipe may leave before everything is written. Everything else, such as a full disk, is a failure.
+// The reader of a pipe may exit before everything is written. Everything else, such as a full disk, is a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
   const message = `Cannot write to stdout: ${whyUnwritable(error)}.`
@@ -33,7 +33,7 @@ if (wantsJson(process.argv.slice(2))) {
   process.removeAllListeners('warning')
   process.on('warning', ({ message }) => process.stderr.write(jsonNote(`! ${message}`)))
 }
-// Where stderr cannot be written, nothing can be said about it.
+// If stderr cannot be written, the failure cannot be reported.
 process.stderr.on('error', () => {})
 
 process.exitCode = await run(process.argv.slice(2), {
@@ -52,7 +52,7 @@ process.exitCode = await run(process.argv.slice(2), {
     }
   },
 })
-// A terminal that was read from would keep the process waiting.
+// A terminal that was read from would keep the process alive.
 if (process.stdin.isTTY) process.stdin.unref()
-// A command that a signal ended exits, whatever is still open.
+// After a signal the process exits, whatever is still open.
 if (stop.signal.aborted) process.exit()

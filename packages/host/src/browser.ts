@@ -1,6 +1,6 @@
 /**
- * What a page needs of the host beside `@jackfield/host/client`: forms, texts with unseen characters, and comparison of
- * texts, as the host itself computes them. Nothing here needs Node.
+ * What a page needs besides `@jackfield/host/client`: forms, texts with invisible characters, and text comparison, as the host
+ * computes them. Needs no Node.
  */
 export { AppBridge, type AppBridgeOptions, type AppDisplayMode, type AppHostContext } from './apps/bridge.ts'
 export { appOf, isVisibleTo } from './apps/tool-app.ts'

@@ -1,4 +1,4 @@
-/** What programs need that use a host of another process: configurations, and texts of servers made safe. It loads little. */
+/** For programs that use a host in another process: configurations, and sanitizing of server text. Loads little code. */
 export {
   configFiles,
   type LayeredConfig,

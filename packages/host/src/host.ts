@@ -43,12 +43,12 @@ import { reasonOf } from './shared/text.ts'
 import type { ConnectionState, Host, HostOptions, Reconfigured, ServerDetails } from './types/index.ts'
 
 const closeWaitMs = 2_000
-/** Milliseconds between two looks whether another program wrote to the store. */
+/** Interval in milliseconds of checking whether another program wrote to the store. */
 const storePollMs = 50
 
 /**
- * Makes a host. Nothing is started before `start`. Throws a StoreError where the store cannot be opened, and an
- * McpError 'INVALID' where a root is not a plain local folder or a redaction pattern cannot be searched.
+ * Creates a host. Nothing starts before `start`. Throws a StoreError if the store cannot be opened, and an McpError 'INVALID' if
+ * a root is not a plain local folder or a redaction pattern cannot be searched.
  */
 export function createHost(options: HostOptions): Host {
   checkRoots(options.roots)

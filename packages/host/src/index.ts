@@ -11,7 +11,7 @@ export {
   loadLayers,
   userConfigFile,
 } from './config/layers.ts'
-export { addServer, ownServers, removeServer, withServers } from './config/own-file.ts'
+export { addServers, ownServers, removeServer } from './config/own-file.ts'
 export { ConfigError } from './config/reader.ts'
 export { memorySecrets, type SecretKey, sealedCredentials, sealedSecrets } from './config/secrets/store.ts'
 export { SystemKey, type SystemKeyOptions } from './config/secrets/system-key.ts'

@@ -22,7 +22,7 @@ export const trust: Scene = {
     await shell.over()
     await shell.close()
     await studio.shows('trust', 'What changed, place by place', ['jackfield trust', 'jackfield trust shop'])
-    await studio.shows('trust-accept', 'What changed is blocked, and stays out of use', [
+    await studio.shows('trust-accept', 'What changed is blocked, and stays disabled', [
       'jackfield trust block shop buy',
       'jackfield call shop buy item=lamp',
     ])

@@ -20,10 +20,10 @@ export const hosts: Class = {
         ),
         reported('several hosts', 'consent hung on the name of a server', 'Repello, 2026'),
       ],
-      here: 'Consent to start a server is bound to its whole definition, including the values of its variables. Approvals of a tool are bound to the identity of the server (command, arguments, folder and variable names, or address) and to the whole definition of the tool; a changed tool is out of use until the person has seen the difference.',
+      here: 'Consent to start a server is bound to its whole definition, including the values of its variables. Approvals of a tool are bound to the identity of the server (command, arguments, folder and variable names, or address) and to the whole definition of the tool; a changed tool is disabled until the person has seen the difference.',
       proof: [
-        `${pins} > is out of use where it is new, and a tool under another name is recognised`,
-        `${pins} > stays out of use once the person blocks it, until it changes again`,
+        `${pins} > is disabled where it is new, and a tool under another name is recognised`,
+        `${pins} > stays disabled once the person blocks it, until it changes again`,
         `${policy} > belong to the server by what it is, not by its name`,
         `${policy} > changes with its %s`,
         'packages/host/test/launch/launch.test.ts > is asked about once, also by later programs, until its definition changes',
@@ -110,7 +110,7 @@ export const hosts: Class = {
         'test/torture/terminals/commands.test.ts > No command prints a control character, an invisible one or one that changes the text direction, whatever a server sends',
         `${attacks} > has no effect where nobody is there to agree`,
         `${attacks} > has only the effects that the person agreed to`,
-        'packages/app/test/terminal/attacks.test.ts > $name: nothing on the screen is spoofed',
+        'packages/app/test/terminal/attacks.test.ts > $name: spoofs nothing on the screen',
         `${pins} > a dangerous description is put to the person before it reaches anybody`,
         'packages/host/test/trust/scan.test.ts > in the name of a parameter are found: %s',
         'packages/host/test/trust/scan.test.ts > never get through, wherever they stand',
@@ -130,7 +130,7 @@ export const hosts: Class = {
       proof: [
         'packages/host/test/registry/registry.test.ts > is nothing that may be another version tomorrow: %s %s %s',
         'packages/host/test/registry/registry.test.ts > is fetched where it is the very bundle that was published',
-        'packages/app/test/install/install.test.ts > is not installed where nobody agrees, and no other file is written',
+        'packages/app/test/install/install.test.ts > is not installed without consent, and no other file is written',
       ],
     },
     {
@@ -152,7 +152,7 @@ export const hosts: Class = {
       proof: [
         `${policy} > is asked about every time, whatever an ask rule about the label lets be remembered`,
         'packages/host/test/agent/kept.test.ts > keeps to labels of data that was seen before it',
-        'packages/app/test/forms/ask-visit.test.ts > is the person’s: %s fetches and opens nothing here',
+        'packages/app/test/forms/ask-visit.test.ts > is given by the user: %s fetches and opens nothing here',
       ],
     },
     {

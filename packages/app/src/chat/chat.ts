@@ -24,35 +24,35 @@ import { type TurnView, turnView, writeLateResult } from './view.ts'
 const howToAllow =
   'A call was refused because it needs approval, and no person can be asked here. To allow it, add a rule with the verdict "allow" to the config (jackfield.rules), give --answers <file> with "approvals" (jackfield options), or use a terminal.'
 
-/** Ends of a turn that leave work undone. */
+/** End states of a turn with unfinished work. */
 const cutShort: readonly Turn['stopReason'][] = ['maxCalls', 'maxTurns', 'maxTokens']
-/** Characters that are shown of what goes along with a message that was sent elsewhere. */
+/** Characters shown of the content sent with a message from another client. */
 const maxShown = 1_000
 
-/** How a conversation ended, for the exit code of a run without a person. */
+/** How a conversation ended, for the exit code of a non-interactive run. */
 export interface ConversationEnd {
-  /** The last turn was cut short at a limit. */
+  /** The last turn reached a limit. */
   readonly isCut: boolean
-  /** The first failure of a model; where there is only one message, any failure of it. */
+  /** The first failure of a model; with a single message, any failure. */
   readonly failed: Error | undefined
 }
 
-/** The only message of a conversation: what the face reads, and this text with it. */
+/** The single message of a non-interactive conversation: the line read by the surface, with this text added. */
 export interface OneMessage {
-  /** Sent to the model as it is: neither a command nor a mention is read in it. */
+  /** Sent to the model unchanged: commands and mentions in it are ignored. */
   readonly input?: string | undefined
 }
 
-/** A turn that was begun in this terminal. */
+/** A turn started in this terminal. */
 interface OwnTurn {
   readonly message: string
   readonly signal: AbortSignal
-  /** Text of the model since the last call, where answers and notes go to different places. */
+  /** Model text since the last call, when answers and notes go to different streams. */
   text: string
   isRefused: boolean
 }
 
-/** Shows the conversations of one chat: turns that were begun here, and those that another client began. */
+/** Shows the conversations of one chat: turns started here, and turns started by other clients. */
 export class Screen {
   readonly #state: ChatState
   readonly #surface: ChatSurface
@@ -60,7 +60,7 @@ export class Screen {
   readonly #news: News
   #own: OwnTurn | undefined
   #view: TurnView | undefined
-  /** Messages of this terminal. */
+  /** Messages sent from this terminal. */
   readonly #mine = new Set<string>()
 
   constructor(state: ChatState, surface: ChatSurface, news: News) {
@@ -70,13 +70,13 @@ export class Screen {
     this.#news = news
   }
 
-  /** Announces a turn of this terminal: its events are drawn as such. */
+  /** Registers a turn of this terminal, so that its events are drawn as such. */
   expect(own: OwnTurn): void {
     this.#mine.add(own.message)
     this.#own = own
   }
 
-  /** The turn of this terminal is over, also where its host ended before it said so. */
+  /** Marks the turn of this terminal as finished, also when its host ended before the final event. */
   settle(): void {
     if (this.#running !== undefined) {
       this.#view?.end(undefined)
@@ -139,14 +139,14 @@ export class Screen {
           ...(callsNotRun !== undefined && { callsNotRun }),
         })
         this.#view = undefined
-        // A failure of a turn of this terminal is shown by whoever waits for it.
+        // A failure of a turn of this terminal is shown by the code that awaits the turn.
         if (own === undefined && fault !== undefined && !this.#mine.has(event.message ?? ''))
           notes.write(`${palette.red(flowed(plain(fault.message), notes.columns(), 0, 2))}\n`)
       }
     }
   }
 
-  /** The turn of this terminal, while it is answered. */
+  /** The turn of this terminal while it runs. */
   get #running(): OwnTurn | undefined {
     return this.#ownTurn(this.#state.conversation.info.message)
   }
@@ -155,7 +155,7 @@ export class Screen {
     return this.#own?.message === message ? this.#own : undefined
   }
 
-  /** What was said in another terminal, or by another program. */
+  /** Messages sent from another terminal or program. */
   #said(message: SamplingMessage): void {
     const words = wordsOf(message)
     if (words === '' || this.#surface.live === undefined) return
@@ -168,11 +168,11 @@ export class Screen {
     const own = this.#running
     if (own !== undefined && this.#surface.notes !== undefined) own.text += text
     else if (this.#view !== undefined) this.#view.text(text)
-    // Another program answers in the same conversation.
+    // Another program runs a turn in the same conversation.
     else if (this.#surface.live !== undefined) writeModelText(text, this.#surface)
   }
 
-  /** What a model says before a call is a note, where the answer goes elsewhere. */
+  /** When answers go to another stream than notes, model text before a call is a note. */
   #flush(own: OwnTurn | undefined): void {
     if (own === undefined || own.text === '') return
     this.#view?.text(own.text)
@@ -192,7 +192,7 @@ export class Screen {
   }
 }
 
-/** What happens beside the conversation of a chat. */
+/** Shows events outside the conversation. */
 export function newsOf(state: ChatState, notes: ChatSurface): News {
   const tell = (text: string): void =>
     notes.write(`${notes.palette.dim(flowed(text, notes.columns(), 0, 2))}\n`)
@@ -209,7 +209,7 @@ export function newsOf(state: ChatState, notes: ChatSurface): News {
   return createNews(source, tell)
 }
 
-/** Holds a conversation until the person leaves. */
+/** Runs a conversation until the user leaves. */
 export async function converse(
   state: ChatState,
   surface: ChatSurface,
@@ -290,9 +290,9 @@ function userText(text: string): SamplingMessage {
 }
 
 /**
- * One turn: what was attached goes along, the answer is written as it comes. Where the answer goes elsewhere than the notes,
- * what the model says before a call is a note. While another client's message is answered, this one waits for its end, and
- * Ctrl+C takes it back: `typed` is then in the line again.
+ * Runs one turn: sends the attachments with the message and streams the answer. When answers go to another stream than notes,
+ * model text before a call is a note. If a turn of another client is running, this one is queued; Ctrl+C then cancels it and puts
+ * `typed` back into the line.
  */
 async function say(
   said: Saying,
@@ -316,14 +316,14 @@ async function say(
   const own: OwnTurn = { message: randomUUID(), signal, text: '', isRefused: false }
   let isTakenBack = false
   const stop = (): void => {
-    // A turn of a shared host continues where the program ends.
+    // On a shared host, a turn continues after this program ends.
     if (state.leaving.aborted) return
     endTurn(client, id, own.message).catch(() => {})
   }
   signal.addEventListener('abort', stop, { once: true })
   if (conversation.isBusy)
     notes.write(
-      `${notes.palette.dim(flowed('Another answer is on its way; this is sent when it is over. Ctrl+C takes it back.', notes.columns(), 0, 2))}\n`,
+      `${notes.palette.dim(flowed('Another message is being answered; this one is sent afterwards. Ctrl+C cancels it.', notes.columns(), 0, 2))}\n`,
     )
   screen.expect(own)
   let turn: Turn | null
@@ -344,7 +344,7 @@ async function say(
   return turn
 }
 
-/** Takes a message back that still waits, else ends the turn that answers it. */
+/** Cancels a message that is still queued; otherwise stops the turn that answers it. */
 async function endTurn(client: HostClient, id: string, message: string): Promise<void> {
   if (!(await client.call('conversations.unqueue', { id, message })))
     await client.call('conversations.stop', { id })
@@ -356,7 +356,7 @@ function showError(error: Error, surface: ChatSurface, isOneMessage: boolean): v
   else surface.write(`${surface.palette.red(flowed(message, surface.columns(), 0, 2))}\n`)
 }
 
-/** What to do where another window continued the conversation; undefined for every other error. */
+/** What to do when another window has continued the conversation; undefined for every other error. */
 function continuedElsewhere(error: Error, isOneMessage: boolean): string | undefined {
   const id = error instanceof McpError ? error.details['conversation'] : undefined
   if (typeof id !== 'string') return undefined
@@ -367,19 +367,19 @@ function continuedElsewhere(error: Error, isOneMessage: boolean): string | undef
     : `${head} /resume ${short} shows what was said there and continues here. /fork continues in a copy of it, and the other window keeps ${short}.`
 }
 
-/** What is left of an answer whose host process ended. */
+/** The partial answer of a host process that ended. */
 function cutOff(error: Error): string | undefined {
   if (!(error instanceof McpError) || error.code !== 'OUTCOME_UNKNOWN' || 'server' in error.details)
     return undefined
-  return 'The host process ended before this was done. What was said and done until then is kept; say "go on" to continue.'
+  return 'The host process ended before this was done. Everything up to then is stored; say "go on" to continue.'
 }
 
-/** A failure of a model. */
+/** Whether the error is a failure of a model. */
 function isOfModel(error: Error): boolean {
   return error instanceof CliError && error.exitCode === ExitCode.toolError && error.code !== undefined
 }
 
-/** Failures a person can do something about; anything else is a defect and ends the chat. */
+/** Failures the user can act on. Any other error is a defect and ends the chat. */
 function isExpected(error: unknown): error is Error {
   return (
     error instanceof CliError ||

@@ -26,7 +26,7 @@ import type { ChatState } from './state.ts'
 import { createTerminalLock } from './terminal-lock.ts'
 import { terminalChatSurface } from './terminal-surface.ts'
 
-/** Bytes of stdin that one message takes. */
+/** Maximum bytes read from stdin for one message. */
 const maxInput = 4 * 1_048_576
 
 export interface ChatOptions extends ConfigChoice {
@@ -34,20 +34,20 @@ export interface ChatOptions extends ConfigChoice {
   root?: string[]
   answers?: string
   store?: string
-  /** The model may write programs over the tools. */
+  /** Lets the model write programs that call the tools. */
   code?: boolean
-  /** Goes on with a kept conversation: its id, or true for the one that was last spoken in. */
+  /** Resumes a stored conversation: by id, or the most recent one with `true`. */
   resume?: string | true
-  /** Events as lines of JSON, for programs. */
+  /** Prints events as JSON lines. */
   json?: boolean
-  /** Answers one message, with what stdin has where it is no terminal, and leaves. */
+  /** Answers one message, with stdin added when it is not a terminal, and exits. */
   print?: boolean
   maxCalls?: number
-  /** Resources that servers mean for a model go along without being chosen. Default true. */
+  /** Includes resources that servers mark as important for a model. Default true. */
   context?: boolean
 }
 
-/** `jackfield chat [message …]`: with a message, answers it and leaves. */
+/** `jackfield chat [message …]`: with a message, answers it and exits. */
 export async function chat(
   words: readonly string[],
   options: ChatOptions,
@@ -57,13 +57,13 @@ export async function chat(
   const only = await onlyMessage(words, options, io)
   const { config } = await readConfig(options, io, (text) => output.note(text))
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
-  // A model that cannot be had is an error before anything is started.
+  // A model that is unavailable is reported before anything starts.
   if (options.model !== undefined) modelsInUse(io.env, options.model, [])
   const roots = (options.root ?? []).map((folder) => ({ uri: pathToFileURL(resolve(io.cwd, folder)).href }))
   const { store } = options
   return await runConversation(
     async (asks, note) => {
-      // What holds for this command alone, a host that others use cannot have; without a person, nothing of it may wait for one.
+      // Options of this command alone do not apply to a shared host; and in a run without a user, nothing may wait for an answer.
       const isOwn = !asks || answers !== undefined || roots.length > 0
       const here = async (): Promise<ServiceOptions> => {
         const models = await modelsToTalkTo(io.env, options.model, config.models)
@@ -98,7 +98,7 @@ export async function chat(
   )
 }
 
-/** The message on the command line and what stdin adds to it; undefined where a conversation is held. */
+/** The message from the command line and stdin; undefined for an interactive conversation. */
 async function onlyMessage(
   words: readonly string[],
   { print }: ChatOptions,
@@ -112,7 +112,7 @@ async function onlyMessage(
   return { message, ...(input.trim() !== '' && { input }) }
 }
 
-/** Everything on stdin, up to a size that is beyond what a model takes. */
+/** Reads stdin, up to more than any model accepts. */
 async function wholeInput({ stdin, signal }: Io): Promise<string> {
   const pieces: Buffer[] = []
   let size = 0
@@ -126,32 +126,32 @@ async function wholeInput({ stdin, signal }: Io): Promise<string> {
   return Buffer.concat(pieces).toString()
 }
 
-/** How a conversation is held. */
+/** Options of `chatOnHost`. */
 export interface ConversationOptions {
   /** The configured servers, by name. */
   servers: Readonly<Record<string, ServerConfig>>
   facts?: readonly ModelFacts[]
-  /** How conversations are opened. Where it names a model, that answers also where another one did before. */
+  /** How conversations are opened. A model given here also answers in conversations that used another one. */
   open?: Omit<OpenOptions, 'id'>
   resume?: string | true
   json?: boolean
-  /** The person at the terminal is asked; otherwise the host was given who answers. Default true. */
+  /** Asks the user at this terminal; false when the host already has something that answers. Default true. */
   asksPerson?: boolean
-  /** The store, where it is not the usual one: questions that are left for later are answered there. */
+  /** The store, if not the default one: deferred questions are answered there. */
   store?: string
-  /** Resources that servers mark as important for a model are included without being chosen. Default true. */
+  /** Includes resources that servers mark as important for a model. Default true. */
   context?: boolean
-  /** Answers this one message and leaves: the line as it would be typed, and text that goes with it to the model. */
+  /** Answers this one message and exits: the line as typed, and text sent to the model with it. */
   only?: OneMessage & { readonly message: string }
 }
 
-/** Writes a message beside the conversation: above a line that is being typed. */
+/** Prints a message outside the conversation: above the input line. */
 type Note = (text: string) => void
 
 /**
- * Holds a conversation on a host until the person leaves. `host`: opens it; `asks` says whether a person at this terminal
- * answers questions. Where no person can continue it, a conversation whose last turn was cut short at a limit gives the exit
- * code 1. Rejects when `io.signal` aborts; on a shared host, what is under way continues.
+ * Runs a chat on a host until the user leaves. `host` opens the host; `asks` tells whether this terminal answers questions.
+ * Returns exit code 1 when the last turn of a non-interactive conversation reached a limit. Rejects when `io.signal` aborts; on a
+ * shared host, running work continues.
  */
 export async function runConversation(
   host: (asks: boolean, note: Note) => Promise<OpenHost>,
@@ -190,7 +190,7 @@ export async function runConversation(
   if (io.signal.aborted) exit()
   else io.signal.addEventListener('abort', exit, { once: true })
   let earlier: readonly string[] = []
-  // Nothing else renders Markdown, and its parser takes time to load.
+  // Loaded on demand: only this command renders Markdown, and the parser is slow to load.
   const flow =
     interactive && io.stdout.isTTY === true ? await import('../output/markdown-flow.ts') : undefined
   const surface = interactive
@@ -237,7 +237,7 @@ export async function runConversation(
     answers === undefined
       ? undefined
       : await answerQuestions(client, answers, {
-          // Questions of other conversations are put where these are shown.
+          // Questions of a conversation appear only where it is shown.
           isMine: ({ question: { cause } }) =>
             cause.conversation === undefined || cause.conversation === state.conversation.id,
           onDeferred: later.resolve,
@@ -249,7 +249,7 @@ export async function runConversation(
     .call('servers.start', {}, { signal: io.signal })
     .catch((error: unknown) => note(plain(`! ${error instanceof Error ? error.message : String(error)}`)))
   await Promise.race([
-    // No start is waited for that the person put off.
+    // Servers whose start the user deferred are not awaited.
     Promise.race([started, later.promise]).then(() => answering?.settled()),
     interrupted.promise,
   ])
@@ -266,7 +266,7 @@ export async function runConversation(
       interrupted.promise,
     ])
     await writeDeferred(state, notes)
-    // At a terminal, the person saw it and could go on.
+    // On a terminal the user has seen the limit and could continue.
     if (interactive) return ExitCode.done
     if (failed !== undefined) return failureOf(failed).exitCode
     return isCut ? ExitCode.toolError : ExitCode.done
@@ -277,7 +277,7 @@ export async function runConversation(
   }
 }
 
-/** Says where the host process ended, and continues at the one that takes its place. */
+/** Reports that the host process ended, and continues on its replacement. */
 function reattaching(state: ChatState, note: Note): Parameters<HostClient['onState']>[0] {
   let isLost = false
   return (now) => {
@@ -292,7 +292,7 @@ function reattaching(state: ChatState, note: Note): Parameters<HostClient['onSta
     conversation
       .reopen()
       .catch(async (error: unknown) => {
-        // Where nothing was said, nothing was stored.
+        // An empty conversation was never stored.
         if (!conversation.isEmpty) throw error
         await state.open()
         state.conversation.show()
@@ -304,7 +304,7 @@ function reattaching(state: ChatState, note: Note): Parameters<HostClient['onSta
   }
 }
 
-/** The conversation that `--resume` names. @throws CliError where there is none */
+/** The conversation named by `--resume`. @throws CliError if there is none */
 async function storedId(resume: string | true, client: HostClient): Promise<string> {
   try {
     return resume === true

@@ -23,7 +23,7 @@ import { show } from './show.ts'
 import type { ChatState } from './state.ts'
 import type { ChatSurface } from './surface.ts'
 
-/** What a command leads to. */
+/** The result of a command. */
 export type CommandOutcome =
   | { kind: 'done' }
   | { kind: 'leave' }
@@ -44,7 +44,7 @@ const done: CommandOutcome = { kind: 'done' }
 
 const maxActivities = 100_000
 
-/** A command that leads to nothing more. */
+/** A command without a result. */
 function plainly(
   work: (words: string[], state: ChatState, face: ChatSurface, signal: AbortSignal) => unknown,
 ): ChatCommand['run'] {
@@ -58,7 +58,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   help: { usage: '/help', help: 'this list', run: (_, state, face) => help(state, face) },
   servers: {
     usage: '/servers',
-    help: 'how each server stands',
+    help: 'the state of each server',
     run: (_, state, face) => servers(state, face),
   },
   tools: {
@@ -124,7 +124,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   },
   respond: {
     usage: '/respond <id>',
-    help: 'answer a question of the inbox; what asked goes on then',
+    help: 'answer a question of the inbox and continue its call',
     run: plainly(respond),
   },
   remembered: {
@@ -139,7 +139,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   },
   resume: {
     usage: '/resume [id or words]',
-    help: 'conversations that are kept, or go on with one',
+    help: 'list stored conversations, or continue one',
     run: plainly(resume),
   },
   new: {
@@ -154,7 +154,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   },
   compact: {
     usage: '/compact [summary]',
-    help: 'put a summary in place of what was said, after you looked at it',
+    help: 'replace the messages so far with a summary, after you reviewed it',
     run: plainly(compact),
   },
   title: {
@@ -170,7 +170,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   quit: { usage: '/quit', help: 'leave (or Ctrl+D)', run: () => ({ kind: 'leave' }) },
 }
 
-/** Names for completing what the person types after `/`. */
+/** Command names, for completion after `/`. */
 export async function commandNames(client: HostClient): Promise<string[]> {
   const prompts = await client.call('library.prompts', {})
   return [...Object.keys(commands), ...prompts.map(({ command }) => command)]
@@ -297,7 +297,7 @@ async function call(
   return done
 }
 
-/** Shows text of a server, set in from the edge on a terminal. */
+/** Prints text from a server, indented on a terminal. */
 function showText(text: string, face: ChatSurface): void {
   const columns = face.columns()
   face.write(`${flowed(text, columns, columns === undefined ? 0 : 2)}\n`)

@@ -6,15 +6,12 @@ import { typeahead } from './attach.ts'
 import { copiesOf } from './attached.ts'
 import type { ChatState } from './state.ts'
 
-/** What suggestions are made from. */
+/** Data used for completion. */
 type CompletionSource = Pick<ChatState, 'client' | 'conversation'>
 
 const most = 40
 
-/**
- * What the end of a line could become, and that end itself. `names` are the commands of the chat. What is not safe to
- * print is left out.
- */
+/** Completions of the end of a line, and that end. `names` are the chat's commands. Unprintable candidates are left out. */
 export async function completions(
   line: string,
   names: readonly string[],
@@ -34,7 +31,7 @@ export async function completions(
   return [candidates.filter((hit) => plain(hit) === hit).slice(0, most), part]
 }
 
-/** Those that begin so, else those that have it inside: a prompt is known by its own name as well as by its server's. */
+/** Names that start with the text, or else contain it, since a prompt can be found by its own name as well as by its server's. */
 function commandsLike(part: string, names: readonly string[]): readonly string[] {
   const begin = names.filter((one) => one.startsWith(part))
   if (begin.length > 0) return begin
@@ -43,7 +40,7 @@ function commandsLike(part: string, names: readonly string[]): readonly string[]
   return own.length > 0 ? own : names.filter((one) => one.toLowerCase().includes(wanted))
 }
 
-/** Commands and what stands after them; undefined where it is a prompt's place, or a mention's. */
+/** Completes commands and their arguments; undefined for a prompt or a mention. */
 async function ownCompletions(
   line: string,
   names: readonly string[],
@@ -84,7 +81,7 @@ async function serversOf(client: HostClient): Promise<string[]> {
   return (await client.call('servers.list', {})).map(({ name }) => name)
 }
 
-/** What `/tools on` and `/tools off` can be followed by: servers and tools that are not in that state. */
+/** Arguments of `/tools on` and `/tools off`: servers and tools not in that state. */
 async function toolSwitches(
   [verb, ...names]: readonly string[],
   { client, conversation }: CompletionSource,
@@ -100,7 +97,7 @@ async function toolSwitches(
   ]
 }
 
-/** What `/attach <server>` can be followed by: URIs, the variables of a template in a URI, and `name=value` after one. */
+/** Arguments of `/attach <server>`: URIs, template variables in a URI, and `name=value` after one. */
 async function attachable(
   server: string,
   words: readonly string[],
@@ -113,7 +110,7 @@ async function attachable(
     return [template === undefined ? [] : await assignments(template, words.slice(1), client), part]
   }
   const hits = (await client.call('catalog.resources', { server })).map(({ resource }) => resource.uri)
-  // One after another: of several requests for suggestions at once, a server is asked only the last.
+  // Sequential, so that of several concurrent completions only the last sends a request.
   for (const entry of templates) hits.push(...(await uriCompletions(entry, part, client).catch(() => [])))
   return [[...new Set(hits)].filter((uri) => uri.startsWith(part)), part]
 }
@@ -141,7 +138,7 @@ async function assignments(
   return (found?.values ?? []).filter((one) => !/\s/.test(one)).map((one) => `${argument}=${one}`)
 }
 
-/** URIs of a template that begin with what was typed: with the values its server has for the variable at the end. */
+/** URIs of a template that start with the text, with the server's completions for the last variable. */
 async function uriCompletions(
   { server, template }: CatalogTemplate,
   typed: string,
@@ -162,12 +159,12 @@ async function uriCompletions(
 }
 
 type TemplateEnd =
-  /** What was typed ends in fixed text of the template; this is it up to the next variable. */
+  /** The text ends inside a literal part of the template; this is the URI up to the next variable. */
   | { literal: string }
-  /** It ends in a variable, whose value begins at `from` and is followed by `after`. */
+  /** The text ends inside a variable: its value starts at `from`, and `after` follows it. */
   | { name: string; value: string; chosen: Record<string, string>; from: number; after: string }
 
-/** Where a URI that is typed after a template ends. Variables with operators are not completed. */
+/** Finds the position in a template at which a typed URI ends. Variables with operators are not completed. */
 function variableAt(uriTemplate: string, typed: string): TemplateEnd | undefined {
   const parts = uriTemplate.split(/\{([^{}]*)\}/)
   const chosen: Record<string, string> = {}
@@ -198,7 +195,7 @@ function decoded(text: string): string {
   }
 }
 
-/** What `/roots` can be followed by: its verbs, then servers where a verb takes one. */
+/** Arguments of `/roots`: its verbs, then servers for the verbs that take one. */
 async function rootsWords([verb = '', ...names]: readonly string[], client: HostClient): Promise<string[]> {
   if (names.length === 0) return Object.keys(rootsVerbs).map((one) => `${one} `)
   const takesServer = ['preview', 'allow', 'deny', 'forget'].includes(verb)

@@ -7,14 +7,14 @@ import type { ChatState } from './state.ts'
 import { count } from './status.ts'
 import type { ChatSurface } from './surface.ts'
 
-/** The part of the model's context that may be filled without being chosen. */
+/** Share of the model's context that automatic attachments may fill. */
 const share = 0.03
-/** The longest that a message waits for reading them. */
+/** Maximum time a message waits for reading them. */
 const requestTimeoutMs = 5_000
 
 /**
- * Attaches resources that servers mark as important for a model, within a budget, and shows each with the reason. Only
- * before the first message of a conversation, so that each is sent once.
+ * Attaches resources that servers mark as important for a model, within a budget, and shows each with the reason. Runs only
+ * before the first message of a conversation, so each is sent once.
  */
 export async function includeContext(
   state: ChatState,
@@ -27,7 +27,7 @@ export async function includeContext(
   }
 }
 
-/** Attaches them and returns those that were not attached before. */
+/** Attaches them and returns the new ones. */
 async function find(state: ChatState, face: ChatSurface, signal: AbortSignal): Promise<AttachedCopy[]> {
   const { client, conversation, context } = state
   if (!context.on || !conversation.isEmpty) return []
@@ -53,7 +53,7 @@ async function find(state: ChatState, face: ChatSurface, signal: AbortSignal): P
   )
 }
 
-/** `/context [on | off]`: what is included without being chosen and why, and what is not. */
+/** `/context [on | off]`: shows what was included automatically and why, and what was not. */
 export async function showContext(
   [verb, ...more]: readonly string[],
   state: ChatState,

@@ -4,24 +4,24 @@ import type { CallToolResult, SamplingMessage, ToolUseContent } from '@jackfield
 
 type Info = Extract<ConversationRow, { kind: 'info' }>
 
-/** What happens to a tool call of the model, as it is shown. */
+/** A change of a tool call of the model. */
 export type CallEvent =
   | {
       readonly type: 'start'
       readonly id: string
       readonly name: string
       readonly arguments: Readonly<Record<string, unknown>>
-      /** Its number in the conversation, by which `/show` finds it. */
+      /** Its number in the conversation, the argument of `/show`. */
       readonly number?: number | undefined
     }
-  /** A question of the call was left for later. */
+  /** The question of the call was deferred. */
   | {
       readonly type: 'later'
       readonly id: string
       readonly name: string
       readonly item: { readonly id: string }
     }
-  /** The server works on the call as a task, and the turn continued. */
+  /** The server runs the call as a task, and the turn continued. */
   | { readonly type: 'task'; readonly id: string; readonly name: string; readonly task: string }
   | CallEnd
 
@@ -34,32 +34,32 @@ export interface CallEnd {
   readonly denied: boolean
   readonly decision?: Decision
   readonly activity?: number
-  /** Milliseconds on its way. */
+  /** Duration in milliseconds. */
   readonly durationMs?: number
   readonly number?: number | undefined
 }
 
-/** What changed in a conversation, in the order it happened. */
+/** Changes of a conversation, in order. */
 export type TalkEvent =
-  /** The host answers a message. */
+  /** The host started to answer a message. */
   | { readonly type: 'turn'; readonly message: string | undefined }
-  /** Said by the person, in this terminal or another. `message`: that of the turn, where one runs here. */
+  /** The user sent a message, from this terminal or another. `message`: the message of the turn, if one runs here. */
   | { readonly type: 'said'; readonly said: SamplingMessage; readonly message: string | undefined }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'call'; readonly call: CallEvent }
-  /** The running call was sent to its server, or its server said how far it is. */
+  /** The running call was sent to its server, or the server reported progress. */
   | { readonly type: 'under-way'; readonly name: string; readonly progress: CallRow['progress'] }
   | { readonly type: 'wait'; readonly wait: ModelWait }
-  /** The turn is over. */
+  /** The turn ended. */
   | { readonly type: 'end'; readonly message: string | undefined; readonly info: Info }
-  /** A call ended whose question had been left for later. */
+  /** A call with a deferred question ended. */
   | { readonly type: 'late'; readonly call: CallEnd }
-  /** The model gets a summary in place of what was said. */
+  /** A summary replaced earlier messages. */
   | { readonly type: 'summary' }
-  /** What is attached changed, or a copy went out of date. */
+  /** The attachments changed, or a copy became outdated. */
   | { readonly type: 'attached' }
 
-/** One conversation of the host as this terminal sees it, kept up to date. */
+/** One conversation of the host, kept up to date for this terminal. */
 export class ConversationView {
   readonly id: string
   readonly #onEvent: (event: TalkEvent) => void
@@ -67,14 +67,14 @@ export class ConversationView {
   readonly #options: Omit<OpenOptions, 'id'>
   #view: View<ConversationRow> = new Map()
   #entries = 0
-  /** Text of the model's reply that was passed on. */
+  /** Model text that was already emitted. */
   #text = ''
   #isShown = false
   #end: (() => void) | undefined
 
   /**
-   * Begins a conversation, or continues the one of `options.id`. `onEvent` is called with what happens from `show` on.
-   * @throws McpError where there is none
+   * Starts a conversation, or continues the one of `options.id`. `onEvent` receives events from `show` on.
+   * @throws McpError if there is none
    */
   static async open(
     client: HostClient,
@@ -105,12 +105,12 @@ export class ConversationView {
     return info
   }
 
-  /** Everything that happened in it, in order. */
+  /** All its messages, in order. */
   get entries(): ConversationEntry[] {
     return [...this.#view.values()].flatMap((row) => (row.kind === 'entry' ? [row.entry] : []))
   }
 
-  /** Nothing was said yet. */
+  /** Whether the conversation has no messages. */
   get isEmpty(): boolean {
     return !this.#view.has('entry:0')
   }
@@ -119,7 +119,7 @@ export class ConversationView {
     return this.info.state !== 'idle'
   }
 
-  /** Whether a resource goes along with the next message. */
+  /** Whether a resource is attached to the next message. */
   isWaiting({ server, uri }: { readonly server: string; readonly uri: string }): boolean {
     const attached = this.#view.get('attached')
     return (
@@ -128,12 +128,12 @@ export class ConversationView {
     )
   }
 
-  /** Whether the model is offered this tool. */
+  /** Whether this tool is offered to the model. */
   isToolOn(tool: Parameters<typeof isSwitchedOn>[0]): boolean {
     return isSwitchedOn(tool, this.info.toolSwitches)
   }
 
-  /** Passes on what happens from now on, and before that what happened of the turn that runs. */
+  /** Emits the events of the running turn so far, and every later event. */
   show(): void {
     this.#isShown = true
     this.#entries = this.entries.length
@@ -145,7 +145,7 @@ export class ConversationView {
     this.#partial()
   }
 
-  /** Opens it again at a host that took the place of another. @throws McpError where it was never stored */
+  /** Opens the conversation again on a replacement host. @throws McpError if it was never stored */
   async reopen(): Promise<void> {
     await this.#client.call('conversations.open', { ...this.#options, id: this.id })
     if (this.#end === undefined) await this.#follow()
@@ -197,7 +197,7 @@ export class ConversationView {
   }
 
   #entered({ place, entry }: Extract<ConversationRow, { kind: 'entry' }>, { state, message }: Info): void {
-    // Where the rows are sent anew, most were there before.
+    // After a full resend, most rows are known already.
     if (place < this.#entries) return
     this.#entries = place + 1
     if (entry.kind === 'summary') this.#onEvent({ type: 'summary' })
@@ -210,7 +210,7 @@ export class ConversationView {
     const rest = text.startsWith(this.#text) ? text.slice(this.#text.length) : text
     this.#text = ''
     if (rest !== '') this.#onEvent({ type: 'text', text: rest })
-    // Another program answers: its calls have no rows here.
+    // A turn of another program: its calls have no rows here.
     if (state !== 'answering')
       for (const { id, name, input } of callsOf(entry.message))
         this.#onEvent({ type: 'call', call: { type: 'start', id, name, arguments: input } })
@@ -244,7 +244,7 @@ export class ConversationView {
     }
   }
 
-  /** What the model got of a result that is too large for a row. */
+  /** What the model was given of a result that is too large for a row. */
   #given(id: string): CallToolResult {
     const rows = [...this.#view.values()]
     const found = rows.findLast(
@@ -268,7 +268,7 @@ function textOf({ content }: SamplingMessage): string {
   return [content].flat().reduce((text, block) => (block.type === 'text' ? text + block.text : text), '')
 }
 
-/** Tool calls in a message of the model. */
+/** Tool calls in a model message. */
 export function callsOf({ content }: SamplingMessage): ToolUseContent[] {
   return [content].flat().filter((block) => block.type === 'tool_use')
 }

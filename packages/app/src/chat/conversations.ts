@@ -15,22 +15,22 @@ import type { ChatState } from './state.ts'
 import { count } from './status.ts'
 import { askUse, type ChatSurface, writeModelText } from './surface.ts'
 
-/** Turns that are shown when a conversation is taken up again. */
+/** Turns shown when a conversation is resumed. */
 const recalled = 2
-/** Characters of an id that are shown. */
+/** Characters of an id shown. */
 export const idLength = 8
-/** Conversations of one list, and all that are kept. */
+/** Conversations listed at once, and conversations stored at most. */
 const maxListed = 30
 const maxListedConversations = 1_000
 
-/** `/resume [id or words]`: lists conversations, those whose title has the words where there are any, or resumes one by its id. */
+/** `/resume [id or words]`: lists conversations, filtered by title, or resumes one by id. */
 export async function resume(words: readonly string[], state: ChatState, face: ChatSurface): Promise<void> {
   const [first] = words
   const all = await state.client.call('conversations.list', { limit: maxListedConversations })
   if (first !== undefined && words.length === 1 && all.some(({ id }) => id.startsWith(first)))
     return await openConversation(first, state, face)
   if (all.length === 0) {
-    face.write('No conversation is kept yet.\n')
+    face.write('No conversation is stored yet.\n')
     return
   }
   const fitting = all.filter(({ title }) =>
@@ -40,12 +40,12 @@ export async function resume(words: readonly string[], state: ChatState, face: C
     throw usageError(
       `No conversation has the id or the title "${oneLine(words.join(' '), 60)}". /resume lists them.`,
     )
-  // The newest is last, next to the prompt.
+  // Newest last, next to the prompt.
   const listed = fitting.slice(0, maxListed).toReversed()
   const rows = listed.map((facts) => rowOf(facts, state.conversation.id))
   const columns = face.columns()
   face.write(
-    `${table(['ID', 'LAST SPOKEN IN', 'TURNS', 'MODEL', 'TITLE'], rows, { palette: face.palette, columns })}\n`,
+    `${table(['ID', 'LAST USED', 'TURNS', 'MODEL', 'TITLE'], rows, { palette: face.palette, columns })}\n`,
   )
   const number = `${fitting.length} ${fitting.length === 1 ? 'conversation' : 'conversations'}`
   const part =
@@ -54,13 +54,13 @@ export async function resume(words: readonly string[], state: ChatState, face: C
   face.write(`${face.palette.dim(flowed(`${part} ${ways}`, columns))}\n`)
 }
 
-/** Continues a stored conversation, by its id or the beginning of it, and shows its last turns. */
+/** Resumes a stored conversation by its id or an id prefix, and shows its last turns. */
 export async function openConversation(which: string, state: ChatState, face: ChatSurface): Promise<void> {
   await state.open({ id: which })
   await showTranscript(state, face)
 }
 
-/** What the conversation is, its last turns in short, and what was lost. */
+/** Title, a summary of the last turns, and what was lost. */
 export async function showTranscript(state: ChatState, face: ChatSurface): Promise<void> {
   const { id } = state.conversation
   const [all, calls] = await Promise.all([
@@ -80,7 +80,7 @@ export async function begin(state: ChatState, face: ChatSurface): Promise<void> 
   face.write('A new conversation. The one before is kept: /resume.\n')
 }
 
-/** `/fork [turns]`: goes on in a copy that leaves the last turns out. */
+/** `/fork [turns]`: continues in a copy without the last turns. */
 export async function fork(
   [back = '0']: readonly string[],
   state: ChatState,
@@ -107,7 +107,7 @@ export async function title(
   face.write(`${oneLine(conversation.info.title) || 'It has no title yet.'}\n`)
 }
 
-/** `/save <file>`: the whole conversation as Markdown, or as JSON where the name says so. */
+/** `/save <file>`: writes the whole conversation as Markdown, or as JSON for a `.json` file. */
 export async function save([file]: readonly string[], state: ChatState, face: ChatSurface): Promise<void> {
   if (file === undefined) throw usageError('Usage: /save <file.md | file.json>')
   const { id, title } = state.conversation.info
@@ -124,7 +124,7 @@ export async function save([file]: readonly string[], state: ChatState, face: Ch
   face.write(`Saved as ${oneLine(file)}.\n`)
 }
 
-/** `/compact [summary]`: puts a summary in place of what was said, once the person agrees with it. */
+/** `/compact [summary]`: replaces earlier messages with a summary, after the user confirmed it. */
 export async function compact(
   words: readonly string[],
   state: ChatState,
@@ -167,11 +167,11 @@ function writeConversation(facts: ConversationFacts, state: ChatState, face: Cha
     return
   }
   const { palette } = face
-  const about = `${facts.turns} ${facts.turns === 1 ? 'turn' : 'turns'}, last spoken in ${ago(facts.lastAt, Date.now())}`
+  const about = `${facts.turns} ${facts.turns === 1 ? 'turn' : 'turns'}, last used ${ago(facts.lastAt, Date.now())}`
   face.write(`${palette.bold(oneLine(facts.title, 80) || 'Without a title')}  ${palette.dim(about)}\n`)
 }
 
-/** The last turns in short, and what was lost. */
+/** A summary of the last turns, and what was lost. */
 function recall(
   entries: readonly ConversationEntry[],
   calls: readonly ConversationCall[],
@@ -194,7 +194,7 @@ function recall(
     }
   }
   for (const name of state.conversation.info.unfinished ?? []) {
-    const text = `! ${oneLine(name)} was under way when the program ended. It has no result, and whether it took effect is not known; the model is told so.`
+    const text = `! ${oneLine(name)} was running when the program ended. It has no result, and it is unknown whether it took effect; the model is informed.`
     face.write(`${face.palette.yellow(flowed(text, face.columns(), 0, 2))}\n`)
   }
 }
@@ -248,17 +248,17 @@ function markdownOf(entry: ConversationEntry, { palette }: ChatSurface): string 
   }
 }
 
-/** In a fence that the text itself cannot close. */
+/** Fenced with more backticks than the text contains. */
 function fenced(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length))
   const fence = '`'.repeat(longest + 1)
   return `${fence}\n${text}\n${fence}`
 }
 
-/** The conversation that was last spoken in. @throws McpError 'INVALID' where none is kept */
+/** The most recent conversation. @throws McpError 'INVALID' if none is stored */
 export async function latest(client: HostClient): Promise<string> {
   const [last] = await client.call('conversations.list', { limit: 1 })
   if (last === undefined)
-    throw new McpError('INVALID', 'No conversation is kept yet, so none can be resumed.')
+    throw new McpError('INVALID', 'No conversation is stored yet, so none can be resumed.')
   return last.id
 }

@@ -8,7 +8,7 @@ import type { ChatState } from './state.ts'
 import { count } from './status.ts'
 import type { ChatSurface } from './surface.ts'
 
-/** Who answers, before anything is started. */
+/** The model that answers, printed before anything starts. */
 export function greet({ info }: ConversationView, servers: number, face: ChatSurface): void {
   const { palette } = face
   const model = info.isLanguageModel
@@ -20,7 +20,7 @@ export function greet({ info }: ConversationView, servers: number, face: ChatSur
   }
 }
 
-/** The states of the servers, and what can be done; with `all` false only what is wrong with servers. */
+/** The server states and what to do next; with `all` false, only server problems. */
 export async function writeServers({ client }: ChatState, face: ChatSurface, all: boolean): Promise<void> {
   const { palette } = face
   const columns = face.columns()
@@ -46,7 +46,7 @@ export async function writeServers({ client }: ChatState, face: ChatSurface, all
   for (const line of lines) face.write(`${flowed(line, columns, 0, 2)}\n`)
 }
 
-/** What an empty conversation could begin with: a prompt of a server, else a question about its tools. */
+/** A suggestion for an empty conversation: a prompt of a server, else a question about its tools. */
 export async function introduction({ client, conversation }: ChatState): Promise<string | undefined> {
   const prompts = await client.call('library.prompts', {})
   const prompt = prompts.find(({ command }) => oneLine(command) === command)
@@ -56,7 +56,7 @@ export async function introduction({ client, conversation }: ChatState): Promise
   return tool === undefined ? undefined : `What can you do with ${oneLine(tool.server, 40)}?`
 }
 
-/** What becomes of the questions that the person leaves behind. */
+/** Prints where questions go that are still open when the user leaves. */
 export async function writeDeferred(
   { client, conversation, store, isShared }: ChatState,
   face: ChatSurface,

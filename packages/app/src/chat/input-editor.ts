@@ -1,10 +1,10 @@
 import { edited, type Line, maxTyped, withTyped } from '../forms/line-edit.ts'
 import type { ScreenKey } from '../forms/screen.ts'
 
-/** What a key leads to, beside a change of the text. */
+/** The action of a key, besides a change of the text. */
 export type InputAction = 'submit' | 'complete' | 'interrupt' | 'escape' | 'end'
 
-/** The text being typed to a conversation: several lines, with history and search. */
+/** The text of a message while it is typed: several lines, with history and search. */
 export class InputEditor {
   readonly #history: () => readonly string[]
   #line: Line
@@ -14,7 +14,7 @@ export class InputEditor {
   #search: { query: string; skip: number } | undefined
   #note: string | undefined
 
-  /** `history`: earlier inputs, newest last. Read when the first of them is wanted. */
+  /** `history`: earlier inputs, newest last. Read on first use. */
   constructor(draft: string, history: () => readonly string[] = () => []) {
     this.#history = history
     this.#line = { text: draft, at: draft.length }
@@ -29,7 +29,7 @@ export class InputEditor {
     return this.#line
   }
 
-  /** What is searched for, and whether something was found; undefined outside a search. */
+  /** The search text and whether it matched; undefined outside a search. */
   get search(): { query: string; found: boolean } | undefined {
     if (this.#search === undefined) return undefined
     return { query: this.#search.query, found: this.#match() !== undefined }
@@ -94,7 +94,7 @@ export class InputEditor {
     return undefined
   }
 
-  /** A backslash before the cursor makes Enter a line break. */
+  /** Enter after a backslash inserts a line break. */
   #enter(): 'submit' | undefined {
     const { text, at } = this.#line
     if (text[at - 1] !== '\\') return 'submit'
@@ -160,7 +160,7 @@ export class InputEditor {
     return fitting.at(-1 - Math.min(skip, Math.max(0, fitting.length - 1)))
   }
 
-  /** Enter takes what was found as the text, without sending it; Esc and Ctrl+C leave the text as it was. */
+  /** Enter accepts the match without sending it; Esc and Ctrl+C restore the text. */
   #inSearch(search: { query: string; skip: number }, key: ScreenKey): undefined {
     const { name, ctrl = false, meta = false, typed } = key
     if (ctrl && name === 'r') this.#search = { ...search, skip: search.skip + 1 }
@@ -176,7 +176,7 @@ export class InputEditor {
     return undefined
   }
 
-  /** What is shown while a search is on: the match, or the text as it was. */
+  /** The text shown during a search: the match, or the text as it was. */
   get shown(): Line {
     const found = this.#match()
     return found === undefined ? this.#line : { text: found, at: found.length }

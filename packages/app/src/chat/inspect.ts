@@ -13,7 +13,7 @@ import { table } from '../output/table.ts'
 import type { ChatState } from './state.ts'
 import type { ChatSurface } from './surface.ts'
 
-/** `/tools [text]`: what the model is offered and what it costs; `/tools on|off <name…>` changes that. */
+/** `/tools [text]`: the tools offered to the model and their token cost; `/tools on|off <name…>` changes the selection. */
 export async function tools(words: readonly string[], state: ChatState, face: ChatSurface): Promise<void> {
   const [verb, ...names] = words
   if (verb === 'on' || verb === 'off') {
@@ -50,7 +50,7 @@ export async function tools(words: readonly string[], state: ChatState, face: Ch
   face.write(`${palette.dim(flowed(`${why}${switched}`, columns))}\n`)
 }
 
-/** Tools that are named in the answer to a switch. */
+/** Tool names printed after a change of the selection. */
 const maxNamed = 8
 
 async function switchTools(
@@ -75,7 +75,7 @@ async function switchTools(
   face.write(`${flowed(line, face.columns(), 0, 2)}\n`)
 }
 
-/** `/inbox`: questions that wait. */
+/** `/inbox`: lists open questions. */
 export async function inbox({ client, store }: ChatState, face: ChatSurface): Promise<void> {
   const items = await client.call('inbox.list', { state: 'open' })
   if (items.length === 0) {
@@ -98,7 +98,7 @@ export async function inbox({ client, store }: ChatState, face: ChatSurface): Pr
   )
 }
 
-/** `/respond <id>`: puts a question of the inbox once more; where its program ended, its call goes on here. */
+/** `/respond <id>`: asks a question of the inbox again; if its program has ended, the call continues here. */
 export async function respond(
   [id, ...more]: readonly string[],
   { client, person, store }: ChatState,
@@ -121,7 +121,7 @@ export async function respond(
   await client.call('inbox.answer', { id: item.id, answer })
   const call = await client.call('inbox.resumed', { id: item.id }, { signal })
   if (call === null) {
-    face.write(`${face.palette.dim('Answered. What asked goes on.')}\n`)
+    face.write(`${face.palette.dim('Answered. The call continues.')}\n`)
     return
   }
   const { result } = call
@@ -130,10 +130,10 @@ export async function respond(
 }
 
 const views = ['tree', 'timeline', 'stats', 'raw'] as const
-/** Rows of the log that are shown at once. */
+/** Log rows shown at once. */
 const rowsShown = 40
 
-/** `/log`: the log of messages, as the command of that name has it. */
+/** `/log`: the message log, as in `jackfield log`. */
 export async function log(words: readonly string[], { client }: ChatState, face: ChatSurface): Promise<void> {
   const wanted = views.filter((view) => words.includes(`--${view}`))
   const rest = words.filter((word) => !views.some((view) => word === `--${view}`))
@@ -156,7 +156,7 @@ export async function log(words: readonly string[], { client }: ChatState, face:
   )
 }
 
-/** `/roots [verb …]`: the folders that servers may see, as `jackfield roots` shows and changes them. */
+/** `/roots [verb …]`: the folders visible to servers, as in `jackfield roots`. */
 export async function roots(
   [verb = 'show', ...words]: readonly string[],
   { client, servers, cwd }: ChatState,

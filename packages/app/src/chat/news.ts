@@ -5,33 +5,33 @@ import { oneLine } from '../output/sanitize.ts'
 import { createWarnings } from '../output/warnings.ts'
 import { type NewsEvent, notice } from './notices.ts'
 
-/** What happens beside the conversation, each shown once. */
+/** Events outside the conversation, each shown once. */
 export interface News {
   add(event: NewsEvent): Promise<void>
-  /** Lists of servers changed. */
+  /** Server lists changed. */
   catalogChanged(): void
-  /** What is attached to the conversation changed, or went out of date. */
+  /** Attachments of the conversation changed or became outdated. */
   attachedChanged(): Promise<void>
   end(): void
 }
 
-/** The tools of a host, and what is attached to the conversation that is shown. */
+/** The tools of a host, and the attachments of the current conversation. */
 export interface NewsSource {
   tools(): Promise<readonly CatalogTool[]>
-  /** Servers that are being connected: what they listed before counts until then. */
+  /** Servers that are reconnecting: their previous lists remain valid until then. */
   connecting(): Promise<ReadonlySet<string>>
   attached(): Promise<readonly AttachedCopy[]>
 }
 
-/** Lists of several servers change in one go, and servers come back: what is there then is what counts. */
+/** Delay that combines list changes of several servers and reconnects into one notice. */
 const settleMs = 300
 const most = 6
 
-/** Passes on what happens at a host until the returned function is called. */
+/** Emits notices of a host until the returned function is called. */
 export function followNews(client: HostClient, news: News): () => void {
   let servers: View<ServerRow> | undefined
   let isFirst = true
-  /** Another host starts the servers anew, which is no news. */
+  /** A replacement host starts all servers again, which needs no notice. */
   let isStarting = false
   const ends = [
     client.subscribe('servers', {
@@ -67,17 +67,17 @@ export function followNews(client: HostClient, news: News): () => void {
   }
 }
 
-/** Shows what is worth a line: servers, attached resources that changed, tools that came and went. */
+/** Shows events of interest: servers, changed attachments, added and removed tools. */
 export function createNews(source: NewsSource, tell: (text: string) => void): News {
   const told = new Set<string>()
-  /** Servers whose sign-in page was opened. */
+  /** Servers whose login page was opened. */
   const signingIn = new Set<string>()
   const warnings = createWarnings(tell)
   let known = toolsOf(source)
   let settling: NodeJS.Timeout | undefined
 
   async function tellTools(): Promise<void> {
-    // Where the host ended meanwhile, nothing is known of its tools, which is no news.
+    // If the host has ended, its tools are unknown and no change is reported.
     const [before, now] = await Promise.all([known, toolsOf(source)])
     const connecting = await source.connecting().catch(() => undefined)
     if (now === undefined || connecting === undefined) return

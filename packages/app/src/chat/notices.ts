@@ -5,7 +5,7 @@ import { oneLine, plain } from '../output/sanitize.ts'
 
 type WithoutTime<N> = N extends Notice ? Omit<N, 'at'> : never
 
-/** What happens beside a conversation. */
+/** An event outside the conversation. */
 export type NewsEvent =
   | WithoutTime<Notice>
   | { readonly type: 'connection'; readonly server: string; readonly state: ConnectionState }
@@ -18,7 +18,7 @@ export type NewsEvent =
       readonly message?: string
     }
 
-/** What is worth a line while the person talks; undefined for all else. */
+/** The line shown for an event; undefined for events that are not shown. */
 export function notice(event: NewsEvent): string | undefined {
   switch (event.type) {
     case 'connection': {

@@ -14,10 +14,10 @@ export type Attachable = Extract<LibraryEntry, { kind: 'resource' | 'template' }
 export interface PickerOptions {
   entries: readonly Attachable[]
   client: Pick<HostClient, 'call'>
-  /** Why no model is given a resource; undefined where it may be. */
+  /** Why a resource cannot be sent to a model; undefined if it can. */
   withheld: (server: string, uri: string) => string | undefined
   palette: Palette
-  /** What is searched for at first. */
+  /** The initial search text. */
   query?: string
 }
 
@@ -26,13 +26,12 @@ const maxQuery = 200
 const descriptionRows = 3
 const pageRows = 8
 
-/** What is known of the tokens of a resource. */
+/** Token count of a resource, if known. */
 type Cost = { tokens: number } | 'reading' | 'unknown'
 
 /**
- * A list of everything that can be attached: narrowed by typing, moved in with the arrows, chosen from with the space
- * bar. The answer is what was chosen, or undefined for Esc. A chosen resource is read once, for the person alone, to say what it
- * costs.
+ * A list of everything that can be attached: filtered by typing, navigated with the arrow keys, selected with the space bar.
+ * Returns the selection, or undefined for Esc. A selected resource is read once, for its token count only.
  */
 export class Picker implements ScreenView<readonly Attachable[] | undefined> {
   readonly #options: PickerOptions
@@ -45,7 +44,7 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
   #redraw = (): void => {}
   #finish = (_done: readonly Attachable[] | undefined): void => {}
   #isSearching = false
-  /** Keys that were pressed while the host searched: they are about what it finds. */
+  /** Keys pressed during a search, applied to its results. */
   #queued: ScreenKey[] = []
 
   constructor(options: PickerOptions) {
@@ -116,7 +115,7 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
     return { done }
   }
 
-  /** Without a choice, Enter takes what the cursor is at. */
+  /** Without a selection, Enter takes the entry at the cursor. */
   #enter(): { readonly done: readonly Attachable[] | undefined } | undefined {
     if (this.#chosen.size > 0) return this.#end([...this.#chosen.values()])
     const entry = this.#found[this.#at]
@@ -154,7 +153,7 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
     this.#search()
   }
 
-  /** Shows what fits as soon as the host found it, unless something else was typed meanwhile. */
+  /** Shows search results as they arrive, unless the search text has changed. */
   #search(): void {
     const { entries, client } = this.#options
     const query = this.#query
@@ -228,7 +227,7 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
     return entry.resource.size === undefined ? '' : size(entry.resource.size)
   }
 
-  /** What its server says about the entry at the cursor. */
+  /** The description of the entry at the cursor, from its server. */
   #details(columns: number): string[] {
     const entry = this.#found[this.#at]
     if (entry === undefined) return []

@@ -6,8 +6,8 @@ import { plain } from '../output/sanitize.ts'
 import type { ChatSurface } from './surface.ts'
 
 /**
- * A chat face for a pipe: answers and the output of commands go to stdout, everything else to stderr, with the lines that were
- * read, so that stderr reads as a conversation. `message`: the one message of the conversation; stdin is not read then.
+ * A chat surface for pipes: answers and command output go to stdout; everything else goes to stderr together with the input
+ * lines, so that stderr reads as a conversation. `message`: the single message of the conversation; stdin is not read then.
  */
 export function pipedSurface(io: Io, message?: string): ChatSurface {
   const readLine = message === undefined ? linesOf(io) : once(message)
@@ -36,7 +36,7 @@ export function pipedSurface(io: Io, message?: string): ChatSurface {
   }
 }
 
-/** A chat face for programs: lines come in from a pipe, or one message is given, and events go out as lines of JSON. */
+/** A chat surface for programs: input lines from a pipe, or one given message; events as JSON lines. */
 export function jsonSurface(io: Io, message?: string): ChatSurface {
   const emit: NonNullable<ChatSurface['emit']> = (event) => {
     io.stdout.write(`${exactJson(event)}\n`)

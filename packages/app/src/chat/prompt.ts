@@ -14,8 +14,8 @@ import type { ChatState } from './state.ts'
 import { askUse, type ChatSurface } from './surface.ts'
 
 /**
- * Uses a prompt: asks for the arguments that were not given, beginning with what they were the last time in this folder,
- * shows what it would say, and says it, as it is or as the person changed it.
+ * Uses a prompt: asks for missing arguments, with the last values used in this folder as defaults, shows the messages, and sends
+ * them as they are or as edited.
  */
 export async function usePrompt(
   name: string,
@@ -52,7 +52,7 @@ export async function usePrompt(
   }
 }
 
-/** The arguments that were given, and the others as the person types them, with Tab for what the server suggests; undefined when the person leaves. */
+/** The given arguments, and the others as typed, with server completions on Tab; undefined when the user leaves. */
 async function askArguments(
   entry: LibraryPrompt,
   given: Record<string, string>,
@@ -79,13 +79,13 @@ async function askArguments(
     args[name] = typed.trim()
   }
   const others = missing.filter(({ required }) => required !== true).map(({ name }) => name)
-  // The lines of a pipe are the conversation; nothing is asked there that can be done without.
+  // In a pipe the next lines are messages, so optional arguments are not prompted for.
   if (others.length === 0 || face.live === undefined) return args
   const more = await askOthers(entry, others, args, before, state, face)
   return more === undefined ? undefined : { ...args, ...more }
 }
 
-/** Optional arguments are written on one line, so that leaving all of them out is one key. */
+/** Optional arguments share one line, so that one key skips them all. */
 async function askOthers(
   entry: LibraryPrompt,
   names: readonly string[],
@@ -99,7 +99,7 @@ async function askOthers(
     .filter(({ name, value }) => value !== '' && /^[^\s=]+$/.test(name))
     .map(({ name, value }) => `${name}=${quoted(value)}`)
     .join(' ')
-  // What was chosen already counts for what the server suggests.
+  // Earlier arguments are context for the server's completions.
   const head = `/${entry.command} ${Object.entries(chosen)
     .map(([name, value]) => `${name}=${quoted(value)} `)
     .join('')}`
@@ -122,7 +122,7 @@ async function askOthers(
   }
 }
 
-/** Lets the person change the words of each message: in their editor, else on one line; undefined when they leave it. */
+/** Lets the user edit the text of each message: in their editor, else on one line; undefined when cancelled. */
 async function edited(
   messages: readonly SamplingMessage[],
   { env }: ChatState,
@@ -170,7 +170,7 @@ function show(text: string, face: ChatSurface): void {
   face.write(`${flowed(text, columns, columns === undefined ? 0 : 2)}\n`)
 }
 
-/** A remembered value where it can be typed on one line as it is, else nothing. */
+/** A remembered value that fits on one line, else undefined. */
 function draftOf(value: string | undefined): string {
   return value !== undefined && plain(value) === value && !/[\n\t]/.test(value) ? value : ''
 }

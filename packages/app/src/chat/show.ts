@@ -15,17 +15,17 @@ import type { ChatState } from './state.ts'
 import type { ChatSurface } from './surface.ts'
 
 const usage = 'Usage: /show [number] [--all] [--output-file <file>] [--save-media <folder>]'
-/** What is shown of the arguments and of the result, each, without --all. */
+/** Characters shown of the arguments and of the result without --all. */
 const bounds = { lines: 200, characters: 20_000 }
 
-/** What there is of one call. */
+/** The recorded data of one call. */
 interface Shown {
   readonly number: number
   readonly call: ConversationCall
-  /** How it ended, or that it runs. */
+  /** How it ended, or that it is running. */
   readonly outcome: string
   readonly durationMs: number | null
-  /** The result of the tool, or what the model was given of it where the log no longer has more. */
+  /** The tool's result, or the model's version of it when the log no longer has the whole. */
   readonly result: CallToolResult | undefined
   readonly isWhole: boolean
 }
@@ -91,7 +91,7 @@ async function callNumbered(which: string | undefined, { client, conversation }:
   return { number, call, ...(await endOf(call, client)) }
 }
 
-/** The log has the whole result; what the model was given may be a part of it. */
+/** The log has the whole result; the model's version may be cut. */
 async function endOf(call: ConversationCall, client: HostClient): Promise<Omit<Shown, 'number' | 'call'>> {
   const [row] = call.activity === undefined ? [] : await client.call('activity.list', { id: call.activity })
   const logged = row === undefined ? undefined : resultIn(row.detail['result'])
@@ -152,13 +152,13 @@ function write(
     line(palette.dim('no result yet'))
     return
   }
-  line(palette.dim(isWhole ? 'result' : 'result, as far as it is kept'))
+  line(palette.dim(isWhole ? 'result' : 'result, as far as it is stored'))
   part(toolResult(readable(result), palette))
   const media = mediaOf(result.content, call.name).length
   if (media > 0) line(palette.dim(`/show ${number} --save-media <folder> writes what is no text.`))
 }
 
-/** JSON in texts over several lines; everything else as it is. */
+/** Formats JSON in texts over several lines; leaves everything else unchanged. */
 function readable(result: CallToolResult): CallToolResult {
   const content = result.content.map((block) =>
     block.type === 'text' && /^\s*[[{]/.test(block.text) ? { ...block, text: prettyText(block.text) } : block,
@@ -174,7 +174,7 @@ function prettyText(text: string): string {
   }
 }
 
-/** As much as is shown at once, in whole lines where there are any, and what is omitted. */
+/** The part shown at once, cut at a line end if possible, and how much is omitted. */
 function beginningOf(text: string): { shown: string; left: string } {
   const lines = text.split('\n')
   const head = lines.slice(0, bounds.lines).join('\n')
@@ -186,7 +186,7 @@ function beginningOf(text: string): { shown: string; left: string } {
   return { shown: head, left: left > 0 ? `${left} ${left === 1 ? 'line' : 'lines'}` : '' }
 }
 
-/** The texts of a result as the tool gave them, or the whole call as JSON where the name says so. */
+/** The texts of a result as the tool returned them, or the whole call as JSON for a `.json` file. */
 function contentOf({ call }: Shown, result: CallToolResult, file: string): string {
   const { name, arguments: args } = call
   if (file.endsWith('.json')) return `${JSON.stringify({ name, arguments: args, result }, null, 2)}\n`

@@ -1,12 +1,12 @@
 import { usageError } from '../cli/exit.ts'
 
-/** What a person typed: words for the model, or a command. */
+/** A parsed input line: text for the model, or a command. */
 export type Typed =
   | { kind: 'empty' }
   | { kind: 'words'; text: string }
   | { kind: 'command'; name: string; words: string[] }
 
-/** Reads one line. A line that begins with `/` is a command; `//` begins words with a slash. */
+/** Parses one line. A line that starts with `/` is a command; `//` is text that starts with a slash. */
 export function readLine(line: string): Typed {
   const text = line.trim()
   if (text === '') return { kind: 'empty' }
@@ -16,7 +16,7 @@ export function readLine(line: string): Typed {
   return { kind: 'command', name, words }
 }
 
-/** Splits a line at spaces, keeping quoted parts together: `key="two words"` is one word. */
+/** Splits a line at spaces outside quotes: `key="two words"` is one word. */
 export function splitWords(text: string): string[] {
   const words: string[] = []
   let current = ''

@@ -3,29 +3,29 @@ import type { HostClient, OpenOptions } from '@jackfield/host/client'
 import type { TerminalSurface } from '../surface/terminal.ts'
 import type { ConversationView } from './conversation-view.ts'
 
-/** What a chat works with. */
+/** The state of a chat. */
 export interface ChatState {
   readonly client: HostClient
-  /** The conversation that is shown now. */
+  /** The current conversation. */
   conversation: ConversationView
-  /** Shows another conversation: that of `id`, or a new one. */
+  /** Opens another conversation: the one with this id, or a new one. */
   open(options?: Pick<OpenOptions, 'id'>): Promise<void>
-  /** What the person says about models. */
+  /** The user's model settings. */
   readonly facts: readonly ModelFacts[]
-  /** Resources that are included without being chosen, and the last inclusion. */
+  /** Automatic attachments, and the last time they were included. */
   readonly context: { on: boolean; last?: { readonly conversation: string; readonly inclusion: Inclusion } }
-  /** The person at this terminal, where there is one. */
+  /** The user at this terminal, if any. */
   readonly person: TerminalSurface | undefined
-  /** The store, where it is not the usual one. */
+  /** The store, if not the default one. */
   readonly store: string | undefined
   /** The configured servers, by name. */
   readonly servers: Readonly<Record<string, ServerConfig>>
-  /** The host outlives this chat. */
+  /** The host continues after this chat. */
   readonly isShared: boolean
   /** Aborted when the program ends. */
   readonly leaving: AbortSignal
   /** The folder that file names are relative to. */
   readonly cwd: string
-  /** Where keys of further models are. */
+  /** Where API keys of further models are stored. */
   readonly env: NodeJS.ProcessEnv
 }

@@ -5,13 +5,13 @@ import { oneLine } from '../output/sanitize.ts'
 import type { ConversationView } from './conversation-view.ts'
 import type { ChatState } from './state.ts'
 
-/** The part of a model's context from which a summary is offered. */
+/** Share of the context from which a summary is offered. */
 const nearlyFull = 0.8
 
-/** What is known of the models for the meters. */
+/** Model data for the meters. */
 interface Meter {
   readonly conversation: Pick<ConversationView, 'info'>
-  /** What the person says about models. */
+  /** The user's model settings. */
   readonly facts: readonly ModelFacts[]
 }
 
@@ -48,14 +48,14 @@ export async function statusLine(
   return palette.dim(flowed(parts.join(' · '), columns))
 }
 
-/** What to say where the context is nearly full; undefined where it is not, or nobody knows. */
+/** Advice when the context is nearly full; undefined when it is not, or its size is unknown. */
 export function fullness(meter: Meter): string | undefined {
   const { filled, limit } = contextOf(meter)
   if (filled === undefined || limit === undefined || filled < limit * nearlyFull) return undefined
-  return `${percent(filled, limit)} of the model's context is full. /compact puts a summary in place of what was said so far.`
+  return `${percent(filled, limit)} of the model's context is full. /compact replaces the messages so far with a summary.`
 }
 
-/** How much of the model's context was filled by the last request and its reply. */
+/** Share of the model's context used by the last request and its reply. */
 function contextOf({ conversation: { info } }: Meter): {
   filled: number | undefined
   limit: number | undefined
@@ -71,7 +71,7 @@ function contextPart(meter: Meter): string[] {
   ]
 }
 
-/** Money, where the person gave the price of every model that answered. */
+/** The cost, when the configuration has a price for every model that answered. */
 function costOf({ conversation, facts }: Meter): string[] {
   const sums = new Map<string, number>()
   for (const { model, inputTokens, outputTokens } of conversation.info.usage) {

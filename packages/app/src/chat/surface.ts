@@ -4,7 +4,7 @@ import { createFlow, type Flow } from '../output/flow.ts'
 import type { Palette } from '../output/palette.ts'
 import { plain } from '../output/sanitize.ts'
 
-/** What a program that holds a conversation is told, one line of JSON each. */
+/** Events printed for a program, one line of JSON each. */
 export type ChatEvent =
   | { type: 'conversation'; id: string; title: string; model: string; turns: number }
   | { type: 'text'; text: string }
@@ -15,12 +15,12 @@ export type ChatEvent =
       name: string
       outcome: 'ok' | 'failed' | 'denied'
       content: unknown[]
-      /** The row in the activity log. */
+      /** The id of the row in the activity log. */
       activity?: number
-      /** Between the moment it was sent and its answer. */
+      /** Milliseconds between sending and the response. */
       durationMs?: number
     }
-  /** A question of the call was left for later; its `result` comes once it is answered, in a later turn too. */
+  /** A question of the call was deferred; its `result` follows when it is answered, possibly in a later turn. */
   | { type: 'later'; id: string; name: string; question: string }
   | { type: 'task'; id: string; name: string; task: string }
   | {
@@ -29,57 +29,60 @@ export type ChatEvent =
       text: string
       rounds: number
       usage: { inputTokens: number; outputTokens: number }
-      /** Tool calls that were not run because the model wanted too many. */
+      /** Tool calls not run because the model requested too many. */
       callsNotRun?: number
     }
-  /** Something that is said beside the conversation, or the answer to a command. */
+  /** A notice outside the conversation, or the output of a command. */
   | { type: 'notice'; text: string }
   | { type: 'error'; message: string }
 
-/** What `readLine` can do while the person types. */
+/** Options of `readLine`. */
 export interface ReadOptions {
-  /** Completes the line up to the cursor: whole replacements for the part of it that is given back. */
+  /** Completes the line up to the cursor: full replacements for the returned part of it. */
   complete?: (line: string) => Promise<[hits: string[], part: string]>
-  /** What stands there already, to be changed. */
+  /** The initial text, which can be edited. */
   draft?: string
-  /** Shown above the line until something is typed; Tab puts it into the line. It is sent only if the person sends it. */
+  /** A suggestion shown above the line until something is typed; Tab inserts it. It is sent only on Enter. */
   suggestion?: string
-  /** It is a message to the model or a command of the chat: what was queued is read first, and history applies. */
+  /** The line is a message to the model or a chat command: queued lines are read first, and it is added to the history. */
   isMessage?: boolean
 }
 
-/** The ends of a chat: a place to write, and a way to read one line. */
+/** Input and output of a chat: writes text and reads lines. */
 export interface ChatSurface {
   palette: Palette
-  /** How wide lines may be at present; undefined where they are left as they are. */
+  /** The current line width; undefined when lines are not wrapped. */
   columns(): number | undefined
   /** Writes text that is safe to print. */
   write(text: string): void
   /**
-   * Writes everything that is neither an answer nor the output of a command: to stderr, where another program reads stdout.
-   * Absent where all of it goes to the same place.
+   * Writes everything that is neither an answer nor command output: to stderr when another program reads stdout. Absent when all
+   * output goes to one stream.
    */
   notes?: ChatSurface
   /**
-   * Draws one line that stands for something under way, in place of the one before. It must fit. Only faces that can
-   * draw over a line have it; with `over`, the line stays and is followed by others.
+   * Draws one line for work in progress, replacing the previous one. It must fit the width. Available only on surfaces that can
+   * redraw a line; with `over`, the line remains.
    */
   live?(line: string, over: boolean): void
-  /** Renders Markdown that comes in pieces. Only terminals have it; elsewhere a text stays as it was written. */
+  /** Renders Markdown incrementally. Terminals only; elsewhere text is printed as written. */
   markdown?(): Flow
-  /** Takes events in place of drawings. */
+  /** Receives events instead of drawings. */
   emit?(event: ChatEvent): void
-  /** Reads a line; undefined when the person is done (Ctrl+D) or, unless it is a message, leaves it (Ctrl+C, Esc). */
+  /** Reads a line; undefined when the user ends input (Ctrl+D) or, unless it is a message, cancels (Ctrl+C, Esc). */
   readLine(prompt: string, options?: ReadOptions): Promise<string | undefined>
-  /** Leaves the terminal to other work, such as an editor, until that is over. Only terminals have it. */
+  /** Releases the terminal to other work, such as an editor, until the promise settles. Terminals only. */
   aside?<T>(work: () => Promise<T>): Promise<T>
-  /** Lets the person work on a view that takes every key, until it gives an answer. Only terminals have it. */
+  /** Shows a view that takes every key, until it returns an answer. Terminals only. */
   screen?<T>(view: ScreenView<T>, signal: AbortSignal): Promise<T | Cancelled>
-  /** Gives a signal that is aborted when the person stops the turn, and a function to call when it is over: `back` is text that is in the line again. */
+  /**
+   * Returns a signal that aborts when the user stops the turn, and a function to call at its end: `back` is text to put back into
+   * the line.
+   */
   turn(): { signal: AbortSignal; done(back?: string): void }
 }
 
-/** Where text of a model goes, as it comes: rendered on a terminal, as it was written elsewhere. It is made safe to print. */
+/** Writer for model text as it streams: rendered on a terminal, otherwise as written. Sanitizes its input. */
 export function modelText(face: ChatSurface): Flow {
   if (face.markdown !== undefined) return face.markdown()
   const indent = face.columns() === undefined ? 0 : 2
@@ -87,7 +90,7 @@ export function modelText(face: ChatSurface): Flow {
   return { push: (text) => flow.push(plain(text)), end: () => flow.end() }
 }
 
-/** Asks whether a text is used as it is, until an answer is valid; undefined when the person leaves the question. */
+/** Asks whether to use a text as it is, until the answer is valid; undefined when the user cancels. */
 export async function askUse(
   question: string,
   face: ChatSurface,
@@ -106,7 +109,7 @@ export async function askUse(
   }
 }
 
-/** Writes a whole text of a model. */
+/** Writes a complete text of a model. */
 export function writeModelText(text: string, face: ChatSurface): void {
   const flow = modelText(face)
   flow.push(text)

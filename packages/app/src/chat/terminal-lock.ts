@@ -1,18 +1,18 @@
 import type { MessageTyping } from '../surface/key-gate.ts'
 
-/** The message line, as questions affect it. */
+/** The message line, while questions need the terminal. */
 export interface Typist extends MessageTyping {
-  /** Called when a question takes the floor. */
+  /** Called when a question locks the terminal. */
   aside(): void
 }
 
-/** Lets the line that is being typed and the questions of servers share one terminal: one of them has the floor. */
+/** Lets the input line and server questions share one terminal: one of them has the lock at a time. */
 export interface TerminalLock extends MessageTyping {
-  /** A question has the floor. */
+  /** Whether a question has the lock. */
   readonly isLocked: boolean
-  /** Takes the floor for a question, or gives it back. The line being typed is put aside meanwhile. */
+  /** Locks the terminal for a question, or releases it. The input line is hidden meanwhile. */
   asking(begins: boolean): void
-  /** Resolves when no question has the floor. */
+  /** Resolves when no question has the lock. */
   whenFree(): Promise<void>
   /** Sets the message line, until the returned function is called. */
   typing(typist: Typist): () => void

@@ -2,30 +2,30 @@ import type { TextStream } from '../cli/io.ts'
 import { visibleText } from '../forms/typed-text.ts'
 import { widthOf } from '../output/width.ts'
 
-/** The input under the output: its lines, each with a prompt, and where the cursor is. */
+/** The input below the output: its lines, each with a prompt, and the cursor position. */
 export interface InputView {
   /** Lines above the input, such as queued messages. Each must fit or be cut. */
   readonly above: readonly string[]
   readonly prompt: string
   readonly text: string
-  /** The cursor in `text`, in UTF-16 units. */
+  /** Cursor position in `text`, in UTF-16 units. */
   readonly at: number
 }
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
-/** Rows of the input that are shown at once. */
+/** Input rows shown at once. */
 const maxRows = 12
 
 /**
- * Output that goes on above an input. The last line of the output, as long as it is not ended, and the input are drawn
- * anew together, so that what is typed never appears in what is written.
+ * Output above an input. The unfinished last line of the output and the input are redrawn together, so that typed text never
+ * mixes with output.
  */
 export class TerminalOutput {
   readonly #stream: TextStream & { rows?: number }
-  /** The line of the output that is not ended yet. */
+  /** The unfinished last line of the output. */
   #partial = ''
   #input: InputView | undefined
-  /** Rows between the first row that is drawn anew and the cursor. */
+  /** Rows between the first redrawn row and the cursor. */
   #up = 0
 
   constructor(stream: TextStream & { rows?: number }) {
@@ -44,7 +44,7 @@ export class TerminalOutput {
     else this.#draw(before + text)
   }
 
-  /** Replaces the line that is not ended; with `over`, ends it. */
+  /** Replaces the unfinished line; with `over`, ends it. */
   replaceLine(line: string, over: boolean): void {
     const before = this.#partial
     this.#partial = over ? '' : line
@@ -53,15 +53,15 @@ export class TerminalOutput {
     else this.#draw(text)
   }
 
-  /** Ends the line that is not ended, so that what another part of the program draws starts on its own line. */
+  /** Ends the unfinished line, so that other drawing code starts on its own line. */
   endLine(): void {
     if (this.#partial !== '') this.write('\n')
   }
 
-  /** Shows an input under the output, or takes it away. */
+  /** Shows an input below the output, or removes it. */
   show(input: InputView | undefined): void {
     if (input === undefined && this.#input === undefined) return
-    // Without an input, the cursor is at the end of the line that is not ended.
+    // Without an input, the cursor is at the end of the unfinished line.
     if (this.#input === undefined) this.#up = rowsOf(this.#partial, this.columns) - 1
     this.#input = input
     this.#draw(this.#partial)
@@ -72,7 +72,7 @@ export class TerminalOutput {
     this.#partial = end === -1 ? this.#partial + text : text.slice(end + 1)
   }
 
-  /** Draws `text`, which begins where the line that is not ended begins, and the input under it. */
+  /** Draws `text` from the start of the unfinished line, and the input below it. */
   #draw(text: string): void {
     const head = `\u001b[?25l${this.#up === 0 ? '' : `\u001b[${this.#up}A`}\r\u001b[J`
     const input = this.#input
@@ -85,7 +85,7 @@ export class TerminalOutput {
     const { lines, cursor } = laidOut(input, this.columns, Math.max(1, screen - 4))
     let partialRows = this.#partial === '' ? 0 : rowsOf(this.#partial, this.columns)
     let gap = partialRows === 0 ? '' : '\r\n'
-    // A line that does not fit above the input cannot be drawn anew, so it ends here.
+    // A line that does not fit above the input cannot be redrawn, so it ends here.
     if (partialRows + lines.length >= screen) {
       this.#partial = ''
       partialRows = 0
@@ -102,7 +102,7 @@ function rowsOf(line: string, columns: number): number {
   return Math.max(1, Math.ceil(widthOf(line) / columns))
 }
 
-/** The rows of an input and the place of its cursor; only those around the cursor where there are too many. */
+/** The rows of an input and the cursor position; when there are too many, only those around the cursor. */
 function laidOut(
   { above, prompt, text, at }: InputView,
   columns: number,

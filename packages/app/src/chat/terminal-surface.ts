@@ -10,13 +10,13 @@ import type { ChatSurface, ReadOptions } from './surface.ts'
 import type { TerminalLock } from './terminal-lock.ts'
 import { type InputView, TerminalOutput } from './terminal-output.ts'
 
-/** A text that is being typed, and what becomes of it. */
+/** A text being typed, and how it is resolved. */
 interface Typing {
   editor: InputEditor
   prompt: string
   complete?: ReadOptions['complete']
   suggestion?: string
-  /** Typed while a turn runs: it is shown only where there is something to show. */
+  /** Typed while a turn runs: hidden while it is empty. */
   ahead: boolean
   submit(text: string): void
   interrupt(): void
@@ -26,25 +26,25 @@ interface Typing {
 }
 
 export interface TerminalChatOptions {
-  /** Renders Markdown; without it, text stays as it was written. */
+  /** Renders Markdown; without it, text is printed as written. */
   markdown?: typeof MarkdownFlow
-  /** Shows a view in turn with questions; without it, nothing is chosen from lists. */
+  /** Shows a view between questions; without it, there are no selection lists. */
   screen?: NonNullable<ChatSurface['screen']>
-  /** Called when Ctrl+C is pressed again while something still runs that does not read a text. */
+  /** Called when Ctrl+C is pressed again while something runs that reads no input. */
   exit?: () => void
-  /** What was typed in earlier conversations, oldest first. */
+  /** Inputs of earlier conversations, oldest first. */
   earlier?: () => readonly string[]
 }
 
 const exitHint = '(Ctrl+C again, Ctrl+D or /quit leaves)\n'
 const maxHistory = 1_000
 const queuedRows = 4
-/** Time after a key during which the person still counts as typing. */
+/** Time after a key press during which the user counts as typing. */
 const typingMs = 1_000
 
 /**
- * A chat face on a terminal, with several lines, history, search and Tab. What is typed while a turn runs is kept below
- * the output: whole messages are queued, and shown so. While a question is on the screen, everything else waits.
+ * A chat surface on a terminal, with multi-line input, history, search and completion. Text typed during a turn stays below the
+ * output: complete messages are queued and shown as such. While a question is on the screen, everything else waits.
  */
 export function terminalChatSurface(
   io: Io,
@@ -55,19 +55,19 @@ export function terminalChatSurface(
   const output = new TerminalOutput(io.stdout)
   const queue: string[] = []
   let history: string[] | undefined
-  /** What was typed during a turn and not sent yet. */
+  /** Text typed during a turn and not yet sent. */
   let kept = ''
   let typing: Typing | undefined
-  /** Whether Ctrl+C was pressed since a text was read last. */
+  /** Whether Ctrl+C was pressed since the last read. */
   let interrupted = false
-  /** When a key was pressed last that did not send the message. */
+  /** Time of the last key press that did not send the message. */
   let lastKey = Number.NEGATIVE_INFINITY
   let watching = false
   let detach: (() => void) | undefined
   let held: (() => void)[] = []
-  /** The line that is not ended: the end of a text of the model. */
+  /** The unfinished last line of model text. */
   let tail = ''
-  /** The line about something under way, drawn anew below each notice. */
+  /** The line for work in progress, redrawn below each notice. */
   let liveLine = ''
 
   const inputs = (): readonly string[] => {
@@ -79,7 +79,7 @@ export function terminalChatSurface(
     history = [...inputs().filter((one) => one !== text), text].slice(-maxHistory)
   }
 
-  /** Does it now, or when no question is on the screen any more. */
+  /** Runs the function now, or when no question is on the screen. */
   function inTurn(work: () => void): void {
     if (!floor.isLocked) {
       work()
@@ -95,7 +95,7 @@ export function terminalChatSurface(
     held.push(work)
   }
 
-  /** The unfinished block of a model's text is drawn again with its next piece, and rendered once it is complete. */
+  /** The unfinished Markdown block is redrawn with every piece, and rendered in full once it is complete. */
   function clearTail(): void {
     if (tail !== '') output.replaceLine('', false)
     tail = ''
@@ -108,7 +108,7 @@ export function terminalChatSurface(
       output.write(text)
       if (last !== '' && text.endsWith('\n')) output.replaceLine(last, false)
     })
-  /** Writes a block that takes the place of the unfinished one. */
+  /** Writes a block in place of the unfinished one. */
   const writeBlock = (text: string): void =>
     inTurn(() => {
       clearTail()
@@ -119,7 +119,7 @@ export function terminalChatSurface(
     drawLine(line, over)
   }
   const drawLine = (line: string, over: boolean): void => {
-    // What is only on its way is drawn again when it moves on.
+    // The progress line is redrawn on its next update.
     if (over || !floor.isLocked) inTurn(() => output.replaceLine(line, over))
   }
 
@@ -171,7 +171,7 @@ export function terminalChatSurface(
     },
     type(keys) {
       lastKey = performance.now()
-      // Keys that move or send have no meaning while the message is not shown.
+      // Keys that move or send are ignored while the message is hidden.
       for (const part of stripVTControlCharacters(keys).split(/(\u007f)/)) {
         const text = cleaned(part).replaceAll('\n', '')
         if (part !== '\u007f' && text === '') continue
@@ -210,7 +210,7 @@ export function terminalChatSurface(
     const { text, at } = editor.line
     wanted(text.slice(0, at)).then(
       ([hits, part]) => {
-        // What was typed meanwhile is what counts.
+        // Text typed in the meantime has priority.
         if (typing?.editor !== editor || editor.text !== text || hits.length === 0) return
         const common = hits.reduce(commonStart)
         if (common.length > part.length || hits.length === 1) editor.completeWith(part, common)
@@ -221,7 +221,7 @@ export function terminalChatSurface(
     )
   }
 
-  /** Reads one text; what was read before goes on afterwards. */
+  /** Reads one text; an earlier pending read continues afterwards. */
   function begin(next: Typing): () => void {
     const outer = typing
     detach?.()
@@ -239,7 +239,7 @@ export function terminalChatSurface(
     output.write(`${prompt}${plain(text).replaceAll('\n', '\n      ')}\n`)
   }
 
-  /** Ctrl+C between two texts, also while a turn ends that it stopped. */
+  /** Ctrl+C between two reads, also while a stopped turn is ending. */
   function onIdleInterrupt(): void {
     if (interrupted) exit()
     else output.write(exitHint)
@@ -252,7 +252,7 @@ export function terminalChatSurface(
       interrupted = false
       const editor = new InputEditor(isMessage ? kept || draft : draft, isMessage ? inputs : undefined)
       if (isMessage) kept = ''
-      // Only a message asks for Ctrl+C a second time; any other line is cancelled at once.
+      // Only a message needs Ctrl+C twice; any other line is cancelled at once.
       const leaveLine = (): void => {
         done()
         echo(prompt, '')
@@ -310,7 +310,7 @@ export function terminalChatSurface(
     async readLine(prompt, options = {}) {
       if (!watching) io.onInterrupt(onIdleInterrupt)
       watching = true
-      // The next question may begin before this continues.
+      // The next question may start before this continues.
       while (floor.isLocked) await floor.whenFree()
       const next = options.isMessage === true ? queue.shift() : undefined
       if (next === undefined) return read(prompt, options)
@@ -331,11 +331,11 @@ export function terminalChatSurface(
       let over = false
       const interrupt = (): void => {
         interrupted = true
-        stop.abort(new Error('The person stopped the turn'))
-        // Queued messages were meant for after the answer, so they can be changed now.
+        stop.abort(new Error('The user stopped the turn'))
+        // Queued messages were written for after the answer, so they can be edited now.
         kept = [...queue.splice(0), ...(kept === '' ? [] : [kept]), ahead.editor.text].join('\n').trim()
         ahead.editor = new InputEditor('')
-        // Whoever presses it again while the turn still ends wants to leave.
+        // Pressing it again while the turn is ending leaves the chat.
         done()
       }
       const ahead: Typing = {

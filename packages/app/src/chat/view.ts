@@ -5,11 +5,11 @@ import { callDeferred, callDone, callRunning, describeCall, describeEnd, duratio
 import type { CallEnd, CallEvent } from './conversation-view.ts'
 import { type ChatEvent, type ChatSurface, modelText } from './surface.ts'
 
-/** How one turn shows while it runs. */
+/** The view of one running turn. */
 export interface TurnView {
   text(delta: string): void
   call(event: CallEvent): void
-  /** The state of the running call, in a few words. False where it is not shown as part of the turn. */
+  /** The state of the running call in a few words. Returns false if the call is not shown as part of the turn. */
   underWay(state: string): boolean
   wait(wait: ModelWait): void
   end(ending: TurnEnding | undefined): void
@@ -21,7 +21,7 @@ export type TurnEnding = Partial<Pick<Turn, 'stopReason' | 'callsNotRun'>>
 type Start = Extract<CallEvent, { type: 'start' }>
 type DeferredEvent = Extract<CallEvent, { type: 'later' | 'task' }>
 
-/** What is shown of a turn that did not end by itself. */
+/** The notice for a turn that did not complete. */
 const endings: Readonly<Record<string, string>> = {
   cancelled: 'Stopped.',
   maxTokens: 'The answer was cut off at its token limit.',
@@ -35,7 +35,7 @@ function endingOf({ stopReason = '', callsNotRun }: TurnEnding): string | undefi
   return `Stopped: the model wanted more tool calls than one message allows; ${calls} not run. Say "go on" to continue.`
 }
 
-/** Makes the view of one turn. `model`: the id of the model that answers. */
+/** Creates the view of one turn. `model`: the id of the model that answers. */
 export function turnView(face: ChatSurface, model: string, now: () => number, signal: AbortSignal): TurnView {
   return face.emit === undefined ? drawn(face, model, signal, now) : toEvent(face.emit)
 }
@@ -56,7 +56,7 @@ function drawn(face: ChatSurface, model: string, signal: AbortSignal, now: () =>
   let since = 0
   let timer: NodeJS.Timeout | undefined
   let isWaitShown = false
-  /** Shows after a second that the model has not answered yet, and for how long. */
+  /** Shows, after a second, that the model has not answered yet, and for how long. */
   const startWaiting = (): void => {
     if (face.live === undefined) return
     since = now()
@@ -123,7 +123,7 @@ function drawn(face: ChatSurface, model: string, signal: AbortSignal, now: () =>
     },
     end(ending) {
       stopWaiting()
-      // A call without an end, such as that of a host process that ended, keeps its line.
+      // A call that never ended, such as one of a host process that stopped, keeps its line.
       if (running !== undefined) face.live?.(callRunning(running, 'not finished', palette, columns()), true)
       running = undefined
       endLine()
@@ -150,7 +150,7 @@ function toEvent(tell: NonNullable<ChatSurface['emit']>): TurnView {
   }
 }
 
-/** How a call ended, for programs. */
+/** How a call ended, as an event for programs. */
 function resultEvent({
   id,
   name,
@@ -170,7 +170,7 @@ function resultEvent({
   }
 }
 
-/** Shows how a call ended whose question had been left for later. */
+/** Shows the end of a call whose question was deferred. */
 export function writeLateResult(event: CallEnd, face: ChatSurface): void {
   if (face.emit !== undefined) {
     face.emit(resultEvent(event))

@@ -7,9 +7,9 @@ import { whyUnreadable } from './unreadable.ts'
 type Type = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null'
 
 /**
- * Reads `key=value` words by a tool's input schema: numbers, booleans and JSON where the schema wants them, text
- * otherwise. `key:=json` is always JSON, `key=@file` the contents of a file, `key=@-` those of stdin, `key=@@text` a text that begins with `@`.
- * A key given several times makes an array. Throws a usage error that names the argument.
+ * Parses `key=value` words with a tool's input schema: numbers, booleans and JSON where the schema allows them, otherwise text.
+ * `key:=json` is always JSON, `key=@file` the contents of a file, `key=@-` stdin, `key=@@text` a text that starts with `@`. A
+ * repeated key makes an array. Throws a usage error that names the argument.
  */
 export function argumentsFrom(words: readonly string[], schema: JsonSchema): JsonObject {
   const given = new Map<string, { json: boolean; text: string }[]>()
@@ -28,7 +28,7 @@ export function argumentsFrom(words: readonly string[], schema: JsonSchema): Jso
   )
 }
 
-/** The arguments that a tool's schema names nowhere; none where it may name some in another way than by its properties. */
+/** Arguments that are not in the tool's schema; none if the schema can name properties in other ways. */
 export function unnamedArguments(args: JsonObject, schema: JsonSchema): string[] {
   const otherwise = ['patternProperties', '$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas']
   const { properties, additionalProperties } = schema
@@ -37,7 +37,7 @@ export function unnamedArguments(args: JsonObject, schema: JsonSchema): string[]
   return Object.keys(args).filter((key) => !Object.hasOwn(properties, key))
 }
 
-/** Reads `key=value` words where every value is a text, as arguments of prompts are. */
+/** Parses `key=value` words whose values are all text, such as arguments of prompts. */
 export function textArguments(words: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     words.map((word) => {
@@ -48,7 +48,7 @@ export function textArguments(words: readonly string[]): Record<string, string> 
   )
 }
 
-/** Reads the value of `--args`: a JSON object, `@file` with one, or `-` for stdin. */
+/** Parses the value of `--args`: a JSON object, `@file`, or `-` for stdin. */
 export function jsonArguments(text: string): JsonObject {
   const value = parseJson('--args', fromFile('--args', text === '-' ? '@-' : text))
   if (!isObject(value))
@@ -62,7 +62,7 @@ export function missingArguments(args: JsonObject, schema: JsonSchema): string[]
   return required.filter((name) => typeof name === 'string').filter((name) => !Object.hasOwn(args, name))
 }
 
-/** Names the required arguments that are missing, as a usage error. */
+/** The usage error for missing required arguments. */
 export function requireAll(args: JsonObject, schema: JsonSchema): void {
   const missing = missingArguments(args, schema)
   if (missing.length === 0) return
@@ -108,7 +108,7 @@ function readValue(
   return values.map((value) => read(value, items))
 }
 
-/** The value a text stands for: the first of the wanted types that it can be, text last. */
+/** Converts a text to the first of the allowed types that it fits, text last. */
 function convert(key: string, text: string, types: ReadonlySet<Type>): unknown {
   if (types.size === 0) return text
   if (types.has('null') && text === 'null') return null
@@ -140,7 +140,7 @@ function named(type: Type): string {
   return names[type]
 }
 
-/** The types that a schema allows, through references and branches; none where it does not say. */
+/** The types that a schema allows, through references and branches; none if it does not say. */
 export function typesOf(schema: unknown, root: JsonSchema, depth = 0): Set<Type> {
   if (!isObject(schema) || depth > 8) return new Set()
   const own = dereferenced(schema, root)
@@ -154,7 +154,7 @@ export function typesOf(schema: unknown, root: JsonSchema, depth = 0): Set<Type>
   )
 }
 
-/** Follows a reference into the same document. */
+/** Resolves a reference within the document. */
 export function dereferenced(schema: JsonObject, root: JsonSchema): JsonObject {
   let current = schema
   for (

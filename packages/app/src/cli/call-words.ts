@@ -2,22 +2,22 @@ import type { JsonSchema } from '@jackfield/sdk'
 import { oneLine } from '../output/sanitize.ts'
 import { usageError } from './exit.ts'
 
-/** An argument as it was written: with its name, or at a position. */
+/** An argument as written: with a name, or positional. */
 interface Written {
   key?: string
   json: boolean
   text: string
 }
 
-/** Splits `add(a: 1, b: 2)` into the tool's name and what is between the parentheses. */
+/** Splits `add(a: 1, b: 2)` into the tool's name and the text between the parentheses. */
 export function splitCall(word: string): { name: string; inside: string } | undefined {
   const [, name, inside] = /^([^()]+)\((.*)\)\s*$/s.exec(word) ?? []
   return name === undefined || inside === undefined ? undefined : { name: name.trim(), inside }
 }
 
 /**
- * Every argument of a call as `key=value` or `key:=json`. Words without `=` are values of the required properties, in the
- * order of the schema, that have no value yet. `inside`: the text between the parentheses of `add(a: 1, b: 2)`.
+ * Returns every argument of a call as `key=value` or `key:=json`. Words without `=` are assigned to the required properties
+ * without a value, in schema order. `inside`: the text between the parentheses of `add(a: 1, b: 2)`.
  */
 export function namedWords(words: readonly string[], schema: JsonSchema, inside = ''): string[] {
   const known = typeof schema.properties === 'object' && schema.properties !== null ? schema.properties : {}
@@ -39,7 +39,7 @@ export function namedWords(words: readonly string[], schema: JsonSchema, inside 
 
 function writtenWord(word: string, known: object): Written {
   const equals = word.indexOf('=')
-  // Base64 ends in `=`: what is no argument of the tool, with nothing after it, is a value.
+  // Base64 ends in `=`: a word that ends in `=` and names no argument is a value.
   const isValue = /^[^=:]+={1,2}$/.test(word) && !Object.hasOwn(known, word.replace(/=+$/, ''))
   if (equals === -1 || (isValue && word.length % 4 === 0)) return { json: false, text: word }
   const json = word[equals - 1] === ':'
@@ -48,11 +48,11 @@ function writtenWord(word: string, known: object): Written {
   return { key, json, text: word.slice(equals + 1) }
 }
 
-/** Reads `a: 1, b: "two", c: [3]`; names may be left out. Values are JSON, texts in single quotes, or bare words. */
+/** Parses `a: 1, b: "two", c: [3]`; names are optional. Values are JSON, single-quoted text, or bare words. */
 function writtenInside(inside: string): Written[] {
   return partsOf(inside).map((part) => {
     const [, quoted, bare, value] = /^(?:("(?:[^"\\]|\\.)*")|([\w$.-]+))\s*[:=]\s*(.*)$/s.exec(part) ?? []
-    // A bare address such as https://example.org is a value: its colon is followed by slashes.
+    // In a bare URL such as https://example.org, the colon does not separate a name.
     const isNamed = value !== undefined && !(bare !== undefined && value.startsWith('//'))
     if (!isNamed) return writtenValue(part)
     const key = quoted === undefined ? bare : String(JSON.parse(quoted))
@@ -69,7 +69,7 @@ function writtenValue(text: string): Written {
   return { json: /^["[{]/.test(text), text }
 }
 
-/** Splits at commas that are in no string and no brackets. */
+/** Splits at commas outside strings and brackets. */
 function partsOf(text: string): string[] {
   const parts: string[] = []
   let depth = 0

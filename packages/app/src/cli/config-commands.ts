@@ -5,7 +5,7 @@ import type { Io, Output } from './io.ts'
 import { jsonOption, noStoreOption, storeOption, withConfigOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
 
-/** Where one run of a command writes, and how it says that it is done. */
+/** Output of a command, and how its exit code is set. */
 interface Run {
   output: Output
   end: (code: ExitCode) => void
@@ -13,7 +13,7 @@ interface Run {
 
 type Work = (words: string[], options: ConfigCommandOptions, io: Io, output: Output) => Promise<ExitCode>
 
-/** Adds `config` and `secret` with everything under them. `begin` is told whether the result is JSON. */
+/** Adds `config` and `secret` with their subcommands. `begin` receives whether the result is JSON. */
 export function addConfigCommands(program: Command, io: Io, begin: (json: boolean) => Run): void {
   const load = () => import('../commands/config.ts')
   const ofConfig = (made: Command, description: string, work: () => Promise<Work>): void => {

@@ -5,7 +5,7 @@ import type { Io, Output } from './io.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
 
-/** Adds `daemon` with everything under it. `begin` is told whether the result is JSON. */
+/** Adds `daemon` with its subcommands. `begin` receives whether the result is JSON. */
 export function addDaemonCommands(
   program: Command,
   io: Io,
@@ -36,7 +36,7 @@ export function addDaemonCommands(
         end(await (await work())(options, io, output))
       })
   }
-  // Commands start it; a person who does sees its messages.
+  // Started by commands; when started by hand, it prints its messages.
   withConfigOptions(daemon.command('serve', { hidden: true }))
     .addOption(storeOption())
     .addOption(

@@ -1,8 +1,8 @@
-/** Examples of one command, as they are shown in its help. */
+/** Examples of one command, shown in its help. */
 interface Examples {
-  /** Run by a test with the servers `everything`, `travel` and `files` configured. */
+  /** A test runs these with the servers `everything`, `travel` and `files` configured. */
   runnable: readonly string[]
-  /** Need a network, a terminal, a file, or an id from another command. */
+  /** These need a network, a terminal, a file, or an id from another command, and are not run. */
   others?: readonly string[]
 }
 

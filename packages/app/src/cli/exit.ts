@@ -1,19 +1,19 @@
-/** What the process's exit code says. */
+/** Exit codes. */
 export const ExitCode = {
   done: 0,
-  /** The tool ran and said that it failed, a question was refused, or a conversation was cut short at a limit. */
+  /** The tool ran and failed, a question was refused, or a conversation reached a limit. */
   toolError: 1,
-  /** The command line or a file named on it is wrong, or the store cannot be used. */
+  /** The command line or a file named on it is invalid, or the store is unusable. */
   usage: 2,
   /** The server could not be reached or started. */
   cannotConnect: 3,
-  /** The server answered with a protocol error, or not at all. */
+  /** The server returned a protocol error, or no response. */
   protocol: 4,
-  /** What the server says is not as agreed to, and out of use until the person accepts it. */
+  /** A definition of the server has changed since it was accepted, and is disabled until the user accepts it. */
   outOfUse: 5,
-  /** The server did not answer in time, as with the program `timeout`. Connecting in vain is `cannotConnect`. */
+  /** The server did not respond in time (the code of the program `timeout`). A failed connection is `cannotConnect`. */
   timedOut: 124,
-  /** Ended by SIGHUP: its terminal closed. The codes of signals are 128 and the number of the signal. */
+  /** Ended by SIGHUP: the terminal was closed. Signal codes are 128 plus the signal number. */
   hungUp: 129,
   /** Ended by SIGINT: Ctrl+C. */
   interrupted: 130,
@@ -23,13 +23,13 @@ export const ExitCode = {
 
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
 
-/** Ends the command with a message for the person and an exit code. */
+/** Ends the command with a message and an exit code. */
 export class CliError extends Error {
   override readonly name: string = 'CliError'
   readonly exitCode: ExitCode
-  /** The protocol's or the SDK's own code, where there is one. */
+  /** The protocol or SDK error code, if any. */
   readonly code: number | string | undefined
-  /** Facts for `--json`. */
+  /** Data for `--json`. */
   readonly data: unknown
 
   constructor(
@@ -44,7 +44,7 @@ export class CliError extends Error {
   }
 }
 
-/** The reason of `Io.signal` where a signal of the system ends the command. */
+/** The abort reason of `Io.signal` when a system signal ends the command. */
 export class Interruption extends Error {
   override readonly name: string = 'Interruption'
   readonly exitCode: ExitCode
@@ -60,23 +60,23 @@ export class Interruption extends Error {
   }
 }
 
-/** The exit code of a command whose signal aborted; undefined where it did not. */
+/** The exit code of a command whose signal was aborted; undefined otherwise. */
 export function interruptedBy({ aborted, reason }: AbortSignal): ExitCode | undefined {
   if (!aborted) return undefined
   return reason instanceof Interruption ? reason.exitCode : ExitCode.interrupted
 }
 
-/** The person wrote something that cannot be; the message says what and how it should be. */
+/** The input is invalid; the message says why and what is expected. */
 export function usageError(message: string): CliError {
   return new CliError(ExitCode.usage, message)
 }
 
-/** Whether the facts of a failure say that a secret could not be had for want of its key. */
+/** Whether the data of a failure says that a secret could not be read because its key is missing. */
 export function isAboutKey(facts: unknown): boolean {
   return typeof facts === 'object' && facts !== null && ('keychain' in facts || 'sealed' in facts)
 }
 
-/** A text whose milliseconds, from one second on, are seconds with at most one decimal. */
+/** Replaces milliseconds in a text by seconds from one second on, with at most one decimal. */
 export function inSeconds(text: string): string {
   return text.replace(/\b(\d{4,}) ms\b/g, (_, ms: string) => `${Math.round(Number(ms) / 100) / 10} s`)
 }

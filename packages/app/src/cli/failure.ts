@@ -5,7 +5,7 @@ import { plain } from '../output/sanitize.ts'
 import { CliError, ExitCode, inSeconds, isAboutKey } from './exit.ts'
 import { whyUnwritable } from './unreadable.ts'
 
-/** What a failed command tells: the exit code, a message safe to print, and the protocol's own code where there is one. */
+/** A failed command: exit code, a message safe to print, and the protocol error code, if any. */
 export interface Failure {
   exitCode: ExitCode
   message: string
@@ -14,8 +14,8 @@ export interface Failure {
 }
 
 /**
- * Reads any error as a failure of the command. `interrupted`: the exit code, where a signal ended it. `hasTimeout`: the
- * command takes `--timeout`.
+ * Converts any error to a failure of the command. `interrupted`: the exit code if a signal ended it. `hasTimeout`: the command
+ * has `--timeout`.
  */
 export function failureOf(error: unknown, interrupted?: ExitCode, hasTimeout = false): Failure {
   if (interrupted !== undefined) {
@@ -75,7 +75,7 @@ export function failureOf(error: unknown, interrupted?: ExitCode, hasTimeout = f
   return { exitCode: ExitCode.toolError, message: plain(message) }
 }
 
-/** What a failure to write a file says; undefined for every other error. */
+/** The message for a failed file write; undefined for every other error. */
 function whyNotWritten(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('path' in error)) return undefined
   if (!['EROFS', 'ENOSPC', 'EDQUOT', 'EACCES'].includes(String(error.code))) return undefined

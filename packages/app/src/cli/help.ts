@@ -1,7 +1,7 @@
 import { type Command, Help, type Option } from 'commander'
 import { examples } from './examples.ts'
 
-/** The headings of the help, and the commands under each in their order. */
+/** Help headings, and the commands under each in order. */
 const headings: readonly (readonly [heading: string, commands: readonly string[]])[] = [
   ['Talk:', ['chat', 'web', 'start']],
   ['Find:', ['servers', 'tools', 'search', 'resources', 'prompts', 'find']],
@@ -26,7 +26,7 @@ const headings: readonly (readonly [heading: string, commands: readonly string[]
   ],
 ]
 
-/** Says in the help of commands with `--model` which variables choose a model. */
+/** Adds to the help of commands with `--model` which variables select a model. */
 export const modelHelp = `
 Models are chosen by --model provider/model, else JACKFIELD_MODEL, else the config's jackfield.models, else the first
 provider below whose variables are set. A variable in the second column is needed, those in the third are optional:
@@ -42,7 +42,7 @@ provider below whose variables are set. A variable in the second column is neede
   OPENAI_COMPATIBLE_BASE_URL=http://127.0.0.1:8000/v1 jackfield chat --model compatible/qwen3
   jackfield chat --model ollama/llama3.2`
 
-/** The form of an answers file, in the help of commands with `--answers`. */
+/** The format of an answers file, in the help of commands with `--answers`. */
 export const answersHelp = `
 An answers file (--answers FILE) answers what servers ask where no person is there. Of a list, the first entry that matches is used:
   {
@@ -57,7 +57,7 @@ An answers file (--answers FILE) answers what servers ask where no person is the
 "match" is a part of the question, or /a regular expression/flags; an entry without it matches every question. What the file has
 no entry for is not asked: --park leaves questions in the inbox instead.`
 
-/** Puts every command of the program under its heading. */
+/** Groups all commands under their headings. */
 export function groupCommands(program: Command): void {
   const rank = new Map(headings.flatMap(([, commands]) => commands).map((name, at) => [name, at]))
   for (const [heading, commands] of headings) {
@@ -71,7 +71,7 @@ export function groupCommands(program: Command): void {
   })
 }
 
-/** Adds examples to the help of every command, and leaves out what `shared`, the command `options`, describes for all. */
+/** Adds examples to the help of every command, and removes the options described once in `shared`, the command `options`. */
 export function completeHelp(program: Command, shared: Command): void {
   const described = (option: Option): boolean =>
     shared.options.some((one) => one.flags === option.flags && one.description === option.description)

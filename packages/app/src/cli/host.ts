@@ -7,12 +7,12 @@ import { errorOfFault } from '../daemon/faults.ts'
 import type { ServiceOptions } from '../daemon/service.ts'
 import { type Io, writeNote } from './io.ts'
 
-/** A host that a command uses, until it is disposed of. */
+/** A host used by a command, until it is disposed. */
 export interface OpenHost extends AsyncDisposable {
   readonly client: HostClient
-  /** It is the host process of this folder, which other commands use too. */
+  /** It is the host process of this folder, shared with other commands. */
   readonly isShared: boolean
-  /** The host itself, where it is not shared. */
+  /** The host itself, if it is not shared. */
   readonly service?: HostService
 }
 
@@ -21,20 +21,20 @@ export function usesDaemon({ daemon, store }: HostChoice, { env }: Pick<Io, 'env
   return daemon !== false && store !== ':memory:' && env.JACKFIELD_DAEMON !== 'off'
 }
 
-/** Which host a command uses. */
+/** Options for choosing the host of a command. */
 export interface OpenHostOptions {
-  /** A host of this process, whatever else is said. */
+  /** Always uses a host in this process. */
   isOwn?: boolean
-  /** Uses a host process that runs already and starts none: for commands that start no servers. */
+  /** Uses a running host process and starts none: for commands that start no servers. */
   onlyRunning?: boolean
-  /** What a host of this process is made of, in place of the configuration. */
+  /** Settings for a host in this process, instead of the configuration. */
   here?: () => Promise<ServiceOptions>
 }
 
 /**
- * The host of the configured servers: that of the host process for this folder, or one of this process with `--no-daemon`,
- * `--no-store` or JACKFIELD_DAEMON=off, and where the environment of this command is another one. Its configuration is up
- * to date; no server is started yet. `name`: this command, for the person.
+ * Opens the host of the configured servers: the host process of this folder, or a host in this process with `--no-daemon`,
+ * `--no-store` or JACKFIELD_DAEMON=off, or when the environment of this command differs. Its configuration is up to date; no
+ * server is started yet. `name`: this command, as shown to the user.
  */
 export async function openHost(
   choice: HostChoice,
@@ -57,7 +57,7 @@ export async function openHost(
   return await hostHere(made.service, name, () => made[Symbol.asyncDispose]())
 }
 
-/** The host process of a choice; undefined where it cannot be used as this command wants it. */
+/** Connects to the host process; undefined if this command cannot use it. */
 async function sharedHost(
   choice: HostChoice,
   name: string,
@@ -81,13 +81,13 @@ async function sharedHost(
   return undefined
 }
 
-/** Calls `listener` with each notice of the host from now on, until the returned function is called. */
+/** Calls `listener` with each notice of the host, until the returned function is called. */
 export function onNotice(client: HostClient, listener: (notice: Notice) => void): () => void {
   let last: number | undefined
   return client.subscribe('notices', {
     rows(view) {
       const newest = Math.max(-1, ...[...view.keys()].map(Number))
-      // Another host that took the place of the one before counts anew.
+      // A replacement host numbers its notices from the start.
       const before = last === undefined ? newest : last > newest ? -1 : last
       last = newest
       for (const [key, notice] of view) if (Number(key) > before) listener(notice)
@@ -95,7 +95,7 @@ export function onNotice(client: HostClient, listener: (notice: Notice) => void)
   })
 }
 
-/** Whether a host process can have its files: in a read-only home, each command has a host of its own. */
+/** Whether a host process can write its files; with a read-only home, each command has its own host. */
 function hasFolder(choice: HostChoice, io: Io): boolean {
   try {
     daemonAddress(choice, io)
@@ -106,7 +106,7 @@ function hasFolder(choice: HostChoice, io: Io): boolean {
   }
 }
 
-/** A host of this process. It is closed with what is returned. */
+/** Creates a host in this process. Disposing the result closes it. */
 export async function hostHere(
   service: HostService,
   name: string,

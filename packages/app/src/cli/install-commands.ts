@@ -7,7 +7,7 @@ import { envOption, jsonOption, storeOption } from './options.ts'
 
 const registryWords = 'registry URL; default JACKFIELD_REGISTRY, or the official registry'
 
-/** Adds `registry`, `install` and `uninstall`. `command` is what follows `--`. */
+/** Adds `registry`, `install` and `uninstall`. `command` is the part after `--`. */
 export function addInstallCommands(
   program: Command,
   io: Io,
@@ -89,7 +89,7 @@ function limit(text: string): number {
   throw new InvalidArgumentError('It must be a whole number from 1 to 100.')
 }
 
-/** What cannot be installed as it was asked for is a matter of what was written on the command line. */
+/** A server that cannot be installed as requested is a usage error. */
 async function usable(work: () => Promise<ExitCode>): Promise<ExitCode> {
   try {
     return await work()

@@ -6,42 +6,42 @@ import { type Palette, paletteFor } from '../output/palette.ts'
 /** A stream that may be a terminal. */
 export type TextStream = Writable & { isTTY?: boolean; columns?: number }
 
-/** What a command has of the world outside: its streams, variables and folder. */
+/** The environment of a command: streams, variables and folder. */
 export interface Io {
   stdin: Readable & { isTTY?: boolean }
   stdout: TextStream
   stderr: TextStream
   env: NodeJS.ProcessEnv
   cwd: string
-  /** Messages on stderr are lines of JSON, as with `--json`. Default false. */
+  /** Prints messages on stderr as JSON lines, as with `--json`. Default false. */
   json?: boolean
   /** Aborted by Ctrl+C. */
   signal: AbortSignal
-  /** Does what Ctrl+C does, where a key is read that is no signal. */
+  /** Has the effect of Ctrl+C, for a key press that raises no signal. */
   interrupt(): void
-  /** Takes Ctrl+C over from `signal` until the returned function is called. */
+  /** Handles Ctrl+C instead of `signal`, until the returned function is called. */
   onInterrupt(listener: () => void): () => void
 }
 
-/** Where a command's result and messages go: the result to stdout, everything else to stderr. */
+/** The output of a command: the result goes to stdout, messages to stderr. */
 export interface Output {
   /** The result is one JSON document. */
   readonly json: boolean
   /** For text on stdout. */
   readonly palette: Palette
-  /** Columns of stdout, where it is a terminal. */
+  /** Columns of stdout, if it is a terminal. */
   readonly columns: number | undefined
-  /** Gives the command's result: as JSON, or as the text that `text` makes. Call it once. */
+  /** Prints the result: as JSON, or as the text returned by `text`. Call it once. */
   result(value: unknown, text: () => string): void
-  /** One of many results, as `watch` has them: a line of JSON, or a line of text. */
+  /** Prints one of many results, as in `watch`: a line of JSON, or a line of text. */
   row(value: unknown, text: string): void
-  /** Writes a message beside the result, see `writeNote`. */
+  /** Prints a message, see `writeNote`. */
   note(text: string): void
 }
 
 /**
- * Writes a message to stderr. The text must be safe to print; a warning begins with `! `. Where messages are JSON it is one
- * line, `{"warning":"…"}` or `{"note":"…"}`.
+ * Writes a message to stderr. The text must be safe to print; a warning starts with `! `. As JSON it is one line,
+ * `{"warning":"…"}` or `{"note":"…"}`.
  */
 export function writeNote(
   { stderr, env, json = false }: Pick<Io, 'stderr' | 'env' | 'json'>,
@@ -56,13 +56,13 @@ export function jsonNote(text: string): string {
   return `${exactJson(words.startsWith('! ') ? { warning: words.slice(2) } : { note: words })}\n`
 }
 
-/** Makes the output of one command. */
+/** Creates the output of one command. */
 export function createOutput(io: Io, json: boolean): Output {
   const palette = paletteFor(io.stdout, io.env)
   return {
     json,
     palette,
-    // A terminal that does not know its width reports 0.
+    // A terminal of unknown width reports 0.
     columns: io.stdout.isTTY ? io.stdout.columns || undefined : undefined,
     result(value, text) {
       io.stdout.write(`${json ? exactJson(value, 2) : text()}\n`)
@@ -74,7 +74,7 @@ export function createOutput(io: Io, json: boolean): Output {
   }
 }
 
-/** Whether a person can be asked: they must see the question and be able to type. */
+/** Whether a user can be asked: stdin and stderr are terminals. */
 export function isInteractive(io: Io): boolean {
   return io.stdin.isTTY === true && io.stderr.isTTY === true
 }

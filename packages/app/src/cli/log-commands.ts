@@ -9,7 +9,7 @@ A filter is any of these, each of which may have a - before it for its opposite;
   server:NAME kind:call,wire,… status:error method:tools/call tool:read_* direction:sent connection:ID
   dur:>500 dur:1s..2s bytes:>10kb since:1h until:2027-01-31 id:12 row:7 cause:12 text:"not found" or only words`
 
-/** Adds `log`, `record` and `serve-recording`. `begin` says whether the result is JSON, and gives where it goes. */
+/** Adds `log`, `record` and `serve-recording`. `begin` receives whether the result is JSON, and returns the output. */
 export function addLogCommands(
   program: Command,
   io: Io,
@@ -20,7 +20,7 @@ export function addLogCommands(
     .command('log')
     .description('Show recorded events: messages, calls, questions, HTTP, stderr')
   log.addHelpText('after', filterHelp)
-  // A condition may begin with -, as options do.
+  // A filter may start with `-`, as options do.
   const filtered = (made: Command): Command =>
     made.argument('[filter...]').allowUnknownOption().addHelpText('after', filterHelp)
   filtered(log.command('show', { isDefault: true }).usage('[options] [filter...] | <id>'))

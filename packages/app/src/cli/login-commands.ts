@@ -4,7 +4,7 @@ import type { ExitCode } from './exit.ts'
 import type { Io, Output } from './io.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
 
-/** Adds `login` and `logout`. `begin` says whether the result is JSON, and gives where it goes. */
+/** Adds `login` and `logout`. `begin` receives whether the result is JSON, and returns the output. */
 export function addLoginCommands(
   program: Command,
   io: Io,

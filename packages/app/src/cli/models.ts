@@ -2,9 +2,9 @@ import { findOllama, type Model, modelsFromEnvironment, offlineModel } from '@ja
 import { usageError } from './exit.ts'
 
 /**
- * The models of a conversation, the one that answers first: what `--model` says, else `JACKFIELD_MODEL`, else the
- * config's first model, else whatever the environment has a key for, else the offline planner. The config's other models
- * that can be had come next, then the environment's.
+ * The models of a conversation, the primary one first: `--model`, else `JACKFIELD_MODEL`, else the first model of the
+ * configuration, else one that the environment has a key for, else the offline planner. Other available models of the
+ * configuration follow, then those of the environment.
  */
 export function modelsInUse(
   env: NodeJS.ProcessEnv,
@@ -32,10 +32,7 @@ export function modelsInUse(
   }
 }
 
-/**
- * The same for a conversation. Where nobody said which model and no key is there, an Ollama on this machine is looked
- * for before the offline planner answers.
- */
+/** The models for a conversation. Without a setting or a key, it uses a local Ollama server before the offline planner. */
 export async function modelsToTalkTo(
   env: NodeJS.ProcessEnv,
   option: string | undefined,
@@ -49,7 +46,7 @@ export async function modelsToTalkTo(
   return modelsInUse({ ...env, OLLAMA_HOST: found.host, OLLAMA_MODEL: found.models[0] }, option, configured)
 }
 
-/** The model of this id, where there is one. */
+/** The model with this id, if any. */
 export function modelNamed(env: NodeJS.ProcessEnv, id: string): Model[] {
   try {
     return modelsFromEnvironment({ ...env, JACKFIELD_MODEL: id }).slice(0, 1)

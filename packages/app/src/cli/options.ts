@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 
-/** The options that choose which configuration is used. */
+/** The options that select the configuration. */
 export function withConfigOptions(command: Command): Command {
   return command
     .addOption(
@@ -18,7 +18,7 @@ export function withConfigOptions(command: Command): Command {
     .option('--no-daemon', 'start servers for this command alone, and end them with it')
 }
 
-/** Where the activity log and remembered decisions are stored. */
+/** Where the activity log and grants are stored. */
 export function storeOption(): Option {
   return new Option(
     '--store <file>',
@@ -26,7 +26,7 @@ export function storeOption(): Option {
   )
 }
 
-/** Runs without a store. Goes after `storeOption`, whose value it sets. */
+/** Runs without a store. Must be added after `storeOption`, whose value it sets. */
 export function noStoreOption(): Option {
   return new Option(
     '--no-store',
@@ -39,7 +39,7 @@ export function jsonOption(): Option {
   return new Option('--json', 'print the result as one JSON document')
 }
 
-/** Variables for a server that is started by a command after `--`. */
+/** Environment variables for a server started by a command after `--`. */
 export function envOption(): Option {
   return new Option(
     '--env <name[=value]>',

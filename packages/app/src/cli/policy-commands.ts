@@ -8,7 +8,7 @@ import type { Io, Output } from './io.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
 
-/** Where one run of a command writes, and how it says that it is done. */
+/** Output of a command, and how its exit code is set. */
 interface Run {
   output: Output
   end: (code: ExitCode) => void
@@ -16,16 +16,16 @@ interface Run {
 
 export interface PolicyCommandDeps {
   io: Io
-  /** What follows `--`. */
+  /** The words after `--`. */
   command: string[] | undefined
-  /** Told whether the result is JSON. */
+  /** Receives whether the result is JSON. */
   begin: (json: boolean) => Run
   withServerOptions: (command: Command) => Command
 }
 
 const callers = ['chat', 'code', 'app', 'sampling', 'gateway', 'person', 'cli']
 
-/** Adds `policy`, `activity` and `store` with everything under them. */
+/** Adds `policy`, `activity` and `store` with their subcommands. */
 export function addPolicyCommands(program: Command, deps: PolicyCommandDeps): void {
   addPolicy(program, deps)
   addActivity(program, deps)

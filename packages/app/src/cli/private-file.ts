@@ -2,8 +2,8 @@ import { closeSync, constants, fchmodSync, fstatSync, ftruncateSync, openSync, w
 import { usageError } from './exit.ts'
 
 /**
- * Writes a file that only its owner may read, whoever could read what was there before; devices and pipes are written to
- * as they are. Throws a CliError where that cannot be done.
+ * Writes a file that only its owner may read, also when it replaces one that others could read; devices and pipes are written to
+ * as they are. Throws a CliError on failure.
  */
 export function writePrivateFile(file: string, text: string): void {
   try {
@@ -18,7 +18,7 @@ export function writePrivateFile(file: string, text: string): void {
   }
 }
 
-/** As `writePrivateFile`, piece by piece. */
+/** Like `writePrivateFile`, for a stream of chunks. */
 export async function writePrivatePieces(file: string, pieces: AsyncIterable<string>): Promise<void> {
   let opened: number | undefined
   try {

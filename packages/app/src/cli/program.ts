@@ -52,15 +52,15 @@ store cannot be opened, a command fails before it starts anything; --no-store ru
 Arguments are values in the order of the required ones, or key=value, read by the tool's schema; key:=json is JSON, key=@file the contents of a file, key=@- those of stdin.
 Exit codes: 0 done; 1 the tool failed, was refused, or asked what nobody could be asked here, or a conversation was cut short; 2 wrong usage, no usable
 store, or a server that is not configured; 3 cannot connect; 4 protocol error, or a tool, prompt or resource that the server does not have; 5 what the server says changed and
-is out of use until you accept it (jackfield trust); 124 the server did not answer in time (--timeout); 129, 130 and 143 ended by SIGHUP, Ctrl+C and SIGTERM, also where
+is disabled until you accept it (jackfield trust); 124 the server did not answer in time (--timeout); 129, 130 and 143 ended by SIGHUP, Ctrl+C and SIGTERM, also where
 the command runs until then, as watch does. With --json, every line on stderr is one JSON object: {"note":"…"},
 {"warning":"…"}, and last, if the command fails, {"error":{"message":"…"}}.`
 
-/** Whether a command line wants its failure as JSON, also where it cannot be read otherwise. */
+/** Whether a command line requests JSON failures, also when it cannot be parsed. */
 export function wantsJson(argv: readonly string[]): boolean {
   const dashes = argv.indexOf('--')
   const own = dashes === -1 ? argv : argv.slice(0, dashes)
-  // Elsewhere, --output names a file.
+  // In other commands, --output is a file name.
   const hasFormat = ['call', 'read', 'prompt'].includes(own[0] ?? '')
   return own.some(
     (word, n) =>
@@ -69,7 +69,7 @@ export function wantsJson(argv: readonly string[]): boolean {
   )
 }
 
-/** Runs one command line and gives its exit code. Everything a person should see is written by then. */
+/** Runs one command line and returns its exit code, after all output is written. */
 export async function run(argv: readonly string[], given: Io): Promise<ExitCode> {
   const dashes = argv.indexOf('--')
   const own = dashes === -1 ? argv : argv.slice(0, dashes)
@@ -93,7 +93,7 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
     })
     .exitOverride()
 
-  /** A command about one server. What it needs is imported when it is used, so that help and mistakes cost nothing. */
+  /** Adds a command for one server. Its module is imported on use, so that help and usage errors stay fast. */
   function server<O extends ServerOptions>(
     usage: string,
     description: string,
@@ -352,10 +352,10 @@ export async function run(argv: readonly string[], given: Io): Promise<ExitCode>
   completeHelp(program, shared)
   try {
     await program.parseAsync([...own], { from: 'user' })
-    // Also a command that runs until it is ended, as watch does: a script sees what ended it.
+    // Also for a command that runs until it is interrupted, such as watch: scripts see which signal ended it.
     return interruptedBy(io.signal) ?? code
   } catch (error) {
-    // Commander has already written its message, or the help that was asked for.
+    // Commander has already printed its error or the help.
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return ExitCode.done
       if (isJson) {
@@ -376,7 +376,7 @@ function withServerOptions(command: Command): Command {
   return withSharedOptions(command).addOption(jsonOption())
 }
 
-/** What most commands take, described by `jackfield help options`. */
+/** Options of most commands, described by `jackfield help options`. */
 function withSharedOptions(command: Command): Command {
   return withConfigOptions(command)
     .option('--answers <file>', 'file with answers to questions, for unattended runs')

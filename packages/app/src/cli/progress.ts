@@ -5,7 +5,7 @@ import type { TextStream } from './io.ts'
 
 const bar = 24
 
-/** Shows the progress of a call on one line of a terminal; does nothing elsewhere. */
+/** Shows the progress of a call on one line of a terminal; a no-op elsewhere. */
 export function progressLine(stream: TextStream): {
   report(progress: ProgressReport): void
   clear(): void
@@ -26,7 +26,7 @@ export function progressLine(stream: TextStream): {
   }
 }
 
-/** `████████░░░░ 33% message`, or the bare count where the end is not known. */
+/** `████████░░░░ 33% message`, or the plain count without a total. */
 export function progressText({ progress, total, message }: ProgressReport): string {
   const words = message === undefined ? '' : ` ${oneLine(message)}`
   if (total === undefined || !(total > 0)) return `${progress}${words}`

@@ -6,7 +6,7 @@ type Revisions = NonNullable<ConnectOptions['revisions']>
 const legacy: Revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
 const modern: Revisions = ['2026-07-28']
 
-/** The revisions that `--era` and `--revision` leave; undefined means all. */
+/** The revisions allowed by `--era` and `--revision`; undefined means all. */
 export function revisionsFor(options: { era?: string; revision?: string }): Revisions | undefined {
   const { era = 'auto', revision } = options
   const byEra =

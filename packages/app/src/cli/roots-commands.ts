@@ -15,7 +15,7 @@ const verbs: readonly [name: keyof typeof rootsVerbs, usage: string, does: strin
   ['forget', '<server>', 'Forget the decision about a server, so that you are asked again'],
 ]
 
-/** Adds `roots` and what stands below it. `begin` says whether the result is JSON, and gives where it goes. */
+/** Adds `roots` with its subcommands. `begin` receives whether the result is JSON, and returns the output. */
 export function addRootsCommands(
   program: Command,
   io: Io,

@@ -5,7 +5,7 @@ import type { Io, Output } from './io.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
 
-/** Adds `sampling` and what stands below it. `begin` says whether the result is JSON, and gives where it goes. */
+/** Adds `sampling` with its subcommands. `begin` receives whether the result is JSON, and returns the output. */
 export function addSamplingCommands(
   program: Command,
   io: Io,

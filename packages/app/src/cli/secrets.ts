@@ -12,18 +12,18 @@ import { usageError } from './exit.ts'
 import { type Io, writeNote } from './io.ts'
 import { dataFolder } from './store.ts'
 
-/** What opening the stores of secrets needs. */
+/** Dependencies of the secret stores. */
 export type SecretsIo = Pick<Io, 'env' | 'cwd' | 'stderr' | 'json'>
 
 /**
- * Where the user's secrets are kept: sealed with JACKFIELD_PASSPHRASE or the file JACKFIELD_KEY_FILE where one is set,
- * else with a key in the keychain of the system. Where the system has none, the key is in a file of the data folder,
- * unless JACKFIELD_KEYCHAIN=required. Nothing is opened before a secret is read or written.
+ * Opens the user's secret store, sealed with JACKFIELD_PASSPHRASE or the file JACKFIELD_KEY_FILE if set, else with a key in the
+ * system keychain. Without a keychain, the key is in a file of the data folder, unless JACKFIELD_KEYCHAIN=required. Nothing is
+ * opened before the first read or write.
  */
 export function secretStore(io: SecretsIo): SecretStore {
   const store = sealedSecrets(join(dataFolder(io), 'secrets'), keyFrom(io))
   const isRequired = io.env.JACKFIELD_KEYCHAIN === 'required' && store.kind.includes('keychain')
-  /** A keychain that is required and missing is an error, and not an empty store. */
+  /** A missing keychain that is required is an error, not an empty store. */
   const opened = async <T>(work: () => Promise<T>): Promise<T> => {
     if (isRequired) await explained(store.ready())
     return explained(work())
@@ -41,7 +41,7 @@ export function secretStore(io: SecretsIo): SecretStore {
   }
 }
 
-/** Where the tokens of servers are kept that the user signed in at, sealed with the same key as secrets. */
+/** Opens the store of login tokens, sealed with the same key as secrets. */
 export function credentialStore(io: SecretsIo): CredentialStore {
   const store = sealedCredentials(join(dataFolder(io), 'credentials'), keyFrom(io))
   return {
@@ -64,7 +64,7 @@ async function explained<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** One key for all stores of a run, so that the keychain is tried once. */
+/** One key for all stores of a run, so that the keychain is opened once. */
 const systemKeys = new WeakMap<NodeJS.ProcessEnv, SystemKey>()
 
 function keyFrom(io: SecretsIo): SecretKey {

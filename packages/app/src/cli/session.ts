@@ -35,18 +35,18 @@ export interface SessionOptions extends ConfigChoice {
   revision?: string
   verbose?: boolean
   store?: string
-  /** Seconds without an answer or progress. */
+  /** Seconds without a response or progress. */
   timeout?: number
   answers: Answers | undefined
-  /** Takes the place of the person at the terminal. */
+  /** Answers questions instead of the user at the terminal. */
   surface?: Surface
   /** Called before a question is drawn at the terminal, and after it is answered. */
   onAsking?: (begins: boolean) => void
-  /** On a host of this process, which `ownHost` gives. */
+  /** Uses a host in this process; see `ownHost`. */
   own?: true
 }
 
-/** What the server lists, of the lists that the command asked for. */
+/** The server lists requested by the command. */
 export interface Catalog {
   readonly tools: readonly CatalogTool[]
   readonly prompts: readonly CatalogPrompt[]
@@ -54,23 +54,23 @@ export interface Catalog {
   readonly templates: readonly CatalogTemplate[]
 }
 
-/** The one server a command is about, connected, with its host. */
+/** The connected server of a command, with its host. */
 export interface Session extends AsyncDisposable {
   readonly client: HostClient
-  /** What the host calls the server. */
+  /** The host's name for the server. */
   readonly server: string
   readonly catalog: Catalog
   readonly trust: ServerTrust
-  /** The person at the terminal, where questions are put to one. */
+  /** The user at the terminal, if questions are asked there. */
   readonly person: TerminalSurface | undefined
-  /** The host itself, where it is in this process; see `ownHost`. */
+  /** The host itself, if it is in this process; see `ownHost`. */
   readonly host: Host | undefined
 }
 
 /**
- * Connects and fetches `lists`. A configured server runs in the host process of this folder, where the options say nothing
- * that holds for this command alone. What the person can be asked is what this terminal, or the answers file, can answer.
- * Throws where the server cannot be reached or a list cannot be fetched.
+ * Connects and fetches `lists`. A configured server runs in the host process of this folder, unless the options apply to this
+ * command alone. The capabilities for input requests are those of this terminal or the answers file. Throws if the connection or
+ * a list fails.
  */
 export async function openSession(
   target: Target,
@@ -93,13 +93,13 @@ export async function openSession(
   )
 }
 
-/** The host of a session that was opened with `own`. */
+/** The host of a session opened with `own`. */
 export function ownHost({ host }: Pick<Session, 'host'>): Host {
   if (host === undefined) throw new Error('The host is shared.')
   return host
 }
 
-/** Whether the host process of this folder has the server as this command wants it. */
+/** Whether the host process of this folder has the server as this command needs it. */
 function isShared({ server, config }: Target, options: SessionOptions, io: Io): boolean {
   const { answers, surface, era, revision, verbose, timeout, own } = options
   const isOwn = [answers, surface, era, revision, verbose, timeout, own].some(
@@ -114,7 +114,7 @@ function isShared({ server, config }: Target, options: SessionOptions, io: Io): 
   )
 }
 
-/** A session on a host of this process that has no other server. */
+/** Opens a session on a host in this process that has no other server. */
 async function ownSession(
   target: Target,
   lists: NonNullable<HostConnectOptions['lists']>,
@@ -137,7 +137,7 @@ async function ownSession(
   const made = await createService(options, io, {
     config: target.config ?? null,
     follow: false,
-    // Whoever names a server wants it, even where conversations do without.
+    // Naming a server starts it even if it is disabled for conversations.
     servers: {
       [target.name]: {
         ...target.server,
@@ -168,7 +168,7 @@ async function ownSession(
   return await connected(target, open, asked, lists, options, io, output)
 }
 
-/** Connects the server and reads its lists; the host is closed where that fails. */
+/** Connects the server and reads its lists; closes the host on failure. */
 async function connected(
   target: Target,
   open: OpenHost & { host: Host | undefined },
@@ -229,7 +229,7 @@ async function connected(
   }
 }
 
-/** What one server lists. */
+/** Returns one list of a server. */
 export async function catalogOf(
   client: HostClient,
   server: string,
@@ -245,7 +245,7 @@ export async function catalogOf(
   return { tools, prompts, resources, templates }
 }
 
-/** Questions that one server raises: by this client's runs, or about the server itself. */
+/** Questions of one server: from this client's runs, or about the server itself. */
 function ofServer(client: HostClient, server: string): (row: InboxRow) => boolean {
   const own = new Set<number>()
   client.subscribe('runs', {
@@ -259,8 +259,8 @@ function ofServer(client: HostClient, server: string): (row: InboxRow) => boolea
 }
 
 /**
- * Runs something at the server and gives its result; `signal` stops it. `onRow` gets the row of the run whenever it changed.
- * @throws what the run failed with
+ * Runs an operation at the server and returns its result; `signal` stops it. `onRow` receives the run's row after each change.
+ * @throws the error of the run
  */
 export async function finished<K extends RunRequest['kind']>(
   { client, person }: Pick<Session, 'client' | 'person'>,
@@ -290,14 +290,14 @@ export async function finished<K extends RunRequest['kind']>(
   }
 }
 
-/** The error that a failure of the host stands for. */
+/** The error for a failure reported by the host. */
 export function errorOf({ code, message, data }: Failure): Error {
   if (typeof code === 'number') return new RpcError(code, message, data)
   const details = typeof data === 'object' && data !== null ? { details: { ...data } } : {}
   return new McpError(code, message, details)
 }
 
-/** Shows what the server says beside its answers, until the returned function is called; the end of its stderr is kept in `said`. */
+/** Prints the server's messages until the returned function is called, and collects the end of its stderr in `said`. */
 function writeNotice(
   client: HostClient,
   target: Target,
@@ -348,8 +348,8 @@ function writeEvent(
 }
 
 /**
- * The person at the terminal, where there is one. `store`: where that is not the usual one. `onAsking` is called before a
- * question is drawn and after it is answered.
+ * The user at the terminal, if any. `store`: if not the default one. `onAsking` is called before a question is drawn and after it
+ * is answered.
  */
 export function surfaceFor(
   io: Io,
@@ -367,7 +367,7 @@ export function surfaceFor(
   })
 }
 
-/** The person at the terminal while a command only looks: asked before a server starts, and nothing by servers. */
+/** The user at the terminal for read-only commands: confirms server starts, and answers no input requests. */
 export function observerFor(io: Io): TerminalSurface | undefined {
   const person = surfaceFor(io)
   if (person === undefined) return undefined
@@ -376,14 +376,14 @@ export function observerFor(io: Io): TerminalSurface | undefined {
   return { ...person, urlElicitation: false, show }
 }
 
-/** Waits until no question is at this terminal, and no login is under way that was agreed to. */
+/** Waits until no question is open at this terminal and no accepted login is in progress. */
 export async function questionsAnswered(
   client: HostClient,
   asked: { settled(): Promise<boolean> } | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    // The answer of the host comes after the questions that it put before.
+    // The host's response comes after the questions it asked before.
     const waited = await client.call('logins.wait', {}, { signal })
     await new Promise(setImmediate)
     const had = (await asked?.settled()) === true
@@ -391,7 +391,7 @@ export async function questionsAnswered(
   }
 }
 
-/** An answers file decides alone which model may answer, so that a run does not depend on the keys at hand. */
+/** Only an answers file decides which model may answer, so that a run does not depend on the available keys. */
 export async function modelsFor(
   answers: Answers | undefined,
   config: Target['config'],
@@ -405,7 +405,7 @@ export async function modelsFor(
   return modelsInUse(io.env, modelsNamed(answers)[0] ?? 'offline', []).slice(0, 1)
 }
 
-/** Whether the config lets requests of the server for a model pass with nobody there. */
+/** Whether the configuration allows sampling requests of the server without a user. */
 function approves({ name, config }: Target): boolean {
   const servers = config?.sampling.servers ?? {}
   return Object.hasOwn(servers, name) && (servers[name]?.approve ?? []).length > 0
@@ -429,7 +429,7 @@ async function cannotConnect(
           : `it did not answer within ${timeout} s (--timeout)`
         : `${plain(error?.message ?? reason)}${state === 'needs-sign-in' ? `. ${plain(fix)}` : ''}`
   const last = plain(said.join('')).trim().split('\n').slice(-8)
-  // A server that ended is reported with an excerpt already; one that runs without answering is not.
+  // For a server that exited, the excerpt is already part of the error; a server that hangs has none.
   const stderr =
     last[0] === '' || why.includes('It wrote to stderr: ')
       ? ''
@@ -437,7 +437,7 @@ async function cannotConnect(
   const code = error?.code
   const noKey = isAboutKey(error?.data)
   const hint = noKey ? '' : await wantedVariables(target, `${why}\n${said.join('')}`, io)
-  // Nothing was connected to: the way to the secret has to be configured first.
+  // No connection was attempted: access to the secret has to be configured first.
   const exitCode = noKey ? ExitCode.usage : ExitCode.cannotConnect
   return new CliError(exitCode, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {
     ...(code !== undefined && { code }),
@@ -445,8 +445,8 @@ async function cannotConnect(
 }
 
 /**
- * What to do where a server that did not start named variables that are set here and that it was not given. A name
- * counts where it stands alone among what the server wrote; nothing is guessed from the rest.
+ * Advice when a server that failed to start named variables that are set here but were not passed to it. Only whole words in its
+ * output count; nothing is guessed.
  */
 async function wantedVariables({ server, config }: Target, text: string, { env }: Io): Promise<string> {
   if ('url' in server) return ''

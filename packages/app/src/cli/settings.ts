@@ -10,7 +10,7 @@ import {
 import { credentialStore, type SecretsIo, secretStore } from './secrets.ts'
 import { type ConfigChoice, layersOf, readLayers } from './target.ts'
 
-/** What a host takes from the configuration, and from where this program runs; the servers are not among it. */
+/** Host settings from the configuration and the environment, without the servers. */
 export function hostSettings(
   config: LayeredConfig | undefined,
   options: ConfigChoice & { answers?: unknown },
@@ -31,10 +31,10 @@ export function hostSettings(
     secrets: secretStore(io),
     credentials: credentialStore(io),
     ...(askInput !== undefined && { askInput }),
-    // What other servers of the configuration are given is not shown either, nor kept in the log.
+    // Secrets of other configured servers are redacted too, and not logged.
     redactFor: async () => {
       if (config !== undefined) return Object.values(config.servers)
-      // A command about an address or a program needs no file, also where one cannot be read.
+      // A command for a URL or a program works without a configuration, also when a file cannot be read.
       if (!configFiles(layersOf(options, io)).some(({ file }) => existsSync(file))) return []
       return readLayers(options, io).then(
         ({ servers }) => Object.values(servers),
@@ -45,7 +45,7 @@ export function hostSettings(
   }
 }
 
-/** A file of answers decides about every request of a server for a model, also where the offline planner would answer. */
+/** An answers file decides on every sampling request, also when the offline planner would answer. */
 function reviewedByFile(sampling: SamplingSettings = {}): SamplingSettings {
   const servers = Object.entries(sampling.servers ?? {}).map(
     ([name, { reviewOffline: _, ...settings }]) => [name, settings] as const,

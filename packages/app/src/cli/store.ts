@@ -6,14 +6,14 @@ import type { Io } from './io.ts'
 import { whyUnreadable } from './unreadable.ts'
 
 /**
- * The store of the activity log and of remembered decisions: the file of `--store`, `:memory:` with `--no-store`, or a file in
- * the data folder of this user.
+ * The store of the activity log and grants: the file of `--store`, `:memory:` with `--no-store`, or a file in the user's data
+ * folder.
  */
 export function storeFile(option: string | undefined, io: Pick<Io, 'env' | 'cwd'>): string {
   if (option === ':memory:') return option
   if (option !== undefined) return resolve(io.cwd, option)
   const { HOME: home } = io.env
-  // Making a folder below a missing one in /proc never returns in Node, so the home folder is looked at first.
+  // Creating a folder below a missing one in /proc never returns in Node, so the home folder is checked first.
   const why = isXdg(io) || home === undefined ? undefined : whyNoFolder(home)
   if (why !== undefined)
     throw usageError(
@@ -22,7 +22,7 @@ export function storeFile(option: string | undefined, io: Pick<Io, 'env' | 'cwd'
   return join(dataFolder(io), 'activity.db')
 }
 
-/** Where bundles of servers are unpacked. */
+/** Where server bundles are unpacked. */
 export function bundleFolder(io: Pick<Io, 'env' | 'cwd'>): string {
   return join(dirname(storeFile(undefined, io)), 'bundles')
 }
@@ -33,7 +33,7 @@ export function dataFolder(io: Pick<Io, 'env'>): string {
   return join(isXdg(io) ? data : join(home ?? homedir(), '.local', 'share'), 'jackfield')
 }
 
-/** A relative folder is to be ignored, as the XDG specification says. */
+/** The XDG specification requires relative paths to be ignored. */
 function isXdg({ env }: Pick<Io, 'env'>): boolean {
   return env.XDG_DATA_HOME !== undefined && isAbsolute(env.XDG_DATA_HOME)
 }
@@ -46,9 +46,9 @@ function whyNoFolder(path: string): string | undefined {
   }
 }
 
-/** The store for a command that only reads: reading creates none, and one that does not exist is empty. */
+/** The store for a read-only command: it is not created, and a missing one counts as empty. */
 export function storeToRead(file: string): string {
   if (file === ':memory:') return file
-  // Unlike existsSync, this fails where the folder may not be searched.
+  // Unlike existsSync, this throws if the folder may not be searched.
   return statSync(file, { throwIfNoEntry: false }) === undefined ? ':memory:' : file
 }

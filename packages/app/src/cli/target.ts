@@ -5,34 +5,34 @@ import { oneLine } from '../output/sanitize.ts'
 import { usageError } from './exit.ts'
 import { type Io, writeNote } from './io.ts'
 
-/** One server that a command is about. */
+/** The server that a command uses. */
 export interface Target {
   /** The configured name, the URL's host, or the command. */
   name: string
   server: ServerConfig
-  /** The configuration it stands in, with the person's rules. */
+  /** The configuration that defines it, with the user's rules. */
   config: LayeredConfig | undefined
-  /** The person typed the command that starts it. */
+  /** The user typed the command that starts it. */
   isTyped?: boolean
 }
 
 /** The words of a command line, before and after `--`. */
 export interface CommandWords {
   words: string[]
-  /** What follows `--`: the command that starts a server. */
+  /** The command after `--` that starts a server. */
   command: string[] | undefined
 }
 
 /** Which configuration is used. */
 export interface ConfigChoice {
-  /** These files and no others; the last one wins. */
+  /** Uses only these files; later ones override earlier ones. */
   config?: string | readonly string[]
   profile?: string
-  /** Also the files of other applications. */
+  /** Also reads the configuration files of other applications. */
   discover?: boolean
-  /** Starts what files of the working folder name without asking. */
+  /** Starts servers from files of the working folder without asking. */
   startWhatThisFolderNames?: boolean
-  /** Uses the host process that runs for this folder, or starts one; false with `--no-daemon`. Default true. */
+  /** Uses the host process of this folder, starting it if needed; false with `--no-daemon`. Default true. */
   daemon?: boolean
 }
 
@@ -43,12 +43,12 @@ export interface TargetOptions extends ConfigChoice {
   env?: string[]
 }
 
-/** What a person does who has no server yet. */
+/** Advice for a user without a configured server. */
 export const serverHints = `Try the servers that come along:  jackfield start
 Add one:                          jackfield install <name or URL>, or: jackfield install -- <command>
 Take those of other applications: jackfield config import`
 
-/** Takes the target off the front of the words; after `--` it is the command there and none is in front. */
+/** Takes the target from the front of the words; with `--`, the command after it is the target. */
 export async function readTarget(
   { words, command }: CommandWords,
   options: TargetOptions,
@@ -84,7 +84,7 @@ export async function readTarget(
   return { target, rest: tool === undefined ? rest : [tool, ...rest] }
 }
 
-/** `server.tool` as both words, where no server has all of it as its name and one has its beginning. */
+/** Splits `server.tool` into two words, if no server has the whole as its name and one has the prefix. */
 async function splitName(
   given: string,
   options: TargetOptions,
@@ -93,7 +93,7 @@ async function splitName(
   if (!/[.]|__/.test(given)) return { name: given }
   const { servers } = await readLayers(options, io)
   if (Object.hasOwn(servers, given)) return { name: given }
-  // Dots in the parentheses of `server.tool(price: 1.5)` separate nothing.
+  // Dots inside the parentheses of `server.tool(price: 1.5)` are no separators.
   const names = given.split('(', 1)[0] ?? ''
   for (const separator of names.matchAll(/[.]|__/g)) {
     const name = given.slice(0, separator.index)
@@ -108,7 +108,7 @@ function serverIn(given: string): string {
   return /^(.+?)(?:[.]|__)[^.]+$/.exec(given)?.[1] ?? given
 }
 
-/** The variables of `--env`; `bare` gives the value of one that is written without. */
+/** Parses `--env`; `bare` returns the value of a variable written without one. */
 export function variablesOf(
   words: readonly string[] | undefined,
   bare: (name: string) => string,
@@ -134,7 +134,7 @@ function valueHere(name: string, { env }: Pick<Io, 'env'>): string {
   )
 }
 
-/** Which files the options choose. */
+/** The files selected by the options. */
 export function layersOf(options: ConfigChoice, io: Pick<Io, 'env' | 'cwd'>): LayerOptions {
   const { config, profile, discover } = options
   return {
@@ -147,7 +147,7 @@ export function layersOf(options: ConfigChoice, io: Pick<Io, 'env' | 'cwd'>): La
   }
 }
 
-/** Reads every file in use, whether or not there is any. */
+/** Reads every configuration file, whether or not any exists. */
 export async function readLayers(options: ConfigChoice, io: Pick<Io, 'env' | 'cwd'>): Promise<LayeredConfig> {
   try {
     return await loadLayers(layersOf(options, io))
@@ -157,7 +157,7 @@ export async function readLayers(options: ConfigChoice, io: Pick<Io, 'env' | 'cw
   }
 }
 
-/** Reads the configuration in use. Entries that cannot be used are told of through `note`. */
+/** Reads the configuration. Invalid entries are reported with `note`. */
 export async function readConfig(
   options: ConfigChoice,
   io: Io,
@@ -173,13 +173,13 @@ export async function readConfig(
   return { file: config.files.map(({ file }) => file).join(', '), config }
 }
 
-/** A problem as one line: file, line, place and what to do. */
+/** A problem as one line: file, line, column and advice. */
 export function problemLine({ file, line, path, message }: LayeredConfig['problems'][number]): string {
   const at = line === undefined ? file : `${file}:${line}`
   return oneLine(`${at}: ${path === '' ? '' : `${path} `}${message}`)
 }
 
-/** `missing`: what a message calls the server where none has the name. */
+/** `missing`: what the error calls the server when the name is unknown. */
 async function configured(missing: string, name: string, options: TargetOptions, io: Io): Promise<Target> {
   const config = await readLayers(options, io)
   if (config.files.length === 0) {
@@ -220,7 +220,7 @@ function urlTarget(text: string, headers: string[]): Target {
 }
 
 const containerOptions = '-e --env --env-file -v --volume --mount --name --network --net -p -w -u'.split(' ')
-/** Programs that start another one, with the options that take the next word as their value. */
+/** Programs that start another one, with their options that take a value. */
 const launchers: Readonly<Record<string, readonly string[]>> = {
   npx: ['-p', '--package'],
   bunx: ['-p', '--package'],
@@ -241,15 +241,15 @@ const launchers: Readonly<Record<string, readonly string[]>> = {
   env: ['-u', '-C'],
 }
 const launcherWords = new Set(['exec', 'dlx', 'run', 'x', 'tool', '--'])
-/** Options after which there is a program text, not a file. */
+/** Options followed by program text, not a file. */
 const programTexts = new Set(['-e', '--eval', '-p', '--print', '-c'])
 /** Parts of a path or package that name no server. */
 const generic =
   /^(?:index|main|cli|app|start|run|server|servers|mcp|mcp-server|mcp_server|stdio|dist|build|out|lib|src|bin|node_modules|latest|\.+)?$/i
 
 /**
- * What a server is called that is started by a command: its package, image or file without scope, version, `server` and
- * `mcp`; the program itself where that says nothing, as for `node -e …`.
+ * Derives a server name from its command: the package, image or file without scope, version, `server` and `mcp`; the program
+ * itself if nothing remains, as for `node -e …`.
  */
 export function nameOfCommand(command: readonly string[]): string {
   const [program = ''] = command
@@ -257,7 +257,7 @@ export function nameOfCommand(command: readonly string[]): string {
   return (namedBy(command) ?? own).replaceAll(/[^\w.-]+/g, '-').slice(0, 60) || 'server'
 }
 
-/** The name in the first word that is not a launcher or an option of one. */
+/** The name in the first word that is neither a launcher nor one of its options. */
 function namedBy(command: readonly string[]): string | undefined {
   const [program = '', ...args] = command
   const launcher = /^python[\d.]*$/.test(baseName(program)) ? 'python' : baseName(program)
@@ -276,10 +276,10 @@ function namedBy(command: readonly string[]): string | undefined {
   return undefined
 }
 
-/** The last part of a path, package or image that names something. */
+/** The last part of a path, package or image that can be a name. */
 function shortName(word: string): string | undefined {
   const parts = word.split(/[\\/]/).filter((part) => part !== '')
-  // In a package's folder the package names the server, whatever its files are called.
+  // In a package folder, the package name takes precedence over file names.
   const modules = parts.lastIndexOf('node_modules')
   const from = parts[modules + 1] === '.bin' ? -1 : modules
   const ofPackage =

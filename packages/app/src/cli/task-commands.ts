@@ -5,7 +5,7 @@ import type { Io, Output } from './io.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
 
-/** Adds `tasks` with everything under it. `begin` is told whether the result is JSON. */
+/** Adds `tasks` with its subcommands. `begin` receives whether the result is JSON. */
 export function addTaskCommands(
   program: Command,
   io: Io,

@@ -10,7 +10,7 @@ const verbs = [
   ['reset', 'Forget earlier decisions; the next definitions are pinned'],
 ] as const
 
-/** Adds `trust` and what stands below it. `begin` says whether the result is JSON, and gives where it goes. */
+/** Adds `trust` with its subcommands. `begin` receives whether the result is JSON, and returns the output. */
 export function addTrustCommands(
   program: Command,
   io: Io,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { usageError } from './exit.ts'
 
-/** Has a group of commands refuse a word that is none of them, where what it does without one takes no words. */
+/** Makes a command group reject unknown subcommands, if its default action takes no words. */
 export function refuseUnknownWords(group: Command, byDefault: Command = group): void {
   byDefault.allowExcessArguments(true).hook('preAction', async (_, made) => {
     const [word] = made.args

@@ -13,7 +13,7 @@ const unwritable: Readonly<Record<string, string>> = {
   EACCES: 'you may not write there',
 }
 
-/** Why something cannot be written. */
+/** Why a file cannot be written. */
 export function whyUnwritable(error: Error): string {
   const { message } = error
   const code = 'code' in error ? String(error.code) : ''
@@ -21,7 +21,7 @@ export function whyUnwritable(error: Error): string {
   return reason === undefined ? message : `${reason} (${code})`
 }
 
-/** Why a file cannot be read, without the path again and the names of system calls. */
+/** Why a file cannot be read, without the path or system call names. */
 export function whyUnreadable(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const reason = 'code' in error && typeof error.code === 'string' ? reasons[error.code] : undefined

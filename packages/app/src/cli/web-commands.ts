@@ -4,7 +4,7 @@ import type { ExitCode } from './exit.ts'
 import type { Io, Output } from './io.ts'
 import { storeOption, withConfigOptions } from './options.ts'
 
-/** Adds `web`. `begin` gives where the result goes. */
+/** Adds `web`. `begin` returns the output. */
 export function addWebCommands(
   program: Command,
   io: Io,

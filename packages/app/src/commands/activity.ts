@@ -13,7 +13,7 @@ export interface ActivityOptions {
   json?: boolean
 }
 
-/** `jackfield activity`: what happened, newest last, from the store. */
+/** `jackfield activity`: rows of the activity log, newest last. */
 export async function activity(options: ActivityOptions, io: Io, output: Output): Promise<ExitCode> {
   const { server, limit } = options
   const store = storeFile(options.store, io)
@@ -34,7 +34,7 @@ export interface VerifyOptions {
   json?: boolean
 }
 
-/** `jackfield activity verify`: whether the log is as it was written. Exit code 1 where it is not. */
+/** `jackfield activity verify`: checks the hash chain of the log. Exit code 1 if it was altered. */
 export async function verify(options: VerifyOptions, io: Io, output: Output): Promise<ExitCode> {
   const { head } = options
   if (head !== undefined && !/^[0-9a-f]{64}$/.test(head)) {
@@ -83,7 +83,7 @@ export interface PruneOptions {
   json?: boolean
 }
 
-/** `jackfield activity prune --before <time>`: takes the oldest rows away. */
+/** `jackfield activity prune --before <time>`: deletes the oldest rows. */
 export async function prune(options: PruneOptions, io: Io, output: Output): Promise<ExitCode> {
   if (Number.isNaN(Date.parse(options.before))) {
     throw usageError(`--before must be a time such as 2027-01-31, not "${options.before}".`)

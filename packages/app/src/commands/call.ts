@@ -65,7 +65,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
     },
   })
   const never = new AbortController().signal
-  // A parked call that is interrupted leaves its question in the inbox; stopping the call would withdraw it.
+  // Interrupting a suspended call leaves its question in the inbox; stopping the call would withdraw the question.
   const leave = (): void => void session.host?.close()
   if (park !== undefined) io.signal.addEventListener('abort', leave, { once: true })
   if (park !== undefined && io.signal.aborted) leave()
@@ -121,8 +121,8 @@ const askable: Readonly<Record<string, string>> = {
 }
 
 /**
- * What the server wanted to ask for and could not, as no person can be asked here. A server of 2026-07-28 answers with -32021; in a
- * session the tool fails with words about a missing capability, or the server asks all the same.
+ * The input the server needed when no user can be asked here. A server of 2026-07-28 responds with -32021; in a session the tool
+ * fails with a message about a missing capability, or the server sends the request anyway.
  */
 function unaskedBy(error: Failure | undefined, result: CallToolResult): string | undefined {
   const words = error?.message ?? (result.isError === true ? JSON.stringify(result.content) : '')
@@ -152,7 +152,7 @@ function withReason({ rule, author }: Decision): string {
     : `rule "${oneLine(rule)}" forbids it (${oneLine(author ?? 'your config')})`
 }
 
-/** Asks for required arguments that are missing, in a form. Throws a usage error that names them where no person can be asked. */
+/** Asks for missing required arguments in a form. Throws a usage error that names them if no user can be asked. */
 async function completed(
   args: JsonObject,
   tool: Tool,
@@ -167,7 +167,7 @@ async function completed(
   return given
 }
 
-/** With `--args` the arguments go out as they are, so that a server's own checks can be seen. */
+/** With `--args` the arguments are sent unchecked, so that the server's own validation can be tested. */
 function argumentsOf(tool: Tool, words: string[], options: CallOptions): JsonObject {
   const given = options.args === undefined ? undefined : jsonArguments(options.args)
   const typed = argumentsFrom(

@@ -26,7 +26,7 @@ export interface AllowOptions extends ConfigCommandOptions {
   all?: boolean
 }
 
-/** What a person is shown of a server: every secret stands by its name. */
+/** A server for display: secrets are replaced by their names. */
 interface Listed {
   name: string
   what: string
@@ -34,7 +34,7 @@ interface Listed {
   state: string
 }
 
-/** `jackfield config`: every server, what it is, where it is written, and what it waits for. */
+/** `jackfield config`: every server with its definition, source file and pending decisions. */
 export async function listConfig(
   _words: readonly string[],
   options: ConfigCommandOptions,
@@ -92,7 +92,7 @@ export async function listConfig(
   return problems.some(({ severity }) => severity === 'error') ? ExitCode.usage : ExitCode.done
 }
 
-/** `jackfield config explain [server]`: file and line of every field, and what is overridden. */
+/** `jackfield config explain [server]`: file and line of every field, and overridden values. */
 export async function explainConfig(
   words: readonly string[],
   options: ConfigCommandOptions,
@@ -135,7 +135,7 @@ export async function explainConfig(
   return ExitCode.done
 }
 
-/** `jackfield config allow <server...>`: agrees that what files of this folder name is started. */
+/** `jackfield config allow <server...>`: allows servers from files of this folder to start. */
 export async function allowServer(
   words: readonly string[],
   options: AllowOptions,
@@ -151,7 +151,7 @@ export async function allowServer(
     done
       .map(({ server, changed }) =>
         changed
-          ? `${oneLine(server)} may be started from now on, as long as it stays the same. Take it back with: jackfield config forbid ${oneLine(server)}`
+          ? `${oneLine(server)} may be started from now on, as long as it does not change. Revoke this with: jackfield config forbid ${oneLine(server)}`
           : `${oneLine(server)} may be started already.`,
       )
       .join('\n'),
@@ -182,7 +182,7 @@ async function allowOne(name: string, host: Host, output: Output) {
   }
 }
 
-/** `jackfield config forbid <server...>`: takes the agreement back. */
+/** `jackfield config forbid <server...>`: revokes that permission. */
 export async function forbidServer(
   words: readonly string[],
   options: AllowOptions,
@@ -205,7 +205,7 @@ export async function forbidServer(
   return ExitCode.done
 }
 
-/** The servers that were named, or with --all every one. Throws before anything is decided where one is unknown. */
+/** The named servers, or all with --all. Throws before any decision if one is unknown. */
 function namesOf(words: readonly string[], { all }: AllowOptions, config: LayeredConfig): readonly string[] {
   if (all === true && words.length > 0) throw usageError('Give names or --all, not both.')
   if (all !== true && words.length === 0)

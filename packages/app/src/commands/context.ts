@@ -23,7 +23,7 @@ import { oneLine } from '../output/sanitize.ts'
 import { answerQuestions } from '../surface/remote.ts'
 import type { TerminalSurface } from '../surface/terminal.ts'
 
-/** Options of every command that talks to one server. */
+/** Options of every command that uses one server. */
 export interface ServerOptions extends ConfigChoice {
   header?: string[]
   env?: string[]
@@ -36,14 +36,14 @@ export interface ServerOptions extends ConfigChoice {
   timeout?: number
 }
 
-/** What a command is run with. */
+/** The environment of a command. */
 export interface CommandContext<O = ServerOptions> extends CommandWords {
   options: O
   io: Io
   output: Output
 }
 
-/** Connects to the server the words begin with, fetches `lists`, and gives the words after it and what they named. */
+/** Connects to the server named by the first words and fetches `lists`. Returns them with the remaining words. */
 export async function connectTo(
   context: CommandContext,
   lists: NonNullable<HostConnectOptions['lists']> = [],
@@ -63,25 +63,25 @@ async function answersIn({ answers }: Pick<ServerOptions, 'answers'>): Promise<S
   return answers === undefined ? undefined : (await import('../surface/answers-file.ts')).readAnswers(answers)
 }
 
-/** Servers that a command looks at side by side. */
+/** Several servers for a read-only command. */
 export interface OpenServers extends AsyncDisposable {
   readonly client: HostClient
-  /** Those whose lists are there: connected, or asleep with the lists seen last. */
+  /** Servers with available lists: connected, or idle with cached lists. */
   readonly ready: readonly string[]
-  /** The person at the terminal, where one is asked. */
+  /** The user at the terminal, if asked. */
   readonly person: TerminalSurface | undefined
 }
 
 export interface OpenServersOptions {
   /** Only these of the configured servers. */
   only?: readonly string[]
-  /** Who is asked. Default: the person, about the start of servers alone. */
+  /** Answers questions. Default: the user, about server starts only. */
   who?: typeof observerFor
 }
 
 /**
- * Connects every configured server, or those of `only`, or the one whose command follows `--`. What cannot be reached is
- * named on stderr. Throws where none can.
+ * Connects every configured server, or those of `only`, or the one whose command follows `--`. Failed connections are reported on
+ * stderr. Throws if all fail.
  */
 export async function openServers(
   context: CommandContext,
@@ -103,7 +103,7 @@ export async function openServers(
   const servers = chosen(config.servers, only, file)
   const answers = await answersIn(options)
   const asked = answers === undefined ? person : undefined
-  // Without a person, nothing of the command may wait for one at another terminal.
+  // Without a user, no question of this command may wait at another terminal.
   const isOwn = only !== undefined || answers !== undefined || (person === undefined && who !== observerFor)
   const nobody = { name: 'nobody', show: {} }
   const open = await openHost(options, 'jackfield', io, {

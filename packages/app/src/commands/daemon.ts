@@ -13,13 +13,13 @@ import { table } from '../output/table.ts'
 
 export interface DaemonOptions extends HostChoice {
   json?: boolean
-  /** Those of every folder. */
+  /** The host processes of every folder. */
   all?: boolean
-  /** At once, also while calls are running. */
+  /** Immediately, also during calls. */
   now?: boolean
 }
 
-/** `jackfield daemon status`: the host process of this folder, or all of them. */
+/** `jackfield daemon status`: shows the host process of this folder, or all of them. */
 export async function daemonStatus(options: DaemonOptions, io: Io, output: Output): Promise<ExitCode> {
   const running: HostStatus[] = []
   for (const address of addresses(options, io)) {
@@ -43,7 +43,7 @@ export async function daemonStatus(options: DaemonOptions, io: Io, output: Outpu
   return ExitCode.done
 }
 
-/** `jackfield daemon stop`: ends the host process of this folder, or all of them, once nothing runs in it. */
+/** `jackfield daemon stop`: stops the host process of this folder, or all of them, when they are idle. */
 export async function daemonStop(options: DaemonOptions, io: Io, output: Output): Promise<ExitCode> {
   const stopped: number[] = []
   const busy: number[] = []
@@ -80,7 +80,7 @@ function addresses(options: DaemonOptions, io: Io): DaemonAddress[] {
   })
 }
 
-/** Does something at a host process; undefined where there is none. */
+/** Runs an operation at a host process; undefined if there is none. */
 async function withHost<T>(
   address: DaemonAddress,
   work: (call: ReturnType<typeof createHostClient>['call']) => Promise<T>,
@@ -92,7 +92,7 @@ async function withHost<T>(
     build: buildId(),
     errorOf: errorOfFault,
     connect: () => channel,
-    // The process may end before it answers; a lost connection is not made again.
+    // The process may exit before it responds, so a lost connection is not reopened.
     onState({ state }) {
       if (state === 'connecting') client.close()
     },

@@ -9,13 +9,13 @@ import { widthOf } from '../output/width.ts'
 import { answerQuestions } from '../surface/remote.ts'
 import type { CommandContext } from './context.ts'
 
-/** `jackfield doctor [target]`: looks one server over, or every configured one. */
+/** `jackfield doctor [target]`: diagnoses one server or every configured one. */
 export async function doctor(context: CommandContext): Promise<ExitCode> {
   const { options, io, output } = context
   const { servers, config, isDisabled } = await chosen(context)
   const person = surfaceFor(io)
   await using open = await openHost(options, 'jackfield doctor', io, {
-    // Without a person, nothing may wait for one at another terminal; only a host of its own starts what is disabled.
+    // Without a user, no question may wait at another terminal; and only a host in this process starts disabled servers.
     isOwn: person === undefined || config === undefined || isDisabled,
     here: async () => ({
       ...{ config: config ?? null, servers, models: [], follow: false },
@@ -47,7 +47,7 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
   const ill = reports.filter(({ healthy }) => !healthy).length
   const verdict =
     reports.length === 0
-      ? 'There are no servers to look at.'
+      ? 'There are no servers to check.'
       : ill === 0
         ? `${reports.length === 1 ? 'It is' : `All ${reports.length} are`} well.`
         : `${ill} of ${reports.length} ${ill === 1 ? 'needs' : 'need'} your attention.`
@@ -82,7 +82,7 @@ const marks: Readonly<Record<DoctorStep['outcome'], string>> = {
   skipped: '·',
 }
 
-/** A step as a line, with what to do under it. */
+/** A step as a line, with the fix below it. */
 export function stepLines({ step, outcome, durationMs, message, fix }: DoctorStep, palette: Palette): string {
   const colour = { ok: palette.green, note: palette.yellow, failed: palette.red, skipped: palette.dim }[
     outcome

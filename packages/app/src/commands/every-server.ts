@@ -6,16 +6,16 @@ import { oneLine } from '../output/sanitize.ts'
 import { type CommandContext, openServers } from './context.ts'
 import { refuseEmptyList } from './trust.ts'
 
-/** How a list is shown. */
+/** How a list is displayed. */
 export interface Appearance {
   palette: Palette
   columns: number | undefined
 }
 
-/** A list every server has one of. */
+/** A list that every server has. */
 export interface ServerLists {
   lists: NonNullable<HostConnectOptions['lists']>
-  /** What the list holds, by the words of the trust store. */
+  /** The kind of its items, as in the trust store. */
   kinds: readonly TrustItem['what'][]
   isEmpty(catalog: Catalog): boolean
   of(catalog: Catalog, trust: ServerTrust, look: Appearance): { result: object; text: string }
@@ -26,7 +26,7 @@ export function namesNoServer({ words, command }: CommandContext): boolean {
   return words.length === 0 && command === undefined
 }
 
-/** Shows a list of every configured server; those that cannot be reached are told of beside it. */
+/** Shows a list of every configured server; servers that cannot be reached are reported on stderr. */
 export async function everyServer(context: CommandContext, shown: ServerLists): Promise<ExitCode> {
   const { output } = context
   await using open = await openServers(context, shown.lists)

@@ -11,10 +11,10 @@ export interface FindOptions extends ServerOptions {
   limit: number
 }
 
-/** Matches that a host gives of one search. */
+/** Maximum matches of one search. */
 const maxFound = 200
 
-/** `jackfield find <words>`: resources, also by their texts, templates and prompts of every configured server. */
+/** `jackfield find <words>`: searches resources (also their contents), templates and prompts of every configured server. */
 export async function find(context: CommandContext<FindOptions>): Promise<ExitCode> {
   const { words, options, output } = context
   const query = words.join(' ')
@@ -49,7 +49,7 @@ export async function find(context: CommandContext<FindOptions>): Promise<ExitCo
   return ExitCode.done
 }
 
-/** The part of a text that matches, with every match in angle quotation marks, and when it was read. */
+/** The matching excerpt of a text, with every match in angle quotation marks, and when the text was read. */
 function contentLine({ snippet, readAt }: ContentMatch): string {
   const text = snippet.map((piece) => (piece.isMatch ? `«${piece.text}»` : piece.text)).join('')
   return `read ${ago(readAt, Date.now())}: ${oneLine(text, 300)}`

@@ -17,7 +17,7 @@ export interface GenerateOptions extends ServerOptions {
 
 const usage = 'jackfield generate <client|cli> <target> [--output-file <file>] [--check]'
 
-/** `jackfield generate client|cli <target>`: code that calls the tools of one server, made from their definitions. */
+/** `jackfield generate client|cli <target>`: generates code that calls the tools of one server, from their definitions. */
 export async function generate(context: CommandContext<GenerateOptions>): Promise<ExitCode> {
   const { words, options, io, output } = context
   const [kind, ...targetWords] = words
@@ -52,7 +52,7 @@ export async function generate(context: CommandContext<GenerateOptions>): Promis
   return ExitCode.done
 }
 
-/** The text of a file; undefined where there is none. */
+/** The text of a file; undefined if it does not exist. */
 async function existing(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8')
@@ -110,7 +110,7 @@ function nothing(what: string): CliError {
   return new CliError(ExitCode.protocol, `The server offers ${what}, so nothing is generated.`)
 }
 
-/** What a server offers of what code is generated for, without known secrets. */
+/** The definitions that code is generated from, with known secrets redacted. */
 async function offered(
   { client, catalog, server }: Session,
   note: (text: string) => void,

@@ -1,16 +1,13 @@
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import {
+  addServers,
   type DiscoveredServer,
   discoverServers,
-  type HostConfig,
-  loadConfig,
+  ownServers,
   type ServerConfig,
   userConfigFile,
   withoutSecrets,
-  withServers,
 } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
@@ -19,8 +16,8 @@ import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 
 /**
- * `jackfield config import`: shows the servers of other applications, whose files are never written; those named, or
- * all with `all`, are copied into the person's own configuration. Secrets in them go where secrets are kept.
+ * `jackfield config import`: lists the servers of other applications, whose files are never written. Those named, or all with
+ * `all`, are copied into the user's configuration; their secrets go to the secret store.
  */
 export async function importServers(
   words: readonly string[],
@@ -32,12 +29,12 @@ export async function importServers(
   const found = await discoverServers({ env: io.env, home }, (problem) => output.note(oneLine(problem)))
   if (words.length === 0) return show(found, output)
   const own = userConfigFile(io.env, home)
-  const present = await ownConfig(own, io)
+  const present = await ownServers(own)
   const chosen = words.includes('all') ? found : words.map((name) => pick(name, found))
   const taken: { name: string; from: string; secrets: string[] }[] = []
   const servers: Record<string, ServerConfig> = {}
   for (const { name, server, app } of chosen) {
-    if (present !== undefined && Object.hasOwn(present.servers, name)) {
+    if (Object.hasOwn(present, name)) {
       if (words.includes('all')) continue
       throw usageError(`${own} has a server "${oneLine(name)}" already. Rename one of them.`)
     }
@@ -47,7 +44,7 @@ export async function importServers(
     servers[name] = config
     taken.push({ name, from: app, secrets: secrets.map((secret) => secret.name) })
   }
-  if (taken.length > 0) await replace(own, withServers(await readFile(own, 'utf8').catch(() => ''), servers))
+  if (taken.length > 0) await addServers(own, servers)
   output.result({ file: own, imported: taken }, () =>
     [
       `${taken.length} ${taken.length === 1 ? 'server is' : 'servers are'} now in ${own}.`,
@@ -89,20 +86,4 @@ function pick(name: string, found: readonly DiscoveredServer[]): DiscoveredServe
       `${first.app} and ${different.app} each have another "${oneLine(name)}". Copy the one you mean by hand.`,
     )
   return first
-}
-
-async function ownConfig(file: string, io: Io): Promise<HostConfig | undefined> {
-  const there = await readFile(file).then(
-    () => true,
-    () => false,
-  )
-  return there ? loadConfig(file, { env: io.env, layer: 'user' }) : undefined
-}
-
-async function replace(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const draft = join(dirname(file), `.config.${process.pid}.json`)
-  await writeFile(draft, text, { mode: 0o600 })
-  await rename(draft, file)
-  await chmod(file, 0o600)
 }

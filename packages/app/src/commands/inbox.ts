@@ -17,7 +17,7 @@ export interface InboxOptions {
   json?: boolean
 }
 
-/** `jackfield inbox [id]`: the questions that wait for the person, or one of them whole. */
+/** `jackfield inbox [id]`: lists the open questions, or shows one in full. */
 export async function inbox(
   id: string | undefined,
   options: InboxOptions,
@@ -45,7 +45,7 @@ export async function inbox(
   return ExitCode.done
 }
 
-/** Throws a usage error for a server that no config names and that never asked anything. */
+/** Throws a usage error for a server that is not configured and has no questions. */
 async function refuseUnknown(server: string, host: Host, io: Io): Promise<void> {
   const { servers } = await readLayers({}, io)
   const asked = host.inbox.list({ state: 'all' }).map(({ question }) => question.cause.server)
@@ -57,7 +57,7 @@ async function refuseUnknown(server: string, host: Host, io: Io): Promise<void> 
   )
 }
 
-/** The question whose id begins so. Throws a usage error where there is none, or more than one. */
+/** The question with this id prefix. Throws a usage error if none or several match. */
 export function itemOf(all: readonly InboxItem[], id: string): InboxItem {
   const items = all.filter((item) => item.id.startsWith(id))
   const [item] = items
@@ -72,7 +72,7 @@ export function itemOf(all: readonly InboxItem[], id: string): InboxItem {
   return item
 }
 
-/** An item with the words of the table beside the question. */
+/** An item with the texts of the table. */
 function jsonOf(item: InboxItem): object {
   const { question } = item
   return {

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { basename, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
-  addServer,
+  addServers,
   type Bundle,
   bundleIn,
   type ConfigInput,
@@ -46,7 +46,7 @@ export interface InstallOptions {
   json?: boolean
 }
 
-/** What is to be installed, and what must be done besides writing the configuration. */
+/** The server to install, and the steps besides writing the configuration. */
 interface PlannedInstall {
   plan: InstallPlan
   bundle?: Bundle
@@ -55,7 +55,7 @@ interface PlannedInstall {
 const connectTimeoutMs = 60_000
 const bundleFile = /\.(?:mcpb|dxt)$/
 
-/** `jackfield install`: shows what would run, asks, and puts it into the person's own configuration. */
+/** `jackfield install`: shows the plan, asks, and adds the server to the user's configuration. */
 export async function install(
   words: readonly string[],
   command: readonly string[] | undefined,
@@ -75,7 +75,7 @@ export async function install(
   const lines = installationLines(plan, file, output.palette)
   const person = consentAsker(lines, options, io, output)
   const given = { set, known: await secretsFor(plan, io) }
-  // Where no values can be asked for later, what is missing is known now.
+  // If values cannot be asked for later, missing ones are reported now.
   const early = surfaceFor(io) === undefined ? await valuesFor(plan, given, io, output) : undefined
   const refused = (): ExitCode => {
     io.signal.throwIfAborted()
@@ -89,7 +89,7 @@ export async function install(
   const config = plan.config(wanted.values)
   for (const [name, value] of wanted.secrets) await secretStore(io).set(name, value)
   await bundle?.unpack()
-  await addServer(file, plan.name, config)
+  await addServers(file, { [plan.name]: config })
   const started = options.start ? await startOnce(plan.name, config, options, io) : undefined
   output.result(
     { name: plan.name, file, version: plan.version, command: plan.command, ...(started && { started }) },
@@ -106,7 +106,7 @@ export async function install(
   return started !== undefined && started.state !== 'ready' ? ExitCode.cannotConnect : ExitCode.done
 }
 
-/** `jackfield uninstall <name>`: takes a server out of the person's own configuration, with its bundle and its secrets. */
+/** `jackfield uninstall <name>`: removes a server from the user's configuration, with its bundle and its secrets. */
 export async function uninstall(
   words: readonly string[],
   _options: object,
@@ -147,7 +147,7 @@ async function planOf(
     const [program, ...args] = command
     if (program === undefined || given !== undefined)
       throw usageError('Give a name or a file, or a command after --, and not both.')
-    // A variable without a value stays a reference, so that its value is not written down.
+    // A variable without a value stays a reference, so that its value is not stored.
     const env = variablesOf(options.env, (variable) => `\${${variable}}`)
     const server = { command: program, args, ...(env !== undefined && { env }) }
     return { plan: planForServer(name ?? nameOfCommand(command), server) }
@@ -210,7 +210,7 @@ function packed(bytes: Uint8Array, { name }: InstallOptions, io: Io, publisher?:
   return { plan: bundle.plan, bundle }
 }
 
-/** The person to be asked, or nobody where `--yes` was their answer; what would run is then only shown. */
+/** Asks the user, or only prints the plan when `--yes` was given. */
 function consentAsker(
   lines: readonly string[],
   options: InstallOptions,
@@ -225,7 +225,7 @@ function consentAsker(
   return person
 }
 
-/** Asks the person, or takes `--yes` for their answer; either way a row says so. */
+/** Gets consent from the user or from `--yes`; both are logged in a row. */
 async function agreed(
   plan: InstallPlan,
   { person, lines }: { person: TerminalSurface | undefined; lines: string[] },
@@ -253,7 +253,7 @@ async function agreed(
   return allowed
 }
 
-/** What the command line sets of what the plan needs. */
+/** Values from the command line that the plan needs. */
 function valuesSet(plan: InstallPlan, options: InstallOptions): Record<string, string[]> {
   const values: Record<string, string[]> = {}
   for (const word of options.set ?? []) {
@@ -270,7 +270,7 @@ function valuesSet(plan: InstallPlan, options: InstallOptions): Record<string, s
   return values
 }
 
-/** The secrets that are kept already. Throws where the plan has secrets and there is no place to keep them. */
+/** The names of stored secrets. Throws if the plan has secrets and there is no secret store. */
 async function secretsFor({ name, needs }: InstallPlan, io: Io): Promise<ReadonlySet<string>> {
   const wanted = needs.flatMap(({ id, secret }) => (secret === undefined ? [] : [oneLine(id)]))
   if (wanted.length === 0) return new Set()
@@ -290,11 +290,11 @@ async function secretsFor({ name, needs }: InstallPlan, io: Io): Promise<Readonl
 
 interface Values {
   values: Record<string, string[]>
-  /** Secrets that were typed, to be kept under these names. */
+  /** Typed secrets, to be stored under these names. */
   secrets: Map<string, string>
 }
 
-/** The values of what the plan needs; undefined where the user cancels with Esc. */
+/** The values that the plan needs; undefined if the user cancels with Esc. */
 async function valuesFor(
   plan: InstallPlan,
   { set, known }: { set: Record<string, string[]>; known: ReadonlySet<string> },
@@ -395,7 +395,7 @@ function documentIn(text: string, file: string): Record<string, unknown> {
       return Object.fromEntries(Object.entries(value))
     }
   } catch {
-    // Said below.
+    // Printed below.
   }
   throw usageError(`${file} is no server.json: it holds no JSON object.`)
 }

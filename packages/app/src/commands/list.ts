@@ -76,7 +76,7 @@ export async function prompts(context: CommandContext): Promise<ExitCode> {
   return ExitCode.done
 }
 
-/** Names what of a list is out of use, with the reason. */
+/** Prints the disabled items of a list, with reasons. */
 function noteOutOfUse({ trust }: Pick<Session, 'trust'>, kinds: ServerLists['kinds'], output: Output): void {
   for (const line of outOfUseLines(trust, kinds)) output.note(line)
 }
@@ -143,7 +143,7 @@ function hints({ annotations }: Tool): string {
   return annotations?.destructiveHint === false ? 'additive' : ''
 }
 
-/** Everything a person should know before calling a tool: its arguments in a table, then the rest of its definition. */
+/** A tool in full: its arguments in a table, then the rest of its definition. */
 export function toolText(tool: Tool, look: TableOptions): string {
   const { palette, columns = Number.POSITIVE_INFINITY } = look
   const { name: _, title, description, ...definition } = tool
@@ -239,7 +239,7 @@ function none(what: string, palette: Palette): string {
   return palette.dim(`The server offers no ${what}.`)
 }
 
-/** The entry of that name; an error that lists the names where there is none. */
+/** The entry with that name; otherwise throws an error that lists the names. */
 export function requireFound<T>(
   list: readonly T[],
   nameOf: (entry: T) => string,

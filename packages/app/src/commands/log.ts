@@ -65,7 +65,7 @@ export async function log(
   return await readable(() => follow(host, queryOf(words, options), io, output))
 }
 
-/** Shows one event, or those that fit a filter; the same for the command and for conversations. */
+/** Shows one event, or the events that match a filter; used by the command and by conversations. */
 export async function showLog(
   client: HostClient,
   words: readonly string[],
@@ -100,7 +100,7 @@ async function show(
   output.result(value, () => text ?? nothing(query))
 }
 
-/** What is asked for, as data and as text; no text where there is nothing. */
+/** The requested data, and its text if there is any. */
 async function viewOf(
   client: HostClient,
   query: TraceQuery,
@@ -209,7 +209,7 @@ export interface RecordOptions {
   json?: boolean
 }
 
-/** `jackfield record <file> [filter…]`: what servers answered, to be played back. */
+/** `jackfield record <file> [filter…]`: writes server responses to a file, for replay. */
 export async function record(
   file: string | undefined,
   words: readonly string[],
@@ -241,7 +241,7 @@ export async function record(
   })
 }
 
-/** `jackfield log diff <a> <b>`: what two recordings have different. Exit code 1 where there is something. */
+/** `jackfield log diff <a> <b>`: differences of two recordings. Exit code 1 if they differ. */
 export async function diff(
   a: string | undefined,
   b: string | undefined,
@@ -266,7 +266,7 @@ export async function diff(
   return changes.length === 0 ? ExitCode.done : ExitCode.toolError
 }
 
-/** Reads a recording, or says what is wrong with the file. */
+/** Reads a recording, or explains what is wrong with the file. */
 export function recordingIn(file: string, io: Pick<Io, 'cwd'>): Recording {
   const path = resolve(io.cwd, file)
   if (!existsSync(path)) throw usageError(`There is no file ${path}.`)
@@ -278,7 +278,7 @@ export function recordingIn(file: string, io: Pick<Io, 'cwd'>): Recording {
   }
 }
 
-/** The words as one filter. The shell has taken the quotes away that held a text together. */
+/** Joins the words to one filter, with the quotes that the shell removed. */
 export function filterOf(words: readonly string[]): string {
   return words
     .map((word) => {
@@ -289,7 +289,7 @@ export function filterOf(words: readonly string[]): string {
     .join(' ')
 }
 
-/** Points at what is wrong with a filter. */
+/** Marks the invalid part of a filter. */
 async function readable<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()

@@ -11,11 +11,11 @@ import { plain } from '../output/sanitize.ts'
 export interface LoginOptions extends ConfigChoice {
   store?: string
   json?: boolean
-  /** False: the page is only told, for a browser elsewhere on this machine. */
+  /** False: only prints the URL, for another browser on this machine. */
   browser?: boolean
 }
 
-/** `jackfield login <server>`: the person asked for it, so the page is opened without a question. */
+/** `jackfield login <server>`: opens the page without a question, since the user requested it. */
 export async function login(
   words: string[],
   options: LoginOptions,
@@ -86,7 +86,7 @@ function needed(command: string): CliError {
   return usageError(`Which server? Usage: jackfield ${command} <server or URL>`)
 }
 
-/** A host with the one server; who types the command wants it started. */
+/** A host with the one server, started without a question, since the user named it. */
 async function hostFor(target: Target, options: LoginOptions, io: Io): Promise<Host> {
   const person = surfaceFor(io)
   const host = makeHost({

@@ -7,10 +7,10 @@ import { namesNoServer } from './every-server.ts'
 
 const maxListed = 3
 
-/** `jackfield tools --meter`: what the definitions of the tools cost a model, by server. */
+/** `jackfield tools --meter`: the token cost of the tool definitions, by server. */
 export async function meter(context: CommandContext): Promise<ExitCode> {
   const { output } = context
-  // The meter of one server counts its tools alone, as a conversation with nothing else would.
+  // For one server, only its own tools count, as in a conversation without other servers.
   const open = namesNoServer(context)
     ? await openServers(context, ['tools'])
     : (await connectTo(context, ['tools'], { own: true })).session

@@ -26,7 +26,7 @@ export interface PolicyOptions extends ConfigChoice {
   json?: boolean
 }
 
-/** `jackfield policy`: every rule, what it says, and where it stands. */
+/** `jackfield policy`: every rule, its meaning, and its source. */
 export async function rules(options: PolicyOptions, io: Io, output: Output): Promise<ExitCode> {
   const config = await readLayers(options, io)
   const defaultVerdict = config.defaultVerdict ?? 'ask'
@@ -53,7 +53,7 @@ export interface ExplainOptions extends ServerOptions {
   conversation?: string
 }
 
-/** `jackfield policy explain <target> <tool> [key=value…]`: what policy says about a call, and why. */
+/** `jackfield policy explain <target> <tool> [key=value…]`: the policy decision for a call, and why. */
 export async function explain(context: CommandContext<ExplainOptions>): Promise<ExitCode> {
   const { options, output } = context
   const { session, rest } = await connectTo(context, ['tools'])
@@ -175,7 +175,7 @@ function previewed(
   return `${heading}\n${table(heads, rows, { palette, columns })}\n${counts}`
 }
 
-/** `jackfield policy grants`: every answer that is remembered beyond its conversation. */
+/** `jackfield policy grants`: every grant that outlives its conversation. */
 export async function grants(options: PolicyOptions, io: Io, output: Output): Promise<ExitCode> {
   const store = storeFile(options.store, io)
   await using host = storeHost(store)
@@ -199,7 +199,7 @@ export async function grants(options: PolicyOptions, io: Io, output: Output): Pr
   return ExitCode.done
 }
 
-/** `jackfield policy revoke <id>`: takes a remembered answer back. */
+/** `jackfield policy revoke <id>`: revokes a grant. */
 export async function revoke(
   id: string | undefined,
   options: PolicyOptions,

@@ -28,8 +28,8 @@ const methods: readonly Method[] = ['tools/call', 'resources/read', 'prompts/get
 const lists = { 'tools/call': 'tools', 'resources/read': 'resources', 'prompts/get': 'prompts' } as const
 
 /**
- * `jackfield replay <id|file> [key=value…]`: does a request again and compares what it gives. Exit code 1 where the
- * result is another one, or the request was refused.
+ * `jackfield replay <id|file> [key=value…]`: repeats a request and compares the results. Exit code 1 if the result differs or the
+ * request was rejected.
  */
 export async function replay(context: CommandContext<ReplayOptions>): Promise<ExitCode> {
   const { words, command, options, io, output } = context
@@ -42,7 +42,7 @@ export async function replay(context: CommandContext<ReplayOptions>): Promise<Ex
   const { session } = await connectTo(
     { ...context, words: command === undefined ? [kept.server] : [] },
     [lists[kept.method]],
-    // Without a person, nothing of the request may wait for one at another terminal.
+    // Without a user, no question of the request may wait at another terminal.
     surfaceFor(io) === undefined ? { own: true } : {},
   )
   await using _ = session
@@ -72,7 +72,7 @@ async function requestOf(what: string, options: ReplayOptions, io: Io): Promise<
   }
 }
 
-/** The request with what the person changes of its arguments; what it gave before then says nothing any more. */
+/** The request with changed arguments; the recorded result then does not apply. */
 async function changed(
   request: ReplayRequest,
   words: readonly string[],
@@ -123,7 +123,7 @@ function resultText(result: Replay['result'], { palette }: CommandContext['outpu
   return 'contents' in result ? readResult(result, palette) : toolResult(result, palette)
 }
 
-/** Keeps a request with what it gives now, as a test. */
+/** Saves a request and its current result as a test. */
 function save(file: string, { request, result }: Replay, io: Io): void {
   const { method, server, target, arguments: args } = request
   const test = { format: 'jackfield-replay', version: 1, method, server, target, arguments: args, result }

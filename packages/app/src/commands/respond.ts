@@ -25,15 +25,15 @@ import type { CommandContext, ServerOptions } from './context.ts'
 import { itemOf } from './inbox.ts'
 
 export interface RespondOptions extends ServerOptions, AnswerWords {
-  /** Where the server is that asked, where it was called by its address. */
+  /** The URL or command of the server that asked, if it is not configured. */
   url?: string
 }
 
 const by = 'jackfield respond'
 
 /**
- * `jackfield respond <id> [--accept … | --decline | --cancel | --allow | --deny]`: answers a question of any program on
- * the store. Where its program ended, the call goes on here and its result is shown.
+ * `jackfield respond <id> [--accept … | --decline | --cancel | --allow | --deny]`: answers a question of any program that uses
+ * the store. If its program has ended, the call continues here and its result is shown.
  */
 export async function respond(context: CommandContext<RespondOptions>): Promise<ExitCode> {
   const { words, options, io, output } = context
@@ -51,21 +51,21 @@ export async function respond(context: CommandContext<RespondOptions>): Promise<
   if (unfinished && !isUnfinished(host, item)) throw refused(item)
   if (item.waits) {
     const answer = await answerTo(item.question, context)
-    // The person saw the question and left it for later once more.
+    // The user saw the question and deferred it again.
     if (answer === undefined) return ExitCode.done
     answered(() => host.inbox.answer(item.id, answer, by))
     output.result({ id: item.id, state: 'answered' }, () => 'Answered. The program that asked continues.')
     return ExitCode.done
   }
   const target = await targetOf(item, context)
-  // What is missing or wrong on the command line is an error before a server is started.
+  // Missing or invalid options are an error before a server starts.
   if (item.state === 'open' && surfaceFor(io, options) === undefined) writtenAnswer(item.question, options)
   return await continueCall(item, target, context)
 }
 
 /**
- * Warns the person before they fill in a form that its server may refuse the answer: one over stdio ended with the program
- * that asked, and accepts the answer only if it keeps the key of its states.
+ * Warns before a form is filled in that its server may reject the answer: a stdio server ended with the program that asked, and
+ * accepts the answer only if it kept the key of its sealed states.
  */
 function noteRestart({ question }: InboxItem, { server }: Target, output: Output): void {
   const isForm = question.kind === 'elicitation' && question.params.mode !== 'url'
@@ -73,7 +73,7 @@ function noteRestart({ question }: InboxItem, { server }: Target, output: Output
   const { server: name, tool } = question.cause
   const call = tool === undefined ? 'the call' : `the call of ${oneLine(tool)}`
   output.note(
-    `! ${oneLine(name)} ended since it asked, and was started anew. If it no longer takes the answer, ${call} can be made again with what you enter here.`,
+    `! ${oneLine(name)} ended since it asked, and was restarted. If it rejects the answer, ${call} can be made again with what you enter here.`,
   )
 }
 
@@ -104,7 +104,7 @@ async function continueCall(
       if (person !== undefined && answerFrom(item.question, options) === undefined)
         noteRestart(item, target, output)
       const answer = await answerTo(item.question, context)
-      // The person saw the question and left it for later once more.
+      // The user saw the question and deferred it again.
       if (answer === undefined) return ExitCode.done
       answered(() => host.inbox.answer(item.id, answer, by))
     }
@@ -128,12 +128,12 @@ async function continueCall(
   }
 }
 
-/** A person who wrote the answer on the command line cannot be asked whether to make the call again. */
+/** When the answer is on the command line, nothing asks whether to repeat the call. */
 function withoutApproval({ show: { approval: _, ...show }, ...surface }: Surface): Surface {
   return { ...surface, show }
 }
 
-/** A failed call with the command that makes it again. */
+/** A failed call with the command that repeats it. */
 function withCommand(
   done: BrokeredCall,
   { question }: InboxItem,
@@ -164,7 +164,7 @@ function finished({ result, error, suspended }: BrokeredCall, { output }: Comman
   return result.isError === true ? ExitCode.toolError : ExitCode.done
 }
 
-/** What the options say, else what the person at the terminal answers; undefined where they leave it for later. */
+/** The answer from the options, else from the user at the terminal; undefined if they defer it. */
 async function answerTo(
   question: HostQuestion,
   { options, io }: CommandContext<RespondOptions>,
@@ -174,7 +174,7 @@ async function answerTo(
   return answerFrom(question, options) ?? (await showQuestion(person, question, io.signal))
 }
 
-/** What the options say. Throws a usage error where they say nothing. */
+/** The answer from the options. Throws a usage error if there is none. */
 function writtenAnswer(question: HostQuestion, options: RespondOptions): HostAnswers[QuestionKind] {
   const written = answerFrom(question, options)
   if (written !== undefined) return written
@@ -182,7 +182,10 @@ function writtenAnswer(question: HostQuestion, options: RespondOptions): HostAns
   throw usageError(`There is no answer. Write one of:\n${ways.join('\n')}`)
 }
 
-/** The server that asked: what follows --, the address, that of `jackfield start` on its store, or the configured one of that name. */
+/**
+ * The server that asked: the command after --, the URL, the one of `jackfield start` on its store, or the configured one with
+ * that name.
+ */
 async function targetOf(item: InboxItem, context: CommandContext<RespondOptions>): Promise<Target> {
   const { command, options, io } = context
   const name = item.question.cause.server
@@ -199,7 +202,7 @@ async function targetOf(item: InboxItem, context: CommandContext<RespondOptions>
       )
     },
   )
-  // The question says what the server was called then.
+  // The name that the server had then.
   return { ...target, name }
 }
 
@@ -207,7 +210,7 @@ function isUnfinished(host: Host, item: InboxItem): boolean {
   try {
     return host.inbox.resumed(item.id) !== undefined
   } catch {
-    // It could go on if this host had the server.
+    // The call could continue if this host had the server.
     return true
   }
 }

@@ -17,7 +17,7 @@ export interface RootsOptions extends ConfigChoice {
   name?: string
 }
 
-/** What a verb works on. */
+/** Dependencies of a verb. */
 export interface RootsContext {
   client: HostClient
   servers: Readonly<Record<string, ServerConfig>>
@@ -28,7 +28,7 @@ export interface RootsContext {
 
 type Verb = (words: readonly string[], desk: RootsContext) => Promise<void>
 
-/** What each verb of `jackfield roots` does. Nothing is started by any of them. */
+/** The verbs of `jackfield roots`. None of them starts a server. */
 export const rootsVerbs = {
   show: async (words, { client, servers, output }) => {
     if (words.length > 0)
@@ -187,7 +187,7 @@ function overview(
   return parts.join('\n')
 }
 
-/** Revision 2026-07-28 deprecates roots, so folders are better given by arguments. */
+/** Revision 2026-07-28 deprecates roots; folders should be passed as arguments. */
 function advice(
   asking: readonly ServerRoots[],
   servers: RootsContext['servers'],

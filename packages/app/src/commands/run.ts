@@ -16,7 +16,7 @@ export interface RunOptions extends ServerOptions {
   maxCalls?: number
 }
 
-/** `jackfield run <file>`: runs a program over the tools of the configured servers; `--types` shows what it can use. */
+/** `jackfield run <file>`: runs a program that calls the tools of the configured servers; `--types` shows its API. */
 export async function run(context: CommandContext<RunOptions>): Promise<ExitCode> {
   const { words, options, io, output } = context
   const [file, ...rest] = words
@@ -43,7 +43,7 @@ export async function run(context: CommandContext<RunOptions>): Promise<ExitCode
     io.signal,
   )
   io.signal.throwIfAborted()
-  // As JSON, a failure is one object on stderr, with what the program logged in it.
+  // As JSON, a failure is one object on stderr, with the program's log in it.
   if (!output.json) for (const line of done.logs) output.note(plain(line))
   writeEvent(done, output)
   return done.outcome === 'ok' ? ExitCode.done : ExitCode.toolError
@@ -53,7 +53,7 @@ function writeEvent(done: CodeRun, output: Output): void {
   const { result, ...facts } = done
   const { palette } = output
   if (done.outcome !== 'ok') {
-    // What was called before is as important as the failure, and both are in the first text.
+    // Both the failure and the calls before it matter, and the first text has both.
     const text = result.content
       .slice(0, 1)
       .map((part) => block(part, palette))

@@ -21,7 +21,7 @@ export interface RankOptions extends SamplingOptions {
   intelligence?: number
 }
 
-/** `jackfield sampling`: what servers used of the models, and what passes without asking. */
+/** `jackfield sampling`: how servers used the models, and which requests pass without asking. */
 export async function sampling(options: SamplingOptions, io: Io, output: Output): Promise<ExitCode> {
   const store = storeFile(options.store, io)
   const config = await configOf(options, io, output)
@@ -52,7 +52,7 @@ export async function sampling(options: SamplingOptions, io: Io, output: Output)
   return ExitCode.done
 }
 
-/** `jackfield sampling revoke <id>`: asks again about what passed. */
+/** `jackfield sampling revoke <id>`: revokes a sampling grant. */
 export async function revokeSampling(
   id: string | undefined,
   options: SamplingOptions,
@@ -73,7 +73,7 @@ export async function revokeSampling(
   return ExitCode.done
 }
 
-/** `jackfield sampling rank`: which model a server's preferences would choose, and why. */
+/** `jackfield sampling rank`: which model a server's preferences would select, and why. */
 export async function rankModels(options: RankOptions, io: Io, output: Output): Promise<ExitCode> {
   const config = await configOf(options, io, output)
   await using host = opened(config, ':memory:', modelsInUse(io.env, undefined, config.models))

@@ -8,10 +8,10 @@ export interface SearchOptions extends ServerOptions {
   limit: number
 }
 
-/** Tools that a host gives of one search. */
+/** Maximum results of one search. */
 const maxFound = 1_000
 
-/** `jackfield search <words>`: tools of every configured server that fit, the best first. */
+/** `jackfield search <words>`: matching tools of every configured server, best first. */
 export async function search(context: CommandContext<SearchOptions>): Promise<ExitCode> {
   const { words, options, output } = context
   const query = words.join(' ')

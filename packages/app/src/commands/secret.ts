@@ -10,7 +10,7 @@ import { oneLine } from '../output/sanitize.ts'
 
 const minRedacted = 6
 
-/** `jackfield secret set <name>`: the value comes from a hidden prompt, or from stdin; never from the command line. */
+/** `jackfield secret set <name>`: reads the value from a hidden prompt or stdin, never from the command line. */
 export async function setSecret(
   words: readonly string[],
   _options: object,
@@ -33,7 +33,7 @@ export async function setSecret(
   return ExitCode.done
 }
 
-/** `jackfield secret list`: names, never values. */
+/** `jackfield secret list`: names, without values. */
 export async function listSecrets(
   _words: readonly string[],
   _options: object,
@@ -66,7 +66,7 @@ export async function removeSecret(
   return ExitCode.done
 }
 
-/** Forgets a secret, or the remembered answer to an input of a config that is no secret; false where there is neither. */
+/** Deletes a secret, or the stored value of a configuration input that is no secret; false if neither exists. */
 async function forget(name: string, io: Io): Promise<boolean> {
   const secrets = secretStore(io)
   const store = storeFile(undefined, io)

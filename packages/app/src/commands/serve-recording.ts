@@ -4,7 +4,7 @@ import type { Io, Output } from '../cli/io.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { recordingIn } from './log.ts'
 
-/** `jackfield serve-recording <file> [server]`: answers over stdio as the recorded server did, until the input ends. */
+/** `jackfield serve-recording <file> [server]`: responds over stdio as the recorded server did, until the input ends. */
 export async function serveRecording(
   file: string | undefined,
   name: string | undefined,

@@ -11,7 +11,7 @@ import { wrap } from '../output/width.ts'
 import { answerQuestions } from '../surface/remote.ts'
 import { outOfUse, outOfUseLines } from './trust.ts'
 
-/** Columns of a terminal that has room for reasons beside the rest. Below, they stand under the table. */
+/** Terminal width from which reasons are a column. Below, they are printed under the table. */
 const reasonColumns = 100
 const indent = '  '
 
@@ -21,7 +21,7 @@ export interface ServersOptions extends ConfigChoice {
   watch?: boolean
 }
 
-/** `jackfield servers`: connects every configured server and says how each stands. */
+/** `jackfield servers`: connects every configured server and shows its state. */
 export async function servers(options: ServersOptions, io: Io, output: Output): Promise<ExitCode> {
   const { file } = await readConfig(options, io, (text) => output.note(text))
   const person = observerFor(io)
@@ -52,7 +52,7 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
     }
   })
   const failed = list.some((entry) => 'fix' in entry)
-  // Begins before the first word, so that nothing that changes after it is missed.
+  // Subscribes before the first output, so that no later change is missed.
   const stop = options.watch === true ? follow(client, output) : undefined
   output.result({ config: file, servers: list }, () => {
     const { palette } = output
@@ -86,7 +86,7 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
   return ExitCode.done
 }
 
-/** Shows every change of the files and of the connections until the returned function is called. */
+/** Prints every change of the files and connections until the returned function is called. */
 function follow(client: HostClient, output: Output): () => void {
   let before: View<ServerRow> | undefined
   const ends = [

@@ -9,7 +9,7 @@ export interface StoreOptions {
   json?: boolean
 }
 
-/** `jackfield store set-aside`: renames a damaged store, so that the next command begins a new one. */
+/** `jackfield store set-aside`: renames a damaged store, so that the next command creates a new one. */
 export function setAside(options: StoreOptions, io: Io, output: Output): ExitCode {
   const store = storeFile(options.store, io)
   if (!existsSync(store)) throw usageError(`There is no store at ${store}. Name another with --store FILE.`)
@@ -19,7 +19,7 @@ export function setAside(options: StoreOptions, io: Io, output: Output): ExitCod
       `The damaged store is now ${aside}`,
       'The next command begins a new store. Decisions recorded in the old one no longer apply: remembered answers are',
       'asked for again, refusals and blocks are forgotten, and servers are trusted as they describe themselves now, also',
-      'where a tool was out of use because its description changed. Check them with: jackfield trust',
+      'where a tool was disabled because its description changed. Check them with: jackfield trust',
     ].join('\n'),
   )
   return ExitCode.done

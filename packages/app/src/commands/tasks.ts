@@ -33,7 +33,7 @@ export async function listTasks(options: TasksOptions, io: Io, output: Output): 
   return ExitCode.done
 }
 
-/** `jackfield tasks result <task>`: waits for a task and shows what its call gave. */
+/** `jackfield tasks result <task>`: waits for a task and shows the result of its call. */
 export async function taskResult(
   id: string,
   options: TasksOptions,
@@ -61,7 +61,7 @@ export async function cancelTask(
   return ExitCode.done
 }
 
-/** Connects the server of a task, so that the task is continued where no program follows it. */
+/** Connects the server of a task, so that its task is followed even if no other program does. */
 async function startServerOf(id: string, { client }: OpenHost, io: Io): Promise<void> {
   const tasks = await client.call('tasks.list', {})
   const task = tasks.find((one) => one.id === id)

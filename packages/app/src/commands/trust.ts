@@ -14,11 +14,11 @@ import { table } from '../output/table.ts'
 export interface TrustOptions extends ConfigChoice {
   store?: string
   json?: boolean
-  /** Connects the servers first, and fails where something is not as agreed to. */
+  /** Connects the servers first, and fails if a definition changed since it was accepted. */
   check?: boolean
 }
 
-/** `jackfield trust [server]`: how servers stand, or one of them in full. Starts nothing without `--check`. */
+/** `jackfield trust [server]`: the trust state of servers, or of one in full. Starts nothing without `--check`. */
 export async function trust(
   words: string[],
   options: TrustOptions,
@@ -40,7 +40,7 @@ export async function trust(
   return unreached.length > 0 ? ExitCode.cannotConnect : ExitCode.done
 }
 
-/** Servers that were to be compared and could not be reached, with why. */
+/** Servers that could not be reached for the check, with reasons. */
 function unreachedOf(host: Host, only: string | undefined): string[] {
   return [...host.connections].flatMap(([server, state]) =>
     'reason' in state && 'fix' in state && (only === undefined || only === server)
@@ -49,7 +49,7 @@ function unreachedOf(host: Host, only: string | undefined): string[] {
   )
 }
 
-/** `jackfield trust accept|block|reset <server> [item...]`: decides about what was last seen, and says about what. */
+/** `jackfield trust accept|block|reset <server> [item...]`: decides about the definitions last seen, and says which. */
 export async function decide(
   verb: 'accept' | 'block' | 'reset',
   [name, ...words]: string[],
@@ -72,7 +72,7 @@ export async function decide(
   return ExitCode.done
 }
 
-/** What a server offers and is out of use, of these kinds or all: what it is, why, and how to look at it. */
+/** The disabled definitions of a server, of these kinds or all: name, reason, and the command that shows it. */
 export function outOfUse(
   { server, items }: ServerTrust,
   kinds?: readonly TrustItem['what'][],
@@ -90,19 +90,19 @@ export function outOfUse(
 
 const maxLines = 10
 
-/** The same in a line each, for a person; after ten, how many more there are. */
+/** The same with one line each; after ten, the count of the rest. */
 export function outOfUseLines(server: ServerTrust, kinds?: readonly TrustItem['what'][]): string[] {
   const shown = oneLine(server.server)
   const all = outOfUse(server, kinds)
   const lines = all.slice(0, maxLines).map(({ what, name, reason, look }) => {
     const use = `jackfield trust accept ${shown} ${oneLine(name)}`
-    return `${titleOf({ what, name })} of ${shown} is out of use. ${reason} See "${look}", then use it with "${use}".`
+    return `${titleOf({ what, name })} of ${shown} is disabled. ${reason} See "${look}", then use it with "${use}".`
   })
   const more = all.length - lines.length
   return more > 0 ? [...lines, `${more} more of ${shown}: see "jackfield trust ${shown}".`] : lines
 }
 
-/** Throws an error that says why, where a server offers a thing that is out of use until the person accepts it. */
+/** Throws if a definition is disabled until the user accepts it, with the reason. */
 export function refuseHeldBack(
   { trust, server }: Pick<Session, 'trust' | 'server'>,
   { what, name }: TrustItem,
@@ -113,11 +113,11 @@ export function refuseHeldBack(
   const shown = oneLine(server)
   throw new CliError(
     ExitCode.outOfUse,
-    `${titleOf(item)} of ${shown} is out of use: ${why}. See "jackfield trust ${shown}", then use it with "jackfield trust accept ${shown} ${oneLine(name)}".`,
+    `${titleOf(item)} of ${shown} is disabled: ${why}. See "jackfield trust ${shown}", then use it with "jackfield trust accept ${shown} ${oneLine(name)}".`,
   )
 }
 
-/** Throws where a list of a server is empty because all of it is out of use until the person accepts it. */
+/** Throws if a list is empty because every definition in it is disabled until the user accepts it. */
 export function refuseEmptyList(
   { trust, server }: Pick<Session, 'trust' | 'server'>,
   whats: readonly TrustItem['what'][],
@@ -133,13 +133,13 @@ export function refuseEmptyList(
   }
   throw new CliError(
     ExitCode.outOfUse,
-    `${shown} says something else about itself than what you agreed to, so nothing of it is listed: ${count(held.length, 'thing')} ${held.length === 1 ? 'is' : 'are'} out of use. Another server may answer there now. See "jackfield trust ${shown}", then "jackfield trust accept ${shown}" or "jackfield trust block ${shown}".`,
+    `${shown} has other definitions than you accepted, so nothing of it is listed: ${count(held.length, 'thing')} ${held.length === 1 ? 'is' : 'are'} disabled. Another server may answer there now. See "jackfield trust ${shown}", then "jackfield trust accept ${shown}" or "jackfield trust block ${shown}".`,
   )
 }
 
 async function opened(options: TrustOptions, io: Io): Promise<Host> {
   const config = await readLayers(options, io)
-  // Other commands use what is here of trust without a host of their own.
+  // Other commands use these functions without a host.
   const [{ makeHost }, { hostSettings }] = await Promise.all([
     import('../daemon/service.ts'),
     import('../cli/settings.ts'),
@@ -192,7 +192,7 @@ function overview(servers: readonly ServerTrust[], output: Output): string {
       server.configured ? '' : `not configured, ${server.identity.slice(0, 12)}`,
     ]
   })
-  const heads = ['SERVER', 'STATE', 'PINNED', 'OUT OF USE', 'BLOCKED', 'FINDINGS', 'FIRST SEEN', '']
+  const heads = ['SERVER', 'STATE', 'PINNED', 'DISABLED', 'BLOCKED', 'FINDINGS', 'FIRST SEEN', '']
   const waits = servers.some((server) => stateOf(server).startsWith('✗'))
   const next = waits
     ? `\n${output.palette.dim('jackfield trust <server> shows what changed; accept or block it there.')}`
@@ -222,7 +222,7 @@ function inFull(server: ServerTrust, output: Output): string {
   const noted = [...server.findings, ...[...pinned, ...blocked].flatMap(({ findings }) => findings)]
   return [
     head,
-    ...section(`Out of use until you accept it (${waiting.length})`, [
+    ...section(`Disabled until you accept it (${waiting.length})`, [
       ...findingLines(
         waiting.flatMap(({ findings }) => findings),
         palette,

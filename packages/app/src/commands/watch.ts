@@ -4,7 +4,7 @@ import { finished } from '../cli/session.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { type CommandContext, connectTo } from './context.ts'
 
-/** `jackfield watch <target> [uri …]`: shows changes until Ctrl+C. */
+/** `jackfield watch <target> [uri …]`: prints changes until Ctrl+C. */
 export async function watch(context: CommandContext): Promise<ExitCode> {
   const { io, output } = context
   const { session, rest } = await connectTo(context)

@@ -13,14 +13,14 @@ import { oneLine } from '../output/sanitize.ts'
 
 export interface WebOptions extends HostChoice {
   json?: boolean
-  /** False: the link is printed only. */
+  /** False: only prints the link. */
   open?: boolean
   port?: number
 }
 
 /**
  * `jackfield web`: serves the web app of this folder until a signal. The web server runs in the host process, so that the page
- * shows what every terminal does; several commands share it.
+ * shows the same state as every terminal; several commands share it.
  */
 export async function web(options: WebOptions, io: Io, output: Output): Promise<ExitCode> {
   await using host = await openHost(options, 'jackfield web', io)
@@ -29,7 +29,7 @@ export async function web(options: WebOptions, io: Io, output: Output): Promise<
   return ExitCode.done
 }
 
-/** Uses the web server of the host process until a signal. Another host process continues it where this one is lost. */
+/** Uses the web server of the host process until a signal. A replacement host process takes over if this one is lost. */
 async function useShared(options: WebOptions, io: Io, output: Output): Promise<void> {
   let isFirst = true
   while (!io.signal.aborted) {
@@ -65,15 +65,15 @@ async function serveOwn(service: HostService, options: WebOptions, io: Io, outpu
   await serveHere(service, { ...options, file: sessions.file }, io, output)
 }
 
-/** How a host of this process is served. */
+/** How a host in this process is served. */
 export interface ServeHereOptions extends Pick<WebOptions, 'open' | 'port'> {
-  /** The file of sessions. */
+  /** Path of the session file. */
   file: string
-  /** The address of the page to begin with, such as `/chat/<id>`. Default `/`. */
+  /** The first path of the page, such as `/chat/<id>`. Default `/`. */
   path?: string
 }
 
-/** Serves the web app of a host of this process until a signal. */
+/** Serves the web app of a host in this process until a signal. */
 export async function serveHere(
   service: HostService,
   options: ServeHereOptions,
@@ -99,7 +99,7 @@ export async function serveHere(
       `The web app of this folder is served by another process: ${link}\nEnd that one first to serve it from this one.`,
     )
   })
-  // The page shows which server could not be started, and why.
+  // Start failures of servers are shown on the page.
   service.start().catch(() => {})
   const link = new URL(server.link())
   link.pathname = path
@@ -111,7 +111,7 @@ export async function serveHere(
   peers.close('the host ends')
 }
 
-/** The file of sessions; in a read-only home, one that lasts as long as this command. */
+/** The session file; with a read-only home, a temporary one. */
 function ownSessions(options: WebOptions, io: Io): Disposable & { readonly file: string } {
   try {
     return { file: sessionsFile(daemonAddress(options, io)), [Symbol.dispose]() {} }
@@ -139,7 +139,7 @@ async function show(
   output.note(
     isStarted
       ? 'Ctrl+C ends it.'
-      : 'Ctrl+C ends this command. The page stays until every jackfield web ended.',
+      : 'Ctrl+C ends this command. The page is served until every jackfield web has ended.',
   )
   if (open === false) return
   await openBrowser(new URL(link)).catch((error: unknown) => {

@@ -7,29 +7,29 @@ import type { Io } from '../cli/io.ts'
 import { dataFolder, storeFile } from '../cli/store.ts'
 import type { ConfigChoice } from '../cli/target.ts'
 
-/** Bytes of the path of a Unix socket that every system takes. */
+/** Length of a Unix socket path, in bytes, that every system supports. */
 const maxSocketPathBytes = 100
 
-/** What one host process is for. Commands with an equal choice share it. */
+/** The settings that identify a host process. Commands with equal settings share it. */
 export interface HostChoice extends ConfigChoice {
-  /** The store, where it is not the usual one. */
+  /** The store, if not the default one. */
   store?: string
 }
 
-/** Where the host process for a choice is found. */
+/** Where the host process is found. */
 export interface DaemonAddress {
   /** Identifies the store, the working folder and the configuration. */
   readonly key: string
   readonly socket: string
-  /** A JSON file with the process and the token that a client needs. */
+  /** A JSON file with the process id and the token for clients. */
   readonly file: string
-  /** A file that is locked as long as the host process lives. */
+  /** A file that is locked while the host process runs. */
   readonly lock: string
-  /** Messages of the host process. */
+  /** Log of the host process. */
   readonly log: string
 }
 
-/** The file of the browser sessions of the web server for an address. */
+/** The browser session file of the web server for an address. */
 export function sessionsFile({ file }: Pick<DaemonAddress, 'file'>): string {
   return file.replace(/\.json$/, '.web.db')
 }
@@ -46,8 +46,8 @@ export interface DaemonRecord {
 }
 
 /**
- * The address for a choice. The folder is private to this user.
- * @throws CliError where the folder belongs to another user or others may write to it
+ * The address for these settings. The folder is private to this user.
+ * @throws CliError if the folder belongs to another user or others may write to it
  */
 export function daemonAddress(choice: HostChoice, io: Pick<Io, 'env' | 'cwd'>): DaemonAddress {
   const { config, profile, discover, startWhatThisFolderNames } = choice
@@ -69,7 +69,7 @@ function socketPath(key: string, folder: string): string {
   if (process.platform === 'win32') return `\\\\.\\pipe\\jackfield-${key}`
   const path = join(folder, `${key}.sock`)
   if (Buffer.byteLength(path) <= maxSocketPathBytes) return path
-  // Systems limit the length of a socket's path; such a data folder gets its sockets in a private temporary folder.
+  // Socket paths have a length limit; for a longer data folder, the socket is in a private temporary folder.
   const { uid } = userInfo()
   return join(privateFolder(join(tmpdir(), `jackfield-${uid}`)), `${key}.sock`)
 }
@@ -87,7 +87,7 @@ function privateFolder(path: string): string {
   return path
 }
 
-/** The record of the host process; undefined where there is none, or it cannot be read. */
+/** The record of the host process; undefined if it is missing or unreadable. */
 export function readRecord({ file }: DaemonAddress): DaemonRecord | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
@@ -96,7 +96,7 @@ export function readRecord({ file }: DaemonAddress): DaemonRecord | undefined {
   }
 }
 
-/** Writes the record at once as a whole, readable by this user alone. */
+/** Writes the record atomically, readable by this user only. */
 export function writeRecord({ file }: DaemonAddress, record: DaemonRecord): void {
   const draft = join(dirname(file), `.${randomUUID()}`)
   writeFileSync(draft, JSON.stringify(record), { mode: 0o600 })

@@ -8,16 +8,16 @@ import { type DaemonAddress, daemonAddress, type HostChoice, readRecord } from '
 import { buildId, programFile } from './build-id.ts'
 import { errorOfFault } from './faults.ts'
 
-/** Milliseconds within which a host process has to serve. */
+/** Milliseconds within which a host process must accept connections. */
 const startMs = 15_000
-/** Milliseconds between two looks whether it does. */
+/** Interval in milliseconds of checking for that. */
 const pollMs = 15
-/** Milliseconds within which a host process of another build has to end. */
+/** Milliseconds within which a host process of another build must exit. */
 const endMs = 10_000
 
 /**
- * Attaches to the host process of a choice; starts one where there is none. Where it is lost, another one is started.
- * @throws CliError where none can be started, with the end of its log
+ * Attaches to the host process for these settings, starting one if needed. If it is lost, another one is started.
+ * @throws CliError if none can be started, with the end of its log
  */
 export async function attach(choice: HostChoice, name: string, io: Io): Promise<HostClient> {
   const address = daemonAddress(choice, io)
@@ -38,12 +38,12 @@ export async function attach(choice: HostChoice, name: string, io: Io): Promise<
   return client
 }
 
-/** A connection to the host process of a choice; starts one where there is none. Its first frame is still to be sent. */
+/** Connects to the host process for these settings, starting one if needed. The first frame is not sent yet. */
 export function openChannel(choice: HostChoice, io: Io): Promise<Channel> {
   return reach(daemonAddress(choice, io), choice, io)
 }
 
-/** Whether a host process of this build runs for a choice. */
+/** Whether a host process of this build runs for these settings. */
 export async function isRunning(choice: HostChoice, io: Io): Promise<boolean> {
   const address = daemonAddress(choice, io)
   if (readRecord(address)?.build !== buildId()) return false
@@ -52,7 +52,7 @@ export async function isRunning(choice: HostChoice, io: Io): Promise<boolean> {
   return channel !== undefined
 }
 
-/** A connection to the host process of an address, where there is one of this build. */
+/** Connects to the host process of an address, if it runs this build. */
 export async function connectTo(address: DaemonAddress): Promise<Channel | undefined> {
   const record = readRecord(address)
   if (record === undefined) return undefined
@@ -84,7 +84,10 @@ async function reach(address: DaemonAddress, choice: HostChoice, io: Io): Promis
   }
 }
 
-/** Ends a host process of another build. Its open questions stay in the store, and calls that wait for answers are continued by the next. */
+/**
+ * Stops a host process of another build. Its open questions stay in the store, and its suspended calls continue in the next
+ * process.
+ */
 async function endOther(address: DaemonAddress): Promise<void> {
   const record = readRecord(address)
   if (record === undefined) return
@@ -120,7 +123,7 @@ function startDaemon(
   })
   closeSync(log)
   let over = false
-  // Without an error, another process serves, or is about to.
+  // Without an error, another process serves or is about to.
   child.once('exit', (code) => {
     over = code !== 0
   })
@@ -130,7 +133,7 @@ function startDaemon(
   return { failed: () => over, release: () => child.unref() }
 }
 
-/** The options of a choice, as a command line has them. */
+/** The settings as command line options. */
 function wordsOf({ store, config, profile, discover, startWhatThisFolderNames }: HostChoice): string[] {
   return [
     ...(store === undefined ? [] : ['--store', store]),
@@ -146,7 +149,7 @@ function notStarted({ log }: DaemonAddress, why: string): CliError {
   try {
     last = readFileSync(log, 'utf8').trim().split('\n').slice(-5).join('\n  ')
   } catch {
-    // Without a log there is nothing more to say.
+    // Without a log there is nothing to add.
   }
   const said = last === '' ? '' : `\nIts last messages (${log}):\n  ${last}`
   return new CliError(

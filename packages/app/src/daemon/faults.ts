@@ -2,7 +2,7 @@ import type { Fault } from '@jackfield/host/client'
 import { McpError, RpcError } from '@jackfield/sdk'
 import { CliError, ExitCode } from '../cli/exit.ts'
 
-/** The error that a fault of the host stands for, so that failures read the same with and without a host process. */
+/** Converts a host fault to an error, so that failures read the same with and without a host process. */
 export function errorOfFault({ code, message, data }: Fault): Error {
   if (typeof code === 'number') return new RpcError(code, message, data)
   const details = typeof data === 'object' && data !== null ? { details: { ...data } } : {}
@@ -13,7 +13,7 @@ export function errorOfFault({ code, message, data }: Fault): Error {
     : new CliError(ExitCode.usage, message)
 }
 
-/** What a person does about a store that cannot be used. */
+/** Advice for an unusable store. */
 export function storeFailure(message: string, isDamaged: boolean): string {
   const setAside = isDamaged
     ? ' To keep it under another name and begin a new store: jackfield store set-aside.'
@@ -21,7 +21,7 @@ export function storeFailure(message: string, isDamaged: boolean): string {
   return `${message}${setAside} To run without a store, where a command offers it: --no-store.`
 }
 
-/** The kind of a failure of a model, which is its code in messages. */
+/** The kind of a model failure, which is its code in messages. */
 function kindOf(data: unknown): string {
   return typeof data === 'object' && data !== null && 'kind' in data ? String(data.kind) : 'MODEL'
 }

@@ -18,19 +18,19 @@ import { buildId } from './build-id.ts'
 import { createService } from './service.ts'
 import { DaemonWebServer } from './web-server.ts'
 
-/** Milliseconds without clients and work after which the host process ends. */
+/** Milliseconds without clients and work after which the host process exits. */
 const idleMs = 300_000
-/** Milliseconds between two looks whether its files are still there. */
+/** Interval in milliseconds of checking that its files still exist. */
 const pollMs = 5_000
 
 export interface ServeOptions extends HostChoice {
-  /** Seconds without clients and work after which the process ends. Default 300. */
+  /** Seconds without clients and work after which the process exits. Default 300. */
   idle?: number
 }
 
 /**
- * Runs the host process of a choice until it is idle, is asked to end, or `io.signal` aborts. One process serves a choice:
- * another one ends at once.
+ * Runs the host process for these settings until it is idle, is asked to stop, or `io.signal` aborts. Only one process can serve
+ * them: a second one exits at once.
  */
 export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCode> {
   const address = daemonAddress(options, io)
@@ -44,7 +44,7 @@ export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCo
       build,
       onStop(now) {
         stopping = true
-        // The answer to the client that asked goes out first.
+        // The response to the requesting client is sent first.
         setImmediate(() => (now ? over.resolve() : check()))
       },
     })
@@ -56,7 +56,7 @@ export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCo
       const isFree = !service.busy && (stopping || peers.count === 0)
       if (!isFree) idleSince = performance.now()
       if (isFree && (stopping || performance.now() - idleSince >= idle)) over.resolve()
-      // Whoever removed the data folder wants nothing of it to run.
+      // If the data folder was removed, the process exits.
       if (!existsSync(address.file)) over.resolve()
     }
     peers.onChange(check)
@@ -93,7 +93,7 @@ export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCo
   }
 }
 
-/** A lock that the system takes back when this process ends, however it ends; undefined where another process has it. */
+/** Takes a lock that the system releases whenever this process exits; undefined if another process holds it. */
 function acquireLock({ lock }: DaemonAddress): DatabaseSync | undefined {
   const database = new DatabaseSync(lock, { timeout: 0 })
   try {
@@ -106,7 +106,7 @@ function acquireLock({ lock }: DaemonAddress): DatabaseSync | undefined {
   }
 }
 
-/** Only the holder of the lock comes here, so a socket that is there is what a process left that was killed. */
+/** Only the lock holder gets here, so an existing socket file was left by a killed process. */
 async function listen({ socket }: DaemonAddress, serve: (channel: Channel) => void): Promise<Server> {
   if (process.platform !== 'win32') rmSync(socket, { force: true })
   const server = createServer((stream) => serve(streamChannel(stream)))

@@ -18,39 +18,38 @@ import { version } from '../cli/version.ts'
 import type { HostChoice } from './address.ts'
 import { digests } from './environment.ts'
 
-/** A host for what the configuration names, until it is disposed of. */
+/** A host for a configuration, until it is disposed. */
 export interface MadeService extends AsyncDisposable {
   readonly service: HostService
 }
 
-/** What a command says of its host in place of the configuration. */
+/** Settings of a command that override the configuration. */
 export interface ServiceOptions extends Partial<Omit<HostServiceOptions, 'version' | 'info'>> {
-  /** The configuration, where it was read already; null where the command needs none. Default: it is read. */
+  /** The configuration, if already read; null if the command needs none. Default: it is read. */
   config?: LayeredConfig | null
-  /** Follows the files of the configuration. Default true. */
+  /** Reloads the configuration when its files change. Default true. */
   follow?: boolean
 }
 
-/** Names of variables in the texts of a configuration: `${NAME}`, `${env:NAME}`, `${NAME:-default}`. */
+/** Variable references in a configuration: `${NAME}`, `${env:NAME}`, `${NAME:-default}`. */
 const variableNames = /\$\{(?:env:)?([A-Za-z_]\w*)[}:]/g
-/** Variables that say which models there are and how secrets are sealed. */
+/** Variables that select models and the sealing of secrets. */
 const ownVariables = /^(?:JACKFIELD_|ANTHROPIC_|OPENAI_|GOOGLE_|GEMINI_|OLLAMA_)/
 
 const info = { name: 'jackfield', title: 'Jackfield', version }
 
-/** Makes a host of this process that clients use. */
+/** Creates a host in this process for clients. */
 export function makeService(options: Omit<HostServiceOptions, 'version' | 'info'>): HostService {
   return new HostService({ ...options, info, version })
 }
 
-/** Makes a host of this process that one command alone uses, without clients. */
+/** Creates a host in this process for one command, without clients. */
 export function makeHost(options: Omit<HostOptions, 'info'>): Host {
   return createHost({ ...options, info })
 }
 
 /**
- * A host on a store alone. Looking makes no store: there is nothing to see in one that is not there. What it writes is
- * seen by other hosts on the store.
+ * Creates a host that has only a store. Read-only use does not create the store file. Other hosts on the store see its writes.
  */
 export function storeService(store: string): HostService {
   return makeService({ servers: {}, models: [], store: storeToRead(store) })
@@ -61,7 +60,7 @@ export function storeHost(store: string): Host {
   return makeHost({ servers: {}, models: [], store: storeToRead(store) })
 }
 
-/** Makes the host of a choice. Nothing is started before a client wants it. It follows the files of the configuration. */
+/** Creates the host for these settings. Servers start on first use. Configuration files are watched. */
 export async function createService(
   choice: HostChoice & { answers?: unknown },
   io: Io,
@@ -97,7 +96,7 @@ async function defaultModels(io: Io, config: LayeredConfig | undefined): Promise
   return await modelsToTalkTo(io.env, undefined, config?.models ?? []).catch(() => [offlineModel])
 }
 
-/** Variables that servers and models of this host get. */
+/** The environment variables for servers and models of this host. */
 function namesIn(env: NodeJS.ProcessEnv, texts: string): Set<string> {
   const named = Array.from(texts.matchAll(variableNames), ([, name = '']) => name)
   const passed = machineVariables(env).map(({ name }) => name)

@@ -1,12 +1,12 @@
 import type { Channel, HostService, PeerServer } from '@jackfield/host/service'
 import type { WebServer } from '@jackfield/web'
 
-/** What a command sends after the token to use the web server of a host process, as long as it is connected. */
+/** The first frame after the token: requests the web server of a host process for as long as the connection is open. */
 export interface WebRequest {
   readonly web: { readonly port?: number }
 }
 
-/** What the command gets. */
+/** The response. */
 export type WebReply =
   /** A login link. `isStarted`: the server was started for this command. */
   | { readonly link: string; readonly isStarted: boolean }
@@ -17,7 +17,7 @@ export type WebReply =
 export interface DaemonWebServerOptions {
   readonly service: HostService
   readonly peers: PeerServer
-  /** The file of sessions; see `webFile`. */
+  /** The session file; see `webFile`. */
   readonly file: string
   readonly onWarning: (message: string) => void
 }
@@ -33,7 +33,7 @@ export class DaemonWebServer {
     this.#options = options
   }
 
-  /** The channel of a client. Where its first frame is a request for the web server, it belongs to this from then on. */
+  /** Takes the channel of a client. If its first frame requests the web server, the channel is handled here from then on. */
   intercept(channel: Channel): Channel {
     return {
       get unsent() {
@@ -59,7 +59,7 @@ export class DaemonWebServer {
     }
   }
 
-  /** Ends the server, also where commands use it. */
+  /** Stops the server, also while commands use it. */
   async close(): Promise<void> {
     this.#users.clear()
     await this.#step(() => this.#end())
@@ -87,7 +87,7 @@ export class DaemonWebServer {
 
   async #start(port: number | undefined): Promise<WebServer> {
     const { service, peers, file, onWarning } = this.#options
-    // Few host processes serve a page, so its code is loaded when one does.
+    // Loaded on demand, since few host processes serve a page.
     const { serveWeb } = await import('@jackfield/web')
     const server = await serveWeb({
       peers,
@@ -99,7 +99,7 @@ export class DaemonWebServer {
         for (const user of this.#users) reply(user, { warning })
       },
     })
-    // The page shows which server could not be started, and why.
+    // Start failures of servers are shown on the page.
     service.start().catch(() => {})
     return server
   }
@@ -110,7 +110,7 @@ export class DaemonWebServer {
     this.#server = undefined
   }
 
-  /** Starts and ends happen one after another. */
+  /** Starts and stops run one after another. */
   #step(work: () => Promise<void>): Promise<void> {
     this.#lastStep = this.#lastStep.then(work)
     return this.#lastStep
@@ -127,7 +127,7 @@ function requestIn(frame: string): WebRequest | undefined {
     const { web }: { web?: { port?: unknown } | null } = JSON.parse(frame)
     return { web: typeof web?.port === 'number' ? { port: web.port } : {} }
   } catch {
-    // The host answers a frame that cannot be read.
+    // An unreadable frame is answered by the host.
     return undefined
   }
 }

@@ -15,8 +15,8 @@ const actions: readonly FormExit[] = [
 ]
 
 /**
- * Asks for the arguments of a tool in a form that starts with those already given: on one screen, or field by field
- * where the terminal cannot draw. Undefined where the person cancels.
+ * Asks for a tool's arguments in a form prefilled with the given ones: on one screen, or field by field on simple terminals.
+ * Undefined if the user cancels.
  */
 export async function askArguments(
   tool: Tool,
@@ -58,7 +58,7 @@ export async function askArguments(
 
 type Fill = (problem: string | undefined) => Promise<ReadonlyMap<string, ElicitValue> | undefined>
 
-/** Lets the person fill in the fields, again with what they hold after a problem. */
+/** Lets the user fill in the fields, again with their values after an error. */
 function filler(
   fields: readonly FormField[],
   values: Map<string, ElicitValue>,
@@ -87,8 +87,8 @@ function filler(
 }
 
 /**
- * The input schema as a form. Properties that a form cannot have, such as objects and lists, become texts that are read
- * by the schema as on a command line; `texts` names them.
+ * The input schema as a form. Properties that a form cannot express, such as objects and lists, become text fields that are
+ * parsed with the schema as on a command line; `texts` names them.
  */
 function formFor(schema: JsonSchema): { form: ElicitSchema; texts: ReadonlySet<string> } {
   const properties: ElicitSchema['properties'] = {}
@@ -122,7 +122,7 @@ function asFieldValue(value: unknown, isText: boolean): ElicitValue {
   return JSON.stringify(value) ?? ''
 }
 
-/** A typed text as the schema wants it. A text in a form is never the name of a file, as after `@` on a command line. */
+/** Parses a text field with the schema. Unlike on a command line, `@` does not name a file. */
 function readText(key: string, text: string, schema: JsonSchema): unknown {
   return argumentsFrom([`${key}=${text.replace(/^@/, '@@')}`], schema)[key]
 }

@@ -5,7 +5,7 @@ import { askVisit } from './ask-visit.ts'
 import type { ElicitationQuestion } from './heading.ts'
 import type { Prompter } from './prompter.ts'
 
-/** Puts a form or a page of a server to the person; undefined leaves the question in the inbox. */
+/** Shows a server's form or page to the user; undefined leaves the question in the inbox. */
 export async function askElicitation(
   question: ElicitationQuestion,
   prompter: Prompter,

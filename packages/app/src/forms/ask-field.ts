@@ -3,7 +3,7 @@ import type { ElicitValue } from '@jackfield/sdk'
 import { oneLine } from '../output/sanitize.ts'
 import { type Cancelled, cancelled, type Prompter } from './prompter.ts'
 
-/** Asks for one field until the answer fits; undefined leaves it out. `before`: what it holds now. */
+/** Asks for one field until the answer is valid; undefined leaves it out. `before`: its current value. */
 export async function askField(
   field: FormField,
   before: ElicitValue | undefined,
@@ -48,7 +48,7 @@ async function askYesOrNo(
   before: ElicitValue | undefined,
   prompter: Prompter,
 ): Promise<ElicitValue | undefined | Cancelled> {
-  // Yes is never where Enter alone leads, unless it was chosen before or is the server's default.
+  // Enter alone never selects yes, unless it was chosen before or is the server's default.
   const answer = await prompter.select({
     message,
     options: [{ value: 'yes', label: 'Yes' }, { value: 'no', label: 'No' }, ...leaveOut(field)],
@@ -94,7 +94,7 @@ async function askChoices(
   }
 }
 
-// Choices are told apart by their number, since their values are the server's.
+// Choices are identified by number, since their values come from the server.
 const leftOut = 'none'
 const numbered = (n: number): string => `${n + 1}`
 

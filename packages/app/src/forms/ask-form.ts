@@ -16,9 +16,8 @@ type Answer = HostAnswers['elicitation']
 const unsafe = 'It asked for a secret in a form. A page of its own (URL mode) is the way to ask for one.'
 
 /**
- * Puts a server's form to the person and shows all answers for review before they are sent: on one screen, or field by
- * field where the terminal cannot draw, where Esc goes back a field. Undefined, as for Esc elsewhere, leaves the form
- * for later.
+ * Shows a server's form and then all answers for review before they are sent: on one screen, or field by field on simple
+ * terminals, where Esc goes back a field. Undefined, as for Esc elsewhere, defers the form.
  */
 export async function askForm(
   question: ElicitationQuestion & { params: ElicitFormParams },
@@ -92,7 +91,7 @@ async function refuse({ id }: ElicitationQuestion, prompter: Prompter): Promise<
   }
 }
 
-/** Asks field after field. */
+/** Asks field by field. */
 async function fillIn(
   { id, params }: ElicitationQuestion & { params: ElicitFormParams },
   fields: readonly FormField[],
@@ -137,7 +136,7 @@ async function fillIn(
   }
 }
 
-/** Asks field after field; Esc goes back one. */
+/** Asks field by field; Esc goes back one. */
 export async function askFrom(
   first: number,
   fields: readonly FormField[],

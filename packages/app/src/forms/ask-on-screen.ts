@@ -11,10 +11,7 @@ import { refused } from './refusals.ts'
 
 type Answer = HostAnswers['elicitation']
 
-/**
- * Lets the person fill in a form on one screen and look at all of it before it is sent. Undefined, as for Esc, leaves
- * it for later.
- */
+/** Lets the user fill in a form on one screen and review it before it is sent. Undefined, as for Esc, defers it. */
 export async function fillOnScreen(
   { id, params, remembered = {} }: ElicitationQuestion & { params: ElicitFormParams },
   fields: readonly FormField[],

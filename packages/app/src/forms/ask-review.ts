@@ -6,13 +6,13 @@ import { later } from './later.ts'
 import { type Cancelled, cancelled, type Prompter } from './prompter.ts'
 import { type Refusal, refusals } from './refusals.ts'
 
-/** Answers by the names of their fields; a field that is left out is not there. */
+/** Answers by field name; omitted fields are absent. */
 export type Values = Map<string, ElicitValue>
 
-/** What the person wants done with answers they looked at. */
+/** The user's decision after the review. */
 export type Next = 'send' | 'remember' | 'change' | 'later' | Refusal
 
-/** Shows what would be sent, all of it, and asks what to do with it. */
+/** Shows everything that would be sent, and asks what to do with it. */
 export async function review(
   id: string,
   fields: readonly FormField[],
@@ -38,7 +38,7 @@ export async function review(
   })
 }
 
-/** Lets the person change one answer; Esc changes nothing. */
+/** Lets the user change one answer; Esc changes nothing. */
 export async function changeOne(
   fields: readonly FormField[],
   values: Values,
@@ -61,7 +61,7 @@ export async function changeOne(
   else if (answer !== cancelled) values.set(field.key, answer)
 }
 
-/** Lets the person choose fields that the next form of the server starts with; never secrets. */
+/** Lets the user choose fields to prefill in later forms of the server; never secrets. */
 export async function askRemember(
   fields: readonly FormField[],
   content: Readonly<Record<string, ElicitValue>>,

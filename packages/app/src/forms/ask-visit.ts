@@ -12,8 +12,8 @@ type Answer = HostAnswers['elicitation']
 type VisitQuestion = ElicitationQuestion & { params: ElicitUrlParams }
 
 /**
- * Shows the person a URL a server wants them to visit, whole and with the site set off, and asks for consent; once
- * they agreed, asks whether they finished. Nothing is fetched; the host opens the page after they agreed.
+ * Shows the full URL of a server's page with its site highlighted, and asks for consent; after that, asks whether the user
+ * finished. Nothing is fetched here; the host opens the page after consent.
  */
 export async function askVisit(
   question: VisitQuestion,
@@ -32,7 +32,7 @@ async function askConsent(
 ): Promise<Answer | undefined> {
   const { params, findings } = question
   const inspected = inspectUrl(params.url)
-  // The question knows the server's own site, too.
+  // The question also has the server's own site.
   const page = { ...inspected, findings: findings ?? inspected.findings }
   prompter.say([
     ...heading(question, 'asks you to visit a page', palette),

@@ -5,10 +5,10 @@ import { edited, type Line, maxTyped, withTyped } from './line-edit.ts'
 import { type ListOption, OptionList } from './option-list.ts'
 import type { ScreenKey } from './screen.ts'
 
-/** What the person does with the form as a whole. */
+/** Actions on the form as a whole. */
 export type FormAction = 'review' | 'decline' | 'decline-why' | 'cancel' | 'later'
 
-/** A way out of a form. */
+/** A button of a form. */
 export interface FormExit {
   value: FormAction
   label: string
@@ -16,7 +16,7 @@ export interface FormExit {
   short: string
 }
 
-/** The ways out of a form, in the order they stand under it. */
+/** The buttons of a form, in display order. */
 export const formActions: readonly FormExit[] = [
   { value: 'review', label: 'Review and send', key: 'r', short: 'review' },
   { value: 'decline', label: 'Decline', key: 'd', short: 'decline' },
@@ -25,13 +25,13 @@ export const formActions: readonly FormExit[] = [
   { value: 'later', label: 'Later', key: 'l', short: 'later' },
 ]
 
-/** What a field holds while it is filled in. */
+/** The value of a field during editing. */
 type Entry = { readonly line: Line } | { readonly value: ElicitValue | undefined }
 
-/** A form as it stands on one screen: what every field holds, which has the focus, and what is wrong. */
+/** A form on one screen: values, focus and errors. */
 export class FormModel {
   readonly fields: readonly FormField[]
-  /** The actions under the fields. */
+  /** The buttons below the fields. */
   readonly actions: readonly FormExit[]
   readonly #entries: Entry[]
   readonly #touched = new Set<number>()
@@ -39,7 +39,7 @@ export class FormModel {
   #list: OptionList | undefined
   #note: string | undefined
 
-  /** `values`: what the fields hold to begin with, before the server's defaults. */
+  /** `values`: initial values, which override the server's defaults. */
   constructor(
     fields: readonly FormField[],
     values: ReadonlyMap<string, ElicitValue>,
@@ -50,33 +50,33 @@ export class FormModel {
     this.#entries = fields.map((field) => entryOf(field, values.get(field.key) ?? field.default))
   }
 
-  /** The field, or after the last of them the way out, that has the focus. */
+  /** The focused field or, after the last field, button. */
   get focus(): number {
     return this.#focus
   }
 
-  /** The list of choices that is open at the focused field. */
+  /** The open list of choices of the focused field. */
   get list(): OptionList | undefined {
     return this.#list
   }
 
-  /** The way out that has the focus. */
+  /** The focused button. */
   get action(): FormAction | undefined {
     return this.actions[this.#focus - this.fields.length]?.value
   }
 
-  /** What there is to say about the form as a whole. */
+  /** A message about the form as a whole. */
   get note(): string | undefined {
     return this.#note
   }
 
-  /** The text of a field that is typed; undefined for others. */
+  /** The text of a text field; undefined for others. */
   line(n: number): Line | undefined {
     const entry = this.#entries[n]
     return entry !== undefined && 'line' in entry ? entry.line : undefined
   }
 
-  /** What a field holds, as it would be sent; undefined where it is left out or what was typed cannot be read. */
+  /** The value of a field as it would be sent; undefined if it is left out or invalid. */
   value(n: number): ElicitValue | undefined {
     const [field, entry] = [this.fields[n], this.#entries[n]]
     if (field === undefined || entry === undefined) return undefined
@@ -85,7 +85,7 @@ export class FormModel {
     return 'value' in read ? read.value : undefined
   }
 
-  /** Everything the fields hold, by name. */
+  /** All values by field name. */
   values(): Map<string, ElicitValue> {
     return new Map(
       this.fields.flatMap(({ key }, n): [string, ElicitValue][] => {
@@ -95,7 +95,7 @@ export class FormModel {
     )
   }
 
-  /** What is wrong with a field, in the words of the wire. */
+  /** The error of a field, for display. */
   fault(n: number): string | undefined {
     const [field, entry] = [this.fields[n], this.#entries[n]]
     if (field === undefined || entry === undefined) return undefined
@@ -104,12 +104,12 @@ export class FormModel {
     return 'problem' in read ? read.problem : undefined
   }
 
-  /** The same where the person has been at the field: nobody is told off before they began. */
+  /** The same, only for fields that the user has visited. */
   shownFault(n: number): string | undefined {
     return this.#touched.has(n) ? this.fault(n) : undefined
   }
 
-  /** Shows everything that is wrong, and goes to the first such field; false where nothing is. */
+  /** Shows all errors and focuses the first invalid field; false if there is none. */
   showFaults(): boolean {
     const first = this.fields.findIndex((_, n) => this.fault(n) !== undefined)
     for (const n of this.fields.keys()) this.#touched.add(n)
@@ -118,17 +118,17 @@ export class FormModel {
     return true
   }
 
-  /** Says something about the form as a whole, until the next key. */
+  /** Shows a message about the form as a whole, until the next key. */
   say(note: string): void {
     this.#note = note
   }
 
-  /** Goes to the first field, as when the answers are to be changed. */
+  /** Focuses the first field, for changing the answers. */
   toStart(): void {
     this.#focus = 0
   }
 
-  /** Takes one key; gives the way out that it means. */
+  /** Handles one key; returns the action it triggers, if any. */
   press(key: ScreenKey): FormAction | undefined {
     const { name, ctrl = false, shift = false } = key
     this.#note = undefined
@@ -227,7 +227,7 @@ export class FormModel {
     if (field === undefined) return undefined
     if (list.ticked === undefined) this.#set(n, { value: list.shown[list.at]?.value })
     else {
-      // In the form's order, whatever the order they were ticked in.
+      // In form order, regardless of the order of selection.
       const all = new Set((field.choices ?? []).map(({ value }) => value))
       const values = [...all].filter((value) => list.ticked?.has(value) === true)
       this.#set(n, { value: values.length === 0 && field.omissible ? undefined : values })
@@ -242,7 +242,7 @@ export class FormModel {
   }
 }
 
-/** The next of left out, no and yes, or the one before. From nothing it is no, so that yes takes a second key. */
+/** The next or previous of omitted, no and yes. From omitted it is no, so that yes takes a second key. */
 function turned(
   value: ElicitValue | undefined,
   isBack: boolean,

@@ -8,12 +8,12 @@ import type { OptionList } from './option-list.ts'
 import type { ScreenFrame } from './screen.ts'
 import { visibleText, window } from './typed-text.ts'
 
-/** Columns from which a value stands beside its label. */
+/** Terminal width from which a value is beside its label. */
 const wideFrom = 64
 const widestLabel = 26
-/** Rows from which everything is shown at all times. */
+/** Terminal height from which everything is always shown. */
 const tallFrom = 20
-/** Lines of one field's own words. */
+/** Maximum lines of a field's description. */
 const maxHelp = 6
 
 interface Block {
@@ -21,7 +21,7 @@ interface Block {
   cursor?: { row: number; column: number }
 }
 
-/** Draws a form so that it fits: every field with what it holds, as many as there is room for around the focus. */
+/** Draws a form that fits the terminal: as many fields with values as there is room for around the focus. */
 export function drawForm(model: FormModel, columns: number, rows: number, palette: Palette): ScreenFrame {
   const bar = palette.cyan('│')
   const room = Math.max(8, columns - 4)
@@ -30,7 +30,7 @@ export function drawForm(model: FormModel, columns: number, rows: number, palett
   const head = fitting(`${count}${required}`, room)
   const note = model.note === undefined ? [] : flow(model.note, room).slice(0, 3)
   const all = actionLines(model, room, palette)
-  // Where there is little room, the ways out make room for what is being filled in.
+  // In a small terminal, the buttons are hidden during editing.
   const actions =
     model.list !== undefined ? [] : model.action === undefined && rows < tallFrom ? all.slice(0, 1) : all
   const keys = flow(keysOf(model), room).map((line) => palette.dim(line))
@@ -48,7 +48,7 @@ export function drawForm(model: FormModel, columns: number, rows: number, palett
   return { lines: lines.slice(0, Math.max(1, rows - 1)), ...(cursor !== undefined && { cursor }) }
 }
 
-/** The fields around the focus that there is room for. */
+/** The fields around the focus that fit. */
 function fieldsIn(model: FormModel, room: number, height: number, palette: Palette): Block {
   const blocks = model.fields.map((_, n) => block(model, n, room, height - 2, palette))
   const total = blocks.reduce((sum, { lines }) => sum + lines.length, 0)
@@ -77,7 +77,7 @@ function fieldsIn(model: FormModel, room: number, height: number, palette: Palet
   return { lines, ...(cursor !== undefined && { cursor }) }
 }
 
-/** One field: its label and value, and under the focused one what it is for and its list. */
+/** One field: label and value, and below the focused one its description and choices. */
 function block(model: FormModel, n: number, room: number, height: number, palette: Palette): Block {
   const field = model.fields[n]
   if (field === undefined) return { lines: [] }
@@ -182,7 +182,7 @@ function listLines(
   }
 }
 
-/** The ways out, in as many lines as they need. */
+/** The buttons, on as many lines as they need. */
 function actionLines(model: FormModel, room: number, palette: Palette): string[] {
   const lines = ['']
   let width = 0

@@ -14,7 +14,7 @@ const callers: Readonly<Record<NonNullable<ElicitationQuestion['cause']['caller'
   cli: 'you called',
 }
 
-/** Who asks, what that is, and because of which call. `asks`: what for. */
+/** Who asks, and for which call. `asks`: for what. */
 export function heading(
   { cause, origin, params }: ElicitationQuestion,
   asks: string,

@@ -1,18 +1,18 @@
 import type { ScreenKey } from './screen.ts'
 
-/** One text that is being typed, and where the cursor stands in it. */
+/** A text being typed, with its cursor. */
 export interface Line {
   readonly text: string
-  /** In UTF-16 units, always between two characters as people see them. */
+  /** In UTF-16 units, always between grapheme clusters. */
   readonly at: number
 }
 
-/** Characters that fit into one text. */
+/** Maximum characters of one text. */
 export const maxTyped = 100_000
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
-/** The text with something typed at the cursor; `cut` where not all of it fitted. */
+/** Inserts text at the cursor; `cut` if not all of it fit. */
 export function withTyped({ text, at }: Line, typed: string): { line: Line; cut: boolean } {
   const room = Math.max(0, maxTyped - text.length)
   const kept = typed.length <= room ? typed : typed.slice(0, room)
@@ -20,7 +20,7 @@ export function withTyped({ text, at }: Line, typed: string): { line: Line; cut:
   return { line: { text: next, at: boundary(next, at + kept.length) }, cut: kept.length < typed.length }
 }
 
-/** What a key for moving and deleting makes of it; undefined for every other key. */
+/** Applies a key for moving or deleting; undefined for every other key. */
 export function edited(line: Line, { name, ctrl = false, meta = false }: ScreenKey): Line | undefined {
   const { text, at } = line
   const is = (plain: string, held: string): boolean => (ctrl ? name === held : !meta && name === plain)
@@ -49,7 +49,7 @@ function after({ text, at }: Line): number {
   return next === undefined ? text.length : next.index + next.segment.length
 }
 
-/** The end of the character that a place lies in; what is typed may join with what stands after it. */
+/** The end of the grapheme cluster at a position, since typed text can combine with the text after it. */
 function boundary(text: string, at: number): number {
   const found = graphemes.segment(text).containing(at)
   return found === undefined || found.index === at ? at : found.index + found.segment.length

@@ -3,7 +3,7 @@ import type { ScreenKey } from './screen.ts'
 /** One of the values of an open list. */
 export interface ListOption {
   readonly label: string
-  /** What is sent, where it reads otherwise. */
+  /** The value sent, if it differs from the label. */
   readonly hint?: string
   /** Undefined leaves the field out. */
   readonly value: string | undefined
@@ -12,10 +12,10 @@ export interface ListOption {
 const page = 8
 const maxFilter = 200
 
-/** A list of a field's choices, open on the screen: narrowed by typing, moved in with the arrows. */
+/** The open list of a field's choices: filtered by typing, navigated with the arrow keys. */
 export class OptionList {
   readonly options: readonly ListOption[]
-  /** The values that are ticked; undefined where one is taken. */
+  /** The selected values; undefined for single selection. */
   readonly ticked: Set<string> | undefined
   #filter = ''
   #at: number
@@ -30,7 +30,7 @@ export class OptionList {
     return this.#filter
   }
 
-  /** Those that fit what was typed. */
+  /** The choices that match the typed text. */
   get shown(): ListOption[] {
     const wanted = this.#filter.toLowerCase()
     return this.options.filter(({ label, value }) =>
@@ -38,12 +38,12 @@ export class OptionList {
     )
   }
 
-  /** The place of the cursor among those shown. */
+  /** The cursor position among the shown choices. */
   get at(): number {
     return Math.min(this.#at, Math.max(0, this.shown.length - 1))
   }
 
-  /** 'take': the list is over, with what stands there; 'close': it is over and nothing changes. */
+  /** 'take': closes the list with its selection; 'close': closes it without a change. */
   press({ name, typed, ctrl, meta }: ScreenKey): 'take' | 'close' | undefined {
     if (name === 'escape') return 'close'
     if (name === 'return' || name === 'enter' || name === 'tab') {

@@ -3,7 +3,7 @@ import { findingLines } from '../output/definitions.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 
-/** A page's whole address with the site set off, how the site reads, and what to know about it. */
+/** A page's full URL with its site highlighted, the site in readable form, and warnings. */
 export function pageLines(page: UrlInspection, palette: Palette): string[] {
   const { before, host, after } = page.parts
   return [

@@ -1,6 +1,6 @@
 import type { ScreenView } from './screen.ts'
 
-/** Set apart from every answer: the person pressed Esc, or the question is over. */
+/** Distinct from every answer: the user pressed Esc, or the question was withdrawn. */
 export const cancelled: unique symbol = Symbol('cancelled')
 export type Cancelled = typeof cancelled
 
@@ -9,15 +9,15 @@ export interface Choice<T extends string> {
   value: T
   label: string
   hint?: string
-  /** Pressing it answers at once, where the terminal can. */
+  /** A key that selects it at once, if the terminal supports that. */
   key?: string
 }
 
-/** The few ways a form asks; a terminal implements them, a test scripts them. */
+/** The prompts a form uses; terminals implement them, tests script them. */
 export interface Prompter {
-  /** The store, where it is not the usual one: the command that answers a question later names it. */
+  /** The store, if not the default one, for the command that answers a deferred question. */
   readonly store?: string
-  /** Shows lines without asking. */
+  /** Prints lines without asking. */
   say(lines: string[]): void
   text(question: {
     message: string
@@ -37,10 +37,10 @@ export interface Prompter {
     required: boolean
   }): Promise<string[] | Cancelled>
   /**
-   * Lets the person work on a view that takes keys and is drawn anew after each; cancelled where the terminal was closed
-   * or the question withdrawn. Absent where lines that stand already cannot be drawn over.
+   * Shows a view that handles keys and is redrawn after each; cancelled if the terminal was closed or the question withdrawn.
+   * Absent on terminals that cannot redraw lines.
    */
   screen?<T>(view: ScreenView<T>): Promise<T | Cancelled>
-  /** Puts a text into the clipboard of the person's terminal, where that lets programs do so. */
+  /** Copies a text to the clipboard, if the terminal allows programs to do so. */
   copy(text: string): void
 }

@@ -3,7 +3,7 @@ import { cancelled, type Prompter } from './prompter.ts'
 
 export type Refusal = 'decline' | 'decline-why' | 'cancel'
 
-/** The ways to say no, for the end of every list of choices. */
+/** The refusals, at the end of every list of choices. */
 export function refusals(decline = 'Decline'): { value: Refusal; label: string; hint: string }[] {
   return [
     { value: 'decline', label: decline, hint: 'sent to the server as a refusal' },
@@ -12,7 +12,7 @@ export function refusals(decline = 'Decline'): { value: Refusal; label: string; 
   ]
 }
 
-/** The answer for a refusal; undefined where the person went back. */
+/** The answer for a refusal; undefined if the user went back. */
 export async function refused(
   choice: Refusal,
   prompter: Prompter,

@@ -3,15 +3,15 @@ import { widthOf } from '../output/width.ts'
 import type { Line } from './line-edit.ts'
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
-/** Characters around the cursor that are looked at; more never fits on a screen. */
+/** Characters examined around the cursor; more never fit on a screen. */
 const near = 2_000
 
-/** A text as it shows on one line: hidden characters by their codes, line feeds and tabs as signs. */
+/** A text on one line: hidden characters as their codes, line feeds and tabs as symbols. */
 export function visibleText(text: string): string {
   return [...graphemes.segment(text)].map(({ segment }) => shown(segment)).join('')
 }
 
-/** The part of a typed text around its cursor that fits into so many columns, and the cursor's column in it. */
+/** The part of a text around the cursor that fits the columns, and the cursor's column in it. */
 export function window({ text, at }: Line, columns: number): { shown: string; column: number } {
   const left = [...graphemes.segment(text.slice(Math.max(0, at - near), at))].map(({ segment }) =>
     shown(segment),

@@ -1,4 +1,4 @@
-/** Options of `jackfield call` that a generated command line passes on, and whether a value follows. */
+/** Options of `jackfield call` that a generated command line forwards, and whether each takes a value. */
 const passed: Readonly<Record<string, boolean>> = {
   json: false,
   output: true,
@@ -12,7 +12,7 @@ const passed: Readonly<Record<string, boolean>> = {
   verbose: false,
 }
 
-/** Flags that mean the same for every tool. */
+/** Flags common to all tools. */
 export const sharedFlags: ReadonlySet<string> = new Set([
   ...Object.keys(passed),
   ...['help', 'version', 'server', 'args'],

@@ -7,14 +7,14 @@ import { cliRuntime, sharedFlags } from './cli-runtime.ts'
 import { type Definitions, definitionsHash, headerOf, sorted } from './definitions.ts'
 import { kebabCase, uniqueNames, variableName } from './names.ts'
 
-/** Whether a command line can name a tool: what begins with a dash is an option there. */
+/** Whether a tool can be a subcommand: a name that starts with a dash would be an option. */
 export function isCallable({ name }: Tool): boolean {
   return !name.startsWith('-')
 }
 
 /**
- * A command line of one server as the text of one file: a command for each tool, with the properties of its input schema
- * as flags. It calls through `jackfield`, which knows the server. The same definitions give the same text.
+ * The source of a command line for one server: a subcommand for each tool, with the properties of its input schema as flags. It
+ * calls through `jackfield`, which has the server's configuration. Deterministic for the same definitions.
  */
 export function cliSource(definitions: Definitions, version: string): string {
   const { server, isConfigured } = definitions
@@ -38,7 +38,7 @@ export function cliSource(definitions: Definitions, version: string): string {
 
 const reservedCommands = new Set(['help'])
 
-/** A name that no shell needs quotes for. */
+/** A name that needs no shell quoting. */
 function commandName(name: string): string {
   return /^[A-Za-z0-9][\w.-]{0,79}$/.test(name) ? name : kebabCase(name) || 'tool'
 }
@@ -73,13 +73,13 @@ function commandOf(tool: Tool, command: string) {
   }
 }
 
-/** A flag for a property; those that every command has keep their meaning. */
+/** The flag for a property; flags common to all commands keep their meaning. */
 function flagName(property: string): string {
   const name = kebabCase(property) || 'argument'
   return sharedFlags.has(name) || name.startsWith('no-') ? `arg-${name}` : name
 }
 
-/** A JSON value as a literal of JavaScript. */
+/** A JSON value as a JavaScript literal. */
 function literalOf(value: unknown, indent = ''): string {
   const inner = `${indent}  `
   if (typeof value === 'string') return quoted(value)

@@ -3,13 +3,13 @@ import type { JsonSchema, Prompt, Tool } from '@jackfield/sdk'
 import { type Definitions, headerOf, sorted, type TemplateDefinition } from './definitions.ts'
 import { camelCase, pascalCase, uniqueNames } from './names.ts'
 
-/** Names that objects have already, and the one that makes a value look like a promise. */
+/** Names of Object.prototype, and `then`, which would make a value a thenable. */
 const reserved = new Set([...Object.getOwnPropertyNames(Object.prototype), 'then', 'prototype', 'toJSON'])
 
 /** Prefixes of `Result` in the names of types that the file imports or declares. */
 const importedTypes = new Set(['Tool', 'CallTool', 'GetPrompt', 'ReadResource'])
 
-/** A typed client of one server as the text of one TypeScript file. The same definitions give the same text. */
+/** The source of a typed client for one server, in one TypeScript file. Deterministic for the same definitions. */
 export function clientSource(definitions: Definitions, version: string): string {
   const name = pascalCase(definitions.server, 'Server')
   const lowerName = camelCase(definitions.server, 'server')
@@ -155,7 +155,7 @@ function partsOf(all: readonly { types: string[]; signature: string; member: str
   }
 }
 
-/** Members that are all texts, as a type. */
+/** A type whose members are all strings. */
 function variables(list: readonly { name: string; required: boolean }[]): string {
   const members = new Map(list.map(({ name, required }) => [name, required]))
   if (members.size === 0) return 'Record<string, never>'
@@ -163,7 +163,7 @@ function variables(list: readonly { name: string; required: boolean }[]): string
   return `{ ${written.join('; ')} }`
 }
 
-/** Arguments are an object, whatever else a schema says about them. */
+/** Arguments are an object, whatever the schema says. */
 function argumentsType(schema: JsonSchema): string {
   const type = schemaType(schema)
   if (type === '{}') return 'Record<string, never>'
@@ -176,7 +176,7 @@ function isOptional({ required }: JsonSchema): boolean {
   return !Array.isArray(required) || required.length === 0
 }
 
-/** What a server says about something it offers, as a comment of the member. */
+/** A definition's description as the member's doc comment. */
 function described(
   { name, title, description }: { name: string; title?: string; description?: string },
   otherTitle?: string,

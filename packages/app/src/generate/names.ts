@@ -1,4 +1,4 @@
-/** The words of a name that identifiers can be made of: ASCII letters and digits. */
+/** The parts of a name usable in identifiers: ASCII letters and digits. */
 function wordsOf(name: string): string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -27,7 +27,7 @@ export function kebabCase(name: string): string {
     .slice(0, 80)
 }
 
-/** `TRAVEL_SERVER`, the variable of a program of that name. */
+/** `TRAVEL_SERVER`, the environment variable for a program of that name. */
 export function variableName(name: string): string {
   return `${kebabCase(name)
     .replaceAll('-', '_')
@@ -36,8 +36,8 @@ export function variableName(name: string): string {
 }
 
 /**
- * Gives every entry a name of its own: the one that `make` makes of it, with a number behind it where an earlier one has
- * that already. `taken` are names that none may have; they get an underscore.
+ * Gives every entry a unique name: the result of `make`, with a number appended if it is in use. Names in `taken` are reserved
+ * and get an underscore.
  */
 export function uniqueNames<T>(
   entries: readonly T[],

@@ -2,12 +2,12 @@ import type { Activity } from '@jackfield/host'
 import { oneLine } from './sanitize.ts'
 import { type TableOptions, table } from './table.ts'
 
-/** Columns of a terminal that has room for the date in each row. Below, it stands in the first row of each day. */
+/** Terminal width from which each row has the date. Below, it is on the first row of each day. */
 const dateColumns = 100
 
 /**
- * Rows of the activity log, oldest first, each under what caused it. Times are UTC. `long` adds the date, and the rule
- * that decided about a call.
+ * Rows of the activity log, oldest first, each below its cause. Times are UTC. `long` adds the date, and the rule that decided a
+ * call.
  */
 export function activityTable(
   rows: readonly Activity[],

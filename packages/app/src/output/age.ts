@@ -2,7 +2,7 @@ const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
 
-/** How long ago something was, as people say it. `at` is ISO 8601. */
+/** A readable age. `at` is ISO 8601. */
 export function age(at: string, now: number): string {
   const ms = Math.max(0, now - Date.parse(at))
   if (ms < minute) return 'just now'

@@ -6,7 +6,7 @@ const units: readonly [seconds: number, name: string][] = [
   [60, 'minute'],
 ]
 
-/** How long ago a time was, roughly: `2 days ago`. `at` is ISO 8601, `now` milliseconds. */
+/** An approximate age: `2 days ago`. `at` is ISO 8601, `now` milliseconds. */
 export function ago(at: string, now: number): string {
   const seconds = Math.max(0, (now - Date.parse(at)) / 1_000)
   const [size, name] = units.find(([size]) => seconds >= size) ?? [0, '']

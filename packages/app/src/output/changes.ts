@@ -4,7 +4,7 @@ import { oneLine } from './sanitize.ts'
 
 const maxValue = 300
 
-/** Each place where two results are different: what was there, and what is there now. */
+/** Each difference of two results: old and new value. */
 export function changeLines(changes: readonly ResultChange[], { palette }: { palette: Palette }): string[] {
   return changes.flatMap((change) => [
     `  ${palette.dim(oneLine(change.path === '' ? 'the whole' : change.path))}`,

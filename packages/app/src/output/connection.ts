@@ -17,18 +17,18 @@ const shapes: Readonly<Record<ConnectionState['state'], readonly [shape: string,
   disabled: ['–', 'disabled', 'dim'],
 }
 
-/** A state by shape and word. */
+/** A state as symbol and word. */
 export function stateText({ state, sandboxed }: ConnectionState, palette: Palette): string {
   const [shape, words, paint] = shapes[state]
   return `${palette[paint](shape)} ${words}${sandboxed === true ? ', sandboxed' : ''}`
 }
 
-/** How long ago a time in milliseconds since 1970 was. */
+/** The age of a time in milliseconds since 1970. */
 export function since(ms: number): string {
   return ago(new Date(ms).toISOString(), Date.now())
 }
 
-/** Why a server is in its state, and what to do about it; empty where nothing is to be said. */
+/** Why a server is in its state, and what to do; empty if there is nothing to say. */
 export function stateReason(state: ConnectionState): string {
   if (state.state === 'disabled') return ''
   if (state.state === 'asleep') return `${oneLine(state.reason)}; listed ${since(state.listedMs)}`

@@ -10,13 +10,13 @@ import { readJson } from '@jackfield/sdk/internal'
 import type { Palette } from './palette.ts'
 import { oneLine, plain } from './sanitize.ts'
 
-/** Bytes behind a base64 text. */
+/** Decoded size of a base64 text in bytes. */
 export function base64Bytes(text: string): number {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
   return Math.max(0, Math.floor((text.length * 3) / 4) - padding)
 }
 
-/** A size as people read it: `812 B`, `12.3 kB`, `4.0 MB`. */
+/** A readable size: `812 B`, `12.3 kB`, `4.0 MB`. */
 export function size(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`
   if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`
@@ -60,7 +60,7 @@ export function resource(contents: ResourceContents, palette: Palette): string {
   return `${head}\n${palette.dim(`[${type}, ${size(base64Bytes(contents.blob))}]`)}`
 }
 
-/** A tool's result. Structured content is shown where the blocks do not say the same already. */
+/** A tool's result. Structured content is shown unless the blocks contain the same. */
 export function toolResult(result: CallToolResult, palette: Palette): string {
   const parts = result.content.map((entry) => block(entry, palette))
   const structured = result.structuredContent
@@ -93,7 +93,7 @@ function isOnlyText(structured: unknown, text: string): boolean {
   return values.length === 1 && values[0] === text
 }
 
-/** What a read gave; a single text stands alone, so that it can be piped on. */
+/** The result of a read; a single text is printed alone, so that it can be piped. */
 export function readResult(result: ReadResourceResult, palette: Palette): string {
   const [first] = result.contents
   if (first === undefined) return palette.dim('(empty)')
@@ -101,7 +101,7 @@ export function readResult(result: ReadResourceResult, palette: Palette): string
   return result.contents.map((entry) => resource(entry, palette)).join('\n')
 }
 
-/** A prompt's messages with who says them. */
+/** A prompt's messages with their roles. */
 export function promptResult(result: GetPromptResult, palette: Palette): string {
   const head = result.description === undefined ? [] : [palette.dim(oneLine(result.description))]
   const messages = result.messages.map(

@@ -10,8 +10,8 @@ const marks: Readonly<Record<DefinitionChange['kind'], string>> = {
 }
 
 /**
- * What servers changed about themselves, thing by thing: texts word by word, with what went in `[-…-]` and what came
- * in `{+…+}`, anything else as it was and as it is. Every character can be seen.
+ * Changes of a server's definitions, item by item: word differences of texts as `[-…-]` and `{+…+}`, everything else as before
+ * and after. Every character is visible.
  */
 export function changeLines(changes: readonly DefinitionChange[], palette: Palette): string[] {
   const lines: string[] = []
@@ -53,7 +53,7 @@ function valueLines(before: string | undefined, after: string | undefined, palet
   ]
 }
 
-/** One piece of two texts that are compared: `[-taken away-]`, `{+added+}`. */
+/** A segment of a text difference: `[-removed-]`, `{+added+}`. */
 export function pieceOf({ kind, text }: DiffPiece, palette: Palette): string {
   const shown = makeVisible(text)
   if (kind === 'same') return shown
@@ -72,7 +72,7 @@ function isProse(text: string): boolean {
 
 const signs: Readonly<Record<TrustFinding['severity'], string>> = { danger: '✗', warning: '!', notice: '·' }
 
-/** What a person should look at, the gravest first. */
+/** Findings for the user, most severe first. */
 export function findingLines(findings: readonly TrustFinding[], palette: Palette): string[] {
   const colours = { danger: palette.red, warning: palette.yellow, notice: palette.dim }
   return (['danger', 'warning', 'notice'] as const).flatMap((severity) =>

@@ -1,24 +1,24 @@
 /**
- * Everything that a terminal acts on, that is not seen, or that looks like a plain space, except the line feed, which
- * only stands between members.
+ * Characters that terminals interpret, that are invisible, or that look like a plain space. The line feed is excluded: it only
+ * separates members.
  */
 const unseen =
   /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]/gu
 
 /**
- * JSON over several lines, or on one without `indent`, in which every character that cannot be seen for what it is
- * stands as `\uXXXX`. Safe to print, and parsing it gives exactly the value.
+ * JSON over several lines, or on one without `indent`, with every ambiguous character as `\uXXXX`. Safe to print, and parses to
+ * exactly the same value.
  */
 export function exactJson(value: unknown, indent?: number): string {
   return exactText(JSON.stringify(value, null, indent) ?? 'null')
 }
 
-/** The same of lines of JSON that were written elsewhere. */
+/** The same for existing JSON lines. */
 export function exactText(json: string): string {
   return json.replace(unseen, escaped)
 }
 
-/** Whether printing a text as it is shows every character of it for what it is. */
+/** Whether printing a text as it is shows every character unambiguously. */
 export function isPlainText(text: string): boolean {
   return !/[\r\t ]\n/.test(text) && text.replaceAll('\t', '').search(unseen) === -1
 }

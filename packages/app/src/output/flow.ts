@@ -1,28 +1,28 @@
 import { stripVTControlCharacters } from 'node:util'
 import { widthOf } from './width.ts'
 
-/** Where text flows to, and how wide it may be. */
+/** The destination of wrapped text, and its width. */
 export interface FlowOptions {
   write(text: string): void
-  /** Columns at present; undefined where lines are left as they are. */
+  /** The current width; undefined when lines are not wrapped. */
   columns(): number | undefined
-  /** Spaces before every line, so that no line of this text can be taken for one of the program. Default 0. */
+  /** Indent of every line, so that no line of this text looks like one of the program. Default 0. */
   indent?: number
-  /** Spaces before lines that go on with the one before. Default 0, and as far as the words of an item of a list. */
+  /** Indent of continuation lines. Default 0; in a list, the indent of the item's text. */
   hang?: number
 }
 
-/** Text that comes in pieces, broken at words. Code blocks keep their lines. */
+/** Wraps streamed text at words. Code blocks keep their lines. */
 export interface Flow {
   push(text: string): void
-  /** Writes what is held back. Gives whether the last line is still open. */
+  /** Writes buffered text. Returns whether the last line is still open. */
   end(): boolean
 }
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const marker = /^(?:[-*+•]|\d{1,3}[.)])$/
 
-/** Makes a flow. A word is held back until it ends; nothing else is. */
+/** Creates a flow. Only an unfinished word is buffered. */
 export function createFlow({ write, columns, indent = 0, hang = 0 }: FlowOptions): Flow {
   const least = ' '.repeat(hang)
   const margin = ' '.repeat(indent)
@@ -51,7 +51,7 @@ export function createFlow({ write, columns, indent = 0, hang = 0 }: FlowOptions
     width = 0
   }
 
-  /** A piece without spaces, in as many lines as it needs. */
+  /** A text without spaces, on as many lines as it needs. */
   function putWhole(text: string): void {
     if (width + widthOf(stripVTControlCharacters(text)) <= room()) {
       put(text)
@@ -113,7 +113,7 @@ export function createFlow({ write, columns, indent = 0, hang = 0 }: FlowOptions
   }
 }
 
-/** A whole text in the same way, without a line feed at its end. */
+/** Wraps a whole text, without a line feed at its end. */
 export function flowed(text: string, columns: number | undefined, indent = 0, hang = 0): string {
   let written = ''
   const write = (piece: string): void => {
@@ -125,7 +125,7 @@ export function flowed(text: string, columns: number | undefined, indent = 0, ha
   return written
 }
 
-/** The beginning of one line that fits, with `…` where something is left out. */
+/** The start of one line that fits, with `…` if text is omitted. */
 export function fitting(text: string, columns: number | undefined): string {
   if (columns === undefined || widthOf(text) <= columns) return text
   let kept = ''

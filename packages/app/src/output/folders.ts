@@ -3,7 +3,7 @@ import type { FolderPreview, RootFinding } from '@jackfield/host'
 import type { Palette } from './palette.ts'
 import { oneLine } from './sanitize.ts'
 
-/** The path of a root, or its URI where it has none. */
+/** The path of a root, or its URI if it has none. */
 export function pathOf(uri: string): string {
   try {
     return oneLine(fileURLToPath(uri), 200)
@@ -12,7 +12,7 @@ export function pathOf(uri: string): string {
   }
 }
 
-/** What a server would see of each folder: how much, some names, and what to mind. */
+/** What a server would see of each folder: size, some names, and warnings. */
 export function folderLines(folders: readonly FolderPreview[], palette: Palette): string[] {
   return folders.flatMap(({ uri, name, folders: inner, files, more, names, findings, isNew }) => {
     const fresh = isNew ? palette.yellow('  new') : ''
@@ -27,7 +27,7 @@ export function folderLines(folders: readonly FolderPreview[], palette: Palette)
   })
 }
 
-/** What there is to know about a folder, the worst by shape and colour. */
+/** The warnings of a folder, as symbol and colour of the most severe. */
 export function rootFindingLines(findings: readonly RootFinding[], palette: Palette): string[] {
   const marks = {
     refused: `${palette.red('✗')} not shared:`,

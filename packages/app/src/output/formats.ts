@@ -15,12 +15,12 @@ export interface ContentOptions {
   saveMedia?: string
 }
 
-/** Texts, and bytes where there are any, of content that is printed unchanged. */
+/** Texts and bytes of content that is printed unchanged. */
 type Piece = string | Buffer
 
 /**
- * Prints pieces as they are, one after another. On a terminal text is made safe and bytes are left out with a note,
- * since a terminal would act on them.
+ * Prints pieces unchanged, one after another. On a terminal, text is sanitized and bytes are replaced by a note, since a terminal
+ * would interpret them.
  */
 export function printRaw(pieces: readonly Piece[], { stdout }: Io, output: Output): void {
   const isTerminal = stdout.isTTY === true
@@ -62,14 +62,14 @@ export function rawResources(contents: readonly ResourceContents[]): Piece[] {
   return contents.map((entry) => ('text' in entry ? entry.text : Buffer.from(entry.blob, 'base64')))
 }
 
-/** A tool's result as it is printed raw: its blocks, or its structured content where it has no blocks. */
+/** A tool's result as raw output: its blocks, or its structured content if it has none. */
 export function rawResult({ content, structuredContent }: CallToolResult): Piece[] {
   return content.length === 0 && structuredContent !== undefined
     ? [JSON.stringify(structuredContent)]
     : rawBlocks(content)
 }
 
-/** A tool's result as Markdown. Structured content is shown where the blocks do not say the same already. */
+/** A tool's result as Markdown. Structured content is shown unless the blocks contain the same. */
 export function markdownResult({ content, structuredContent }: CallToolResult): string {
   const parts = content.map(markdownBlock)
   if (structuredContent !== undefined && !content.some((entry) => messageText(entry, structuredContent)))
@@ -77,12 +77,12 @@ export function markdownResult({ content, structuredContent }: CallToolResult): 
   return parts.join('\n\n')
 }
 
-/** Contents of resources as Markdown: a heading and a text each. */
+/** Resource contents as Markdown: a heading and a text each. */
 export function markdownResources(contents: readonly ResourceContents[]): string {
   return contents.map(markdownResource).join('\n\n')
 }
 
-/** A prompt's messages as Markdown, under headings of their roles. */
+/** A prompt's messages as Markdown, with their roles as headings. */
 export function markdownPrompt({ description, messages }: GetPromptResult): string {
   const about = description === undefined ? [] : [plain(description)]
   return [
@@ -124,7 +124,7 @@ function binary(what: string, mimeType: string, data: string): string {
   return `*${what}, ${escaped(mimeType)}, ${size(base64Bytes(data))}*`
 }
 
-/** A text in a fence that it cannot end. */
+/** A text in a fence longer than any it contains. */
 function fenced(text: string, language: string): string {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length))
   const fence = '`'.repeat(longest + 1)

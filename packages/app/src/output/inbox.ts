@@ -7,12 +7,12 @@ import { type TableOptions, table } from './table.ts'
 const idLength = 8
 const plainWord = /^[\w.-]{1,40}$/
 
-/** As much of an id as people type. */
+/** Displayed length of an id. */
 export function shortId({ id }: { id: string }): string {
   return id.slice(0, idLength)
 }
 
-/** One line about what is asked, safe to print. */
+/** A one-line summary of a question, safe to print. */
 export function whatIsAsked(question: HostQuestion): string {
   switch (question.kind) {
     case 'approval':
@@ -57,13 +57,13 @@ function appQuestion({ app, wants }: Extract<HostQuestion, { kind: 'app' }>): st
   }
 }
 
-/** Ways to answer a question on the command line, after `jackfield respond <id>`. */
+/** Commands that answer a question, after `jackfield respond <id>`. */
 export function answerCommands(question: HostQuestion): string[] {
   switch (question.kind) {
     case 'elicitation': {
       const { params } = question
       const fields = params.mode === 'url' ? [] : Object.keys(params.requestedSchema.properties)
-      // People copy this line, so a name that a shell would read as more than a word is not part of it.
+      // Users copy this line, so it has no name that a shell would interpret.
       const words = fields.map((field) => ` ${plainWord.test(field) ? field : '…'}=…`).join('')
       return [`--accept${words}`, '--decline', '--cancel']
     }
@@ -74,14 +74,14 @@ export function answerCommands(question: HostQuestion): string[] {
   }
 }
 
-/** Whether a program waits, or answering goes on with the call, or what became of the question. */
+/** Whether a program waits, answering continues the call, or what happened to the question. */
 export function stateText({ state, waits, resumable }: InboxItem): string {
   if (state !== 'open') return state
   if (waits) return 'waits'
   return resumable ? 'parked' : 'open'
 }
 
-/** Questions, oldest first, with how many there are and what to do next. */
+/** Questions, oldest first, with their count and what to do next. */
 export function inboxTable(
   items: readonly InboxItem[],
   look: TableOptions,

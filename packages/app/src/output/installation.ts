@@ -3,7 +3,7 @@ import { findingLines } from './definitions.ts'
 import type { Palette } from './palette.ts'
 import { oneLine } from './sanitize.ts'
 
-/** What installing a server means, in the order one decides by: whose it is, what would run, what it gets, what to look out for. */
+/** The effects of an installation in order of importance: publisher, command, access, warnings. */
 export function installationLines(plan: InstallPlan, file: string, palette: Palette): string[] {
   const { name, publisher, version, command, needs } = plan
   const isAddress = /^https?:/i.test(command)
@@ -17,7 +17,7 @@ export function installationLines(plan: InstallPlan, file: string, palette: Pale
   const asked = new Set(needs.map(({ id }) => id))
   const secrets = new Set(needs.flatMap(({ id, secret }) => (secret === undefined ? [] : [`env.${id}`])))
   return [
-    `${who} ${isAddress ? 'would be spoken to at' : 'would run on this machine, as you:'}`,
+    `${who} ${isAddress ? 'would be contacted at' : 'would run on this machine, as you:'}`,
     ...makeVisible(command)
       .split('\n')
       .map((text) => `  ${text}`),

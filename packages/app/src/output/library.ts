@@ -5,7 +5,7 @@ import { oneLine } from './sanitize.ts'
 
 const described = 60
 
-/** Places with what is beneath them, as a drawn tree. Folders that hold one folder alone share a line. */
+/** Folders and resources as a tree. Chains of single folders share a line. */
 export function libraryTree(servers: readonly LibraryNode[], palette: Palette): string {
   return servers
     .map((server) => {
@@ -62,7 +62,7 @@ function countsOf({ resources, templates }: LibraryNode): string {
   return parts.filter((part) => part !== '').join(', ')
 }
 
-/** What a person writes for an entry, and what its server says about it. */
+/** The reference a user types for an entry, and its description from the server. */
 export function entryTexts(entry: LibraryEntry): { written: string; about: string } {
   const told = ({
     name,

@@ -13,7 +13,7 @@ import { oneLine, plain } from './sanitize.ts'
 import { table } from './table.ts'
 import { widthOf } from './width.ts'
 
-/** How a log is laid out. */
+/** Layout of a log. */
 export interface LogAppearance {
   palette: Palette
   columns: number | undefined
@@ -22,7 +22,7 @@ export interface LogAppearance {
 const minWhat = 24
 const defaultColumns = 120
 
-/** Events, one a line, oldest first. Times are UTC. */
+/** Events, one per line, oldest first. Times are UTC. */
 export function eventTable(events: readonly TraceEvent[], look: LogAppearance): string {
   const dated = new Set(events.map(({ at }) => at.slice(0, 10))).size > 1
   const facts = events.map((event) => [
@@ -52,7 +52,7 @@ export function eventLine(event: TraceEvent, { palette, columns = defaultColumns
   return `${palette.bold(head)}${palette.dim(facts)}${whatOf(event, room)}${tail === '' ? '' : `  ${coloured(event, tail, palette)}`}`
 }
 
-/** Events under what caused them. */
+/** Events below their causes. */
 export function eventTree(
   nodes: readonly TraceNode[],
   { palette, columns = defaultColumns }: LogAppearance,
@@ -76,7 +76,7 @@ export function eventTree(
   return lines.join('\n')
 }
 
-/** Messages whole, each with its answer. */
+/** Messages in full, each with its response. */
 export function eventPairs(pairs: readonly TracePair[], { palette }: LogAppearance): string {
   return pairs
     .map(({ message, answer }) =>
@@ -87,7 +87,7 @@ export function eventPairs(pairs: readonly TracePair[], { palette }: LogAppearan
     .join('\n\n')
 }
 
-/** One event with everything that is known of it. */
+/** One event with everything known about it. */
 export function wholeEvent(event: WholeTraceEvent, { palette }: LogAppearance): string {
   const { id, at, kind, server, connection, direction, method, tool, rpcId, activity, cause, reply } = event
   const facts: readonly (readonly [string, string | number | null])[] = [
@@ -114,7 +114,7 @@ export function wholeEvent(event: WholeTraceEvent, { palette }: LogAppearance): 
 
 const glyphs = { lane: '█', part: '▌', tick: '│' }
 
-/** What happened when: a bar for each thing, side by side for all servers. */
+/** A timeline: a bar for each operation, for all servers. */
 export function eventTimeline(
   lanes: readonly TraceLane[],
   { palette, columns = defaultColumns }: LogAppearance,
@@ -179,7 +179,7 @@ export function eventStatistics({ methods, models }: TraceStatistics, look: LogA
   return parts.join('\n\n')
 }
 
-/** How many events are shown, and what was let go. */
+/** How many events are shown, and how many were discarded. */
 export function eventCount(
   shown: number,
   { limited, counters }: { limited: boolean; counters: TraceCounters },
@@ -189,7 +189,7 @@ export function eventCount(
   const dropped =
     counters.dropped === 0
       ? ''
-      : `. ${counters.dropped} older ones (${size(counters.droppedBytes)}) were let go to keep the log small`
+      : `. ${counters.dropped} older ones (${size(counters.droppedBytes)}) were removed to keep the log small`
   return `${count}${more}${dropped}`
 }
 
@@ -210,7 +210,7 @@ function headOf(event: WholeTraceEvent): string {
 function payloadOf({ payload, cut, bytes }: WholeTraceEvent): string {
   const text = typeof payload === 'string' ? plain(payload) : pretty(payload)
   if (cut === undefined) return text
-  return `${text}…\nOnly its beginning was kept, of ${size(bytes)}. SHA-256 of the whole: ${cut.sha256}`
+  return `${text}…\nOnly its start was stored, of ${size(bytes)}. SHA-256 of the whole: ${cut.sha256}`
 }
 
 function labelOf(event: TraceEvent): string {

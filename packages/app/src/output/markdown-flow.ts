@@ -7,35 +7,35 @@ import { widthOf } from './width.ts'
 export interface MarkdownFlowOptions {
   /** Writes whole lines. */
   write(text: string): void
-  /** Draws the line that is under way, over the one before; an empty one takes it away. */
+  /** Draws the unfinished line over the previous one; an empty text removes it. */
   live(line: string): void
   columns(): number
   palette: Palette
 }
 
-/** Spaces before every line, so that no line of this text can be taken for one of the program. */
+/** Indent of every line, so that no line of this text looks like one of the program. */
 const margin = '  '
-/** Characters of one block, or of one line, that are rendered; what is longer is shown in parts. */
+/** Characters of one block or line that are rendered together; longer ones are rendered in parts. */
 const maxPending = 8_000
-/** Characters of what is not complete that are looked at; more never fits into a line. */
+/** Characters of unfinished text that are examined; more never fit on a line. */
 const maxTail = 2_000
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const listItem = /^\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)/
 const topItem = /^ ?(?:[-*+]|\d{1,9}[.)])(?:\s|$)/
 
 /**
- * Markdown that comes in pieces, rendered for a terminal block by block as each is complete: a paragraph, an item of a
- * list, a line of code. The text may come from anywhere; it is made safe to print.
+ * Renders streamed Markdown for a terminal, block by block as each is complete: a paragraph, a list item, a line of code. The
+ * text may be untrusted; it is sanitized.
  */
 export class MarkdownFlow implements Flow {
   readonly #options: MarkdownFlowOptions
-  /** The line that is not ended. */
+  /** The unfinished line. */
   #line = ''
-  /** Lines of the block that is not complete. */
+  /** Lines of the unfinished block. */
   #block: string[] = []
   #size = 0
   #isList = false
-  /** What ends the code that is open. */
+  /** The fence that closes the open code block. */
   #fence: { mark: string; length: number } | undefined
   #blank = false
   #began = false
@@ -57,7 +57,7 @@ export class MarkdownFlow implements Flow {
     this.#drawTail()
   }
 
-  /** Renders the rest. No line stays open. */
+  /** Renders the rest and closes the line. */
   end(): boolean {
     if (this.#line !== '') this.#read(this.#line)
     this.#line = ''
@@ -132,7 +132,7 @@ export class MarkdownFlow implements Flow {
     this.#options.write(before + lines.map((line) => `${line === '' ? '' : margin}${line}\n`).join(''))
   }
 
-  /** The end of what is not rendered yet, so that a person sees that more is coming. */
+  /** The end of the text not rendered yet, so that the user sees progress. */
   #drawTail(): void {
     const { live, palette } = this.#options
     const before = this.#fence === undefined ? (this.#block.at(-1) ?? '') : ''

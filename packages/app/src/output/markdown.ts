@@ -6,7 +6,7 @@ import { widthOf } from './width.ts'
 
 type Style = (text: string) => string
 
-/** A text that has one style. */
+/** A text in one style. */
 interface Span {
   readonly text: string
   readonly style: Style
@@ -14,18 +14,18 @@ interface Span {
 
 interface Context {
   readonly palette: Palette
-  /** Columns that a line may have. */
+  /** Line width. */
   readonly columns: number
-  /** How deep lists and quotes are in each other. */
+  /** Nesting depth of lists and quotes. */
   readonly depth: number
 }
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const unstyled: Style = (text) => text
-/** What is nested deeper is shown as it was written. */
+/** Deeper nesting is printed as written. */
 const maxDepth = 8
 const minColumns = 10
-/** Nesting that is parsed at all: the parser needs stack and time for each level. */
+/** Maximum nesting that is parsed: the parser needs stack and time for each level. */
 const nesting = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))){20}/m
 const ruleColumns = 40
 const entities: Readonly<Record<string, string>> = {
@@ -38,8 +38,8 @@ const entities: Readonly<Record<string, string>> = {
 }
 
 /**
- * Lines of a terminal for a Markdown text, none wider than `columns` and all safe to print. Destinations of links are
- * always shown. Without colours, marks such as `**` stay. What cannot be parsed is shown as it was written.
+ * Renders a Markdown text to terminal lines of at most `columns`, all safe to print. Link destinations are always shown. Without
+ * colours, marks such as `**` stay. Text that cannot be parsed is printed as written.
  */
 export function markdownLines(text: string, palette: Palette, columns: number): string[] {
   const context = { palette, columns: Math.max(minColumns, columns), depth: 0 }
@@ -47,7 +47,7 @@ export function markdownLines(text: string, palette: Palette, columns: number): 
   try {
     return blocks(lexer(text), context)
   } catch {
-    // The parser is recursive, and a text can be nested more deeply than there is stack.
+    // The parser is recursive, and deep nesting can overflow the stack.
     return rawLines(text, context)
   }
 }
@@ -62,7 +62,7 @@ function blocks(tokens: readonly Token[], context: Context): string[] {
     }
     if (gap && lines.length > 0) lines.push('')
     gap = /\n\n$/.test(token.raw)
-    // One line at a time: a spread of very many would exceed the stack.
+    // One line at a time: spreading very many would overflow the stack.
     for (const line of block(token, context)) lines.push(line)
   }
   return lines
@@ -105,7 +105,7 @@ function block(token: Token, context: Context): string[] {
     case 'hr':
       return [palette.dim('─'.repeat(Math.min(columns, ruleColumns)))]
     default:
-      // HTML and definitions of links are shown as they were written.
+      // HTML and link definitions are printed as written.
       return rawLines(token.raw, context)
   }
 }
@@ -134,7 +134,7 @@ const types: ReadonlySet<string> = new Set<MarkedToken['type']>([
   'text',
 ])
 
-/** Whether the parser made it by itself, without an extension. */
+/** Whether the token is from the parser itself, not from an extension. */
 function isKnown(token: Token): token is MarkedToken {
   return types.has(token.type)
 }
@@ -154,7 +154,7 @@ function listLines({ items, ordered, start, loose }: Tokens.List, context: Conte
   return lines
 }
 
-/** The checkbox of a task on the line of its text. */
+/** The checkbox of a task, on the line of its text. */
 function itemTokens(tokens: readonly Token[]): Token[] {
   const [box, text, ...rest] = tokens
   if (box?.type !== 'checkbox' || text === undefined || !('tokens' in text) || text.tokens === undefined)
@@ -224,7 +224,7 @@ function inlineSpans(token: Token, style: Style, context: Context): Span[] {
   }
 }
 
-/** The text and where it really leads to; once where both are the same. */
+/** The text and the link destination; once if both are the same. */
 function linkSpans({ href, title, text, tokens }: Tokens.Link, style: Style, context: Context): Span[] {
   const { palette } = context
   if (text === href || `mailto:${text}` === href)
@@ -245,7 +245,7 @@ function span(text: string): Span {
   return { text, style: unstyled }
 }
 
-/** Spans as lines, broken at spaces where there are any. Styles begin and end on each line. */
+/** Spans as lines, broken at spaces if possible. Styles start and end on each line. */
 function wrapped(spans: readonly Span[], columns: number): string[] {
   const lines: Span[][] = [[]]
   let width = 0
@@ -281,7 +281,7 @@ function wrapped(spans: readonly Span[], columns: number): string[] {
     pieces = []
   }
   for (const { text, style } of spans) {
-    // The parser decodes entities, so what was safe may no longer be.
+    // The parser decodes entities, so the text must be sanitized again.
     for (const part of plain(text)
       .replaceAll('\t', '    ')
       .split(/(\n| +)/)) {
@@ -299,7 +299,7 @@ function wrapped(spans: readonly Span[], columns: number): string[] {
   return lines.map(styled)
 }
 
-/** Neighbours of one style are styled together. */
+/** Adjacent spans of one style are styled together. */
 function styled(line: readonly Span[]): string {
   const joined: { text: string; style: Style }[] = []
   for (const { text, style } of line) {
@@ -317,7 +317,7 @@ function rawLines(text: string, { columns }: Context): string[] {
     .flatMap((line) => wrapped([span(line)], columns))
 }
 
-/** A line of code: its spaces stay, and what is too wide continues on the next line. */
+/** A line of code: spaces are kept, and long lines continue on the next. */
 export function codeLine(line: string, columns: number): string[] {
   const lines = ['']
   let width = 0

@@ -6,10 +6,10 @@ import type { Output } from '../cli/io.ts'
 import { base64Bytes, size } from './content.ts'
 import { oneLine } from './sanitize.ts'
 
-/** What one result may write. */
+/** Limits of what one result may write. */
 export const mediaBounds = { files: 100, bytes: 64 * 1024 * 1024, sameName: 1_000 }
 
-/** Extensions by media type; a type that is not here makes `.bin`. */
+/** Extensions by media type; others get `.bin`. */
 const extensions: Readonly<Record<string, string>> = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
@@ -39,14 +39,14 @@ const extensions: Readonly<Record<string, string>> = {
   'text/markdown': 'md',
 }
 
-/** Bytes of a result, as base64, with the name that a file of theirs is made from. */
+/** Base64 data of a result, with the base of its file name. */
 interface Medium {
   name: string
   mimeType: string | undefined
   data: string
 }
 
-/** Images, audio and binary resources among blocks of content. `name` is for those that have no URI. */
+/** Images, audio and binary resources in content blocks. `name` is for those without a URI. */
 export function mediaOf(blocks: readonly (ContentBlock | SamplingContent)[], name: string): Medium[] {
   return blocks.flatMap((block): Medium[] => {
     switch (block.type) {
@@ -63,7 +63,7 @@ export function mediaOf(blocks: readonly (ContentBlock | SamplingContent)[], nam
   })
 }
 
-/** The binary contents among contents of resources. */
+/** The binary items of resource contents. */
 export function mediaOfResources(contents: readonly ResourceContents[]): Medium[] {
   return contents.flatMap((entry) =>
     'blob' in entry ? [{ name: nameInUri(entry.uri), mimeType: entry.mimeType, data: entry.blob }] : [],
@@ -71,8 +71,8 @@ export function mediaOfResources(contents: readonly ResourceContents[]): Medium[
 }
 
 /**
- * Writes media to new files in a folder, which is made where it does not exist. A file that exists is never written to.
- * Throws before anything is written where there is more than `mediaBounds` allows or data is not base64.
+ * Writes media to new files in a folder, which is created if missing. Existing files are never written to. Throws before writing
+ * anything if `mediaBounds` are exceeded or data is not base64.
  */
 export async function saveMedia(
   media: readonly Medium[],
@@ -108,7 +108,7 @@ export async function saveMedia(
   }
 }
 
-/** Writes a file under the first name that is free: `chart.png`, `chart-2.png`, … Links are not followed. */
+/** Writes a file under the first free name: `chart.png`, `chart-2.png`, … Links are not followed. */
 async function writeNew(folder: string, name: string, extension: string, bytes: Buffer): Promise<string> {
   const base = fileName(name).replace(new RegExp(`\\.${extension}$`, 'i'), '')
   for (let n = 1; n <= mediaBounds.sameName; n += 1) {
@@ -123,7 +123,7 @@ async function writeNew(folder: string, name: string, extension: string, bytes: 
   throw new Error(`there are ${mediaBounds.sameName} files named ${base}.${extension} already`)
 }
 
-/** A name of the server as a file name: no path, no leading dot, no name that Windows reserves. */
+/** A name from the server as a file name: no path, no leading dot, no reserved name of Windows. */
 function fileName(name: string): string {
   const safe = name
     .replaceAll(/[^\p{L}\p{N}._-]+/gu, '-')
@@ -135,7 +135,7 @@ function fileName(name: string): string {
   return /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(short) ? `file-${short}` : short
 }
 
-/** The last part of a URI's path, decoded. */
+/** The last path segment of a URI, decoded. */
 function nameInUri(uri: string): string {
   const last =
     uri

@@ -5,7 +5,7 @@ import { oneLine, plain } from './sanitize.ts'
 
 const bytesInLine = 16
 
-/** A resource as a person looks at it; a single text stands alone, so that it can be piped on. */
+/** A resource for display; a single text is printed alone, so that it can be piped. */
 export function resourcePreview({ contents }: ResourcePreview, palette: Palette): string {
   const [only, ...others] = contents
   if (only === undefined) return palette.dim('(empty)')
@@ -27,7 +27,7 @@ function contentPreview(content: ContentPreview, palette: Palette): string {
   return content.type === 'binary' ? `${line}\n${hexDump(content.head, palette)}` : line
 }
 
-/** Bytes in hexadecimal, with the characters they stand for beside them. */
+/** A hex dump, with the characters beside the bytes. */
 function hexDump(head: string, palette: Palette): string {
   const bytes = head.match(/../g) ?? []
   const lines: string[] = []
@@ -44,7 +44,7 @@ function hexDump(head: string, palette: Palette): string {
   return lines.join('\n')
 }
 
-/** A prompt's messages with who says them and about what each costs. */
+/** A prompt's messages with roles and approximate token counts. */
 export function promptPreview(preview: PromptPreview, palette: Palette): string {
   const about = preview.description === undefined ? [] : [palette.dim(oneLine(preview.description))]
   const messages = preview.messages.map(({ role, content, tokens, withheld }) => {

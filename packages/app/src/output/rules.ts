@@ -2,7 +2,7 @@ import type { ArgumentTest, Decision, Grant, PolicyRule } from '@jackfield/host'
 import { exactJson } from './exact.ts'
 import { oneLine } from './sanitize.ts'
 
-/** What a rule is about, in words: `read_* of files, where /path is inside /srv`. */
+/** What a rule matches, in words: `read_* of files, where /path is inside /srv`. */
 export function aboutRule(rule: PolicyRule): string {
   const { server, tool, hint, caller, label, arguments: tests = [] } = rule
   const what = rule.gate === 'result' ? 'results of ' : ''
@@ -34,14 +34,14 @@ export function aboutTests(tests: readonly ArgumentTest[]): string[] {
   })
 }
 
-/** For which calls an answer is remembered, in words. */
+/** The calls that a grant matches, in words. */
 export function aboutGrant({ tool, server, within, readOnlyTools, arguments: tests = [] }: Grant): string {
   const what = readOnlyTools === true ? 'read-only tools' : oneLine(tool)
   const place = within === undefined ? [] : [`in ${oneLine(within, 60)}`]
   return [`${what} of ${oneLine(server)}`, ...aboutTests(tests), ...place].join(', ')
 }
 
-/** A verdict with its sign, so that it can be told without colours. */
+/** A verdict with its symbol, distinguishable without colours. */
 export function verdictText(verdict: Decision['verdict']): string {
   return { allow: '✓ allow', ask: '? ask', deny: '✗ deny' }[verdict]
 }

@@ -6,15 +6,15 @@ import { makeVisible } from '@jackfield/host/config'
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 
 /**
- * Text from a server as it is safe to print to a terminal: no escape sequences or control characters, and characters
- * that hide or turn text around made visible.
+ * Makes text from a server safe to print on a terminal: removes escape sequences and control characters, and makes hidden and
+ * bidirectional characters visible.
  */
 export function plain(text: string): string {
   const lines = stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replaceAll('\r', '\n')
   return makeVisible(lines.replace(controls, ''))
 }
 
-/** The same on one line of at most `length` characters; what is left out shows as `…`. */
+/** The same on one line of at most `length` characters, with `…` for omitted text. */
 export function oneLine(text: string, length = Number.POSITIVE_INFINITY): string {
   const flat = plain(text).replace(/\s+/g, ' ').trim()
   const characters = [...flat]

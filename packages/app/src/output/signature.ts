@@ -4,10 +4,10 @@ import { oneLine } from './sanitize.ts'
 import { widthOf, wrap } from './width.ts'
 
 const bounds = { depth: 4, choices: 12, sentence: 300 }
-/** A space at which a line must not break; replaced by a plain space after wrapping. */
+/** A non-breaking space; replaced by a plain space after wrapping. */
 const joined = '\u00a0'
 
-/** A schema as a short type: `string`, `"economy" | "business"`, `number[]`. Members of objects are not listed. */
+/** A schema as a short type: `string`, `"economy" | "business"`, `number[]`. Object members are not listed. */
 export function typeText(given: unknown, root: JsonSchema, separator = ' | ', depth = 0): string {
   if (!isObject(given) || depth > bounds.depth) return 'any'
   const schema = dereferenced(given, root)
@@ -31,8 +31,8 @@ export function typeText(given: unknown, root: JsonSchema, separator = ' | ', de
 }
 
 /**
- * A tool as it is called: `add(a: number, b?: number)`, safe to print. With `columns`, over several lines that break
- * between arguments.
+ * A tool's signature: `add(a: number, b?: number)`, safe to print. With `columns`, over several lines that break between
+ * arguments.
  */
 export function signatureLines({ name, inputSchema }: Tool, columns?: number): string[] {
   const properties = isObject(inputSchema.properties) ? inputSchema.properties : {}
@@ -45,7 +45,7 @@ export function signatureLines({ name, inputSchema }: Tool, columns?: number): s
     const head = `${begin}${oneLine(key)}${required.includes(key) ? '' : '?'}: `
     const tail = n === entries.length - 1 ? ')' : ','
     const short = `${head}${typeText(property, inputSchema, '|')}${tail}`
-    // A parameter that is wider than the line has spaces to break at.
+    // A parameter that is wider than the line may break at its spaces.
     if (room !== undefined && widthOf(short) > room) return `${head}${typeText(property, inputSchema)}${tail}`
     return short.replaceAll(' ', joined)
   })

@@ -3,20 +3,19 @@ import { widthOf, wrap } from './width.ts'
 
 export interface TableOptions {
   palette: Palette
-  /** Columns of the terminal, which the table keeps to. Without it, nothing wraps. */
+  /** Terminal width, which limits the table. Without it, nothing wraps. */
   columns?: number | undefined
 }
 
 const gap = 2
-/** What the last column keeps before others give way, and what any column keeps before rows are set one under another. */
+/** Minimum width of the last column before others shrink, and of any column before rows become lists. */
 const minLast = 20
 const least = 10
 
 /**
- * Rows aligned under their headings. Where the terminal is too narrow, columns without any content are left out, then the
- * last column wraps, then the widest ones do; where that would leave columns of a few letters, each row is set as a list
- * of its cells. Cells must be safe to print
- * (see `plain`); line feeds in them break lines.
+ * Rows aligned under their headings. If the terminal is too narrow, empty columns are left out, then the last column wraps, then
+ * the widest ones; if columns would get too narrow, each row becomes a list of its cells. Cells must be safe to print (see
+ * `plain`); line feeds in them break lines.
  */
 export function table(headings: string[], rows: string[][], { palette, columns }: TableOptions): string {
   const natural = headings.map((heading, n) =>
@@ -46,7 +45,7 @@ export function table(headings: string[], rows: string[][], { palette, columns }
   return lines.join('\n')
 }
 
-/** Widths that fit into a line, or undefined where some column would be left with next to nothing. */
+/** Column widths that fit the line, or undefined if a column would be too narrow. */
 function fitted(natural: number[], columns: number): number[] | undefined {
   if (fits(natural, columns)) return natural
   const room = widthFor(natural, columns)
@@ -70,7 +69,7 @@ function sum(widths: number[]): number {
   return widths.reduce((all, width) => all + width, 0)
 }
 
-/** Each row as lines of a heading and its cell, and a line between rows. */
+/** Each row as lines of a heading and its cell, with a line between rows. */
 function listed(headings: string[], rows: string[][], palette: Palette, columns: number): string {
   const width = Math.max(...headings.map(widthOf))
   const beside = Math.max(least, columns - width - gap)

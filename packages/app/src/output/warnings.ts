@@ -1,12 +1,12 @@
-/** Warnings of servers, each shown once. */
+/** Server warnings, without repetition. */
 export interface Warnings {
-  /** Shows a line about a server, unless the same one was shown before. */
+  /** Shows a line about a server, unless it was shown before. */
   show(server: string, line: string): void
-  /** Shows how often lines were repeated. */
+  /** Prints how often lines were repeated. */
   end(): void
 }
 
-/** Distinct lines that are remembered; others are shown each time. */
+/** Distinct lines that are remembered; later ones are always shown. */
 const maxKnown = 1_000
 
 export function createWarnings(write: (line: string) => void): Warnings {

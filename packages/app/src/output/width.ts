@@ -4,7 +4,7 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const wide =
   /\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303f\uff01-\uff60]/u
 
-/** Columns that one line of text takes in a terminal. */
+/** Terminal columns of a line of text. */
 export function widthOf(text: string): number {
   if (/^[\u0020-\u007e]*$/.test(text)) return text.length
   let width = 0
@@ -13,7 +13,7 @@ export function widthOf(text: string): number {
   return width
 }
 
-/** Breaks text into lines of at most `columns`, at spaces where there are any. Line feeds stay breaks. */
+/** Breaks text into lines of at most `columns`, at spaces if possible. Line feeds are kept. */
 export function wrap(text: string, columns: number): string[] {
   return text.split('\n').flatMap((line) => wrapLine(line, columns))
 }

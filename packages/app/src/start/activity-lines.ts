@@ -1,7 +1,7 @@
 import type { Activity } from '@jackfield/host'
 import { oneLine } from '../output/sanitize.ts'
 
-/** The activity log as lines: what happened, under what caused it. */
+/** The activity log as lines, each event below its cause. */
 export function activityLines(rows: readonly Activity[]): string[] {
   const depth = new Map<number, number>()
   return rows

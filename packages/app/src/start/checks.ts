@@ -3,14 +3,14 @@ import { join, relative } from 'node:path'
 import type { Host } from '@jackfield/host'
 import { readJson } from '@jackfield/sdk/internal'
 
-/** One claim of the conversation, looked up where it should be true. */
+/** An expected effect of the conversation, checked at its source. */
 export interface Check {
   claim: string
-  /** Why it does not hold; undefined where it does. */
+  /** Why it is missing; undefined if it is present. */
   fault: string | undefined
 }
 
-/** Looks up what a planned trip must have left behind: one booking, its calendar event, its file, and the rows of it all. */
+/** Checks the effects of a planned trip: one booking, its calendar event, its file, and their activity rows. */
 export async function checkTrip(
   host: Host,
   wish: { city: string; departure: string; folder: string },
@@ -74,14 +74,14 @@ export async function checkTrip(
   return checks
 }
 
-/** What a resource of the travel server holds, as JSON. */
+/** The content of a travel server resource, as JSON. */
 async function json(host: Host, uri: string): Promise<unknown> {
   const { contents } = await host.read('travel', uri)
   const [first] = contents
   return first !== undefined && 'text' in first ? parsed(first.text) : undefined
 }
 
-/** The JSON value of a text; undefined where it is none. */
+/** The JSON value of a text; undefined if it is invalid. */
 export function parsed(value: string): unknown {
   try {
     return readJson(value)
@@ -90,13 +90,13 @@ export function parsed(value: string): unknown {
   }
 }
 
-/** The objects in a list, or in the member of that name. */
+/** The objects in a list, or in the list member of that name. */
 export function records(value: unknown, member: string): Record<string, unknown>[] {
   const list = Array.isArray(value) ? value : isRecord(value) ? value[member] : undefined
   return Array.isArray(list) ? list.filter(isRecord) : []
 }
 
-/** The text at a place in a value. */
+/** The text at a path in a value. */
 export function text(value: unknown, ...path: string[]): string | undefined {
   let current = value
   for (const name of path) current = isRecord(current) ? current[name] : undefined

@@ -16,17 +16,17 @@ export interface StartOptions {
   script?: boolean
   model?: string
   record?: string
-  /** In the browser. Default on a terminal: the person chooses. */
+  /** Runs in the browser. Default on a terminal: the user chooses. */
   web?: boolean
-  /** False: the login link is printed only. */
+  /** False: only prints the login link. */
   open?: boolean
-  /** The login link is one line of JSON. */
+  /** Prints the login link as one line of JSON. */
   json?: boolean
 }
 
 /**
- * What needs no answer in `jackfield start`: tools that only search, and a new file in the sample folder, which the travel
- * server writes only after the question about folders. Booking, the calendar, e-mail and replaced files are asked about.
+ * What `jackfield start` allows without asking: search tools, and new files in the sample folder, which the travel server writes
+ * only after the roots question. Booking, the calendar, e-mail and replaced files are asked about.
  */
 const startRules: PolicyRule[] = [
   { id: 'searching is fine', verdict: 'allow', server: 'travel', tool: '*Flight*' },
@@ -45,7 +45,7 @@ const startRules: PolicyRule[] = [
   },
 ]
 
-/** `jackfield start`: a conversation at the terminal or, with `--web`, in the browser; else one whole planned trip. */
+/** `jackfield start`: a conversation at the terminal or, with `--web`, in the browser; elsewhere one scripted trip. */
 export async function start(options: StartOptions, io: Io, output: Output): Promise<ExitCode> {
   const isScripted = options.script === true || options.record !== undefined
   if (isScripted || !(options.web === true || isInteractive(io))) return plannedTrip(options, io, output)
@@ -75,7 +75,7 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
   })
 }
 
-/** Where the person wants the conversation; undefined where they leave. Nothing is started before. */
+/** Where the user wants the conversation; undefined if they leave. Nothing starts before the answer. */
 async function choosePlace({ stdin, stderr }: Io): Promise<'terminal' | 'browser' | undefined> {
   const { clackSelect } = await import('../surface/clack.ts')
   const place = await clackSelect(
@@ -92,7 +92,7 @@ async function choosePlace({ stdin, stderr }: Io): Promise<'terminal' | 'browser
   return place === cancelled ? undefined : place
 }
 
-/** The planning conversation, which begins once a browser shows it. */
+/** The planning conversation, which starts when a browser opens it. */
 async function startInBrowser(
   service: HostService,
   file: string,

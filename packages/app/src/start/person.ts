@@ -4,7 +4,7 @@ import { oneLine } from '../output/sanitize.ts'
 import { parsed, records } from './checks.ts'
 import type { Transcript } from './transcript.ts'
 
-/** What the scripted person answers in forms, by field. */
+/** The answers of the scripted user in forms, by field. */
 const wishes: Readonly<Record<string, string | boolean>> = {
   confirmBooking: true,
   seatPreference: 'window',
@@ -12,7 +12,7 @@ const wishes: Readonly<Record<string, string | boolean>> = {
   travelInsurance: false,
 }
 
-/** A person whose answers are written down, and who says them aloud in the transcript. */
+/** A user with scripted answers, which are printed in the transcript. */
 export function scriptedSurface(transcript: Transcript, planner: string): Surface {
   const person = (words: string): void => transcript.say('person', 'Person', words)
   return {
@@ -75,14 +75,14 @@ export function scriptedSurface(transcript: Transcript, planner: string): Surfac
           'Host',
           `${cause.server} asks which folders are open. It would see ${roots.length === 1 ? 'one' : roots.length}: ${roots.map((root) => root.name).join(', ')}`,
         )
-        person('Yes, tell it.')
+        person('Yes, share them.')
         return { verdict: 'allow' }
       },
     },
   }
 }
 
-/** Recommendations one under the other, since JSON is hard to read. */
+/** Recommendations as a list, since JSON is hard to read. */
 function answerText(text: string): string {
   const list = records(parsed(text), 'recommendations')
   return list.length === 0

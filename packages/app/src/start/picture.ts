@@ -23,7 +23,7 @@ const tones: Readonly<Record<Tone, string>> = {
   heading: '#ffffff',
 }
 
-/** Draws a transcript as a terminal window, in SVG that needs no font or script from elsewhere. */
+/** Draws a transcript as a terminal window, in self-contained SVG. */
 export function picture(lines: readonly Line[], title: string): string {
   const widest = Math.max(60, ...lines.map((line) => margin + widthOf(line.text)))
   const width = Math.ceil(padding * 2 + widest * columnWidth)
@@ -50,7 +50,7 @@ export function picture(lines: readonly Line[], title: string): string {
 function drawn(line: Line, y: number): string[] {
   if (line.text === '' && line.speaker === undefined) return []
   const at = (x: number, text: string, fill: string, weight: string): string => {
-    // The length is fixed, so that columns line up in whatever font there is.
+    // The length is fixed, so that columns align in any font.
     const length = (widthOf(text) * columnWidth).toFixed(1)
     return `<text x="${x}" y="${y.toFixed(1)}" fill="${fill}"${weight} textLength="${length}" lengthAdjust="spacingAndGlyphs">${inXml(text)}</text>`
   }

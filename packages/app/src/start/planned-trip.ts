@@ -29,7 +29,7 @@ const logHeading = '5. The activity log'
 const request =
   'I leave from New York. An evening departure would be good, with at most one stop. Please plan and book it.'
 
-/** Holds one whole planning conversation with a scripted person, then looks up whether what was said is true. */
+/** Runs one planning conversation with a scripted user, then checks its effects. */
 export async function plannedTrip(options: StartOptions, io: Io, output: Output): Promise<ExitCode> {
   const transcript = createTranscript(
     (words) => io.stdout.write(words),
@@ -51,7 +51,7 @@ export async function plannedTrip(options: StartOptions, io: Io, output: Output)
   }
 }
 
-/** A picture has the columns that it is drawn for, whatever the terminal has. */
+/** A picture has fixed columns, independent of the terminal. */
 function columnsFor({ record }: StartOptions, { columns }: Output): number | undefined {
   return record === undefined ? columns : undefined
 }
@@ -68,7 +68,7 @@ async function runTrip(
   const note = leftOut(missing)
   if (note !== undefined) output.note(note)
   await sampleFolder(folder)
-  // Without anybody there, the outcome must not depend on whose key happens to be set.
+  // In a scripted run the outcome must not depend on available keys.
   const models = modelsInUse(io.env, options.model ?? 'offline', [])
   const planner = models[0].isLanguageModel ? 'Model' : 'Planner'
   await using host = makeHost({
@@ -76,7 +76,7 @@ async function runTrip(
     models: [...models],
     surface: scriptedSurface(transcript, planner),
     roots: [{ uri: pathToFileURL(folder).href, name: 'sample' }],
-    // Shown here, although the planner would pass without it.
+    // Shown here, although the planner does not need it.
     sampling: { reviewOffline: true },
     rules: [
       { id: 'looking is fine', verdict: 'allow', server: 'travel', tool: '*Flight*' },
@@ -146,7 +146,7 @@ function introduce(host: Host, transcript: Transcript): boolean {
   return all
 }
 
-/** The prompt the person picked and the resources they added, as the conversation begins. */
+/** The selected prompt and the attached resources, at the start of the conversation. */
 async function context(host: Host, transcript: Transcript, departure: string): Promise<SamplingMessage[]> {
   const args = planArguments(departure)
   const entry = planPromptOf(host)
@@ -197,7 +197,7 @@ function planPromptOf(host: Host): CatalogPrompt {
   throw new CliError(ExitCode.protocol, `The travel server offers no prompt ${planPrompt}.`)
 }
 
-/** What begins the planning conversation: the prompt of the travel server, and the request. */
+/** The start of the planning conversation: the prompt of the travel server, and the request. */
 export async function planningMessages(host: Host): Promise<SamplingMessage[]> {
   const prompt = await host.prompt(planPromptOf(host).name, planArguments(nextSummer(new Date())))
   return [...promptMessages(prompt), { role: 'user', content: { type: 'text', text: request } }]

@@ -4,19 +4,19 @@ import { basename, dirname, join } from 'node:path'
 import type { ServerConfig } from '@jackfield/host'
 import { CliError, ExitCode } from '../cli/exit.ts'
 
-/** Where `jackfield start` keeps its files. */
+/** Paths of `jackfield start`. */
 export interface StartFiles {
   store: string
   database: string
   folder: string
 }
 
-/** The files of `jackfield start`, in a folder of its own. */
+/** The files of `jackfield start`, in a separate folder. */
 export function startFiles(home: string): StartFiles {
   return { store: join(home, 'host.db'), database: join(home, 'travel.db'), folder: join(home, 'sample') }
 }
 
-/** The server of this name as `jackfield start` runs it on a store; undefined for any other store or server. */
+/** The server with this name as `jackfield start` runs it on a store; undefined for any other store or server. */
 export async function serverOnStore(name: string, store: string): Promise<ServerConfig | undefined> {
   const home = dirname(store)
   const files = startFiles(home)
@@ -25,19 +25,19 @@ export async function serverOnStore(name: string, store: string): Promise<Server
   return Object.hasOwn(servers, name) ? servers[name] : undefined
 }
 
-/** The folder of `jackfield start`, in the one where it is run. */
+/** The folder of `jackfield start`, in the working folder. */
 export const startFolder = '.jackfield'
 
 /** The servers of `jackfield start`, and those that are not installed. */
 export interface Bundled {
   servers: Record<string, ServerConfig>
-  /** Packages by the name of their server. */
+  /** Packages by server name. */
   missing: ReadonlyMap<string, string>
 }
 
 /**
- * Configs of the servers of `jackfield start`: travel on a database, the file server on a folder, and the one that shows
- * everything. The first comes with this package, the others where they are installed.
+ * Configurations of the servers of `jackfield start`: travel with a database, the file server with a folder, and the server with
+ * every feature. The first is a dependency of this package, the others are used if installed.
  * @throws CliError if the travel server is not installed
  */
 export async function bundledServers(options: { database: string; folder: string }): Promise<Bundled> {
@@ -53,7 +53,7 @@ export async function bundledServers(options: { database: string; folder: string
     if (program === undefined) missing.set(name, entry)
     else {
       const server = { command: process.execPath, args: [program, ...args] }
-      // The file server is given its folder as an argument, and the other one writes no files.
+      // The file server gets its folder as an argument, and the other one writes no files.
       servers[name] = name === 'travel' ? server : { ...server, roots: false }
     }
   }
@@ -65,14 +65,14 @@ export async function bundledServers(options: { database: string; folder: string
   return { servers, missing }
 }
 
-/** What to say of servers that are not installed; undefined where all are. */
+/** The message about servers that are not installed; undefined if all are. */
 export function leftOut(missing: ReadonlyMap<string, string>): string | undefined {
   if (missing.size === 0) return undefined
   const names = [...missing.keys()].join(', ')
   return `Not installed, so left out: ${names}. To add them: npm install ${[...missing.values()].join(' ')}`
 }
 
-/** The program a package installs, where the package is installed. */
+/** The program of a package, if it is installed. */
 async function programOf(name: string): Promise<string | undefined> {
   try {
     const file = createRequire(import.meta.url).resolve(`${name}/package.json`)
@@ -105,7 +105,7 @@ writes here. Nothing outside of it is open.
 `,
 }
 
-/** Makes the sample folder with a few files; files that are there already stay as they are. */
+/** Creates the sample folder with a few files; existing files are kept. */
 export async function sampleFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true })
   for (const [name, text] of Object.entries(samples)) {

@@ -2,19 +2,19 @@ import type { Palette } from '../output/palette.ts'
 import { plain } from '../output/sanitize.ts'
 import { wrap } from '../output/width.ts'
 
-/** Who speaks in a transcript. */
+/** Speakers of a transcript. */
 export type Speaker = 'person' | 'planner' | 'host' | 'server'
 
 export type Tone = 'normal' | 'dim' | 'good' | 'bad' | 'heading'
 
 export interface Line {
-  /** Only on the first line of what someone says. */
+  /** Printed only on the first line of a speaker. */
   speaker: { role: Speaker; name: string } | undefined
   text: string
   tone: Tone
 }
 
-/** A conversation as it is told: printed as it happens, and kept for a picture. */
+/** A conversation that is printed as it happens, and recorded for a picture. */
 export interface Transcript {
   readonly lines: readonly Line[]
   heading(text: string): void
@@ -26,8 +26,8 @@ const fewestColumns = 32
 const margin = 12
 
 /**
- * Starts a transcript that prints to `write`. Texts are made safe to print here.
- * @param columns those of the terminal, where it is one
+ * Starts a transcript that prints to `write`. Texts are sanitized here.
+ * @param columns width of the terminal, if it is one
  */
 export function createTranscript(
   write: (text: string) => void,

@@ -6,27 +6,27 @@ import { usageError } from '../cli/exit.ts'
 import { whyUnreadable } from '../cli/unreadable.ts'
 import { oneLine } from '../output/sanitize.ts'
 
-/** Answers written down before, for when no person is there. The first entry that matches is used. */
+/** Prepared answers for runs without a user. The first matching entry is used. */
 export interface Answers {
   elicitation?: ElicitationAnswer[]
   sampling?: SamplingAnswer[]
-  /** What may be called where policy asks; the first entry whose tool matches. */
+  /** Calls allowed where policy asks; the first entry that matches the tool is used. */
   approvals?: { tool?: string; verdict: 'allow' | 'deny' }[]
-  /** Whether servers may be told of the roots. */
+  /** Whether servers may list the roots. */
   roots?: 'allow' | 'deny'
 }
 
 interface ElicitationAnswer {
-  /** A part of the question's message, or `/a regular expression/flags`. Left out, it matches every question. */
+  /** A substring of the question's message, or `/a regular expression/flags`. If omitted, it matches every question. */
   match?: string
   action: ElicitResult['action']
   content?: Record<string, ElicitValue>
 }
 
-/** A text to answer with, or the model to let answer. */
+/** The answer text, or the model that may answer. */
 type SamplingAnswer = { match?: string; text: string } | { match?: string; model: string }
 
-/** Reads an answers file. Throws a usage error that says what is wrong with it. */
+/** Reads an answers file. Throws a usage error that explains what is invalid. */
 export function readAnswers(file: string): Answers {
   let value: unknown
   try {
@@ -36,19 +36,19 @@ export function readAnswers(file: string): Answers {
   }
   const problem = problemWithAnswers(value)
   if (problem !== undefined) throw usageError(`The answers file "${file}" is wrong: ${problem}`)
-  // Checked in full just before.
+  // Validated above.
   return value as Answers
 }
 
-/** The models that an answers file lets answer, by name. */
+/** The models that an answers file allows, by name. */
 export function modelsNamed(answers: Answers): string[] {
   return (answers.sampling ?? []).flatMap((entry) => ('model' in entry ? [entry.model] : []))
 }
 
 /**
- * A surface that answers from a file. Only the kinds of question the file has entries for are there, so servers hear
- * of no other. A form without a fitting entry stays unanswered, which the server hears as an error and never as the
- * person's will; `onUnanswered` is told why.
+ * A surface that answers from a file. It supports only the kinds of question that the file has entries for, and clients declare
+ * only those capabilities. A form without a matching entry is not answered: the server receives an error, never a refusal;
+ * `onUnanswered` is called with the reason.
  */
 export function answersSurface(answers: Answers, onUnanswered: (message: string) => void): Surface {
   const { elicitation, sampling, approvals, roots } = answers
@@ -93,7 +93,7 @@ export function answersSurface(answers: Answers, onUnanswered: (message: string)
       ...(approvals !== undefined && {
         approval: async ({ tool }) => {
           const own = tool.tool.name
-          // Another server may call a tool of its own what this one's is called among those of all servers.
+          // The qualified name of this server's tool can be the plain name of another server's tool.
           const names = own.includes('__') ? [tool.name] : [tool.name, own]
           const answer = approvals.find((entry) => entry.tool === undefined || names.includes(entry.tool))
           return answer?.verdict === 'allow'

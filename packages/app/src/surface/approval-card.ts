@@ -6,7 +6,7 @@ import { table } from '../output/table.ts'
 
 type Question = Extract<HostQuestion, { kind: 'approval' }>
 
-/** Characters and lines of one value that are shown before asking whether to show all. */
+/** Characters and lines of one value shown before the option to show all. */
 const maxCharacters = 600
 const maxLines = 16
 const maxRows = 40
@@ -22,7 +22,7 @@ const askers: Readonly<Record<NonNullable<Question['cause']['caller']>, string>>
   cli: 'You want to call',
 }
 
-/** Who asks for what and why, before the arguments. */
+/** Who requests the call and why, before the arguments. */
 export function heading(question: Question, palette: Palette): string[] {
   const { cause, decision, labels, origin, findings = [], problem } = question
   const { tool, server } = question.tool
@@ -66,7 +66,7 @@ function hints({ tool: { tool } }: Question): string[] {
   ]
 }
 
-/** The arguments, those that say most first. `all` is false where something is not shown. */
+/** The arguments, most informative first. `all` is false if something is hidden. */
 export function argumentLines(
   args: Record<string, unknown>,
   palette: Palette,
@@ -112,10 +112,7 @@ function kindOf(name: string, value: unknown): Kind {
   return says || value.includes('\n') ? 'code' : 'text'
 }
 
-/**
- * Texts stand as they are where that shows them for what they are; everything else as JSON. Line feeds at the end of a
- * text are told of in `end`.
- */
+/** Texts are printed without quotes where that is unambiguous; everything else as JSON. `end` describes trailing line feeds. */
 function shownValue(value: unknown): { text: string; end: string; all: boolean } {
   const body = typeof value === 'string' ? value.replace(/\n+$/, '') : ''
   const told = isReported(body)
@@ -130,7 +127,7 @@ function shownValue(value: unknown): { text: string; end: string; all: boolean }
   return { text: `${cut}\n${more}`, end: '', all: false }
 }
 
-/** Whether a text can stand without quotes and is still known for a text. */
+/** Whether a text without quotes is unambiguously a text. */
 function isReported(text: string): boolean {
   return text !== '' && text.trim() === text && !/^["[{]/.test(text) && isPlainText(text)
 }

@@ -24,7 +24,7 @@ type Choice =
   | 'more'
   | 'back'
 
-/** Asks whether a tool may be called, with its arguments in full. Undefined, as for Esc, leaves it for later. */
+/** Asks whether a tool may be called, with its arguments in full. Undefined, as for Esc, defers the question. */
 export async function askApproval(
   question: Question,
   prompter: Prompter,
@@ -105,7 +105,7 @@ export async function askApproval(
   }
 }
 
-/** Asks for one of the common choices, or of the rare ones behind `More choices…`, which Esc leaves. */
+/** Shows the common choices, and the others behind `More choices…`, which Esc leaves. */
 async function chosen(
   question: Question,
   args: Record<string, unknown>,
@@ -144,7 +144,7 @@ function options(
             value: 'allow-conversation' as const,
             label: `Yes, and every call of ${tool} in this conversation`,
             key: 'a',
-            hint: 'whatever its arguments, as long as the tool stays the same',
+            hint: 'whatever its arguments, as long as the tool does not change',
           },
         ]
       : []),
@@ -154,7 +154,7 @@ function options(
             value: 'allow-for' as const,
             label: 'Yes, and remember…',
             key: 'm',
-            hint: 'for how long and for which arguments, as long as the tool stays the same',
+            hint: 'for how long and for which arguments, as long as the tool does not change',
           },
         ]
       : []),
@@ -180,7 +180,7 @@ function rareOptions({ remember }: Question, all: boolean): Option<Choice>[] {
   ]
 }
 
-/** Allows every read-only tool of the server at once, where the host offers that. */
+/** Allows all read-only tools of the server at once, if the host offers that. */
 function readOnlyOption({ cause, readOnlyTools = [] }: Question): Option<Choice>[] {
   if (readOnlyTools.length === 0) return []
   const names = oneLine(readOnlyTools.join(', '), 60)
@@ -200,7 +200,7 @@ const scopes: Readonly<Record<Remember['scope'], string>> = {
   always: 'always',
 }
 
-/** For how long, and for which calls. After an edit, answers for calls like the one that was asked about mean nothing. */
+/** Asks how long and for which calls. After an edit, a grant for similar calls makes no sense. */
 async function askRemember(
   question: Question,
   prompter: Prompter,
@@ -239,7 +239,7 @@ function asArguments(
   return problem === undefined ? { value: { ...value } } : { problem: `${oneLine(problem)}.` }
 }
 
-/** A schema in a dialect that is not known here is left to the server. */
+/** A schema in an unsupported dialect is validated by the server. */
 function problemBy(schema: unknown, value: unknown): string | undefined {
   let check: (value: unknown) => string | undefined
   try {

@@ -7,12 +7,12 @@ import { type Cancelled, type Choice, cancelled } from '../forms/prompter.ts'
 export interface SelectStreams {
   input: Readable
   output: Writable
-  /** Why keys do not count yet, shown in place of the keys; undefined once they do. */
+  /** Why keys are ignored, shown instead of the key hints; undefined when they are active. */
   hint?: () => string | undefined
 }
 
 const most = 12
-/** Asks for one of several on a terminal, with the arrows, or at once with the key shown after a choice. */
+/** Asks for one of several choices on a terminal, with the arrow keys, or at once with the key shown after a choice. */
 export async function clackSelect<T extends string>(
   streams: SelectStreams,
   { message, options, initial }: { message: string; options: Choice<T>[]; initial?: T },
@@ -22,7 +22,7 @@ export async function clackSelect<T extends string>(
     ? [`${styleText('dim', 'Key in [ ]:')} choose`]
     : []
   let isInterrupted = false
-  /** How a question that was left is shown: nothing was chosen then. */
+  /** How a cancelled question is shown, when nothing was chosen. */
   const leftAs = (): string =>
     !isInterrupted && options.some(({ value }) => value === 'later') ? 'left for later' : 'cancelled'
   const prompt = new SelectPrompt<Choice<T>>({
@@ -34,7 +34,7 @@ export async function clackSelect<T extends string>(
       const asked = wrapTextWithPrefix(streams.output, message, bar, `${clack.symbol(this.state)}  `)
       const head = `${styleText('gray', clack.S_BAR)}\n${asked}\n`
       const chosen = this.options[this.cursor]
-      // What was withdrawn was not decided, so no choice stays on the screen.
+      // A withdrawn question was not decided, so no choice stays on the screen.
       if (this.state === 'cancel' && isWithdrawn()) return head.trimEnd()
       if (this.state === 'submit' || this.state === 'cancel') {
         const prefix = `${styleText('gray', clack.S_BAR)}  `
@@ -61,7 +61,7 @@ export async function clackSelect<T extends string>(
       return `${head}${margin}${lines.join(`\n${margin}`)}\n${footer.join('\n')}\n`
     },
   })
-  // Text that arrives at once was pasted, or typed before the question was there: a letter of it is no answer.
+  // Text that arrives at once was pasted, or typed before the question appeared, so its letters are no answer.
   let isText = false
   const read = (chunk: Buffer | string): void => {
     const text = chunk.toString()
@@ -83,7 +83,7 @@ export async function clackSelect<T extends string>(
   return options.find(({ value }) => value === given)?.value ?? cancelled
 }
 
-/** A choice with its key, where keys count. */
+/** A choice with its key, if keys are active. */
 function optionLine({ label, hint, key }: Choice<string>, isActive: boolean, keysCount: boolean): string {
   const end = key === undefined || !keysCount ? '' : ` [${key}]`
   if (!isActive) return `${styleText('dim', clack.S_RADIO_INACTIVE)} ${styled(label, ['dim'])}${end}`
@@ -91,7 +91,7 @@ function optionLine({ label, hint, key }: Choice<string>, isActive: boolean, key
   return `${styleText('green', clack.S_RADIO_ACTIVE)} ${label}${end}${more}`
 }
 
-/** Each line on its own, so that wrapping does not carry a style into the margin. */
+/** Each line separately, so that wrapping does not carry a style into the margin. */
 function styled(text: string, style: 'dim'[]): string {
   return text
     .split('\n')

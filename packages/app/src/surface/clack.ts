@@ -11,12 +11,12 @@ export interface ClackOptions {
   input: Readable
   output: Writable & { isTTY?: boolean; columns?: number; rows?: number }
   env?: NodeJS.ProcessEnv
-  /** Aborted when the answer is no longer wanted; the question then closes as cancelled. */
+  /** Aborted when the answer is no longer needed; the question then closes as cancelled. */
   signal?: AbortSignal
   store?: string
-  /** Called when the person left a question with Ctrl+C. */
+  /** Called when the user cancelled a question with Ctrl+C. */
   onInterrupt?: () => void
-  /** Why keys do not count yet; undefined once they do. */
+  /** Why keys are ignored; undefined when they are active. */
   hint?: () => string | undefined
 }
 
@@ -30,7 +30,7 @@ export function clackPrompter(options: ClackOptions): Prompter {
 
   const isWithdrawn = (): boolean => signal?.aborted === true
 
-  /** Asks, and notes Ctrl+C. */
+  /** Asks, and reports Ctrl+C. */
   const asking = async <T>(ask: () => Promise<T>): Promise<T> => {
     let interrupted = false
     const see = (_typed: unknown, key: { name?: string; ctrl?: boolean } | undefined): void => {
@@ -45,7 +45,7 @@ export function clackPrompter(options: ClackOptions): Prompter {
     }
   }
 
-  /** The prompts of clack leave what they drew on the screen when their signal is aborted, but not when Esc is pressed. */
+  /** Clack's prompts leave their output on the screen when their signal is aborted, but not when Esc is pressed. */
   const prompting = <T>(ask: (streams: SelectStreams) => Promise<T | symbol>): Promise<T | Cancelled> =>
     asking(async () => {
       const withdraw = (): void => {
@@ -62,7 +62,7 @@ export function clackPrompter(options: ClackOptions): Prompter {
     })
   return {
     ...(options.store !== undefined && { store: options.store }),
-    // OSC 52: the terminal itself keeps the clipboard, wherever this program runs.
+    // OSC 52: the terminal sets its own clipboard, also for remote programs.
     copy: (text) => {
       options.output.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`)
     },
@@ -108,7 +108,7 @@ export function clackPrompter(options: ClackOptions): Prompter {
   }
 }
 
-/** Columns beside the bar on the left; undefined where nobody knows. */
+/** Columns beside the bar on the left; undefined if unknown. */
 function freeRows(output: Writable & { columns?: number }): number | undefined {
   return output.columns === undefined ? undefined : output.columns - 3
 }

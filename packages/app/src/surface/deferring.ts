@@ -4,7 +4,7 @@ import { answerWith } from '../forms/later.ts'
 import { answerCommands, whatIsAsked } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 
-/** A face without a person: it says how each question can be answered, and leaves it in the inbox. */
+/** A surface without a user: it prints how each question can be answered, and leaves it in the inbox. */
 export function deferringSurface(output: Output, { store }: { store?: string }): Surface {
   const leave = async (question: HostQuestion): Promise<undefined> => {
     const command = answerWith(question.id, store)

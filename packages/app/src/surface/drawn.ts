@@ -8,9 +8,9 @@ import { cleaned, writes } from './read-keys.ts'
 export interface DrawnStreams {
   input: Readable
   output: Writable & { columns?: number; rows?: number }
-  /** Aborted when the answer is no longer wanted. */
+  /** Aborted when the answer is no longer needed. */
   signal?: AbortSignal
-  /** Why keys do not count yet, shown under the view; undefined once they do. */
+  /** Why keys are ignored, shown below the view; undefined when they are active. */
   hint?: () => string | undefined
 }
 
@@ -18,12 +18,12 @@ const codes = {
   clear: '\u001b[J',
   hide: '\u001b[?25l',
   show: '\u001b[?25h',
-  /** Makes the terminal say where a paste begins and ends, so that its line feeds are not taken for Enter. */
+  /** Enables bracketed paste, so that pasted line feeds do not act as Enter. */
   pastes: '\u001b[?2004h',
   noPastes: '\u001b[?2004l',
 }
 
-/** Draws a view over itself after every key until it gives an answer, and takes it off the screen then. */
+/** Redraws a view in place after every key until it returns an answer, then erases it. */
 export function drawn<T>(
   { input, output, signal, hint }: DrawnStreams,
   view: ScreenView<T>,

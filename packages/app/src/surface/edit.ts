@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { readJson } from '@jackfield/sdk/internal'
 import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
 
-/** Whether the person has an editor of their own. */
+/** Whether the user has set an editor. */
 export function hasEditor({ VISUAL, EDITOR }: NodeJS.ProcessEnv): boolean {
   return (VISUAL ?? EDITOR ?? '').trim() !== ''
 }
 
-/** Lets the person edit a text: in `$VISUAL` or `$EDITOR` where set, otherwise on one line. */
+/** Lets the user edit a text: in `$VISUAL` or `$EDITOR` if set, otherwise on one line. */
 export async function editText(
   text: string,
   options: { prompter: Pick<Prompter, 'text' | 'say'>; env: NodeJS.ProcessEnv; suffix: string },
@@ -34,7 +34,7 @@ export async function editText(
   }
 }
 
-/** Runs the editor as its own words say (`code --wait`); gives what went wrong. */
+/** Runs the editor command line (`code --wait`); returns the error, if any. */
 function run(editor: string, file: string): Promise<string | undefined> {
   const [command = editor, ...args] = editor.trim().split(/\s+/)
   return new Promise((resolve) => {
@@ -46,7 +46,7 @@ function run(editor: string, file: string): Promise<string | undefined> {
   })
 }
 
-/** Lets the person edit a JSON value until it is valid and `problem` finds nothing wrong with it. */
+/** Lets the user edit a JSON value until it is valid and `problem` accepts it. */
 export async function editJson<T>(
   value: T,
   options: {

@@ -6,11 +6,11 @@ import { oneLine } from '../output/sanitize.ts'
 interface InputStreams {
   input: Readable
   output: Writable
-  /** Why keys do not count yet; undefined once they do. */
+  /** Why keys are ignored; undefined when they are active. */
   hint?: () => string | undefined
 }
 
-/** Asks for a value that a configuration wants; a password is not shown while it is typed. Esc gives undefined. */
+/** Asks for a configuration input; a password is not echoed. Undefined for Esc. */
 export async function askForInput(
   server: string,
   input: ConfigInput,

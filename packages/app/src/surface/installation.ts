@@ -1,14 +1,14 @@
 import type { Prompter } from '../forms/prompter.ts'
 
-/** An installation to be decided on. */
+/** An installation that needs consent. */
 export interface Installation {
-  /** What is to be known before. */
+  /** Information shown before the question. */
   readonly lines: readonly string[]
-  /** Whether it is started then. */
+  /** Whether the server is started afterwards. */
   readonly starts: boolean
 }
 
-/** Asks whether a server is to be installed. Esc is a no. Nothing waits for it, so that it cannot be left for later. */
+/** Asks whether to install a server. Esc means no. The question cannot be deferred, because no other program waits for it. */
 export async function askInstallation({ lines, starts }: Installation, prompter: Prompter): Promise<boolean> {
   prompter.say([...lines])
   const choice = await prompter.select({

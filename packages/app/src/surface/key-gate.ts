@@ -1,18 +1,18 @@
 import { PassThrough, type Readable } from 'node:stream'
 
-/** The message that a person may be typing when a question appears. */
+/** The message that the user may be typing when a question appears. */
 export interface MessageTyping {
   readonly isTyping: boolean
   /** Adds keys to the message. */
   type(keys: string): void
 }
 
-/** Time without a key after which a question takes keys. */
+/** Time without a key press after which a question accepts keys. */
 const quietMs = 1_000
 
 /**
- * The keys of a question that appeared while the person was typing a message. Keys belong to the message until none was
- * pressed for a second, so that typing on cannot answer the question. Only Ctrl+C counts at once: it allows nothing.
+ * Routes keys when a question appears while the user is typing. Keys belong to the message until none was pressed for a second,
+ * so that continued typing cannot answer the question. Only Ctrl+C acts at once, since it allows nothing.
  */
 export class KeyGate extends PassThrough {
   readonly isTTY: boolean
@@ -30,7 +30,7 @@ export class KeyGate extends PassThrough {
     this.#wait()
   }
 
-  /** Keys still go to the message. */
+  /** Whether keys still go to the message. */
   get isClosed(): boolean {
     return this.#timer !== undefined
   }
@@ -40,7 +40,7 @@ export class KeyGate extends PassThrough {
     return this
   }
 
-  // Nothing is read from the terminal while no prompt wants keys, for example while an editor runs.
+  // The terminal is not read while no prompt needs keys, for example while an editor runs.
   override pause(): this {
     this.#source.pause()
     return super.pause()
@@ -63,11 +63,11 @@ export class KeyGate extends PassThrough {
   #wait(): void {
     clearTimeout(this.#timer)
     const timer = setTimeout(() => {
-      // A program that was held up reads the keys that wait before it opens the gate.
+      // A program that was blocked reads the pending keys before it opens the gate.
       setImmediate(() => {
         if (this.#timer !== timer) return
         this.#timer = undefined
-        // A key without a meaning, so that the prompt is drawn again without the hint.
+        // A key without an action redraws the prompt without the hint.
         this.emit('keypress', undefined, { name: 'redraw' })
       })
     }, quietMs)

@@ -5,7 +5,7 @@ import type { Prompter } from '../forms/prompter.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 
-/** Asks whether the page may be opened where a server wants the person signed in. Esc leaves it in the inbox. */
+/** Asks whether to open the login page of a server. Esc leaves the question in the inbox. */
 export async function askLogin(
   { cause, url, scopes, id }: Extract<HostQuestion, { kind: 'login' }>,
   prompter: Prompter,

@@ -1,10 +1,10 @@
 import type { Prompter } from '../forms/prompter.ts'
 
-/** Lines of one text that are shown before asking whether to show all. */
+/** Lines of one text shown before the option to show all. */
 const firstLines = 40
 const firstCharacters = 4_000
 
-/** The beginning of a long text, and how much more there is. */
+/** The start of a long text, and the size of the rest. */
 export function beginning(text: string): { lines: string[]; more: number } {
   const lines: string[] = []
   let used = 0
@@ -18,7 +18,7 @@ export function beginning(text: string): { lines: string[]; more: number } {
   return { lines, more: text.length - shown }
 }
 
-/** Shows a text; a long one only at its beginning, with the count of characters that are left out. */
+/** Shows a text; of a long one only the start, with the count of hidden characters. */
 export function showText(text: string, prompter: Prompter): { all: boolean } {
   const { lines, more } = beginning(text)
   if (more <= 0) {

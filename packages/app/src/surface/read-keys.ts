@@ -2,12 +2,12 @@ import { createInterface, type Key } from 'node:readline'
 import type { Readable } from 'node:stream'
 import type { ScreenKey } from '../forms/screen.ts'
 
-/** Milliseconds within which the next part of a paste that spans several reads arrives. */
+/** Milliseconds within which the next part of a paste in several reads arrives. */
 const pasteGapMs = 30
 
 /**
- * Reads keys until the returned function is called. A paste is one key that types all of it, whether or not the terminal
- * marks pastes: a line break is Enter only where no more was read with it. `ended` is called when the input ends.
+ * Reads keys until the returned function is called. A paste is one key that inserts all of it, with or without bracketed paste: a
+ * line break is Enter only if nothing was read after it. `ended` is called when the input ends.
  */
 export function readKeys(input: Readable, press: (key: ScreenKey) => void, ended: () => void): () => void {
   let over = false
@@ -17,7 +17,7 @@ export function readKeys(input: Readable, press: (key: ScreenKey) => void, ended
 
   function open(): ReturnType<typeof createInterface> {
     const made = createInterface({ input, terminal: true, escapeCodeTimeout: 50 })
-    // What the keys mean is decided here, so the interface must neither end the program nor close by itself.
+    // The caller decides what keys do, so the interface must neither end the program nor close by itself.
     made.on('SIGINT', () => {})
     made.once('close', () => {
       if (over) return
@@ -36,7 +36,7 @@ export function readKeys(input: Readable, press: (key: ScreenKey) => void, ended
       return
     }
     burst = undefined
-    // Alone it is Ctrl+J; after text it is a line that was typed before the terminal was read key by key.
+    // Alone it is Ctrl+J; after text it is a line typed before the terminal was read key by key.
     if (waiting !== undefined) press({ name: waiting === 'enter' && keys === 1 ? 'enter' : 'return' })
   }
 
@@ -78,13 +78,13 @@ export function readKeys(input: Readable, press: (key: ScreenKey) => void, ended
   }
 }
 
-/** What a key writes: nothing where it moves or controls. */
+/** The text of a key: empty for navigation and control keys. */
 export function writes(typed: string | undefined, { ctrl, meta }: Key): Pick<ScreenKey, 'typed'> {
   if (typed === undefined || ctrl === true || meta === true || /^\p{Cc}/u.test(typed)) return {}
   return { typed }
 }
 
-/** A pasted text without what only moves cursors; its line feeds stay. */
+/** A pasted text without control characters, except line feeds. */
 export function cleaned(text: string): string {
   return text.replaceAll(/\r\n?/g, '\n').replaceAll(/[^\P{Cc}\n\t]/gu, '')
 }

@@ -6,22 +6,22 @@ import type { TerminalSurface } from './terminal.ts'
 export interface AnswerOptions {
   /** Whether this terminal shows a question. Default all. */
   isMine?: (row: InboxRow) => boolean
-  /** Called when the person left a question for later. */
+  /** Called when the user deferred a question. */
   onDeferred?: () => void
-  /** Writes a message for the person. */
+  /** Prints a message. */
   note: (text: string) => void
 }
 
 /** The questions of a host at a terminal. */
 export interface Answering {
-  /** Resolves when no question is on the screen and every answer was taken by the host; true where there were some. */
+  /** Resolves when no question is on the screen and the host has received every answer; true if there were any. */
   settled(): Promise<boolean>
-  /** Shows open questions that `isMine` accepts by now. */
+  /** Shows open questions that `isMine` now accepts. */
   refresh(): void
   stop(): void
 }
 
-/** Shows the questions of a host at a terminal and sends the answers. Another host that takes its place gets the surface, too. */
+/** Shows a host's questions at a terminal and sends the answers. The surface moves to a replacement host. */
 export async function answerQuestions(
   client: HostClient,
   person: TerminalSurface,
@@ -40,7 +40,7 @@ export async function answerQuestions(
     const over = new AbortController()
     shown.set(id, over)
     try {
-      // Most commands ask nothing, and the host is much to load.
+      // Loaded on demand: most commands ask nothing.
       const { showQuestion } = await import('@jackfield/host')
       const answer = await showQuestion(person, question, over.signal)
       if (over.signal.aborted) return
@@ -116,7 +116,7 @@ export async function answerQuestions(
   }
 }
 
-/** Whether this host waits for the answer now: not another program on its store, and not one who left it for later. */
+/** Whether this host waits for the answer: not another program on its store, and not a deferred question. */
 function isAsked(row: InboxRow): boolean {
   return row.state === 'open' && row.waits && row.rows.length > 0 && !('deferred' in row)
 }

@@ -12,7 +12,7 @@ import { beginning } from './long-text.ts'
 type Question = Extract<HostQuestion, { kind: 'result' }>
 type Choice = 'deny' | 'allow' | 'show' | 'edit' | 'deny-why' | 'later'
 
-/** Asks whether the caller may see what a tool gave. Esc holds it back; undefined leaves it for later. */
+/** Asks whether the caller may see a tool's result. Esc withholds it; undefined defers the question. */
 export async function askResult(
   question: Question,
   prompter: Prompter,
@@ -38,7 +38,7 @@ export async function askResult(
     const choice = await prompter.select<Choice>({
       message: 'Let it through?',
       options: [
-        { value: 'deny', label: 'No, hold it back', key: 'n' },
+        { value: 'deny', label: 'No, withhold it', key: 'n' },
         { value: 'allow', label: edited ? 'Yes, as edited' : 'Yes', key: 'y' },
         {
           value: 'show',

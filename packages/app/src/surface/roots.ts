@@ -7,7 +7,7 @@ import { oneLine } from '../output/sanitize.ts'
 
 type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
 
-/** Asks which folders a server may know. Esc leaves the question in the inbox: nobody said no. */
+/** Asks which folders a server may see. Esc leaves the question in the inbox, since it is no refusal. */
 export async function askRoots(
   { id, cause, roots, folders }: Of<'roots'>,
   prompter: Prompter,
@@ -22,7 +22,7 @@ export async function askRoots(
   const choice = await prompter.select({
     message: 'Share these folders?',
     options: [
-      { value: 'allow', label: roots.length === 1 ? 'Yes, tell it' : 'Yes, all of them', key: 'y' },
+      { value: 'allow', label: roots.length === 1 ? 'Yes, share them' : 'Yes, all of them', key: 'y' },
       ...(roots.length === 1 ? [] : [{ value: 'some' as const, label: 'Only some', key: 's' }]),
       { value: 'deny', label: 'No', key: 'n' },
       later(id, prompter),

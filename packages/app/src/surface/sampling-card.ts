@@ -7,7 +7,7 @@ import { oneLine, plain } from '../output/sanitize.ts'
 
 type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
 
-/** Who asks for what, with which model and at what price, before the request itself. */
+/** Who requests sampling for what, with model and price, before the request itself. */
 export function requestHeading(question: Of<'sampling-request'>, model: string, palette: Palette): string[] {
   const { cause, choice, estimate, redactions, context, problem } = question
   const why = model === choice.model ? choice.why : 'you chose it'
@@ -43,12 +43,12 @@ function contextLine({ wanted, texts }: NonNullable<Of<'sampling-request'>['cont
   return `it also wants ${whose} of the conversation: ${texts.length} texts, ${characters} characters, not added unless you say so`
 }
 
-/** Money as an estimate, where it is known. */
+/** An estimated price, if known. */
 export function price({ cost, currency }: { cost?: number; currency?: string }): string {
   return cost === undefined ? '' : `, about ${Number(cost.toPrecision(2))} ${oneLine(currency ?? '')}`
 }
 
-/** Everything of a request that decides what the model does and costs. */
+/** Everything in a request that affects the model's behaviour and cost. */
 export function requestText(params: CreateMessageParams, palette: Palette): string {
   const { systemPrompt, messages, maxTokens, temperature, stopSequences, tools, toolChoice } = params
   const facts = [
@@ -72,7 +72,7 @@ function messageText(message: SamplingMessage, palette: Palette): string {
   return `${palette.bold(`${message.role}:`)} ${blocks.map((entry) => block(entry, palette)).join('\n')}`
 }
 
-/** Who answered what, and what that used. */
+/** Which model answered, and its usage. */
 export function resultHeading(question: Of<'sampling-result'>, palette: Palette): string[] {
   const { cause, result, usage, problem } = question
   return [
@@ -88,7 +88,7 @@ export function resultHeading(question: Of<'sampling-result'>, palette: Palette)
   ]
 }
 
-/** An answer whole, with why it ended where that is not by itself. */
+/** A response in full, with its stop reason unless it is the normal one. */
 export function resultText(result: CreateMessageResult, palette: Palette): string {
   const blocks = Array.isArray(result.content) ? result.content : [result.content]
   const why =

@@ -2,7 +2,7 @@ import type { CreateMessageParams, CreateMessageResult, SamplingMessage, Tool } 
 import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
 import { editJson, editText } from './edit.ts'
 
-/** What a person may change about a request. */
+/** The parts of a request that the user can change. */
 type Editable = Pick<
   CreateMessageParams,
   'systemPrompt' | 'messages' | 'maxTokens' | 'temperature' | 'stopSequences' | 'tools' | 'toolChoice'
@@ -27,7 +27,7 @@ interface Editing {
   env: NodeJS.ProcessEnv
 }
 
-/** Lets the person change one part of a request, or all of it; `most` is what the server asked for. */
+/** Lets the user change one part of a request, or all of it; `most` is the server's token limit. */
 export async function editRequest(
   params: CreateMessageParams,
   most: number,
@@ -49,7 +49,7 @@ export async function editRequest(
     const changes = await editJson(editable(params), { ...editing, read: (value) => readAll(value, most) })
     return changes === cancelled ? cancelled : withChanges(params, changes)
   }
-  // Null stands for a part that is left out, which JSON has no other word for.
+  // Null stands for an omitted part, since JSON has no undefined.
   const value: unknown = params[part] ?? null
   const changed = await editJson(value, {
     ...editing,
@@ -63,7 +63,7 @@ export async function editRequest(
   return 'problem' in read ? cancelled : withChanges(params, read.value)
 }
 
-/** Lets the person change an answer: its text, or its content as JSON where it is more than a text. */
+/** Lets the user change a response: its text, or its content as JSON if it has other blocks. */
 export async function editResult(
   result: CreateMessageResult,
   editing: Editing,
@@ -113,7 +113,7 @@ function withChanges(params: CreateMessageParams, changes: Editable): CreateMess
   }
 }
 
-/** Checks what the person wrote; more tokens than the server asked for are not given. */
+/** Validates the edit; it may not exceed the server's token limit. */
 function readAll(value: unknown, most: number): Read<Editable> {
   if (!isRecord(value)) return { problem: 'it must be a JSON object.' }
   const strange = Object.keys(value).find((key) => !names.some((name) => name === key && name !== 'all'))

@@ -12,7 +12,7 @@ type Remembering = 'allow-conversation' | 'allow-always'
 type RequestChoice = 'later' | 'deny' | 'allow' | 'edit' | 'model' | 'context' | 'show' | Remembering
 type ResultChoice = 'later' | 'deny' | 'allow' | 'edit' | 'again' | 'model' | 'show' | Remembering
 
-/** Shows what a server wants to ask a model, all of it, before anything is sent. Undefined, as for Esc, leaves it for later. */
+/** Shows a sampling request in full before it is sent to the model. Undefined, as for Esc, defers it. */
 export async function reviewRequest(
   question: Of<'sampling-request'>,
   prompter: Prompter,
@@ -95,7 +95,7 @@ export async function reviewRequest(
   }
 }
 
-/** Shows what the model answered before the server gets it. Undefined, as for Esc, leaves it for later. */
+/** Shows the model's response before the server receives it. Undefined, as for Esc, defers it. */
 export async function reviewResult(
   question: Of<'sampling-result'>,
   prompter: Prompter,

@@ -13,35 +13,35 @@ export interface TerminalOptions {
   input: Readable
   output: Writable & { isTTY?: boolean; columns?: number }
   env: NodeJS.ProcessEnv
-  /** The store, where it is not the usual one: questions that are left for later are answered there. */
+  /** The store, if not the default one, for the command that answers a deferred question. */
   store?: string
-  /** Called when the person left a question with Ctrl+C. */
+  /** Called when the user cancelled a question with Ctrl+C. */
   onInterrupt?: () => void
-  /** Called before a question is put and after it is answered, to stop and go on with other output. */
+  /** Called before a question is shown and after it is answered, to pause and resume other output. */
   onAsking?: (asking: boolean) => void
-  /** The message line. A question that appears while the person types in it takes no keys until they pause. */
+  /** The message line. A question that appears while the user types accepts no keys until they pause. */
   message?: MessageTyping
 }
 
-/** A terminal also takes the values that configurations want, arguments of a call, and a person's word for an installation. */
+/** A terminal surface also asks for configuration inputs, call arguments and consent to installations. */
 export interface TerminalSurface extends Surface {
   readonly askInput: AskInput
   readonly askInstallation: (installation: Installation, signal: AbortSignal) => Promise<boolean>
-  /** Asks for the arguments of a tool in a form; undefined where the person cancels. */
+  /** Asks for a tool's arguments in a form; undefined if the user cancels. */
   readonly askArguments: (
     tool: Tool,
     given: JsonObject,
     signal: AbortSignal,
   ) => Promise<JsonObject | undefined>
-  /** Lets the person work on a view. Like a question it has the terminal for itself, and questions wait until it ends. */
+  /** Shows a view. Like a question it has the terminal to itself, and questions wait until it ends. */
   readonly screen: <T>(view: ScreenView<T>, signal: AbortSignal) => Promise<T | Cancelled>
-  /** Resolves when no question is on the screen and every answer given so far has been applied by the host. */
+  /** Resolves when no question is on the screen and the host has applied every answer. */
   idle(): Promise<void>
 }
 
 const stopTyping = 'Your keys still go to your message: stop typing to answer'
 
-/** The person at a terminal. Questions are put one after another, in the order they come. */
+/** The user at a terminal. Questions are shown one at a time, in order of arrival. */
 export function terminalSurface(options: TerminalOptions): TerminalSurface {
   const palette = paletteFor(options.output, options.env)
   let last: Promise<unknown> = Promise.resolve()
@@ -57,7 +57,7 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
       let gate: KeyGate | undefined
       options.onAsking?.(true)
       try {
-        // Most commands ask nothing, and what draws questions is much to load.
+        // Loaded on demand: most commands ask nothing.
         const { clackPrompter } = await import('./clack.ts')
         const left = new AbortController()
         const { output, env, message } = options
@@ -73,7 +73,7 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
           signal: AbortSignal.any([signal, left.signal]),
           onInterrupt() {
             options.onInterrupt?.()
-            left.abort(new McpError('CANCELLED', 'The person interrupted the question'))
+            left.abort(new McpError('CANCELLED', 'The user interrupted the question'))
           },
         })
         const answer = await ask(prompter, keys)
@@ -82,7 +82,7 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
             `${oneLine(signal.reason.message)}.`,
             ...(hasAddress ? ['The address above is no longer needed.'] : []),
           ])
-        // A question that was withdrawn or interrupted while it was on the screen has no answer.
+        // A question that was withdrawn or interrupted while on the screen has no answer.
         signal.throwIfAborted()
         left.signal.throwIfAborted()
         return answer
@@ -99,12 +99,12 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
     for (let seen: Promise<unknown> | undefined; seen !== last; ) {
       seen = last
       await seen
-      // The host applies an answer in microtasks that follow this one; an event loop turn later it is stored.
+      // The host applies an answer in microtasks after this one; an event loop turn later it is stored.
       await new Promise(setImmediate)
     }
   }
 
-  /** Puts a question; what is left for later is told of with the way to answer it. */
+  /** Shows a question; for a deferred one, prints how to answer it. */
   function put<T>(
     question: HostQuestion,
     signal: AbortSignal,
@@ -145,7 +145,7 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
         const { askArguments } = await import('../forms/ask-arguments.ts')
         return askArguments(tool, given, prompter, palette)
       }),
-    // A view that the person opened is no question that appears by itself.
+    // A view opened by the user needs no key gate.
     screen: (view, signal) =>
       inTurn(signal, async (prompter) => prompter.screen?.(view) ?? cancelled, {
         isQuestion: false,

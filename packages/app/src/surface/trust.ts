@@ -7,7 +7,7 @@ import { showText } from './long-text.ts'
 
 type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
 
-/** Shows what a server now says about itself. Esc leaves it for later: what changed stays out of use. */
+/** Shows changed definitions of a server. Esc defers the question: they stay disabled. */
 export async function askDrift(
   { id, cause, changes, findings }: Of<'drift'>,
   prompter: Prompter,
@@ -17,7 +17,7 @@ export async function askDrift(
   const isChange = changes.some(({ kind }) => kind !== 'added')
   prompter.say([
     isChange
-      ? `${server} now says something else about itself than what you agreed to.`
+      ? `${server} now has other definitions than you accepted.`
       : `${server} says something that you should see before a model does.`,
     ...findingLines(findings, palette),
   ])
@@ -25,12 +25,12 @@ export async function askDrift(
   let { all } = showText(whole, prompter)
   for (;;) {
     const choice = await prompter.select({
-      message: 'What is shown here is out of use. Use it from now on?',
+      message: 'What is shown here is disabled. Use it from now on?',
       options: [
         {
           ...later(id, prompter),
           label: 'Decide later',
-          hint: 'it stays out of use, and the question in the inbox',
+          hint: 'it stays disabled, and the question in the inbox',
         },
         { value: 'accept', label: 'Accept it as it is now' },
         { value: 'block', label: 'Block it', hint: 'until it changes again' },
@@ -45,7 +45,7 @@ export async function askDrift(
   }
 }
 
-/** Asks whether a server may be started, or an address be spoken to. Undefined, as for Esc, leaves it for later. */
+/** Asks whether a server may be started or a URL contacted. Undefined, as for Esc, defers the question. */
 export async function askInstall(
   { id, cause, config, file, command, program, given, findings, before }: Of<'install'>,
   prompter: Prompter,
@@ -56,7 +56,7 @@ export async function askInstall(
   const names = Object.keys((isAddress ? config.headers : config.env) ?? {})
   const values = given?.map(({ name, value }) => `${name}=${value}`) ?? names
   const where = file === undefined ? '' : `, named by ${makeVisible(file)},`
-  const deed = isAddress ? 'would be spoken to at' : 'would run on this machine, as you:'
+  const deed = isAddress ? 'would be contacted at' : 'would run on this machine, as you:'
   const again = before === undefined ? 'for the first time' : 'for the first time since it changed'
   prompter.say([
     `${server}${where} ${deed}`,

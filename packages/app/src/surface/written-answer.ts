@@ -5,24 +5,24 @@ import { argumentsFrom, jsonArguments } from '../cli/arguments.ts'
 import { usageError } from '../cli/exit.ts'
 import { oneLine } from '../output/sanitize.ts'
 
-/** An answer as it is written on a command line. */
+/** An answer given on a command line. */
 export interface AnswerWords {
-  /** Values of a form, as key=value. */
+  /** Form values as key=value. */
   accept?: true | string[]
   decline?: boolean
   cancel?: boolean
   allow?: boolean
   deny?: boolean
-  /** Lets --accept give values for fields that seem to ask for a secret. */
+  /** Allows --accept to set fields that seem to ask for a secret. */
   sendSecretsAsPlainText?: boolean
-  /** Other arguments for the call that is allowed, as JSON. */
+  /** Changed arguments for the allowed call, as JSON. */
   args?: string
   reason?: string
 }
 
 const verbs = ['accept', 'decline', 'cancel', 'allow', 'deny'] as const
 
-/** The answer that was written; undefined where none was. Throws a usage error where it does not fit the question. */
+/** The given answer; undefined if there is none. Throws a usage error if it does not fit the question. */
 export function answerFrom(
   question: HostQuestion,
   words: AnswerWords,
@@ -89,7 +89,7 @@ function accepted(
   return { action: 'accept', content: filled }
 }
 
-/** Servers must not ask for secrets in a form, so nothing that seems one is sent by writing its name alone. */
+/** Servers must not ask for secrets in a form, so a field that seems to be one is not sent without an explicit option. */
 function refuseSecrets(
   schema: ElicitSchema,
   message: string,

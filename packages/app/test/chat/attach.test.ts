@@ -69,7 +69,7 @@ const texts = async (line: string): Promise<string[] | undefined> =>
   (await typeahead(line, client, servers))?.candidates.map(({ text }) => text)
 
 describe('typing a prompt', () => {
-  test('gives commands, those that begin so first, with hints', async () => {
+  test('lists commands with hints, prefix matches first', async () => {
     expect(await texts('/')).toEqual(['/desk.review ', '/shop.order '])
     expect(await texts('/sh')).toEqual(['/shop.order '])
     expect(await texts('/Rev')).toEqual(['/desk.review '])
@@ -82,14 +82,14 @@ describe('typing a prompt', () => {
     expect(await texts('//no command')).toBeUndefined()
   })
 
-  test('gives arguments that are not there yet, required ones first', async () => {
+  test('lists missing arguments, required ones first', async () => {
     expect(await texts('/desk.review ')).toEqual(['letter=', 'tone='])
     expect(await texts('/desk.review letter=a t')).toEqual(['tone='])
     expect((await typeahead('/desk.review letter=a t', client, servers))?.from).toBe(22)
     expect(await texts('/no.such ')).toBeUndefined()
   })
 
-  test('asks for values with what was chosen, and quotes those with spaces', async () => {
+  test('completes values with the arguments chosen so far, and quotes values with spaces', async () => {
     asked.length = 0
     const found = await typeahead('/desk.review tone=calm letter=m', client, servers)
     expect(asked).toEqual([
@@ -108,7 +108,7 @@ describe('typing a prompt', () => {
 })
 
 describe('mentioning a resource', () => {
-  test('gives servers and what fits, on one server once it is named', async () => {
+  test('lists servers and matches, or only those of a named server', async () => {
     expect(await texts('look at @l')).toEqual(['@log:', '@disk:file:///notes/plan.md', '@log:log://'])
     asked.length = 0
     expect(await texts('look at @disk:plan')).toEqual(['@disk:file:///notes/plan.md'])
@@ -116,7 +116,7 @@ describe('mentioning a resource', () => {
     expect(await texts('mail me@disk')).toBeUndefined()
   })
 
-  test('is found again in what is said, without the punctuation after it', () => {
+  test('is recognised in a sent message, without the punctuation after it', () => {
     const text =
       'Compare @disk:file:///a.md, @log:log://monday/error. And (@disk:file:///a.md) or @nobody:a://b, @disk:plain'
     expect(mentionsIn(text, servers)).toEqual([
@@ -126,7 +126,7 @@ describe('mentioning a resource', () => {
   })
 })
 
-test('whatever is typed, a candidate takes the place of an end of the line', async () => {
+test('a completion replaces an end of the line, for any input', async () => {
   const part = fc.constantFrom('/desk.review', ' ', '@', 'disk:', 'letter=', 'x', '"', '/', '\n', 'é')
   await fc.assert(
     fc.asyncProperty(fc.array(part, { maxLength: 8 }), async (parts) => {

@@ -19,7 +19,7 @@ function say(...lines: string[]): { stdin: string } {
 }
 
 describe('a conversation from a pipe', () => {
-  test('plans and books a trip with answers from a file, and every call is in the activity log', async () => {
+  test('plans and books a trip with answers from a file, and logs every call', async () => {
     const folder = tempFolder()
     const answers = jsonFile({
       approvals: [{ verdict: 'allow' }],
@@ -47,7 +47,7 @@ describe('a conversation from a pipe', () => {
     expect(readdirSync(folder)).toEqual([expect.stringMatching(/\.md$/)])
   })
 
-  test('books the best flight that a plain sentence asks for, once what is missing was said', async () => {
+  test('books the best flight for a plain sentence, once the missing data was given', async () => {
     const folder = tempFolder()
     const answers = jsonFile({
       approvals: [{ verdict: 'allow' }],
@@ -73,7 +73,7 @@ describe('a conversation from a pipe', () => {
     expect(stdout + stderr).not.toContain('Ada Lovelace')
   })
 
-  test('denies what the policy asks about when nobody is there, and the planner says so', async () => {
+  test('denies calls that need approval when no user is there, and the planner says so', async () => {
     const { stdout, stderr } = await run(
       ['chat', '--config', config({}, 'travel')],
       say('Plan a trip from New York to Barcelona on 2027-06-15 for 7 days'),
@@ -82,7 +82,7 @@ describe('a conversation from a pipe', () => {
     expect(stdout).toContain('The flight search gave nothing')
   })
 
-  test('has commands for looking around', async () => {
+  test('has commands that show state', async () => {
     const { code, stdout, stderr } = await run(
       ['chat', '--config', config()],
       say(
@@ -110,7 +110,7 @@ describe('a conversation from a pipe', () => {
     expect(stdout + stderr).not.toContain('never said')
   })
 
-  test('lets the person call a tool and use a prompt, asking for what is missing', async () => {
+  test('calls a tool and uses a prompt, asking for missing arguments', async () => {
     const { stdout, stderr } = await run(
       ['chat', '--config', config({ jackfield: { defaultVerdict: 'allow' } }, 'demo')],
       say(
@@ -150,7 +150,7 @@ describe('one message', () => {
     }
   })
 
-  test('can run without reading stdin, and with --print takes what stdin has along', async () => {
+  test('can ignore stdin, and with --print adds stdin to the message', async () => {
     const store = join(tempFolder(), 'log.db')
     const args = ['--config', config({}, 'travel'), '--store', store, ...model({ say: 'Short.' })]
     const open = begin(['chat', 'Summarize', ...args], { stdinStaysOpen: true })
@@ -196,7 +196,7 @@ describe('one message', () => {
     expect(code).toBe(0)
   })
 
-  test('whose call needs approval is answered without it, and stderr says how to allow it', async () => {
+  test('continues without a call that needs approval, and stderr says how to allow it', async () => {
     const turns = model({ call: [echo] }, { say: 'I may not.' })
     const { code, stdout, stderr } = await run([
       'chat',
@@ -211,7 +211,7 @@ describe('one message', () => {
     expect(stderr).toContain('--answers <file>')
   })
 
-  test('ends with exit code 1 where the turn is cut short, and 2 where there is none', async () => {
+  test('ends with exit code 1 when the turn reaches a limit, and 2 without a message', async () => {
     const cut = model({ call: [echo, echo] })
     const args = ['--config', config(allow, 'demo'), '--max-calls', '1']
     expect((await run(['chat', 'echo', ...args, ...cut])).code).toBe(1)
@@ -221,7 +221,7 @@ describe('one message', () => {
   })
 })
 
-test('from a pipe, stdout has the answers alone', async () => {
+test('in a pipe, prints only the answers on stdout', async () => {
   const { code, stdout, stderr } = await run(
     ['chat', '--config', config(), '--model', script({ say: 'Hello.' })],
     say('hi'),
@@ -234,13 +234,13 @@ function script(...turns: object[]): string {
   return `script:${jsonFile({ turns })}`
 }
 
-describe('a model that wants too many calls', () => {
+describe('a model that requests too many calls', () => {
   const calls = (count: number) => ({
     call: Array.from({ length: count }, (_, n) => ({ name: 'demo__echo', arguments: { message: `${n}` } })),
   })
   const rules = { jackfield: { rules: [{ id: 'echo', verdict: 'allow', tool: 'echo' }] } }
 
-  test('is stopped, which the output says, and ends a pipe with exit code 1', async () => {
+  test('is stopped with a notice, and a pipe ends with exit code 1', async () => {
     const { code, stderr } = await run(
       ['chat', '--config', config(rules, 'demo'), '--model', script(calls(60))],
       say('Echo all'),
@@ -250,7 +250,7 @@ describe('a model that wants too many calls', () => {
     expect(code).toBe(1)
   })
 
-  test('can be told to go on, with exit code 0 where the work ends', async () => {
+  test('can be told to continue, with exit code 0 when the work completes', async () => {
     const { code, stdout, stderr } = await run(
       [
         'chat',
@@ -266,7 +266,7 @@ describe('a model that wants too many calls', () => {
     expect(code).toBe(0)
   })
 
-  test('is stopped at --max-calls, and programs are told so', async () => {
+  test('is stopped at --max-calls, also within programs', async () => {
     const { code, stdout } = await run(
       ['chat', '--json', '--max-calls', '3', '--config', config(rules, 'demo'), '--model', script(calls(4))],
       say('Echo all'),
@@ -284,8 +284,8 @@ describe('a model that wants too many calls', () => {
   })
 })
 
-describe('a kept conversation', () => {
-  test('is listed, named, taken up again, forked and saved', async () => {
+describe('a stored conversation', () => {
+  test('can be listed, renamed, resumed, forked and saved', async () => {
     const cwd = tempFolder()
     const store = join(cwd, 'log.db')
     const args = (model: string, ...more: string[]): string[] => [
@@ -308,7 +308,7 @@ describe('a kept conversation', () => {
     expect(again.stderr).toContain('It was not saved')
   })
 
-  test('is found by words of its title, the newest last, and shows its calls when it is resumed', async () => {
+  test('is found by words of its title, newest last, and shows its calls when resumed', async () => {
     const store = join(tempFolder(), 'log.db')
     const echo = { name: 'demo__echo', arguments: { message: 'x' } }
     const args = (...turns: object[]): string[] => [
@@ -325,7 +325,7 @@ describe('a kept conversation', () => {
     expect(resumed.stderr).toContain('→ [1] demo__echo {"message":"x"}')
   })
 
-  test('that is not there is said', async () => {
+  test('that does not exist is reported', async () => {
     const store = join(tempFolder(), 'log.db')
     for (const id of [['--resume'], ['--resume', 'nope']]) {
       const { code, stderr } = await run(
@@ -333,12 +333,12 @@ describe('a kept conversation', () => {
         say('hi'),
       )
       expect(code).toBe(2)
-      expect(stderr).toMatch(/No conversation is kept yet|no conversation "nope"/)
+      expect(stderr).toMatch(/No conversation is stored yet|no conversation "nope"/)
     }
   })
 })
 
-test('resources that words mention go along', async () => {
+test('resources mentioned in a message are attached', async () => {
   const { stderr } = await run(
     ['chat', '--config', config({}, 'travel'), '--model', script({ say: 'I see.' })],
     say('What is in @travel:calendar://events/2027, please?', 'and @travel:calendar://nowhere?'),
@@ -347,7 +347,7 @@ test('resources that words mention go along', async () => {
   expect(stderr).toMatch(/! calendar:\/\/nowhere is not attached: /)
 })
 
-test('a program can hold a conversation, with events as lines of JSON', async () => {
+test('a program can run a conversation, with events as JSON lines', async () => {
   const add = { name: 'demo__get-sum', arguments: { a: 2, b: 3 } }
   const usage = { inputTokens: 7, outputTokens: 3 }
   const { code, stdout, stderr } = await run(
@@ -384,7 +384,7 @@ test('a program can hold a conversation, with events as lines of JSON', async ()
   ])
 })
 
-test('an answer that is remembered for good can be looked up and forgotten in a later conversation', async () => {
+test('a lasting grant can be listed and revoked in a later conversation', async () => {
   const store = join(tempFolder(), 'log.db')
   const [command = '', ...args] = travel()
   await using host = createHost({
@@ -410,7 +410,7 @@ test('an answer that is remembered for good can be looked up and forgotten in a 
   expect(host.policy.grants()).toEqual([])
 })
 
-test('a model that cannot be had is a usage error that names what is missing', async () => {
+test('an unavailable model is a usage error that names what is missing', async () => {
   const { code, stderr } = await run(
     ['chat', '--config', config({}, 'demo'), '--model', 'openai/x'],
     say('hi'),
@@ -419,7 +419,7 @@ test('a model that cannot be had is a usage error that names what is missing', a
   expect(stderr).toContain('needs OPENAI_API_KEY')
 })
 
-test('starting without a terminal plans a whole trip, proves it, and draws it', async () => {
+test('starting without a terminal plans a whole trip, checks its effects, and draws it', async () => {
   const cwd = tempFolder()
   const first = await run(['start', '--record', 'trip.svg'], {
     cwd,
@@ -446,7 +446,7 @@ test('starting without a terminal plans a whole trip, proves it, and draws it', 
   expect(existsSync(join(cwd, '.jackfield'))).toBe(false)
 })
 
-test('the folders that servers may see are shown and changed in a conversation', async () => {
+test('the folders visible to servers can be shown and changed in a conversation', async () => {
   const cwd = realpathSync(tempFolder())
   const [command, ...args] = travel()
   const words = ['chat', '--config', jsonFile({ mcpServers: { travel: { command, args } } })]

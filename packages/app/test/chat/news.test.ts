@@ -42,8 +42,8 @@ function listening() {
   return { now, told, news, catalog }
 }
 
-describe('what happens beside a conversation', () => {
-  test('names the tools that are new, gone or changed, once', async () => {
+describe('events beside the conversation', () => {
+  test('names new, removed and changed tools, once', async () => {
     const { now, told, catalog } = listening()
     now.tools = [tool('sell'), tool('look')]
     await catalog()
@@ -56,7 +56,7 @@ describe('what happens beside a conversation', () => {
     ])
   })
 
-  test('says nothing of the tools of a server that is being connected again', async () => {
+  test('reports no tools of a server that is reconnecting', async () => {
     const { now, told, catalog } = listening()
     await catalog()
     Object.assign(now, { tools: [], connecting: ['shop'] })
@@ -73,7 +73,7 @@ describe('what happens beside a conversation', () => {
     expect(told).toEqual(['shop: Your answer cannot be recorded'])
   })
 
-  test('shows a repeated warning of a server once, and at the end how often it came', async () => {
+  test('shows a repeated warning of a server once, and at the end how often it occurred', async () => {
     const { told, news } = listening()
     const warn = (server: string, data: string, level = 'warning'): Promise<void> =>
       news.add({ type: 'log', server, level, data })
@@ -88,7 +88,7 @@ describe('what happens beside a conversation', () => {
     expect(told).toHaveLength(5)
   })
 
-  test('says nothing of tools that are back before anybody could miss them, and counts a great many', async () => {
+  test('does not report tools that disappear only for a moment, and counts large numbers', async () => {
     const { now, told, news, catalog } = listening()
     const before = now.tools
     now.tools = []
@@ -103,7 +103,7 @@ describe('what happens beside a conversation', () => {
     expect(told).toEqual(['Tools: new: t0, t1, t2, t3, t4, t5 and 44 more. /tools lists them.'])
   })
 
-  test('names an attached resource that changed once for each time it was attached', async () => {
+  test('names an attached resource that changed once for each attachment', async () => {
     const { now, told, news } = listening()
     const changed = (): Promise<void> => news.attachedChanged()
     now.attached = [copy()]

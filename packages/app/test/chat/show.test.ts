@@ -71,7 +71,7 @@ describe('/show', () => {
     expect(stderr).toContain('"--nonsense" is unknown. Usage: /show')
   })
 
-  test('works in a resumed conversation, and bounds what it shows', async () => {
+  test('works in a resumed conversation, and limits its output', async () => {
     const { chat } = person()
     const message = Array.from({ length: 300 }, (_, n) => `line ${n}`).join('\n')
     await chat([call('echo', { message }), { say: 'Fine.' }], ['Go'])
@@ -88,14 +88,14 @@ describe('/show', () => {
     expect(whole).toContain('line 299')
   })
 
-  test('says so where no tool was called', async () => {
+  test('reports that no tool was called', async () => {
     const { stderr } = await person().chat([{ say: 'Hello.' }], ['Hi', '/show'])
     expect(stderr).toContain('The model has called no tool in this conversation.')
   })
 })
 
 describe('/tools', () => {
-  test('switches tools off and on for the model of one conversation, also of a resumed one', async () => {
+  test('switches tools on and off for the model of one conversation, also after a resume', async () => {
     const { chat } = person()
     const sum = call('get-sum', { a: 2, b: 3 })
     const first = await chat(
@@ -127,7 +127,7 @@ describe('/tools', () => {
     expect(again.stdout).toContain('No tool changed: all that fit are on already.')
   })
 
-  test('does not keep the person from calling a tool that is off', async () => {
+  test('does not prevent the user from calling a tool that is off', async () => {
     const { stdout } = await person().chat([], ['/tools off demo', '/call demo__get-sum a=2 b=3'])
     expect(stdout).toContain('The sum of 2 and 3 is 5.')
   })

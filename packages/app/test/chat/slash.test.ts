@@ -11,7 +11,7 @@ test.each([
     '/travel.plan-vacation destination="Rio de Janeiro" days=7',
     { kind: 'command', name: 'travel.plan-vacation', words: ['destination=Rio de Janeiro', 'days=7'] },
   ],
-])('%s is read', (line, expected) => {
+])('%s is parsed', (line, expected) => {
   expect(readLine(line)).toEqual(expected)
 })
 
@@ -28,7 +28,7 @@ describe('words', () => {
     expect(splitWords(text)).toEqual(words)
   })
 
-  test('a quote that is not closed is said', () => {
+  test('an unclosed quote is an error', () => {
     expect(() => splitWords('a "b')).toThrow('is not closed')
   })
 })

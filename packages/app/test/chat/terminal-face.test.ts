@@ -39,7 +39,7 @@ function terminal() {
 }
 
 describe('Ctrl+C between two lines', () => {
-  test('says how to leave, leaves when it is pressed again, and counts anew with the next line', async () => {
+  test('explains how to leave, leaves on the second press, and is reset by the next line', async () => {
     const { face, interrupts, stdin, seen, left, tick } = terminal()
     const read = async (): Promise<void> => {
       const line = face.readLine('› ')
@@ -58,7 +58,7 @@ describe('Ctrl+C between two lines', () => {
     expect(left()).toBe(1)
   })
 
-  test('leaves when it is pressed again while a turn ends that it stopped', async () => {
+  test('leaves on a second press while a stopped turn is ending', async () => {
     const { face, interrupts, stdin, left, tick } = terminal()
     const line = face.readLine('› ')
     await tick()
@@ -73,7 +73,7 @@ describe('Ctrl+C between two lines', () => {
 })
 
 describe('a line typed at a terminal', () => {
-  test('is read, and the next one too', async () => {
+  test('is read, and so is the next one', async () => {
     const { face, stdin, tick } = terminal()
     const first = face.readLine('› ')
     await tick()
@@ -85,7 +85,7 @@ describe('a line typed at a terminal', () => {
     expect(await second).toBe('there')
   })
 
-  test('is not asked for while a question is drawn that follows another at once', async () => {
+  test('is not requested while a second question follows immediately', async () => {
     const { face, floor, stdin, seen, tick } = terminal()
     floor.asking(true)
     const line = face.readLine('› ')
@@ -100,7 +100,7 @@ describe('a line typed at a terminal', () => {
     expect(await line).toBe('hello')
   })
 
-  test('makes room for a question and is there again afterwards, as far as it was typed', async () => {
+  test('is hidden for a question and restored afterwards', async () => {
     const { face, floor, stdin, tick } = terminal()
     const line = face.readLine('› ')
     await tick()
@@ -114,7 +114,7 @@ describe('a line typed at a terminal', () => {
     expect(await line).toBe('hello')
   })
 
-  test('waits until no question has the floor', async () => {
+  test('waits until no question has the lock', async () => {
     const { face, floor, stdin, seen, tick } = terminal()
     floor.asking(true)
     const line = face.readLine('PROMPT ')
@@ -127,7 +127,7 @@ describe('a line typed at a terminal', () => {
     expect(await line).toBe('ok')
   })
 
-  test('is completed with Tab where it begins like a command', async () => {
+  test('is completed with Tab if it starts like a command', async () => {
     const { face, stdin, tick } = terminal()
     const line = face.readLine('› ', { complete: async () => [['/travel.plan-vacation '], '/tra'] })
     await tick()
@@ -137,7 +137,7 @@ describe('a line typed at a terminal', () => {
     expect(await line).toBe('/travel.plan-vacation x=1')
   })
 
-  test('stays below what happens meanwhile', async () => {
+  test('stays below other output', async () => {
     const { face, stdin, seen, tick } = terminal()
     const line = face.readLine('› ')
     await tick()
@@ -149,7 +149,7 @@ describe('a line typed at a terminal', () => {
     expect(seen()).toContain('files is reconnecting\n')
   })
 
-  test('is over with Ctrl+D, or with Ctrl+C twice', async () => {
+  test('ends with Ctrl+D, or with Ctrl+C twice', async () => {
     const one = terminal()
     const left = one.face.readLine('› ')
     await one.tick()
@@ -166,7 +166,7 @@ describe('a line typed at a terminal', () => {
   })
 })
 
-test('Ctrl+C during a turn stops that turn and nothing else', () => {
+test('Ctrl+C during a turn stops only that turn', () => {
   const { face, interrupts } = terminal()
   const { signal, done } = face.turn()
   interrupts.at(-1)?.()

@@ -33,7 +33,7 @@ function face(more: Partial<ChatSurface> = {}) {
   return { face: made, written }
 }
 
-test('a call whose question is left for later is one line that fits and says how to answer it, and so is its end', () => {
+test('a call with a deferred question is one line that fits and says how to answer it, and so is its result', () => {
   const { face: shown, written } = face({ live: (line, over) => written.push(over ? `${line}\n` : '') })
   const view = turnView(shown, 'test', () => 0, new AbortController().signal)
   view.call(start)
@@ -48,7 +48,7 @@ test('a call whose question is left for later is one line that fits and says how
   ])
 })
 
-test('a program that holds a conversation hears of later, and of the result when it comes', () => {
+test('a program receives the events of a deferred call and of its result', () => {
   const events: ChatEvent[] = []
   const { face: told } = face({ emit: (event) => events.push(event) })
   const view = turnView(told, 'test', () => 0, new AbortController().signal)

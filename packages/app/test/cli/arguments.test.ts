@@ -61,7 +61,7 @@ describe('key=value', () => {
     expect(argumentsFrom([word], schema)).toEqual(args)
   })
 
-  test('a repeated key makes an array where the schema wants one', () => {
+  test('a repeated key makes an array where the schema allows one', () => {
     expect(argumentsFrom(['tags=a', 'tags=b', 'sizes=1', 'sizes=2'], schema)).toEqual({
       tags: ['a', 'b'],
       sizes: [1, 2],
@@ -84,11 +84,11 @@ describe('key=value', () => {
     [':=1', 'is no argument'],
     ['plain', '"plain" is no argument'],
     ['city=@/nowhere/at/all', 'city: the file "/nowhere/at/all" cannot be read'],
-  ])('%s is refused with the reason', (word, words) => {
+  ])('%s is rejected with the reason', (word, words) => {
     expect(() => argumentsFrom([word], schema)).toThrow(words)
   })
 
-  test('@file gives the contents, read by the type', () => {
+  test('@file is replaced by the file contents, parsed by the type', () => {
     const folder = mkdtempSync(join(tmpdir(), 'args-'))
     writeFileSync(join(folder, 'a.txt'), 'line 1\nline 2')
     writeFileSync(join(folder, 'a.json'), '{"a":[1]}')
@@ -99,11 +99,11 @@ describe('key=value', () => {
     expect(jsonArguments(`@${folder}/a.json`)).toEqual({ a: [1] })
   })
 
-  test('a key the schema does not know is text where more is allowed', () => {
+  test('a key that is not in the schema is text if additional properties are allowed', () => {
     expect(argumentsFrom(['x=1'], { type: 'object' })).toEqual({ x: '1' })
   })
 
-  test('any text survives as a string argument, whatever its key', () => {
+  test('any text is preserved as a string argument, whatever its key', () => {
     fc.assert(
       fc.property(fc.string(), fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_.-]*$/), (text, key) => {
         fc.pre(!text.startsWith('@'))
@@ -132,13 +132,13 @@ test('--args is one JSON object', () => {
   expect(() => jsonArguments('{')).toThrow('not valid JSON')
 })
 
-test('missing arguments are named with what they are', () => {
+test('missing arguments are named with their types', () => {
   expect(() => requireAll({}, schema)).toThrow('Missing arguments:\n  city: Where to\n  days')
   expect(() => requireAll({ city: 'x' }, schema)).toThrow('Missing argument:\n  days')
   requireAll({ city: 'x', days: 1 }, schema)
 })
 
-test('arguments that the schema names nowhere are known, unless it may name them in another way', () => {
+test('unknown arguments are detected, unless the schema may allow them in another way', () => {
   const properties = { city: { type: 'string' } }
   const given = { city: 'Oslo', ctiy: 'Oslo' }
   expect(unnamedArguments(given, { type: 'object', properties })).toEqual(['ctiy'])
@@ -154,7 +154,7 @@ test('arguments that the schema names nowhere are known, unless it may name them
   expect(unnamedArguments(given, { type: 'object' })).toEqual([])
 })
 
-test("a prompt's arguments are texts", () => {
+test("a prompt's arguments are text", () => {
   expect(textArguments(['a=1', 'b=x y'])).toEqual({ a: '1', b: 'x y' })
   expect(() => textArguments(['a:=1'])).toThrow('arguments of a prompt are texts')
 })

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { jsonFile, onEverything, run, travel } from './jackfield.ts'
 
 describe.concurrent('questions of a server', () => {
-  test('are not even possible where nobody can answer: no capability is advertised', async () => {
+  test('are not possible when no user can answer: no capability is declared', async () => {
     const { stderr } = await run(onEverything('tools', '-v', '--era', 'legacy'))
     expect(stderr).toContain('"capabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}')
   })
 
-  test('are answered from a file, which is all that is advertised', async () => {
+  test('are answered from a file, and only its kinds are declared', async () => {
     const answers = jsonFile({
       elicitation: [{ match: 'inputs', action: 'accept', content: { name: 'Ada', check: true } }],
     })
@@ -22,13 +22,13 @@ describe.concurrent('questions of a server', () => {
   test.each([
     ['decline', 'declined'],
     ['cancel', 'cancelled'],
-  ])('%s reaches the server as that', async (action, words) => {
+  ])('%s reaches the server unchanged', async (action, words) => {
     const answers = jsonFile({ elicitation: [{ action }] })
     const { stdout } = await run(onEverything('call', 'trigger-elicitation-request', '--answers', answers))
     expect(stdout).toContain(words)
   })
 
-  test('of a model are answered by a text or by the offline planner', async () => {
+  test('for a model are answered by a text or by the offline planner', async () => {
     const answers = jsonFile({ sampling: [{ match: '2+2', text: 'Four.' }, { model: 'offline' }] })
     const text = await run(
       onEverything('call', 'trigger-sampling-request', 'prompt=2+2?', '--answers', answers),
@@ -40,7 +40,7 @@ describe.concurrent('questions of a server', () => {
     expect(model.stdout).toContain('not a language model')
   })
 
-  test('without a matching answer fail, and the reason is said', async () => {
+  test('without a matching answer fail with the reason', async () => {
     const answers = jsonFile({ sampling: [{ match: 'never', text: 'x' }] })
     const { code, stderr } = await run(
       onEverything('call', 'trigger-sampling-request', 'prompt=x', '--answers', answers),

@@ -33,13 +33,13 @@ async function sent(words: string[]): Promise<unknown> {
 }
 
 describe('arguments of a call', () => {
-  test('are values in the order of the required properties', async () => {
+  test('are assigned to the required properties in order', async () => {
     expect(await sent(['sums', 'add', '1', '2'])).toEqual({ a: 1, b: 2 })
     expect(await sent(['sums.add', '-3', '4'])).toEqual({ a: -3, b: 4 })
     expect(await sent(['sums.add', 'a=5', '6', 'note=x'])).toEqual({ a: 5, b: 6, note: 'x' })
   })
 
-  test('are written in parentheses', async () => {
+  test('can be written in parentheses', async () => {
     expect(await sent(['sums', 'add(a: 1, b: 2)'])).toEqual({ a: 1, b: 2 })
     expect(await sent(['sums.add(1.5, b: 2, note: "x, (y)", tags: [1, 2])'])).toEqual({
       a: 1.5,
@@ -51,7 +51,7 @@ describe('arguments of a call', () => {
     expect(await sent(["sums.add(a: 1, b: 2, note: it's late)"])).toEqual({ a: 1, b: 2, note: "it's late" })
   })
 
-  test('that cannot be placed or read are wrong usage', async () => {
+  test('that cannot be assigned or parsed are a usage error', async () => {
     for (const [words, why] of [
       [['sums.add', '1', '2', '3'], '"3" is one value too many. By position it takes: a, b.'],
       [['sums.add', '1', 'two'], 'b must be a number, not "two".'],
@@ -65,13 +65,13 @@ describe('arguments of a call', () => {
     }
   })
 
-  test('that are required and missing are named where no person can be asked', async () => {
+  test('that are required and missing are named when no user can be asked', async () => {
     const run = call(['sums.add', '1'])
     expect(await run.ended).toBe(2)
     expect(run.said()).toContain('Missing argument:\n  b')
   })
 
-  test('that are required and missing are asked for in a form on a terminal', async () => {
+  test('that are required and missing are requested in a form on a terminal', async () => {
     const run = call(['sums.add', 'b=2'], false)
     await run.until('add needs arguments')
     await run.until('Call')
@@ -85,7 +85,7 @@ describe('arguments of a call', () => {
     expect(await run.ended).toBe(0)
   })
 
-  test('that are asked for in a form can be left: nothing is called', async () => {
+  test('that are requested in a form can be cancelled: nothing is called', async () => {
     const run = call(['sums.add'], false)
     await run.until('add needs arguments')
     await run.until('Call')

@@ -37,7 +37,7 @@ function leaksIn(text: string): string[] {
   return [canary, Buffer.from(canary).toString('base64').slice(0, 24)].filter((form) => text.includes(form))
 }
 
-test('a secret that a server says everywhere is in nothing that any command prints or leaves behind', {
+test('a secret repeated by a server appears in no output and no file of any command', {
   timeout: 240_000,
 }, async () => {
   const config = jsonFile({

@@ -31,7 +31,7 @@ test('a server after -- is named after its package or program', () => {
   expect(Object.fromEntries(given.map((line) => [line, nameOfCommand(line.split(' '))]))).toEqual(names)
 })
 
-test('that name is what the activity log shows', async () => {
+test('that name is shown in the activity log', async () => {
   const home = tempFolder()
   for (const [words, command] of [
     [['call', 'echo', 'message=hi'], everything],

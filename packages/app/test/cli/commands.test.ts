@@ -13,7 +13,7 @@ test('the help of chat names the variables of every provider', async () => {
   expect(stdout).toContain('OPENAI_COMPATIBLE_BASE_URL=http://127.0.0.1:8000/v1 jackfield chat')
 })
 
-test('a model that cannot be had is refused with the option it was named by', async () => {
+test('an unavailable model is rejected with the option that named it', async () => {
   const config = join(tempFolder(), 'config.json')
   writeFileSync(config, '{"mcpServers":{}}')
   const refused = await run(['chat', '--model', 'opnai/gpt', '--config', config, '--no-store'])
@@ -24,7 +24,7 @@ test('a model that cannot be had is refused with the option it was named by', as
 })
 
 describe.concurrent('listing', () => {
-  test('tools are signatures, and one of them is shown with its arguments', async () => {
+  test('tools are signatures, and one of them can be shown with its arguments', async () => {
     const list = await run(onEverything('tools'))
     expect(list).toMatchObject({ code: 0, stderr: '' })
     expect(list.stdout).toMatch(/^echo\(message: string\)\n {2}Echoes back the input string \[read-only\]\n/)
@@ -49,7 +49,7 @@ describe.concurrent('listing', () => {
     expect(prompts.stdout).toMatch(/args-prompt +city \[state\]/)
   })
 
-  test('without a target every configured server is listed, and one that fails is told of beside', async () => {
+  test('without a target every configured server is listed, and failures are reported on stderr', async () => {
     const [command, ...args] = everything
     const [fileCommand, ...fileArgs] = filesystem(tempFolder())
     const config = join(tempFolder(), 'config.json')
@@ -76,7 +76,7 @@ describe.concurrent('listing', () => {
 })
 
 describe.concurrent('calling', () => {
-  test('reads arguments by the schema and prints text', async () => {
+  test('parses arguments by the schema and prints text', async () => {
     const sum = await run(onEverything('call', 'get-sum', 'a=2', 'b=0.5'))
     expect(sum).toEqual({ code: 0, stdout: 'The sum of 2 and 0.5 is 2.5.\n', stderr: '' })
   })
@@ -87,12 +87,12 @@ describe.concurrent('calling', () => {
     expect(JSON.parse(weather.stdout)).toMatchObject({ conditions: expect.any(String) })
   })
 
-  test('--json prints the whole result as the server gave it', async () => {
+  test('--json prints the whole result unchanged', async () => {
     const { stdout } = await run(onEverything('call', 'echo', 'message=hi', '--json'))
     expect(JSON.parse(stdout)).toEqual({ content: [{ type: 'text', text: 'Echo: hi' }] })
   })
 
-  test('a tool that fails is exit code 1, with its words on stdout', async () => {
+  test('a failed tool has exit code 1, with its text on stdout', async () => {
     const folder = tempFolder()
     const failed = await run(['call', 'read_text_file', 'path=/etc/passwd', '--', ...filesystem(folder)])
     expect(failed.code).toBe(1)
@@ -128,13 +128,13 @@ describe.concurrent('calling', () => {
     expect(many.stdout).toContain('line "2"')
   })
 
-  test('--args goes out unchecked, so that the server can be seen to check', async () => {
+  test("--args is sent unchecked, so that the server's validation can be tested", async () => {
     const { code, stdout } = await run(onEverything('call', 'get-sum', '--args', '{"a":2}'))
     expect(code).toBe(1)
     expect(stdout).toContain('Invalid arguments for tool get-sum')
   })
 
-  test('a long call is waited for, and its progress is not on a pipe', async () => {
+  test('a long call is awaited, and its progress is not printed to a pipe', async () => {
     const { code, stdout, stderr } = await run(
       onEverything('call', 'trigger-long-running-operation', 'duration=1', 'steps=4'),
     )
@@ -144,7 +144,7 @@ describe.concurrent('calling', () => {
 })
 
 describe.concurrent('reading, prompts and completion', () => {
-  test('a text resource is its text, and bytes can be written to a file', async () => {
+  test('a text resource is printed as text, and bytes can be written to a file', async () => {
     const text = await run(onEverything('read', 'demo://resource/static/document/features.md'))
     expect(text.stdout).toMatch(/^# /)
     const file = join(tempFolder(), 'out.bin')
@@ -153,14 +153,14 @@ describe.concurrent('reading, prompts and completion', () => {
     expect(readFileSync(file, 'utf8')).toContain('Resource 1')
   })
 
-  test('a prompt is who says what', async () => {
+  test('a prompt is printed with roles', async () => {
     const { stdout } = await run(onEverything('prompt', 'args-prompt', 'city=Oslo'))
     expect(stdout).toBe("user: What's weather in Oslo?\n")
     const missing = await run(onEverything('prompt', 'args-prompt'))
     expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('Missing argument:\n  city') })
   })
 
-  test('completion knows the arguments already chosen, for prompts and templates', async () => {
+  test('completion uses the arguments given before, for prompts and templates', async () => {
     const all = await run(onEverything('complete', 'completable-prompt', 'department', 'E'))
     expect(all.stdout).toBe('Engineering\n')
     const chosen = await run(
@@ -174,7 +174,7 @@ describe.concurrent('reading, prompts and completion', () => {
   })
 })
 
-describe.concurrent('what was typed wrong', () => {
+describe.concurrent('usage errors', () => {
   test.each([
     ['config nosuch', '"nosuch" is unknown. Usage: jackfield config [explain|allow|forbid|import]'],
     ['secret get', '"get" is unknown. Usage: jackfield secret [set|remove]'],
@@ -182,13 +182,13 @@ describe.concurrent('what was typed wrong', () => {
     ['sampling nosuch', '"nosuch" is unknown. Usage: jackfield sampling [revoke|rank]'],
     ['run nowhere.ts', 'Cannot read nowhere.ts: there is no such file'],
     ['install nowhere.json', 'nowhere.json cannot be read: there is no such file'],
-  ])('%s is refused with what there is instead', async (words, says) => {
+  ])('%s is rejected with the alternatives', async (words, says) => {
     const { code, stdout, stderr } = await run(words.split(' '), { cwd: tempFolder() })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(says)
   })
 
-  test('an argument that a tool does not name is sent, and told of', async () => {
+  test('an unknown argument is sent, with a warning', async () => {
     const { code, stdout, stderr } = await run(onEverything('call', 'echo', 'message=hi', 'mesage=ho'))
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'Echo: hi\n' })
     expect(stderr).toContain('! echo names no argument "mesage". It is sent all the same.')
@@ -196,7 +196,7 @@ describe.concurrent('what was typed wrong', () => {
 })
 
 describe.concurrent('eras', () => {
-  test('--era and --revision choose what is spoken', async () => {
+  test('--era and --revision select the revision', async () => {
     const legacy = await run(['tools', '-v', '--era', 'legacy', '--', ...travel()])
     expect(legacy.stderr).toContain('"method":"initialize"')
     const modern = await run(['tools', '-v', '--era', 'modern', '--', ...travel()])
@@ -210,7 +210,7 @@ describe.concurrent('eras', () => {
     }
   })
 
-  test('an era the server does not speak is exit code 3', async () => {
+  test('an era that the server does not support is exit code 3', async () => {
     const { code, stderr } = await run(onEverything('tools', '--era', 'modern'))
     expect(code).toBe(3)
     expect(stderr).toContain('it does not speak what --era modern asks for. Leave --era out')
@@ -218,7 +218,7 @@ describe.concurrent('eras', () => {
   })
 })
 
-test('an HTTP server is reached by its URL, and watched for changes', async () => {
+test('an HTTP server is used by its URL, and watched for changes', async () => {
   const folder = tempFolder()
   const [command = '', ...args] = travel(join(folder, 'travel.db'))
   const { spawn } = await import('node:child_process')
@@ -251,7 +251,7 @@ test('an HTTP server is reached by its URL, and watched for changes', async () =
   }
 })
 
-test('what a server says reaches the terminal without its escape sequences', async () => {
+test('server output reaches the terminal without escape sequences', async () => {
   const { stdout } = await run(onEverything('call', 'echo', 'message=a\u001b[31mred\u001b]0;title\u0007b'))
   expect(stdout).toBe('Echo: aredb\n')
 })

@@ -26,8 +26,8 @@ const marker = (): { command: string; args: string[] } => ({
   args: ['-e', "require('node:fs').writeFileSync('started', '')"],
 })
 
-describe.concurrent('what a file of the folder names', () => {
-  test.each(['call', 'tools', 'servers', 'doctor'])('is not started by %s without a yes', async (name) => {
+describe.concurrent('a server in a file of the folder', () => {
+  test.each(['call', 'tools', 'servers', 'doctor'])('is not started by %s without consent', async (name) => {
     const cwd = place({ '.mcp.json': { mcpServers: { evil: marker() } } })
     const words = name === 'call' ? ['call', 'evil', 'x'] : [name]
     const { code, stdout, stderr } = await run([...words, '--store', 'log.db'], { cwd })
@@ -36,7 +36,7 @@ describe.concurrent('what a file of the folder names', () => {
     expect(existsSync(join(cwd, 'started'))).toBe(false)
   })
 
-  test('is started once the person agreed, until it changes', async () => {
+  test('is started after consent, until it changes', async () => {
     const cwd = place({ '.mcp.json': { mcpServers: { demo: { command, args } } } })
     const store = ['--store', 'log.db']
     const echo = ['call', 'demo', 'echo', 'message=hi', ...store]
@@ -66,7 +66,7 @@ describe.concurrent('what a file of the folder names', () => {
 })
 
 describe.concurrent('config', () => {
-  test('lists every server with where it is written and what it waits for, and shows no secret', async () => {
+  test('lists every server with its source file and pending decisions, and shows no secret', async () => {
     const cwd = place({
       '.mcp.json': { mcpServers: { here: { command: 'a', args: ['--api-key', 'canary-123456'] }, bad: {} } },
       [ownFile]: {
@@ -94,7 +94,7 @@ describe.concurrent('config', () => {
     for (const text of [stdout, explained.stdout, json.stdout]) expect(text).not.toContain('canary')
   })
 
-  test('copies servers of other applications into the own file, their secrets where secrets are kept', async () => {
+  test('copies servers of other applications into the own file, their secrets into the secret store', async () => {
     const codex =
       '[mcp_servers.notes]\ncommand = "notes"\n[mcp_servers.notes.env]\nNOTES_TOKEN = "canary-123456"\n'
     const cwd = place({ '.codex/config.toml': codex, [ownFile]: '{\n  // mine\n  "mcpServers": {}\n}\n' })
@@ -115,7 +115,7 @@ describe.concurrent('config', () => {
     expect(await run(['config', 'import', 'notes'], { cwd, env })).toMatchObject({ code: 2 })
   })
 
-  test('chooses by profile', async () => {
+  test('selects servers by profile', async () => {
     const cwd = place({
       [ownFile]: {
         mcpServers: { a: { command: 'a' }, b: { command: 'b' } },
@@ -136,7 +136,7 @@ describe.concurrent('config', () => {
 })
 
 describe.concurrent('secret', () => {
-  test('keeps what is piped in, gives it to the server alone, and never shows it', async () => {
+  test('stores piped input, passes it only to the server, and never shows it', async () => {
     const cwd = place({
       [ownFile]: { mcpServers: { demo: { command, args, env: { API: '${secret:api}' } } } },
     })
@@ -152,7 +152,7 @@ describe.concurrent('secret', () => {
     expect((await run(['secret', 'list', '--json'], { cwd, env })).stdout).toContain('"names": []')
   })
 
-  test('remove forgets the remembered answer to an input that is no secret too', async () => {
+  test('remove also deletes the stored answer to an input that is no secret', async () => {
     const cwd = place({})
     const env = { ...passphrase, XDG_DATA_HOME: join(cwd, 'data') }
     const file = join(cwd, 'config.json')
@@ -180,7 +180,7 @@ describe.concurrent('secret', () => {
   })
 })
 
-test('doctor shows each step with its mark, and what to do', async () => {
+test('doctor shows each step with its result and a fix', async () => {
   const good = await run(['doctor', '--', ...everything])
   expect(good).toMatchObject({
     code: 0,
@@ -207,7 +207,7 @@ test('doctor shows each step with its mark, and what to do', async () => {
   })
 })
 
-test('servers --watch follows the files', async () => {
+test('servers --watch watches the files', async () => {
   const demo = { command, args }
   const cwd = place({ [ownFile]: { mcpServers: { demo } } })
   const running = begin(['servers', '--watch', '--json', '--store', ':memory:'], { cwd })

@@ -25,7 +25,7 @@ describe.concurrent('configured servers', () => {
     expect(await run(['call', 'demo', 'echo', 'message=hi', '--config', file])).toMatchObject({ code: 0 })
   })
 
-  test('that are not there are told with those that are', async () => {
+  test('that are unknown are reported with the known ones', async () => {
     const cwd = folder({ mcpServers })
     expect(await run(['tools', 'nope'], { cwd })).toMatchObject({
       code: 2,
@@ -33,7 +33,7 @@ describe.concurrent('configured servers', () => {
     })
   })
 
-  test('keep the rules of the config: what is denied is not called', async () => {
+  test('follow the rules of the configuration: a denied tool is not called', async () => {
     const cwd = folder({
       mcpServers,
       jackfield: { rules: [{ id: 'no sums', verdict: 'deny', tool: 'get-s*' }] },
@@ -54,7 +54,7 @@ describe.concurrent('configured servers', () => {
     ])
   })
 
-  test('get the same verdict from the command line as in a conversation', async () => {
+  test('get the same verdict on the command line as in a conversation', async () => {
     const [program, ...words] = travel()
     const cwd = folder({
       mcpServers: { travel: { command: program, args: words } },
@@ -77,7 +77,7 @@ describe.concurrent('configured servers', () => {
     ])
   })
 
-  test('are all listed with how they stand', async () => {
+  test('are all listed with their state', async () => {
     const cwd = folder({ mcpServers: { ...mcpServers, broken: { command: 'no-such-program' } } })
     const { code, stdout } = await run(['servers', agreed], { cwd })
     expect(code).toBe(3)
@@ -89,7 +89,7 @@ describe.concurrent('configured servers', () => {
 })
 
 describe.concurrent('activity', () => {
-  test('is a table of what was done, in the data folder of the person', async () => {
+  test("is a table in the user's data folder", async () => {
     const data = tempFolder()
     const env = { XDG_DATA_HOME: data }
     const empty = await run(['activity'], { env })
@@ -107,7 +107,7 @@ describe.concurrent('activity', () => {
     expect(stdout).not.toContain('#1 ')
   })
 
-  test('is needed: where the store cannot be opened nothing starts, which is said once', async () => {
+  test('is required: if the store cannot be opened nothing starts, with one error', async () => {
     const folder = tempFolder()
     const { code, stdout, stderr } = await run(['tools', '--store', folder, '--', ...travel()])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

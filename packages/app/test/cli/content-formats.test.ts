@@ -33,7 +33,7 @@ async function draw(options: string[], { home = tempFolder(), result = mixed as 
 }
 
 describe('--save-media', () => {
-  test('writes images, audio and blobs to new files of their kind, in the folder and nowhere else', async () => {
+  test('writes images, audio and blobs to new files with matching extensions, only in the folder', async () => {
     const home = tempFolder()
     mkdirSync(join(home, 'out'))
     writeFileSync(join(home, 'out/draw.png'), 'mine')
@@ -54,7 +54,7 @@ describe('--save-media', () => {
     expect(said).toContain(`8 B written to ${join(home, 'out/draw-2.png')}`)
   })
 
-  test('writes nothing where there is too much, or data is not base64', async () => {
+  test('writes nothing if there is too much data, or it is not base64', async () => {
     faultyPeer('its image is not base64')
     const image = { type: 'image', mimeType: 'image/png', data: pixel }
     const many = await draw(['--save-media', 'out'], { result: { content: Array(101).fill(image) } })
@@ -69,7 +69,7 @@ describe('--save-media', () => {
     expect(readdirSync(wrong.home)).not.toContain('out')
   })
 
-  test('a folder that cannot be made is wrong usage', async () => {
+  test('a folder that cannot be created is a usage error', async () => {
     const home = tempFolder()
     writeFileSync(join(home, 'out'), '')
     const { code, said } = await draw(['--save-media', 'out'], { home })
@@ -85,7 +85,7 @@ describe('--output', () => {
     expect(said).toBe((await draw(['--json'])).said)
   })
 
-  test('json makes failures JSON too', async () => {
+  test('json also makes failures JSON', async () => {
     const home = tempFolder()
     const run = inProcess(['call', 'art', 'paint', '--output', 'json', ...program(mixed, home)], {
       home,
@@ -95,7 +95,7 @@ describe('--output', () => {
     expect(JSON.parse(run.said()).error.message).toContain('no tool "paint"')
   })
 
-  test('markdown has links, fences and headings that the content cannot break', async () => {
+  test('markdown has links, fences and headings that content cannot break', async () => {
     const { said } = await draw(['--output', 'markdown'])
     expect(said).toContain('A chart\n\n*image, image/png, 8 B*\n\n')
     expect(said).toContain('### note://a/notes.txt\n\n````\na ``` b\n````')
@@ -103,7 +103,7 @@ describe('--output', () => {
     expect(said).toContain('```json\n{\n  "height": 1\n}\n```')
   })
 
-  test('raw is the text unchanged where it is piped, and made safe on a terminal', async () => {
+  test('raw prints text unchanged in a pipe, and sanitized on a terminal', async () => {
     const result = {
       content: [
         { type: 'text', text: 'red\u0007\n' },
@@ -114,7 +114,7 @@ describe('--output', () => {
     expect((await draw(['--output', 'raw'], { result, piped: false })).said).toBe('red\n\ntwo\n')
   })
 
-  test('another format, or one beside --json, is wrong usage', async () => {
+  test('an unknown format, or one together with --json, is a usage error', async () => {
     expect(await draw(['--output', 'yaml'])).toMatchObject({ code: 2 })
     expect(await draw(['--output', 'raw', '--json'])).toMatchObject({ code: 2 })
   })
@@ -163,7 +163,7 @@ describe.each([
     expect(said).not.toContain(pixel)
   })
 
-  test('--save-media writes the media to a new file and says where', async () => {
+  test('--save-media writes the media to a new file and prints its name', async () => {
     const { code, said, home } = await shown(['--save-media', 'out'])
     expect(code).toBe(0)
     expect(readdirSync(join(home, 'out'))).toEqual([file])
@@ -171,7 +171,7 @@ describe.each([
     expect(said).toContain(`8 B written to ${join(home, 'out', file)}`)
   })
 
-  test('--output raw is wrong usage beside --json', async () => {
+  test('--output raw together with --json is a usage error', async () => {
     expect((await shown(['--output', 'raw', '--json'])).code).toBe(2)
   })
 })

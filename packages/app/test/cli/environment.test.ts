@@ -36,7 +36,7 @@ const reported = async (options: string[], env: Record<string, string>) => {
 }
 
 describe('a command after --', () => {
-  it('is started with what programs need behind a proxy that reads along, as the example of the help is', async () => {
+  it('gets the variables needed behind an intercepting proxy, as in the help example', async () => {
     const machine = {
       HTTPS_PROXY: 'http://proxy.corp.example:3128',
       https_proxy: 'http://proxy.corp.example:3128',
@@ -51,7 +51,7 @@ describe('a command after --', () => {
     expect(stderr).not.toContain('was not given')
   })
 
-  it('is started without a proxy that holds a password, which is said by its name', async () => {
+  it('does not get a proxy variable with a password, and the warning names it', async () => {
     const { seen, stderr } = await reported([], { HTTPS_PROXY: 'http://ann:hunter2-hunter2@proxy.example' })
     expect(seen).not.toHaveProperty('HTTPS_PROXY')
     expect(stderr).toContain('HTTPS_PROXY of your environment was not given to it')
@@ -64,7 +64,7 @@ describe('a command after --', () => {
     expect(again.stderr).toBe('')
   })
 
-  it('gets the variables of --env, with a value or with the one they have here', async () => {
+  it('gets the variables of --env, with a given value or the current one', async () => {
     const options = ['--env', 'BRAVE_API_KEY', '--env', 'MODE=a=b', '--env', 'EMPTY=']
     const { seen } = await reported(options, { BRAVE_API_KEY: 'not a secret' })
     expect(seen).toMatchObject({ BRAVE_API_KEY: expect.any(String), MODE: 'a=b', EMPTY: '' })
@@ -73,11 +73,11 @@ describe('a command after --', () => {
   it.each([
     [['--env', 'NOT_SET_ANYWHERE'], 'NOT_SET_ANYWHERE: it is not set here'],
     [['--env', '=x'], 'names no variable'],
-  ])('is not started with %j', async (options, why) => {
+  ])('does not start with %j', async (options, why) => {
     expect(await reported(options, {})).toMatchObject({ code: 2, stderr: expect.stringContaining(why) })
   })
 
-  it('is the only thing that --env is for', async () => {
+  it('is the only use of --env', async () => {
     const cwd = tempFolder()
     writeFileSync(join(cwd, 'c.json'), '{"mcpServers":{"s":{"command":"x"}}}')
     expect(await run(['tools', 's', '--config', 'c.json', '--env', 'A=1'], { cwd })).toMatchObject({
@@ -86,7 +86,7 @@ describe('a command after --', () => {
     })
   })
 
-  it('that does not start is told of with the variables that it named and was not given', async () => {
+  it('that does not start is reported with the variables that it named and did not get', async () => {
     const env = { BRAVE_API_KEY: 'hunter2', OTHER_KEY: 'x', BRAVE: 'y', NO_PROXY: 'localhost' }
     const words = [
       'tools',
@@ -106,7 +106,7 @@ describe('a command after --', () => {
   })
 })
 
-it('a server of the config that does not start is told of with what to write there', async () => {
+it('a configured server that does not start is reported with the entry to add', async () => {
   const cwd = tempFolder()
   const [command, ...args] = failing('missing BRAVE_API_KEY')
   writeFileSync(join(cwd, 'c.json'), JSON.stringify({ mcpServers: { s: { command, args } } }))
@@ -117,7 +117,7 @@ it('a server of the config that does not start is told of with what to write the
   expect(stderr).toContain(`"env": { "BRAVE_API_KEY": "\${BRAVE_API_KEY}" }`)
 })
 
-it('install writes a variable of --env down as a reference, unless its value is given', async () => {
+it('install stores a variable of --env as a reference, unless its value is given', async () => {
   const cwd = tempFolder()
   const words = [
     'install',
@@ -139,7 +139,7 @@ it('install writes a variable of --env down as a reference, unless its value is 
   expect(config.stdout).not.toContain('hunter2')
 })
 
-it('doctor names what a server gets of the environment, and what it does not', async () => {
+it('doctor lists the environment variables that a server gets and does not get', async () => {
   const env = { HTTPS_PROXY: 'http://proxy.example:1', BRAVE_API_KEY: 'hunter2' }
   const { stdout } = await runProcess(['doctor', '--', ...reporter], { env })
   expect(stdout).toMatch(/environment .*given: .*HTTPS_PROXY.*PATH.*; withheld: .*BRAVE_API_KEY/)
@@ -149,7 +149,7 @@ it('doctor names what a server gets of the environment, and what it does not', a
 const withoutNpx = spawnSync('npx', ['--version']).status === 0 ? undefined : 'needs npx on the path'
 
 describe.skipIf(withoutNpx !== undefined)(`a package of a project file [${withoutNpx ?? 'with npx'}]`, () => {
-  it('is not taken from node_modules of the project, and its registry not from .npmrc there', async () => {
+  it('is not taken from node_modules of the project, nor its registry from .npmrc there', async () => {
     const cwd = tempFolder()
     const marker = join(cwd, 'ran')
     const at = join(cwd, 'node_modules', 'stand-in-server')

@@ -49,7 +49,7 @@ describe.concurrent('exit codes', () => {
     expect(stderr).toContain(words)
   })
 
-  test('without a config, says where servers come from: those that come along, new ones, other applications', async () => {
+  test('without a configuration, the error names sources of servers: included, new, other applications', async () => {
     const empty = tempFolder()
     writeFileSync(join(empty, '.mcp.json'), '{"mcpServers":{}}')
     const seen = await Promise.all([
@@ -66,7 +66,7 @@ describe.concurrent('exit codes', () => {
     }
   })
 
-  test('a server that cannot be reached or started is 3, with why', async () => {
+  test('a server that cannot be reached or started is 3, with the reason', async () => {
     expect(await runProcess(['tools', 'http://127.0.0.1:1024/mcp'])).toMatchObject({
       code: 3,
       stderr: expect.stringMatching(/Cannot connect to 127\.0\.0\.1:1024: .*ECONNREFUSED/),
@@ -95,7 +95,7 @@ describe.concurrent('exit codes', () => {
     expect(JSON.parse(json.stderr)).toEqual({ error: { code: -32602, message: expect.any(String) } })
   })
 
-  test('a call that the server answers with a protocol error is 4 too, not a tool that failed', async () => {
+  test('a call with a protocol error response is 4, not a failed tool', async () => {
     const { code, stdout, stderr } = await run(['call', 'sell', '--json', '--', ...closedShop])
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
     expect(JSON.parse(stderr)).toEqual({
@@ -103,7 +103,7 @@ describe.concurrent('exit codes', () => {
     })
   })
 
-  test('a tool that the server does not have is 4, with those it has', async () => {
+  test('a tool that the server does not have is 4, with the existing tools', async () => {
     expect(await run(onEverything('call', 'nope'))).toMatchObject({
       code: 4,
       stdout: '',
@@ -111,7 +111,7 @@ describe.concurrent('exit codes', () => {
     })
   })
 
-  test('a list that the server cannot give is 4', async () => {
+  test('a list that the server cannot return is 4', async () => {
     expect(await run(['prompts', '--', ...closedShop])).toMatchObject({
       code: 4,
       stdout: '',
@@ -119,7 +119,7 @@ describe.concurrent('exit codes', () => {
     })
   })
 
-  test('Ctrl+C ends a call under way with 130', async () => {
+  test('Ctrl+C ends a running call with 130', async () => {
     const store = ['--store', join(tempFolder(), 'log.db')]
     const running = begin(
       onEverything('call', 'trigger-long-running-operation', 'duration=60', '-v', ...store),
@@ -136,26 +136,23 @@ describe.concurrent('exit codes', () => {
   test.each([
     ['SIGHUP', 129],
     ['SIGTERM', 143],
-  ] as const)(
-    '%s ends a call under way with %i, and a command that reads stdin',
-    async (signal, expected) => {
-      const store = ['--store', join(tempFolder(), 'log.db')]
-      const calling = begin(
-        onEverything('call', 'trigger-long-running-operation', 'duration=60', '-v', ...store),
-      )
-      await calling.says('"tools/call"')
-      calling.child.kill(signal)
-      expect(await calling.ended).toMatchObject({ code: expected, stdout: '' })
-      const { rows } = await recorded(store, tempFolder())
-      expect(rows.at(-1)).toMatchObject({ kind: 'call', outcome: 'cancelled' })
-      const reading = begin(['gateway', '--stdio', '--config', jsonFile({ mcpServers: {} })], {
-        stdinStaysOpen: true,
-      })
-      await reading.says('0 tools of 0 servers.')
-      reading.child.kill(signal)
-      expect(await reading.ended).toMatchObject({ code: expected, stdout: '' })
-    },
-  )
+  ] as const)('%s ends a running call with %i, and a command that reads stdin', async (signal, expected) => {
+    const store = ['--store', join(tempFolder(), 'log.db')]
+    const calling = begin(
+      onEverything('call', 'trigger-long-running-operation', 'duration=60', '-v', ...store),
+    )
+    await calling.says('"tools/call"')
+    calling.child.kill(signal)
+    expect(await calling.ended).toMatchObject({ code: expected, stdout: '' })
+    const { rows } = await recorded(store, tempFolder())
+    expect(rows.at(-1)).toMatchObject({ kind: 'call', outcome: 'cancelled' })
+    const reading = begin(['gateway', '--stdio', '--config', jsonFile({ mcpServers: {} })], {
+      stdinStaysOpen: true,
+    })
+    await reading.says('0 tools of 0 servers.')
+    reading.child.kill(signal)
+    expect(await reading.ended).toMatchObject({ code: expected, stdout: '' })
+  })
 
   test('--help and --version are 0', async () => {
     expect(await runProcess(['--help'])).toMatchObject({
@@ -197,7 +194,7 @@ describe.each(['modern', 'legacy'])('a question that cannot be asked (%s)', (era
   const call = ['call', 'refund', '--no-store', '--era', era]
   const shop = ['--', process.execPath, server]
 
-  test('ends the call with 1, and names --park, --answers and a terminal', async () => {
+  test('ends the call with 1, and the error names --park, --answers and a terminal', async () => {
     const { code, stderr } = await run([...call, ...shop])
     expect(code).toBe(1)
     expect(stderr).toContain(
@@ -205,7 +202,7 @@ describe.each(['modern', 'legacy'])('a question that cannot be asked (%s)', (era
     )
   })
 
-  test('is answered by the file that the help shows', async () => {
+  test('is answered by the file shown in the help', async () => {
     const { stdout: help } = await run(['help', 'options'])
     const [, shown = ''] = /where no person is there[^\n]*\n( {2}\{[\s\S]*?\n {2}\})/.exec(help) ?? []
     const answers = JSON.parse(shown)
@@ -218,7 +215,7 @@ describe.each(['modern', 'legacy'])('a question that cannot be asked (%s)', (era
   })
 })
 
-test('a server that a name with a tool begins with is named alone, and a base64 value is a value', async () => {
+test('server.tool resolves to a server with that prefix only if it is unambiguous, and base64 is a value', async () => {
   const [command, ...args] = everything
   const config = ['--no-store', '--config', jsonFile({ mcpServers: { everything: { command, args } } })]
   const none = await run(['call', 'nosuch.echo', 'hi', ...config])
@@ -228,7 +225,7 @@ test('a server that a name with a tool begins with is named alone, and a base64 
   expect((await run(['call', 'everything.echo', 'message=', ...config])).stdout).toBe('Echo: \n')
 })
 
-test('a name of a server that stands twice in one file is refused, with both lines', async () => {
+test('a server name that is defined twice in one file is rejected, with both lines', async () => {
   const file = join(tempFolder(), 'config.json')
   const entry = '{ "url": "http://127.0.0.1:9/mcp" }'
   writeFileSync(file, `{ "mcpServers": {\n  "a": ${entry},\n  "b": ${entry},\n  "a": ${entry}\n} }`)
@@ -237,7 +234,7 @@ test('a name of a server that stands twice in one file is refused, with both lin
   expect(stderr).toContain('names the server "a" twice, on lines 2 and 4. Rename or remove one of them')
 })
 
-test('trust --check fails with 3 where a server could not be reached, and names it', async () => {
+test('trust --check fails with 3 if a server could not be reached, and names it', async () => {
   const file = jsonFile({ mcpServers: { gone: { url: 'http://127.0.0.1:9/mcp' } } })
   const store = join(tempFolder(), 'st.db')
   const { code, stderr } = await run(['trust', '--check', '--store', store, '--config', file])
@@ -245,14 +242,14 @@ test('trust --check fails with 3 where a server could not be reached, and names 
   expect(stderr).toContain('gone was not checked: ')
 })
 
-test('a Node that is too old is told so in one line', async () => {
+test('an old Node version is reported in one line', async () => {
   const old = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.20.0'})"
   const { code, stdout, stderr } = await runProcess(['--version'], { node: ['--import', old] })
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toBe('jackfield needs Node 22.13 or later; this is Node 20.20.0. See https://nodejs.org/.\n')
 })
 
-test('a reader that leaves early does not make an error', async () => {
+test('a reader that closes the pipe early does not cause an error', async () => {
   const running = begin(onEverything('tools', '--json'))
   running.child.stdout?.destroy()
   expect((await running.ended).stderr).toBe('')

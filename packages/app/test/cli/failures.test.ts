@@ -41,7 +41,7 @@ const [command, ...args] = everything
 const demo = { command, args }
 const named = (name: string) => ({ ...demo, env: { NAME: name } })
 
-describe.concurrent('what a command says and ends with', { timeout: 60_000 }, () => {
+describe.concurrent('messages and exit codes', { timeout: 60_000 }, () => {
   test('config allow takes several names, and every server with --all', async () => {
     const cwd = folder({
       '.mcp.json': { mcpServers: { one: named('1'), two: named('2'), three: named('3') } },
@@ -65,7 +65,7 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
     expect(await states()).toEqual(['waits for your yes', 'waits for your yes', 'on'])
   })
 
-  test.each([401, 404])('a piped conversation fails where the model answers with %i', async (status) => {
+  test.each([401, 404])('a piped conversation fails when the model responds with %i', async (status) => {
     const server = createServer((_req, res) => {
       res.writeHead(status, { 'content-type': 'application/json' })
       res.end(JSON.stringify({ error: { message: 'no' } }))
@@ -80,7 +80,7 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
       expect((await run(['chat', ...more], { cwd, env, stdin: 'hi\n' })).code).toBe(1)
   })
 
-  test('a config file that cannot be read disables itself alone, and nothing is allowed without a question then', async () => {
+  test('an unreadable configuration file disables only itself, and then nothing is allowed without a question', async () => {
     const cwd = folder({
       '.mcp.json': '{ not json',
       'jackfield.json': { mcpServers: { demo } },
@@ -94,7 +94,7 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
     expect(unknown.stderr).toContain('.mcp.json')
   })
 
-  test('a timeout is 124, and names the seconds that were given and the option that changes them', async () => {
+  test('a timeout is 124, and the message has the seconds and the option that changes them', async () => {
     const url = await silent()
     const called = await run(['call', url, 'wait', '--timeout', '1.2'])
     expect(called).toEqual({
@@ -153,7 +153,7 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
     ['policy', 'explain', 'demo', 'nosuch'],
     ['prompt', 'demo', 'nosuch'],
     ['complete', 'demo', 'nosuch', 'x', 'y'],
-  ])('%s %s %s is 4, as the server has no such thing', async (...words) => {
+  ])('%s %s %s is 4, since the server has no such item', async (...words) => {
     const cwd = folder({ 'c.json': { mcpServers: { demo } } })
     expect((await run([...words, '--config', 'c.json'], { cwd })).code).toBe(4)
   })
@@ -166,13 +166,13 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
     ['doctor', 'nope'],
     ['trust', 'nope'],
     ['config', 'explain', 'nope'],
-  ])('%s %s %s is 2, as no such server is configured', async (...words) => {
+  ])('%s %s %s is 2, since no such server is configured', async (...words) => {
     const cwd = folder({ 'c.json': { mcpServers: { demo } } })
     const given = words.filter((word) => word !== undefined)
     expect((await run([...given, '--config', 'c.json'], { cwd })).code).toBe(2)
   })
 
-  test('the inbox says the same as JSON and as a table, and names the store to answer in', async () => {
+  test('the inbox prints the same as JSON and as a table, and names the store to answer in', async () => {
     const cwd = folder({})
     const store = join(cwd, 'my store.db')
     const parked = run(['call', 'book', '--park', '--store', store, '--', process.execPath, asking], { cwd })
@@ -189,7 +189,7 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
     expect((await parked).code).toBe(0)
   })
 
-  test('a home that cannot be used is told, and does not hang', async () => {
+  test('an unusable home folder is reported without hanging', async () => {
     const cwd = folder({ file: '' })
     for (const home of ['/proc/nohome', join(cwd, 'file')]) {
       const env = { HOME: home, XDG_DATA_HOME: '' }
@@ -201,7 +201,7 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
     }
   })
 
-  test('server.tool and server__tool name a tool in every command that takes a server and a tool', async () => {
+  test('server.tool and server__tool name a tool in every command with a server and a tool', async () => {
     const cwd = folder({ 'c.json': { mcpServers: { demo } } })
     const use = ['--config', 'c.json']
     for (const name of ['demo.echo', 'demo__echo']) {
@@ -220,7 +220,7 @@ describe.concurrent('what a command says and ends with', { timeout: 60_000 }, ()
     expect(whole.stdout).toContain('Echo: as JSON')
   })
 
-  test('another server in the place of one that was agreed to is 5, with what to do', async () => {
+  test('another server in place of an accepted one is 5, with advice', async () => {
     const cwd = folder({})
     const says = join(cwd, 'says.json')
     const env = { SAYS: says, LOG: join(cwd, 'log') }

@@ -227,7 +227,7 @@ describe.concurrent('a generated client', () => {
     })
   })
 
-  test('of a hostile server calls every tool by its own name, and hides nothing', async () => {
+  test('of a hostile server calls every tool by its own name, and contains no hidden characters', async () => {
     const folder = project()
     const file = join(folder, 'hostile.ts')
     const made = await run(['generate', 'client', '--output-file', file, '--', ...listing(hostile)])
@@ -263,7 +263,7 @@ describe.concurrent('a generated client', () => {
     })
   })
 
-  test('is the same whatever the order of the lists, and is checked', async () => {
+  test('is independent of list order, and can be checked', async () => {
     const folder = project()
     const file = join(folder, 'client.ts')
     const tools = ['b', 'a', 'c'].map((name) => ({ name, inputSchema: object }))
@@ -305,7 +305,7 @@ describe.concurrent('a generated client', () => {
     })
   })
 
-  test('replaces no file of yours, and wrong usage is said', async () => {
+  test('never overwrites user files, and reports usage errors', async () => {
     const file = join(tempFolder(), 'mine.ts')
     writeFileSync(file, 'export const mine = 1\n')
     const words = ['--', ...listing({ tools: [{ name: 'a', inputSchema: object }] })]
@@ -322,7 +322,7 @@ describe.concurrent('a generated client', () => {
     })
   })
 
-  test('has nothing of the configuration in it but the name', async () => {
+  test('contains nothing of the configuration except the name', async () => {
     const secrets = ['CANARY-env-4711', 'CANARY-arg-4712', 'CANARY-told-4713']
     const server = listing({ tools: [{ name: 'a', description: `Try ${secrets[0]}`, inputSchema: object }] })
     const mcpServers = {
@@ -406,7 +406,7 @@ describe.concurrent('a generated command line', () => {
     expect(await cli('get-sum', '1', '2', '--', ...everything)).toMatchObject({ code: 0 })
   })
 
-  test('of a hostile server is inert, and every tool that can be named is called as it is', async () => {
+  test('of a hostile server is inert, and calls every tool whose name is usable', async () => {
     const folder = project()
     const file = join(folder, 'hostile.mjs')
     const lists = { tools: [...hostile.tools, { name: '--store=x', inputSchema: object }] }
@@ -438,7 +438,7 @@ describe.concurrent('a generated command line', () => {
     expect(help.stdout).not.toMatch(/[\u202e\u2028]/)
   })
 
-  test('reads lists, choices, switches and nested values by the schema', async () => {
+  test('parses lists, choices, switches and nested values by the schema', async () => {
     const file = join(project(), 'typed.mjs')
     const inputSchema = {
       type: 'object',

@@ -42,7 +42,7 @@ test('the help of every command has examples', async () => {
   }
 })
 
-test('shared options are described on one page instead of in every help', async () => {
+test('shared options are described once instead of in every help', async () => {
   const page = await shown('help', 'options')
   expect(await shown('options')).toBe(page)
   for (const option of [
@@ -62,7 +62,7 @@ test('shared options are described on one page instead of in every help', async 
   expect(call).toContain('jackfield help options')
 })
 
-test('examples that need no network, terminal or id work', { timeout: 240_000 }, async () => {
+test('examples without network, terminal or id run', { timeout: 240_000 }, async () => {
   const folder = home()
   const failed: object[] = []
   for (const line of Object.values(examples).flatMap(({ runnable }) => runnable)) {

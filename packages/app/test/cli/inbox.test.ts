@@ -30,7 +30,7 @@ function place(era: keyof typeof eras) {
 }
 
 describe.each(['session', 'stateless'] as const)('a call without a terminal (%s)', (era) => {
-  it('says how its question is answered, waits, and ends with the answer of another process', async () => {
+  it('prints how its question is answered, waits, and ends with the answer of another process', async () => {
     const { options, store, questions, parked } = place(era)
     const call = await parked()
     const answered = await run(['respond', call.id, '--accept', 'seat=12A', 'window=true', ...options])
@@ -50,8 +50,8 @@ describe.each(['session', 'stateless'] as const)('a call without a terminal (%s)
   })
 })
 
-describe('a question that was left for later in jackfield start', () => {
-  it('is answered with the command that is printed, which starts the server anew, from any folder', async () => {
+describe('a deferred question of jackfield start', () => {
+  it('is answered with the printed command, which restarts the server, from any folder', async () => {
     const home = join(tempFolder(), '.jackfield')
     mkdirSync(home)
     const store = join(home, 'host.db')
@@ -81,7 +81,7 @@ describe('a question that was left for later in jackfield start', () => {
       expect(statSync(join(home, file)).mode & 0o777).toBe(0o600)
   })
 
-  it('is refused before the person is asked where no server can take the answer', async () => {
+  it('is rejected before the user is asked if no server can accept the answer', async () => {
     const { store, parked } = place('stateless')
     const call = await parked()
     call.child.kill('SIGKILL')
@@ -93,7 +93,7 @@ describe('a question that was left for later in jackfield start', () => {
 })
 
 describe('a call whose process was killed', () => {
-  it('goes on in the process that answers, and shows its result (stateless)', async () => {
+  it('continues in the process that answers, and shows its result (stateless)', async () => {
     const { options, questions, parked } = place('stateless')
     const call = await parked()
     call.child.kill('SIGKILL')
@@ -105,7 +105,7 @@ describe('a call whose process was killed', () => {
     expect(await questions()).toEqual([])
   })
 
-  it('is lost in a session, and says so', async () => {
+  it('is lost in a session, and reported', async () => {
     const { options, questions, parked } = place('session')
     const call = await parked()
     call.child.kill('SIGKILL')
@@ -117,7 +117,7 @@ describe('a call whose process was killed', () => {
   })
 })
 
-describe('a call of a server that was started anew and refuses the state it gave before', () => {
+describe('a call of a restarted server that rejects its earlier state', () => {
   /** A call whose program was killed, and the beginning of its question's id. */
   async function killed(tool: string) {
     const config = jsonFile({ mcpServers: { shop: { command: process.execPath, args: [shop] } } })
@@ -131,7 +131,7 @@ describe('a call of a server that was started anew and refuses the state it gave
     return { options, store, id: JSON.parse(stdout).questions[0].id.slice(0, 8) }
   }
 
-  it('is made again with the answer where its tool says that this does no harm', async () => {
+  it('is repeated with the answer if its tool is idempotent', async () => {
     const { options, store, id } = await killed('quote')
     const { code, stdout, stderr } = await run(['respond', id, '--accept', 'item=tea', ...options])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'a quote for tea\n' })
@@ -141,7 +141,7 @@ describe('a call of a server that was started anew and refuses the state it gave
     expect(JSON.parse(left).questions).toEqual([])
   })
 
-  it('is not made again without the person otherwise: which call, why, and the command that makes it', async () => {
+  it('is otherwise repeated only by the user: which call, why, and the command for it', async () => {
     const { options, id } = await killed('refund')
     const refused = await run(['respond', id, '--accept', 'ok=true', ...options])
     const { stderr } = refused
@@ -161,8 +161,8 @@ describe('a call of a server that was started anew and refuses the state it gave
   })
 })
 
-describe('a call that is interrupted', () => {
-  it('leaves its question, which another configuration of the server cannot answer (stateless)', async () => {
+describe('an interrupted call', () => {
+  it('leaves its question, which a changed configuration of the server cannot answer (stateless)', async () => {
     const { options, store, questions, parked } = place('stateless')
     const call = await parked()
     call.child.kill('SIGINT')
@@ -189,7 +189,7 @@ describe.each([
   ['SIGHUP', 129],
   ['SIGINT', 130],
 ] as const)('%s at a call that waits for an answer', (signal, exitCode) => {
-  it('ends it: the question stays in the inbox, and its row is closed (stateless)', async () => {
+  it('ends it: the question stays in the inbox, and its row ends (stateless)', async () => {
     const { store, questions, parked } = place('stateless')
     const call = await parked('--json')
     call.child.kill(signal)
@@ -201,7 +201,7 @@ describe.each([
     expect(rows.filter(({ kind }) => kind === 'call').map(({ outcome }) => outcome)).toEqual(['parked'])
   })
 
-  it('ends it with the same exit code where the question cannot stay (session)', async () => {
+  it('ends it with the same exit code if the question cannot stay (session)', async () => {
     const { store, questions, parked } = place('session')
     const call = await parked('--json')
     call.child.kill(signal)
@@ -217,7 +217,7 @@ describe.each([
 })
 
 describe('answers on the command line', () => {
-  it('that do not fit are refused with what to write, and the question stays open', async () => {
+  it('that are invalid are rejected with the expected form, and the question stays open', async () => {
     const { options, questions, parked, store } = place('stateless')
     const call = await parked()
     const refused = async (...words: string[]): Promise<string> => {
@@ -243,7 +243,7 @@ describe('answers on the command line', () => {
 })
 
 describe('the inbox', () => {
-  it('shows what waits as a table, one question whole, and what to do when there is none', async () => {
+  it('shows open questions as a table, one question in full, and advice when empty', async () => {
     const { store, parked } = place('stateless')
     const empty = await run(['inbox', '--store', store])
     expect(empty.stdout).toContain('No open questions.')
@@ -261,7 +261,7 @@ describe('the inbox', () => {
 })
 
 describe('inbox --server', () => {
-  it('refuses a server that neither asked anything nor is configured, and says which are known', async () => {
+  it('rejects a server that is neither configured nor has asked, and lists the known ones', async () => {
     const { store, questions, parked } = place('stateless')
     const call = await parked()
     const unknown = await run(['inbox', '--server', 'bookings', '--store', store])

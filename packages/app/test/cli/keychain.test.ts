@@ -201,7 +201,7 @@ onLinux('a secret that is sealed with another key is named, with what to do', { 
 })
 
 test.runIf(process.platform === 'linux' && bubblewrap !== undefined)(
-  'secrets are read where nothing can be written, and what cannot be written is named',
+  'secrets can be read on a read-only file system, and failed writes are named',
   { timeout },
   async () => {
     const home = tempFolder()

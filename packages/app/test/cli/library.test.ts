@@ -13,7 +13,7 @@ function config(): string[] {
 vi.setConfig({ testTimeout: 180_000 })
 
 describe.concurrent('resources and prompts', () => {
-  test('are found over all servers by what they are about', async () => {
+  test('are found across all servers by their descriptions', async () => {
     const found = await run(['find', 'archit', ...config()])
     expect(found).toMatchObject({ code: 0 })
     expect(found.stdout).toMatch(
@@ -31,7 +31,7 @@ describe.concurrent('resources and prompts', () => {
     })
   })
 
-  test('are found by what was read of them', async () => {
+  test('are found by contents that were read', async () => {
     const store = ['--store', join(tempFolder(), 'store.sqlite')]
     const words = ['find', 'fixed', 'point', ...store, ...config()]
     const before = await run(words)
@@ -58,7 +58,7 @@ describe.concurrent('resources and prompts', () => {
     expect(without.stdout).not.toContain('"content"')
   })
 
-  test('are found by name alone where SQLite has no full-text search, and the command says so', async () => {
+  test('are found only by name if SQLite has no full-text search, with a notice', async () => {
     const folder = tempFolder()
     const store = ['--store', join(folder, 'store.sqlite')]
     const hook = join(folder, 'without-fts5.mjs')
@@ -99,7 +99,7 @@ describe.concurrent('resources and prompts', () => {
     expect(after.stdout).not.toContain('"content"')
   })
 
-  test('are drawn as a tree', async () => {
+  test('are printed as a tree', async () => {
     const drawn = await run(['resources', '--tree', 'everything', ...config()])
     expect(drawn.code).toBe(0)
     expect(drawn.stdout).toMatch(
@@ -111,7 +111,7 @@ describe.concurrent('resources and prompts', () => {
     expect(JSON.parse(all.stdout)).toMatchObject({ servers: [{ label: 'everything' }] })
   })
 
-  test('that are bytes are shown by what they are', async () => {
+  test('with binary content are shown by their type', async () => {
     const { code, stdout } = await run(['read', 'everything', 'demo://resource/dynamic/blob/1', ...config()])
     expect(code).toBe(0)
     expect(stdout).toMatch(
@@ -119,7 +119,7 @@ describe.concurrent('resources and prompts', () => {
     )
   })
 
-  test('of a prompt show what a model would be given, and about what it costs', async () => {
+  test('of a prompt show what a model would get, and its estimated cost', async () => {
     const words = ['prompt', 'everything', 'args-prompt', 'city=Oslo', '--preview', ...config()]
     const { code, stdout } = await run(words)
     expect(code).toBe(0)

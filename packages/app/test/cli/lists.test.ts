@@ -50,7 +50,7 @@ test('tools are listed as signatures with the first sentence of their descriptio
   ])
 })
 
-test('a list fits the terminal, and breaks a signature between arguments', async () => {
+test('a list fits the terminal, with signatures broken between arguments', async () => {
   for (const columns of [60, 32, 20]) {
     const text = await shown(['tools', 'air'], { columns })
     const lines = text.split('\n')
@@ -62,7 +62,7 @@ test('a list fits the terminal, and breaks a signature between arguments', async
   expect(second).toBe('    date: string, cabin?: "economy"|"business")')
 })
 
-test('a terminal that reports no width gets no wrapping', async () => {
+test('a terminal of unknown width gets no wrapping', async () => {
   expect(await shown(['tools', 'air'], { columns: 0 })).toContain(
     'date: string, cabin?: "economy"|"business")\n',
   )
@@ -77,7 +77,7 @@ test('one tool is shown with its whole definition, by two words or as server.too
   expect(await shown(['tools', 'air.searchFlights'], { piped: true })).toBe(text)
 })
 
-test('--json lists tools as the server defined them', async () => {
+test("--json lists the tools' original definitions", async () => {
   const list = await shown(['tools', 'air', '--json'], { piped: true })
   expect(JSON.parse(list)).toEqual({ tools: [searchFlights, rest] })
 })

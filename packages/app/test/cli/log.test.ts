@@ -22,7 +22,7 @@ beforeAll(async () => {
   expect((await run(['call', ...use, 'travel', 'searchFlights', '--args', '{"origin":1}'])).code).toBe(1)
 })
 
-test('an empty log says what to do', async () => {
+test('an empty log prints advice', async () => {
   const { code, stdout } = await run(['log', '--store', join(folder, 'none.db')])
   expect([code, stdout]).toEqual([0, expect.stringContaining('The log is empty. Call something first')])
 })
@@ -41,7 +41,7 @@ test('the log lists what happened, newest last, and is filtered', { timeout: 120
   )
 })
 
-test('a mistake in a filter is pointed at', async () => {
+test('an invalid filter is reported with its position', async () => {
   const { code, stderr } = await run(['log', '--store', store, 'kind:call', 'kind:cal'])
   expect(code).toBe(2)
   expect(stderr).toContain('There is no kind "cal".')
@@ -70,7 +70,7 @@ test('events are shown under their causes, side by side, whole, and counted', {
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('There is no 99999 in the log')])
 })
 
-test('the log is followed while others write it', async () => {
+test('the log is followed while other programs write it', async () => {
   const following = begin(['log', '--store', store, '--follow', '--json', 'kind:read'])
   await run(['read', ...use, 'travel', 'travel://bookings'])
   await following.says('"kind":"read"')
@@ -103,7 +103,7 @@ test('a call is replayed, changed, saved as a test and run again', { timeout: 12
   expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('is no call, read or prompt')])
 })
 
-test('a recording is served in place of its server, and two recordings are compared', {
+test('a recording is served instead of its server, and two recordings are compared', {
   timeout: 120_000,
 }, async () => {
   const [one, two] = [join(folder, 'one.json'), join(folder, 'two.json')]
@@ -139,7 +139,7 @@ test('a recording is served in place of its server, and two recordings are compa
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('No message of a server matches')])
 })
 
-test('the log is written out in the formats of others', async () => {
+test('the log is exported in other formats', async () => {
   const { stdout } = await run(['log', 'export', 'jsonl', '--store', store, 'kind:call'])
   for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ kind: 'call' })
   const file = join(folder, 'traces.json')

@@ -16,7 +16,7 @@ function filesIn(folder: string): string[] {
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
 }
 
-test('a person signs in once, every later command uses it, and signing out ends it', {
+test('a user logs in once, every later command uses it, and a logout ends it', {
   timeout: 120_000,
 }, async () => {
   const shop = await world()
@@ -65,7 +65,7 @@ test('a person signs in once, every later command uses it, and signing out ends 
   expect((await run(['logout', 'shop', ...config], { env })).stdout).toBe('No user was signed in at shop.\n')
 })
 
-test('where nobody can sign in, that is said', { timeout: 60_000 }, async () => {
+test('reports that no login is possible', { timeout: 60_000 }, async () => {
   const config = ['--config', jsonFile({ mcpServers: { local: { command: 'true' } } })]
   const program = await run(['login', 'local', ...config])
   expect(program).toMatchObject({ code: 2, stderr: 'local is a program and has no sign-in.\n' })

@@ -5,7 +5,7 @@ import { storeFile } from '../../src/cli/store.ts'
 import { tempFolder } from './jackfield.ts'
 
 describe('--era and --revision', () => {
-  test('leave the revisions they name', () => {
+  test('select the allowed revisions', () => {
     expect(revisionsFor({})).toBeUndefined()
     expect(revisionsFor({ era: 'auto' })).toBeUndefined()
     expect(revisionsFor({ era: 'modern' })).toEqual(['2026-07-28'])
@@ -14,7 +14,7 @@ describe('--era and --revision', () => {
     expect(revisionsFor({ era: 'legacy', revision: '2025-06-18' })).toEqual(['2025-06-18'])
   })
 
-  test('are refused where they make no sense', () => {
+  test('are rejected in invalid combinations', () => {
     expect(() => revisionsFor({ era: 'old' })).toThrow('--era is auto, modern or legacy')
     expect(() => revisionsFor({ revision: '2025-01-01' })).toThrow('--revision is one of 2024-11-05')
     expect(() => revisionsFor({ era: 'modern', revision: '2025-11-25' })).toThrow(
@@ -23,7 +23,7 @@ describe('--era and --revision', () => {
   })
 })
 
-test('the store is the file named, or lies in the data folder of the person', () => {
+test("the store is the given file, or in the user's data folder", () => {
   const home = tempFolder()
   const at = (option: string | undefined, env: Record<string, string> = {}): string =>
     storeFile(option, { env: { HOME: home, ...env }, cwd: '/work' })
@@ -34,7 +34,7 @@ test('the store is the file named, or lies in the data folder of the person', ()
   expect(at(':memory:')).toBe(':memory:')
 })
 
-test('progress shows a bar where the end is known, and a count where not', () => {
+test('progress shows a bar with a total, and a count without', () => {
   expect(progressText({ progress: 1, total: 4, message: 'copying\u001b[31m' })).toBe(
     '██████░░░░░░░░░░░░░░░░░░ 25% copying',
   )

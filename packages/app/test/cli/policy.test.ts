@@ -28,7 +28,7 @@ const store = join(folder, 'log.db')
 const file = join(folder, 'data', 'a.txt')
 const use = ['--config', config, '--store', store]
 
-test('the rules are shown with who wrote them', async () => {
+test('the rules are shown with their sources', async () => {
   const { code, stdout } = await run(['policy', '--config', config])
   expect(code).toBe(0)
   expect(stdout).toMatch(
@@ -69,7 +69,7 @@ test('a decision is explained, and nothing is called', async () => {
   expect([code, stderr]).toEqual([2, expect.stringContaining('Which tool?')])
 })
 
-test('a rule is tried on the past before it is written down', async () => {
+test('a rule is tested on past calls before it is added', async () => {
   const preview = (rule: string, ...more: string[]) =>
     run(['policy', 'preview', '--store', store, ...more, rule])
   expect((await run(['call', ...use, 'files', 'read_text_file', `path=${file}`])).code).toBe(0)
@@ -88,7 +88,7 @@ test('a rule is tried on the past before it is written down', async () => {
   expect((await preview('{"verdict"')).stderr).toContain('not valid JSON')
 })
 
-test('answers are listed, and taken back by the beginning of their id', async () => {
+test('grants are listed, and revoked by an id prefix', async () => {
   const answers = join(folder, 'answers.db')
   await using host = createHost({
     servers: { files: { command, args } },
@@ -122,7 +122,7 @@ test('answers are listed, and taken back by the beginning of their id', async ()
   expect((await run(['policy', 'grants', '--store', answers])).stdout).toContain('No answers are remembered.')
 })
 
-test('the activity log is verified, pruned, and found out when it was changed', async () => {
+test('the activity log can be verified and pruned, and alterations are detected', async () => {
   const log = join(folder, 'chain.db')
   await run(['call', '--config', config, '--store', log, 'files', 'read_text_file', `path=${file}`])
   const verify = (...more: string[]) => run(['activity', 'verify', '--store', log, ...more])

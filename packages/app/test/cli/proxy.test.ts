@@ -11,7 +11,7 @@ import { begin, jsonFile, runProcess, tempFolder } from './jackfield.ts'
 
 const call = ['call', 'https://shop.example/mcp', 'echo', '--no-store']
 
-test('a server is reached through the proxy that the environment names, over https and http', async () => {
+test('a server is reached through the proxy from the environment, over https and http', async () => {
   const proxy = await corporateProxy()
   expect(await runProcess(call, proxy)).toEqual({ code: 0, stdout: 'through the proxy\n', stderr: '' })
   expect(new Set(proxy.asked)).toEqual(new Set(['shop.example:443']))
@@ -20,7 +20,7 @@ test('a server is reached through the proxy that the environment names, over htt
   expect(proxy.asked.at(-1)).toBe('http://shop.example/mcp')
 })
 
-test('a host that NO_PROXY lists is not sent to the proxy, and a loopback address never', async () => {
+test('a host in NO_PROXY, and a loopback address, is contacted directly', async () => {
   const proxy = await corporateProxy()
   const direct = await runProcess(call, { env: { ...proxy.env, NO_PROXY: 'other.example, .example' } })
   expect(direct).toMatchObject({ code: 3, stderr: expect.stringContaining('ENOTFOUND') })
@@ -40,7 +40,7 @@ test('a host that NO_PROXY lists is not sent to the proxy, and a loopback addres
   expect(proxy.asked).toEqual([])
 })
 
-test('what fails at the proxy is named, with what to do', async () => {
+test('failures of the proxy are named, with advice', async () => {
   const locked = await corporateProxy({ credentials: 'ann:secret word' })
   const failed = async (env: Record<string, string>): Promise<string> => {
     const { code, stderr } = await runProcess(call, { env })
@@ -72,7 +72,7 @@ test('what fails at the proxy is named, with what to do', async () => {
   )
 })
 
-test('doctor checks the proxy and goes through it, and gives no verdict about DNS', async () => {
+test('doctor checks the proxy, connects through it, and skips the DNS step', async () => {
   const proxy = await corporateProxy()
   const { code, stdout } = await runProcess(['doctor', 'https://shop.example/mcp', '--no-store'], proxy)
   expect(stdout).toContain(`the proxy ${proxy.url} resolves the name`)
@@ -86,7 +86,7 @@ test('doctor checks the proxy and goes through it, and gives no verdict about DN
   expect(ill.stdout).not.toContain('there is no host')
 })
 
-test('a login goes through the proxy, which resolves the names of the authorization server', async () => {
+test('a login uses the proxy, which resolves the names of the authorization server', async () => {
   const proxy = await corporateProxy()
   const config = ['--config', jsonFile({ mcpServers: { shop: { url: 'https://shop.example/private' } } })]
   const env = { ...proxy.env, XDG_DATA_HOME: tempFolder(), JACKFIELD_KEY_FILE: join(tempFolder(), 'key') }
@@ -126,7 +126,7 @@ const chat = (env: Record<string, string>) =>
     stdin: 'Hello\n',
   })
 
-test('a model is reached through the proxy, unless NO_PROXY lists its host; one on a loopback address never is', async () => {
+test('a model is reached through the proxy, unless NO_PROXY lists its host; one on a loopback address directly', async () => {
   const proxy = await corporateProxy({ site: completions })
   const env = { ...proxy.env, OPENAI_COMPATIBLE_BASE_URL: 'https://shop.example/v1' }
   expect(await chat(env)).toMatchObject({
@@ -150,7 +150,7 @@ test('a model is reached through the proxy, unless NO_PROXY lists its host; one 
   expect(new Set(proxy.asked)).toEqual(new Set(['shop.example:443']))
 })
 
-test('a model that the proxy does not allow is a failure of the proxy, which is not tried again', async () => {
+test('a model blocked by the proxy is a failure of the proxy, without a retry', async () => {
   const strict = await corporateProxy({ status: 403 })
   const { stdout, stderr } = await chat({
     ...strict.env,
@@ -162,7 +162,7 @@ test('a model that the proxy does not allow is a failure of the proxy, which is 
   expect(strict.asked).toEqual(['shop.example:443'])
 })
 
-test('the registry and the bundle of a published server are reached through the proxy', async () => {
+test('the registry and the bundle of a published server are downloaded through the proxy', async () => {
   const bytes = bundle({
     ...manifest,
     user_config: {},

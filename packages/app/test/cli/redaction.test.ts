@@ -49,7 +49,7 @@ describe.each([
   ['a passphrase', () => ({ JACKFIELD_PASSPHRASE: 'a long enough passphrase' })],
   ['the key file of a system without a keychain', () => ({})],
 ])('secrets of other servers, sealed with %s', (_, key) => {
-  test('are neither printed nor stored by a call of a server that has none', async () => {
+  test('are neither printed nor stored by a call of a server without secrets', async () => {
     const { cwd, env, config, bytes } = await place(key())
     for (const words of [
       ['call', 'plain.echo', message, '--config', config],
@@ -62,7 +62,7 @@ describe.each([
   })
 })
 
-test('a store of secrets that cannot be opened keeps no server from running that needs none of it', async () => {
+test('an unusable secret store does not affect servers without secrets', async () => {
   const { cwd, env, config } = await place({ JACKFIELD_PASSPHRASE: 'a long enough passphrase' })
   const { code, stdout } = await run(['call', 'plain.echo', 'message=hi', '--config', config], {
     cwd,

@@ -7,7 +7,7 @@ const server = programFile(new URL('../terminal/prying-server.ts', import.meta.u
 const properties = { user: { type: 'string' }, password: { type: 'string' } }
 const form = { message: 'Sign in', requestedSchema: { type: 'object', properties } }
 
-it('sends a password that a form asks for only where the option that says so is written', async () => {
+it('sends a password for a form only with the explicit option', async () => {
   const config = jsonFile({
     mcpServers: { prying: { command: process.execPath, args: [server, JSON.stringify(form)] } },
   })

@@ -12,7 +12,7 @@ function project(): { cwd: string; jackfield: (...words: string[]) => ReturnType
   return { cwd, jackfield: (...words) => run([...words, ...options], { cwd }) }
 }
 
-test('folders are opened, shown and closed', async () => {
+test('folders are added, shown and removed', async () => {
   const { cwd, jackfield } = project()
   const other = realpathSync(tempFolder())
   expect((await jackfield('roots')).stdout).toMatch(new RegExp(`${cwd} +workspace`))
@@ -28,7 +28,7 @@ test('folders are opened, shown and closed', async () => {
   expect((await jackfield('roots', 'include', cwd)).stdout).toContain('no longer left out')
 })
 
-test('a folder that cannot be opened is a mistake that says why', async () => {
+test('a folder that cannot be added is an error with the reason', async () => {
   const { cwd, jackfield } = project()
   symlinkSync(tempFolder(), join(cwd, 'out'))
   expect(await jackfield('roots', 'add', 'out')).toMatchObject({
@@ -40,7 +40,7 @@ test('a folder that cannot be opened is a mistake that says why', async () => {
   expect(await jackfield('roots', 'allow', 'nobody')).toMatchObject({ code: 2 })
 })
 
-test('what a server may know is decided beforehand, and holds without anybody there', async () => {
+test('a decision on roots can be made in advance, and applies without a user', async () => {
   const { cwd, jackfield } = project()
   const inner = join(cwd, 'inner')
   mkdirSync(inner)

@@ -32,7 +32,7 @@ describe('jackfield sampling', () => {
     expect(stdout).toMatch(/3 +offline .*is no language model/)
   })
 
-  test('lets the config answer for a person who is not there, within limits that hold over runs', async () => {
+  test('lets the configuration answer for an absent user, within limits that apply across runs', async () => {
     const { options, json } = world({
       limits: { requestsPerMinute: 2 },
       servers: { everything: { approve: ['request', 'result'] } },
@@ -54,7 +54,7 @@ describe('jackfield sampling', () => {
     expect(stdout).toMatch(/Passes without asking: 2\n.*\neverything +requests +as the config says/)
   })
 
-  test('says what to do where there is nothing', async () => {
+  test('prints advice when empty', async () => {
     const { stdout, code } = await run(['sampling'])
     expect(code).toBe(0)
     expect(stdout).toContain('No server asked a model in the last 24 hours.')

@@ -25,7 +25,7 @@ const reading = { rules: [{ id: 'reading', verdict: 'allow', hint: 'readOnly' }]
 vi.setConfig({ testTimeout: 90_000 })
 
 describe.concurrent('many tools', () => {
-  test('are weighed by server, with the reason for searching', async () => {
+  test('are counted in tokens by server, with the reason for searching', async () => {
     const meter = await run(['tools', '--meter', ...config()])
     expect(meter).toMatchObject({ code: 0 })
     expect(meter.stdout).toMatch(/^SERVER +TOOLS +TOKENS +LARGEST\nfiles +\d+ +\d+ +files__\w+ \d+, /)
@@ -34,7 +34,7 @@ describe.concurrent('many tools', () => {
     expect(JSON.parse(one.stdout)).toMatchObject({ limits: { share: 0.1, tools: 40 }, servers: [{}] })
   })
 
-  test('are found by what they do', async () => {
+  test('are found by their function', async () => {
     const found = await run(['search', 'add', 'two', 'numbers', '--limit', '2', ...config()])
     expect(found.code).toBe(0)
     expect(found.stdout).toMatch(/^TOOL +SERVER +DESCRIPTION\nget-sum +everything +/)
@@ -45,7 +45,7 @@ describe.concurrent('many tools', () => {
     expect(nothing.stdout).toMatch(/^None of \d+ tools of 1 server fits\. jackfield tools lists them\.\n$/)
   })
 
-  test('are not looked for without words, or at a server that is not there', async () => {
+  test('are not searched without words, or at an unknown server', async () => {
     expect(await run(['search', ...config()])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('jackfield search <words...>'),
@@ -93,7 +93,7 @@ test('a model in a chat searches among many tools, and writes programs with --co
 })
 
 describe.concurrent('a program', () => {
-  test('calls tools of several servers; each call is a row under its own', async () => {
+  test('calls tools of several servers; each call is a row below its own', async () => {
     const folder = tempFolder()
     const file = program(`
       const { text }: { text: string } = await servers.everything['get-sum']({ a: 2, b: 3 })
@@ -114,7 +114,7 @@ describe.concurrent('a program', () => {
     ])
   })
 
-  test('is refused what nobody is there to allow, and says what was done before', async () => {
+  test('cannot call a tool that needs approval without a user, and reports earlier calls', async () => {
     const file = program(
       "await servers.everything.echo({ message: 'hi' }); await servers.files.create_directory({ path: 'x' })",
     )
@@ -125,7 +125,7 @@ describe.concurrent('a program', () => {
     expect(ended.stderr).toContain('1. echo of everything: done\n2. create_directory of files: denied')
   })
 
-  test('is read from stdin and told as JSON, with the server after --', async () => {
+  test('is read from stdin and printed as JSON, with the server after --', async () => {
     const words = ['run', '-', '--json', '--store', ':memory:', '--', ...everything]
     const failed = await run(words, { stdin: "console.log('before'); throw new Error('no fares')" })
     expect({ code: failed.code, stdout: failed.stdout }).toEqual({ code: 1, stdout: '' })
@@ -143,7 +143,7 @@ describe.concurrent('a program', () => {
     })
   })
 
-  test('can be written with the declarations at hand', async () => {
+  test('can be written with the declarations', async () => {
     const { code, stdout } = await run(['run', '--types', '--server', 'everything', ...config()])
     expect(code).toBe(0)
     expect(stdout).toContain('declare const servers: {\n  everything: {')
@@ -151,7 +151,7 @@ describe.concurrent('a program', () => {
     expect(stdout).not.toContain('read_text_file')
   })
 
-  test('that is not there, or named wrong, is wrong usage', async () => {
+  test('that is missing or invalid is a usage error', async () => {
     expect(await run(['run', 'no-such.js', ...config()])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Cannot read no-such.js'),

@@ -21,7 +21,7 @@ const grumbling = [
   })`,
 ]
 
-test('a command shows a repeated warning once, and at its end how often it came', async () => {
+test('a command shows a repeated warning once, and at its end how often it occurred', async () => {
   const { code, stdout, stderr } = await run(['call', 'go', '--', ...grumbling])
   expect({ code, stdout: stdout.trim() }).toEqual({ code: 0, stdout: 'gone' })
   const lines = stderr.trim().split('\n')

@@ -31,7 +31,7 @@ async function hosts(ann: Person): Promise<{ pid: number }[]> {
 const add = { a: 2, b: 3 }
 
 describe.skipIf(missing !== undefined)('conversations of the host process', { timeout: 60_000 }, () => {
-  test('are the same in two terminals, while an answer is written too', async () => {
+  test('are the same in two terminals, also while an answer streams', async () => {
     const { ann, provider, run } = await home()
     const one = run('chat')
     await say(one, 'Where do I go?')
@@ -80,7 +80,7 @@ describe.skipIf(missing !== undefined)('conversations of the host process', { ti
       await terminal.until(/✓ \[1\] demo__get-sum.*The sum of 2 and 3 is 5\.[\s\S]*Five\.[\s\S]*you › *$/m)
   })
 
-  test('continue where the terminal is closed during an answer', async () => {
+  test('continue if the terminal is closed during an answer', async () => {
     const { provider, run } = await home()
     const one = run('chat')
     await say(one, 'Tell me a story')
@@ -95,7 +95,7 @@ describe.skipIf(missing !== undefined)('conversations of the host process', { ti
     await other.until(/Once upon a time there was a ship\.[\s\S]*you › *$/m)
   })
 
-  test('queue what is said while another terminal waits for an answer, and give it back', async () => {
+  test('queue messages while another terminal waits for an answer, and return them on Ctrl+C', async () => {
     const { provider, run } = await home()
     const one = run('chat')
     await say(one, 'Hello')
@@ -109,11 +109,11 @@ describe.skipIf(missing !== undefined)('conversations of the host process', { ti
     long.write('It is ')
     await other.until('It is')
     other.type('Another one\r')
-    await other.until('Ctrl+C takes it back')
+    await other.until('Ctrl+C cancels it')
     other.press('ctrl+c')
     await other.until(/It was not sent\.[\s\S]*you › Another one$/m)
     other.press('enter')
-    await other.until(/Ctrl\+C takes it back[\s\S]*Ctrl\+C takes it back/)
+    await other.until(/Ctrl\+C cancels it[\s\S]*Ctrl\+C cancels it/)
     expect(provider.count).toBe(2)
     long.end('long.')
     await one.until('It is long.')
@@ -123,7 +123,7 @@ describe.skipIf(missing !== undefined)('conversations of the host process', { ti
     for (const terminal of [one, other]) await terminal.until(/As you say\.[\s\S]*you › *$/m)
   })
 
-  test('go on at another host process where one is killed, and the terminal says so', async () => {
+  test('continue at a replacement host process after a kill, with a notice', async () => {
     const { ann, provider, run } = await home()
     const one = run('chat')
     await say(one, 'Hello')
@@ -147,7 +147,7 @@ describe.skipIf(missing !== undefined)('conversations of the host process', { ti
     expect(now).not.toBe(pid)
   })
 
-  test('are held without a host process where an option, or input from a pipe, is for this command alone', async () => {
+  test('run without a host process if an option, or piped input, applies to this command alone', async () => {
     const { ann, env, provider, run } = await home()
     const answers = ann.write('answers.json', { approvals: [{ verdict: 'allow' }] })
     for (const words of [['--no-daemon'], ['--no-store'], ['--answers', answers], ['--root', ann.home]]) {

@@ -100,7 +100,7 @@ describe.concurrent('the host process of a folder', { timeout: 60_000 }, () => {
     await until(() => children.every((child) => !isRunning(child)), 'the end of its servers')
   })
 
-  test('is used by commands about all servers, which start none of their own', {
+  test('is used by commands for all servers, which start none of their own', {
     timeout: 60_000,
   }, async (context) => {
     const { run, hosts } = project(context)
@@ -123,14 +123,14 @@ describe.concurrent('the host process of a folder', { timeout: 60_000 }, () => {
     expect(await hosts()).toEqual(before)
   })
 
-  test('is one, however many commands begin at once', async (context) => {
+  test('is only one, even if many commands start at once', async (context) => {
     const { run, hosts } = project(context)
     const ended = await Promise.all(Array.from({ length: 6 }, () => run(...tools)))
     for (const { code, stderr } of ended) expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(await hosts()).toHaveLength(1)
   })
 
-  test('that was killed is replaced, and leaves no server behind', async (context) => {
+  test('is replaced after a kill, and leaves no server behind', async (context) => {
     const { run, hosts } = project(context)
     expect(await run(...tools)).toMatchObject({ code: 0 })
     const [pid = 0] = await hosts()
@@ -142,7 +142,7 @@ describe.concurrent('the host process of a folder', { timeout: 60_000 }, () => {
     expect(await hosts()).not.toContain(pid)
   })
 
-  test('follows the configuration before each command', async (context) => {
+  test('reloads the configuration before each command', async (context) => {
     const { run, folder } = project(context)
     expect(await run(...tools)).toMatchObject({ code: 0 })
     const [command, ...args] = travel()
@@ -159,7 +159,7 @@ describe.concurrent('the host process of a folder', { timeout: 60_000 }, () => {
     })
   })
 
-  test('is not used where variables differ, and the command says so', async (context) => {
+  test('is not used if variables differ, with a notice', async (context) => {
     const { run, runWith, hosts } = project(context)
     expect(await run(...tools)).toMatchObject({ code: 0 })
     const other = await runWith({ HTTPS_PROXY: 'http://127.0.0.1:9', PATH: '/usr/bin:/bin' }, ...tools)
@@ -168,7 +168,7 @@ describe.concurrent('the host process of a folder', { timeout: 60_000 }, () => {
     expect(await hosts()).toHaveLength(1)
   })
 
-  test('is done without where its files cannot be', async (context) => {
+  test('is not used if its files cannot be written', async (context) => {
     const { folder, runWith } = project(context)
     const file = join(folder, 'a-file')
     writeFileSync(file, '')
@@ -183,7 +183,7 @@ describe.concurrent('the host process of a folder', { timeout: 60_000 }, () => {
     expect(await hosts()).toEqual([])
   })
 
-  test('ends when it was idle for a while, or its files are gone', async (context) => {
+  test('ends after an idle time, or when its files are removed', async (context) => {
     const { folder, data } = project(context)
     const env = { HOME: folder, XDG_DATA_HOME: data }
     const idle = begin(['daemon', 'serve', '--idle', '0.3'], { cwd: folder, env })
@@ -192,7 +192,7 @@ describe.concurrent('the host process of a folder', { timeout: 60_000 }, () => {
   })
 
   test.runIf(process.platform !== 'win32')(
-    'can be reached by its user alone, with its token',
+    'can be reached only by its user, with its token',
     async (context) => {
       const { run, data } = project(context)
       expect(await run(...tools)).toMatchObject({ code: 0 })

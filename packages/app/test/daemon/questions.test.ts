@@ -21,7 +21,7 @@ describe.skipIf(missing !== undefined)(
   'questions of the host process of a folder',
   { timeout: 60_000 },
   () => {
-    test('about the start of a server are put to the terminal whose command needs it', async () => {
+    test('about the start of a server are shown on the terminal whose command needs it', async () => {
       const ann = shared('.mcp.json')
       const terminal = ann.terminal(['tools', 'travel'], on)
       await terminal.until(/Start it for the first time\?[\s\S]*└/)
@@ -57,7 +57,7 @@ describe.skipIf(missing !== undefined)(
       expect(await watch.exited).toBe(130)
     })
 
-    test('that a call raises go from one terminal when they are answered in another', async () => {
+    test('of a call disappear from one terminal when answered in another', async () => {
       const ann = shared('.config/jackfield/config.json')
       const call = ann.terminal(['call', 'travel.bookVacation', ...trip], on)
       await call.until('Confirm booking')

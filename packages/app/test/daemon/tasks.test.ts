@@ -8,7 +8,7 @@ import { begin, type Ended, tempFolder } from '../cli/jackfield.ts'
 
 const mine = '--start-what-this-folder-names'
 
-test('tasks of a folder are listed, awaited and cancelled by other commands than the one that called', async () => {
+test('tasks of a folder are listed, awaited and cancelled by other commands than their caller', async () => {
   let release = (): void => {}
   const server = defineServer({
     name: 'works',

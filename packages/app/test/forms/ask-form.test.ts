@@ -43,7 +43,7 @@ const booking: ElicitFormParams = {
 const filled: Scripted[] = ['answer', 'yes', 'aisle', [], '7', '']
 
 describe('a form', () => {
-  test('filled in, reviewed and sent is an accept with exactly the values', async () => {
+  test('that is filled in, reviewed and sent is an accept with exactly the values', async () => {
     const person = scripted('answer', 'yes', 'window', ['Meal', 'Bag'], '7', '', 'send')
     expect(await asked(booking, person)).toEqual({
       action: 'accept',
@@ -62,7 +62,7 @@ describe('a form', () => {
     ])
   })
 
-  test('says who asks, what that is, and because of which call', async () => {
+  test('shows who asks, and for which call', async () => {
     const person = scripted('cancel')
     const cause = { server: 'travel', tool: 'book', caller: 'chat' as const }
     await asked(booking, person, { cause, origin: 'node travel.js' })
@@ -73,7 +73,7 @@ describe('a form', () => {
     ])
   })
 
-  test('starts from the defaults, and tells what is optional and what fits', async () => {
+  test('starts with the defaults, and shows which fields are optional and their constraints', async () => {
     const person = scripted(...filled, 'send')
     await asked(booking, person)
     expect(person.initials.slice(1, 4)).toEqual(['no', '2', []])
@@ -85,7 +85,7 @@ describe('a form', () => {
     ])
   })
 
-  test('goes back a field on Esc, keeping what was said', async () => {
+  test('goes back a field on Esc, keeping the answers', async () => {
     const person = scripted('answer', 'yes', 'window', esc, 'aisle', ['Bag'], esc, ['Meal'], '7', '', 'send')
     expect(await asked(booking, person)).toMatchObject({
       action: 'accept',
@@ -101,7 +101,7 @@ describe('a form', () => {
     expect(person.initials[4]).toBe('1')
   })
 
-  test('lets any one answer be changed at the review, and goes back from there', async () => {
+  test('lets one answer be changed at the review', async () => {
     const person = scripted(...filled, 'change', 'nights', '9', esc, 'quiet', 'change', esc, 'send')
     expect(await asked(booking, person)).toMatchObject({
       content: { confirm: true, nights: 9, note: 'quiet' },
@@ -122,7 +122,7 @@ describe('a form', () => {
     expect(await asked(params, person)).toEqual({ action: 'accept', content: {} })
   })
 
-  test('left empty where there is a default shows and sends the default, as clients do', async () => {
+  test('left empty with a default shows and sends the default, as clients do', async () => {
     const params: ElicitFormParams = {
       message: 'x',
       requestedSchema: { type: 'object', properties: { city: { type: 'string', default: 'Oslo' } } },
@@ -132,7 +132,7 @@ describe('a form', () => {
     expect(person.said).toContain('  city: Oslo')
   })
 
-  test('with choices that are unticked sends none of the defaults', async () => {
+  test('with deselected choices sends none of the defaults', async () => {
     const params: ElicitFormParams = {
       message: 'x',
       requestedSchema: {
@@ -145,7 +145,7 @@ describe('a form', () => {
     expect(person.initials[1]).toEqual(['1'])
   })
 
-  test('asks again for choices that are too few, with what was ticked', async () => {
+  test('asks again for too few choices, with the selection kept', async () => {
     const params: ElicitFormParams = {
       message: 'x',
       requestedSchema: {
@@ -173,11 +173,11 @@ describe('a form', () => {
   test.each<[string, Scripted[]]>([
     ['at once', [esc]],
     ['at the first field', ['answer', esc]],
-  ])('Esc %s leaves it for later', async (_, answers) => {
+  ])('Esc %s defers it', async (_, answers) => {
     expect(await asked(booking, scripted(...answers))).toBeUndefined()
   })
 
-  test('declined with a note keeps it beside the outcome; thinking better of it asks again', async () => {
+  test('declined with a note returns both; going back asks again', async () => {
     expect(await asked(booking, scripted('decline-why', ' too nosy '))).toEqual({
       action: 'decline',
       reason: 'too nosy',
@@ -191,7 +191,7 @@ describe('a form', () => {
     expect(await asked(params, scripted('decline'))).toEqual({ action: 'decline' })
   })
 
-  test('with a field no form can have cannot be accepted', async () => {
+  test('with an invalid field cannot be accepted', async () => {
     const params = JSON.parse(
       '{"message":"x","requestedSchema":{"type":"object","properties":{"a":{"type":"object"}}}}',
     )
@@ -200,7 +200,7 @@ describe('a form', () => {
     expect(person.offered).toEqual([['decline', 'decline-why', 'cancel', 'later']])
   })
 
-  test('a field named like an inherited property stays its own', async () => {
+  test('with a field named like an inherited property works', async () => {
     const params: ElicitFormParams = {
       message: 'x',
       requestedSchema: JSON.parse(
@@ -211,7 +211,7 @@ describe('a form', () => {
     expect(JSON.stringify(answer?.content)).toBe('{"__proto__":"a","constructor":"b"}')
   })
 
-  test('choices that pose as the ways of the form are sent as they are', async () => {
+  test('with choices that imitate the buttons sends them unchanged', async () => {
     const params: ElicitFormParams = {
       message: 'x',
       requestedSchema: {
@@ -237,7 +237,7 @@ describe('a form that asks for a secret', () => {
     },
   }
 
-  test('starts at a refusal that says why in the own log', async () => {
+  test('starts at a refusal, which records the reason in the own log', async () => {
     const person = scripted('decline')
     expect(await asked(params, person)).toEqual({
       action: 'decline',
@@ -248,7 +248,7 @@ describe('a form that asks for a secret', () => {
     expect(person.offered[0]?.[0]).toBe('decline')
   })
 
-  test('goes on only by a choice that says what happens, and is never remembered', async () => {
+  test('continues only after an explicit choice, and is never remembered', async () => {
     const long = 'Go on all the same, and give a password to travel and its logs as plain text (2 fields)'
     const person = scripted(long, 'x', 'Ada', 'remember', ['name', 'password'])
     expect(await asked(params, person)).toEqual({
@@ -259,8 +259,8 @@ describe('a form that asks for a secret', () => {
   })
 })
 
-describe('answers that are remembered', () => {
-  test('are where the form starts, and stay as they are unless the person says so', async () => {
+describe('remembered answers', () => {
+  test('prefill the form, and stay unchanged unless the user decides otherwise', async () => {
     const person = scripted('answer', 'yes', 'aisle', ['Bag'], '7', 'quiet', 'send')
     const remembered = { note: 'quiet', extras: ['b'] }
     const answer = await asked(booking, person, { remembered })
@@ -268,7 +268,7 @@ describe('answers that are remembered', () => {
     expect(answer).not.toHaveProperty('remember')
   })
 
-  test('are chosen one by one, with those of before ticked', async () => {
+  test('are chosen one by one, with earlier ones selected', async () => {
     const person = scripted('answer', 'yes', 'aisle', [], '7', 'quiet', 'remember', ['nights'])
     expect(await asked(booking, person, { remembered: { note: 'quiet' } })).toMatchObject({
       action: 'accept',

@@ -10,24 +10,27 @@ const palette = picocolors.createColors(false)
 const visit = (url: string, more: Partial<ElicitationQuestion> = {}) =>
   questionOf({ mode: 'url' as const, message: 'Sign in', url }, more)
 
-describe('consent to a visit', () => {
+describe('consent to a URL elicitation', () => {
   const answers: [string, Scripted, object | undefined][] = [
     ['agreeing', 'open', { action: 'accept', visit: 'open' }],
     ['agreeing, to open it oneself,', 'self', { action: 'accept', visit: 'self' }],
     ['declining', 'decline', { action: 'decline' }],
     ['leaving', esc, undefined],
   ]
-  test.each(answers)('is the person’s: %s fetches and opens nothing here', async (_, answer, expected) => {
-    const { url, visits, touch } = await site()
-    const person = scripted(answer)
-    expect(await askVisit(visit(url), person, palette)).toEqual(expected)
-    expect(person.said[0]).toBe('travel asks you to visit a page')
-    expect(person.said).toContain(url)
-    expect(person.initials).toEqual(['decline'])
-    expect(visits()).toBe(0)
-    await touch()
-    expect(visits()).toBe(1)
-  })
+  test.each(answers)(
+    'is given by the user: %s fetches and opens nothing here',
+    async (_, answer, expected) => {
+      const { url, visits, touch } = await site()
+      const person = scripted(answer)
+      expect(await askVisit(visit(url), person, palette)).toEqual(expected)
+      expect(person.said[0]).toBe('travel asks you to visit a page')
+      expect(person.said).toContain(url)
+      expect(person.initials).toEqual(['decline'])
+      expect(visits()).toBe(0)
+      await touch()
+      expect(visits()).toBe(1)
+    },
+  )
 
   test('shows the whole of a URL of more than 4,096 characters', async () => {
     const url = `https://pay.example/${'x'.repeat(6_000)}?a=1`
@@ -36,27 +39,27 @@ describe('consent to a visit', () => {
     expect(person.said).toContain(url)
   })
 
-  test('can be thought over with the address in the clipboard', async () => {
+  test('can be postponed with the URL in the clipboard', async () => {
     const person = scripted('copy', 'self')
     expect(await askVisit(visit('https://a.example/x'), person, palette)).toMatchObject({ visit: 'self' })
     expect(person.copied).toEqual(['https://a.example/x'])
   })
 
-  test('to anything but a web page cannot be given', async () => {
+  test('is impossible for anything but a web page', async () => {
     const person = scripted('decline')
     await askVisit(visit('javascript:alert(1)'), person, palette)
     expect(person.offered).toEqual([['decline', 'decline-why', 'cancel', 'later']])
     expect(person.said.join('\n')).toContain('It is no web page')
   })
 
-  test('to an unencrypted page elsewhere leaves the opening to the person', async () => {
+  test('for an unencrypted page elsewhere leaves the opening to the user', async () => {
     const person = scripted('self')
     await askVisit(visit('http://a.example/'), person, palette)
     expect(person.offered[0]).not.toContain('open')
     expect(person.said.join('\n')).toContain('not encrypted')
   })
 
-  test('to an imitation shows its real name, set off, and how it reads', async () => {
+  test('for an imitated site shows its real name, highlighted, and its Unicode form', async () => {
     const marked = { ...palette, bold: (text: string | number | null | undefined) => `[${String(text)}]` }
     const person = scripted('decline')
     await askVisit(visit('https://pаypal.com/login'), person, marked)
@@ -64,7 +67,7 @@ describe('consent to a visit', () => {
     expect(person.said.join('\n')).toContain('mixes letters of different alphabets')
   })
 
-  test('is not made by a URL in a message, which stays text', async () => {
+  test('is not created by a URL in a message, which stays text', async () => {
     const person = scripted('decline')
     const message = '\u001b]8;;https://evil.example\u0007Sign in\u001b]8;;\u0007'
     const url = 'https://a.example/\u001b]0;x\u0007'
@@ -73,7 +76,7 @@ describe('consent to a visit', () => {
   })
 })
 
-describe('a visit under way', () => {
+describe('an open URL elicitation', () => {
   const underWay = (opened: boolean, problem?: string): NonNullable<ElicitationQuestion['visit']> => ({
     opened,
     ...(problem !== undefined && { problem }),
@@ -84,7 +87,7 @@ describe('a visit under way', () => {
     ['later', undefined],
     ['abandon', { action: 'cancel' }],
     [esc, undefined],
-  ])('that is answered with %s', async (answer, expected) => {
+  ])('is answered with %s', async (answer, expected) => {
     const person = scripted(answer)
     const question = visit('https://a.example/x', { visit: underWay(true) })
     expect(await askVisit(question, person, palette)).toEqual(expected)
@@ -92,7 +95,7 @@ describe('a visit under way', () => {
     expect(person.initials).toEqual(['finished'])
   })
 
-  test('that could not be opened says why, and shows the address again', async () => {
+  test('that could not be opened shows the reason, and the URL again', async () => {
     const person = scripted('finished')
     const question = visit('https://a.example/x', { visit: underWay(false, 'xdg-open failed') })
     await askVisit(question, person, palette)

@@ -88,7 +88,7 @@ const trip: ElicitFormParams = {
 }
 
 describe('a form on one screen', () => {
-  test('shows every field with what it holds, which are required, and what the focused one is for', () => {
+  test('shows every field with its value, which are required, and the description of the focused one', () => {
     expect(shownBy(modelOf(trip.requestedSchema))).toBe(
       [
         '◆  5 fields; * must be given',
@@ -106,7 +106,7 @@ describe('a form on one screen', () => {
     )
   })
 
-  test('filled in, reviewed and sent is an accept with exactly the values', async () => {
+  test('that is filled in, reviewed and sent is an accept with exactly the values', async () => {
     const { answer, person } = await asked(
       trip,
       [
@@ -132,7 +132,7 @@ describe('a form on one screen', () => {
     ])
   })
 
-  test('says what is wrong under the field while it is typed, and not before', () => {
+  test('shows an error below the field during editing, and not before', () => {
     const model = modelOf(trip.requestedSchema)
     const faults = keys('A', 'd', 'backspace', 'ctrl+u').map((key) => {
       model.press(key)
@@ -146,7 +146,7 @@ describe('a form on one screen', () => {
     ])
   })
 
-  test('is not reviewed while something is wrong: all of it is shown, and the first such field has the focus', async () => {
+  test('cannot be reviewed with errors: all are shown, and the first invalid field gets the focus', async () => {
     const { answer, seen, left } = await asked(trip, [['up', 'up', 'up', 'up', 'up', 'return', 'escape']])
     expect(left).toEqual([])
     expect(answer).toBeUndefined()
@@ -177,20 +177,20 @@ describe('a form on one screen', () => {
       undefined,
     ],
   ]
-  test.each(outcomes)('%s gives that outcome', async (_, pressed, answers, outcome) => {
+  test.each(outcomes)('%s returns that outcome', async (_, pressed, answers, outcome) => {
     const { answer, person } = await asked(trip, [pressed], ...answers)
     expect(answer).toEqual(outcome)
     expect(person.left).toEqual([])
   })
 
-  test('is gone back to from the review with everything as it was', async () => {
+  test('keeps everything when the user goes back from the review', async () => {
     const first = ['Ada', 'down', 'down', 'down', 'n', 'up', 'up', 'up', 'up', 'r']
     const again = ['end', ' L.', 'up', 'r']
     const { answer } = await asked(trip, [first, again], 'change', 'send')
     expect(answer).toMatchObject({ content: { name: 'Ada L.', insured: false, nights: 7 } })
   })
 
-  test('opens a list of choices that is left with Esc as it was, and that typing narrows', () => {
+  test('opens a list of choices that is filtered by typing, and unchanged by Esc', () => {
     const options = Array.from({ length: 200 }, (_, n) => `way ${n + 1}`)
     const model = modelOf({ type: 'object', properties: { way: { type: 'string', enum: options } } })
     for (const key of keys('return', 'down', 'escape')) expect(model.press(key)).toBeUndefined()
@@ -201,7 +201,7 @@ describe('a form on one screen', () => {
     expect(model.values()).toEqual(new Map([['way', 'way 199']]))
   })
 
-  test('never says yes by one key alone, and leaves out what may be left out', () => {
+  test('never selects yes with a single key, and can omit optional fields', () => {
     const model = modelOf({ type: 'object', properties: { ok: { type: 'boolean' } } })
     const values = keys('space', 'space', 'space', 'left', 'backspace').map((key) => {
       model.press(key)
@@ -210,7 +210,7 @@ describe('a form on one screen', () => {
     expect(values).toEqual([false, true, undefined, false, undefined])
   })
 
-  test('takes what is pasted as it is, line feeds too, up to a bound that is told of', () => {
+  test('inserts pasted text unchanged with line feeds, up to a limit that is reported', () => {
     const model = modelOf({ type: 'object', properties: { note: { type: 'string' } } })
     for (const key of keys('one\ntwo\u202e')) model.press(key)
     expect(model.value(0)).toBe('one\ntwo\u202e')
@@ -238,7 +238,7 @@ const anyKey: fc.Arbitrary<ScreenKey> = fc.oneof(
 )
 
 describe('any form', () => {
-  test('fits the screen, shows the field with the focus, and lets nothing through that moves a cursor', () => {
+  test('fits the screen, shows the focused field, and prints no cursor movement', () => {
     fc.assert(
       fc.property(
         anyForm,
@@ -276,7 +276,7 @@ describe('any form', () => {
     )
   })
 
-  test('says what the wire would say: it can be reviewed exactly when it can be sent', () => {
+  test('reports the same errors as the wire: it can be reviewed exactly if it can be sent', () => {
     const filled = anyForm.chain((form) =>
       fc
         .tuple(...Object.values(form.properties).map((field) => wishFor(field)))

@@ -34,7 +34,7 @@ it('shows the configured servers on stdin and stdout, under the policy', async (
   expect(names.some((name) => name.startsWith('trips__book'))).toBe(false)
 })
 
-it('serves at once what there is, though a server waits for the person, and ends when it is interrupted', async () => {
+it('serves available servers at once, while one waits for consent, and ends on interrupt', async () => {
   const folder = tempFolder()
   const [command, ...args] = travel()
   const own = join(folder, '.config', 'jackfield')
@@ -55,7 +55,7 @@ it('serves at once what there is, though a server waits for the person, and ends
   expect((await running.ended).code).toBe(130)
 })
 
-it('lets the users of a file in over HTTP, and nobody else', async () => {
+it('accepts only the users of a file over HTTP', async () => {
   const users = jsonFile({ ann: 'ann-has-a-long-token' })
   const running = begin(['gateway', '--http', '127.0.0.1:0', '--users', users, '--config', config()])
   await running.says('Users: ann')

@@ -51,7 +51,7 @@ const installs = async ({ jackfield }: ReturnType<typeof home>): Promise<Activit
 }
 
 describe('a server of the registry', () => {
-  it('is found, installed, started and taken out again', async () => {
+  it('is found, installed, started and removed', async () => {
     const { url } = await registry([weather])
     const at = home()
     const found = await at.jackfield(['registry', 'search', 'weather', '--registry', url])
@@ -86,7 +86,7 @@ describe('a server of the registry', () => {
     })
   })
 
-  it('is not installed where nobody agrees, and no other file is written', async () => {
+  it('is not installed without consent, and no other file is written', async () => {
     const { url } = await registry([weather])
     const at = home()
     const foreign = join(at.cwd, '.mcp.json')
@@ -111,7 +111,7 @@ describe('a server of the registry', () => {
     expect(readFileSync(foreign, 'utf8')).toBe('{ "mcpServers": {} }')
   })
 
-  it('is not agreed to where its secrets could not be kept, which is said before anybody is asked', async () => {
+  it('is rejected before any question if its secrets could not be stored', async () => {
     const { url } = await registry([weather])
     const at = home()
     writeFileSync(join(at.cwd, 'key'), 'a key that everybody may read')
@@ -128,7 +128,7 @@ describe('a server of the registry', () => {
     expect(await installs(at)).toEqual([])
   })
 
-  it('is not agreed to with a value for something it does not need', async () => {
+  it('is rejected with a value for an unknown variable', async () => {
     const { url } = await registry([weather])
     const at = home()
     const words = ['install', 'io.github.ann/weather', '--yes', '--set', 'COLOUR=red', '--registry', url]
@@ -141,7 +141,7 @@ describe('a server of the registry', () => {
 })
 
 describe('install', () => {
-  it('takes a server.json, and a command', async () => {
+  it('accepts a server.json, and a command', async () => {
     const at = home('uvx')
     const file = join(at.cwd, 'server.json')
     const packages = [
@@ -156,7 +156,7 @@ describe('install', () => {
     expect(await installs(at)).toHaveLength(2)
   })
 
-  it('says where a server does not run', async () => {
+  it('reports where a server does not run', async () => {
     const at = home()
     const broken = await at.jackfield([
       'install',
@@ -171,7 +171,7 @@ describe('install', () => {
     expect(broken).toMatchObject({ code: 3, stdout: expect.stringContaining('It does not run yet') })
   })
 
-  it('unpacks a bundle, gives it what it asks for, and takes all of it away again', async () => {
+  it('unpacks a bundle, passes its values, and removes all of it on uninstall', async () => {
     const at = home()
     const file = join(at.cwd, 'packed.mcpb')
     writeFileSync(file, bundle())
@@ -195,7 +195,7 @@ describe('install', () => {
     expect(existsSync(folder)).toBe(false)
   })
 
-  it('takes no bundle with another checksum than the published one, and none without any', async () => {
+  it('rejects a bundle with another checksum than published, or without one', async () => {
     const at = home()
     const bytes = bundle()
     const { url } = await served(bytes)
@@ -227,7 +227,7 @@ describe('install', () => {
     expect(installed.stderr).not.toContain('by Ann')
   })
 
-  it('takes nothing with it that lies elsewhere, wherever it says its folder is', async () => {
+  it('removes nothing outside its folder, whatever path it claims', async () => {
     const at = home()
     const kept = join(at.cwd, 'kept')
     const bundles = join(at.cwd, 'data', 'jackfield', 'bundles')

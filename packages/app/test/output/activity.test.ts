@@ -26,7 +26,7 @@ const rows = [
 ]
 
 describe('the activity log', () => {
-  test('names the date once a day in a narrow terminal, so that what was done fits into one line', () => {
+  test('has the date once a day in a narrow terminal, so that each row fits one line', () => {
     expect(activityTable(rows, { palette, columns: 80 }, { long: true }).split('\n')).toEqual([
       'ROW  TIME        KIND  OUTCOME  RULE   TOOK   WHAT',
       '#1   2027-01-31  call  ok       typed  48 ms  searchFlights of travel',
@@ -37,7 +37,7 @@ describe('the activity log', () => {
     ])
   })
 
-  test('names the date in every row where there is room, and where a program reads it', () => {
+  test('has the date in every row if there is room, and for programs', () => {
     for (const columns of [100, undefined]) {
       const lines = activityTable(rows, { palette, columns }, { long: true }).split('\n')
       expect(lines).toHaveLength(4)

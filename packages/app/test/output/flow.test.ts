@@ -14,8 +14,8 @@ const words = fc
   )
   .map((parts) => parts.join(''))
 
-describe('text that flows', () => {
-  test('is never wider than it may be, set in as told, and loses nothing but spaces', () => {
+describe('streamed text', () => {
+  test('fits the width, is indented, and loses nothing but spaces', () => {
     fc.assert(
       fc.property(words, fc.integer({ min: 14, max: 90 }), fc.constantFrom(0, 2), (text, columns, indent) => {
         const lines = flowed(text, columns, indent).split('\n')
@@ -28,7 +28,7 @@ describe('text that flows', () => {
     )
   })
 
-  test('is the same whatever pieces it comes in, once it is over', () => {
+  test('is independent of chunk boundaries', () => {
     fc.assert(
       fc.property(fc.array(fc.stringMatching(/^[a-z \n]{0,8}$/), { maxLength: 20 }), (pieces) => {
         let written = ''
@@ -43,7 +43,7 @@ describe('text that flows', () => {
     )
   })
 
-  test('breaks at words, hangs lists in, and leaves code blocks as they are', () => {
+  test('breaks at words, indents lists, and keeps code blocks', () => {
     const text = 'one two three four\n- five six seven eight\n```\nnine   ten eleven twelve\n```'
     expect(flowed(text, 14).split('\n')).toEqual([
       ...['one two three', 'four', '- five six', '  seven eight'],
@@ -51,13 +51,13 @@ describe('text that flows', () => {
     ])
   })
 
-  test('can be told from other lines where it goes on', () => {
+  test('is distinguishable from other lines when it continues', () => {
     expect(flowed('one two three fourteenletters', 10, 0, 2).split('\n')).toEqual([
       ...['one two', '  three', '  fourteen', '  letters'],
     ])
   })
 
-  test('follows the terminal when its size changes', () => {
+  test('adapts when the terminal is resized', () => {
     let columns = 30
     let written = ''
     const write = (text: string): void => {

@@ -9,7 +9,7 @@ import { widthOf, wrap } from '../../src/output/width.ts'
 const palette = picocolors.createColors(false)
 
 describe('a table', () => {
-  test('lines its columns up, also under wide characters', () => {
+  test('aligns its columns, also with wide characters', () => {
     expect(
       table(
         ['NAME', 'WHAT'],
@@ -23,13 +23,13 @@ describe('a table', () => {
     ).toBe(['NAME       WHAT', 'a          x', '東京       y', 'long name  z'].join('\n'))
   })
 
-  test('wraps its last column to the terminal', () => {
+  test('wraps its last column to the terminal width', () => {
     expect(table(['A', 'B'], [['a', 'one two three four five six']], { palette, columns: 24 })).toBe(
       ['A  B', 'a  one two three four', '   five six'].join('\n'),
     )
   })
 
-  test('wraps the widest of its columns where the last alone cannot give way', () => {
+  test('wraps its widest columns if the last alone is not enough', () => {
     const row = ['args[0]', 'one two three four', 'servers.travel.args[0]']
     expect(table(['FIELD', 'VALUE', 'THERE'], [row], { palette, columns: 36 })).toBe(
       [
@@ -40,7 +40,7 @@ describe('a table', () => {
     )
   })
 
-  test('sets its rows as lists where columns would be left with a few letters', () => {
+  test('prints rows as lists if columns would become too narrow', () => {
     const rows = [
       ['a long name', 'https://example.com/mcp', 'three words more'],
       ['another one', '', 'three'],
@@ -57,7 +57,7 @@ describe('a table', () => {
     )
   })
 
-  test('leaves out columns without content where the terminal is narrow, and only there', () => {
+  test('leaves out empty columns only if the terminal is narrow', () => {
     const rows = [
       ['a', '', 'one two three'],
       ['b', '', 'four'],
@@ -70,7 +70,7 @@ describe('a table', () => {
     expect(table(heads, rows, { palette })).toContain('NAME  RULE  WHAT')
   })
 
-  test('keeps to the terminal, whatever stands in it, and loses nothing but spaces', () => {
+  test('fits the terminal, whatever its content, and loses nothing but spaces', () => {
     const cell = fc.string({ maxLength: 60 }).map((text) => text.replaceAll(/\s/g, ' '))
     const rows = fc.array(fc.array(cell, { minLength: 4, maxLength: 4 }), { minLength: 1, maxLength: 4 })
     fc.assert(
@@ -89,7 +89,7 @@ describe('a table', () => {
 })
 
 describe('wrapping', () => {
-  test('never makes a line too wide and loses nothing but spaces', () => {
+  test('never exceeds the width and loses nothing but spaces', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 200 }), fc.integer({ min: 4, max: 40 }), (text, columns) => {
         const lines = wrap(text, columns)
@@ -101,7 +101,7 @@ describe('wrapping', () => {
 })
 
 describe('content', () => {
-  test('is text as it is, and bytes as their kind and size', () => {
+  test('prints text as it is, and bytes as type and size', () => {
     expect(block({ type: 'text', text: 'a\u001b[31mb' }, palette)).toBe('ab')
     expect(block({ type: 'image', data: 'A'.repeat(16_400), mimeType: 'image/png' }, palette)).toBe(
       '[image/png, 12.3 kB]',
@@ -116,7 +116,7 @@ describe('content', () => {
     expect([size(999), size(1000), size(2_000_000)]).toEqual(['999 B', '1.0 kB', '2.0 MB'])
   })
 
-  test('of a tool shows structured content once', () => {
+  test('of a tool prints structured content once', () => {
     const structuredContent = { a: 1 }
     expect(toolResult({ content: [{ type: 'text', text: '{"a":1}' }], structuredContent }, palette)).toBe(
       '{\n  "a": 1\n}',
@@ -156,7 +156,7 @@ describe('content', () => {
   })
 })
 
-test('colours are for terminals, and never where NO_COLOR is set', () => {
+test('colours are used only on terminals, and never if NO_COLOR is set', () => {
   const coloured = (stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean =>
     paletteFor(stream, env).red('x') !== 'x'
   expect(coloured({ isTTY: true }, {})).toBe(true)

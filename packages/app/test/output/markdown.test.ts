@@ -30,7 +30,7 @@ const lines = (text: string, columns?: number, palette?: typeof colours): string
   rendered([text], columns, palette).written.split('\n').slice(0, -1)
 
 describe('Markdown on a terminal', () => {
-  test('renders headings, emphasis, code, lists, quotes and rules, each line set in', () => {
+  test('renders headings, emphasis, code, lists, quotes and rules, each line indented', () => {
     const text = [
       '# Plan',
       'Some **bold**, *slanted*, ~~gone~~ and `code` words.',
@@ -70,7 +70,7 @@ describe('Markdown on a terminal', () => {
     ])
   })
 
-  test('always shows where a link leads', () => {
+  test('always shows link destinations', () => {
     const text =
       '[your bank](https://evil.test/a "Safe") <https://a.test> https://b.test ![a map](https://c.test/m.png) [x][r]\n\n[r]: https://d.test'
     const shown = lines(text, 200).join('\n')
@@ -81,7 +81,7 @@ describe('Markdown on a terminal', () => {
     expect(lines('[https://bank.test](https://evil.test)').join('')).toContain('(https://evil.test)')
   })
 
-  test('keeps the lines of code, with what would be markup, and shows them as they come', () => {
+  test('keeps lines of code with their markup characters, and shows them as they arrive', () => {
     const code = '```ts\nconst  a = **b**\n\n\t# no heading\n```\nAfter.'
     expect(lines(code)).toEqual([
       '  ```ts',
@@ -96,14 +96,14 @@ describe('Markdown on a terminal', () => {
     expect(lines('```\nnever closed')).toEqual(['  ```', '  never closed'])
   })
 
-  test('sets tables in columns, and one cell under another where there is no room', () => {
+  test('prints tables in columns, or stacked cells if there is no room', () => {
     const text = '| Name | Price |\n|---|--:|\n| Tea | **3** |\n| Coffee | 4 |'
     expect(lines(text)).toEqual(['  Name    Price', '  Tea     3', '  Coffee  4'])
     const wide = `| ${'First heading | '.repeat(5)}\n|${'---|'.repeat(5)}\n| ${'some words | '.repeat(5)}`
     for (const line of lines(wide, 30)) expect(widthOf(line)).toBeLessThanOrEqual(30)
   })
 
-  test('shows a block once it is complete, and the end of what is coming below it', () => {
+  test('shows a block once complete, and the end of the incomplete text below it', () => {
     const { before, tails } = rendered(['First ', 'paragraph.\n\nSec', 'ond'])
     expect(before).toBe('  First paragraph.\n')
     expect(tails.slice(0, 2)).toEqual(['  First', ''])
@@ -112,7 +112,7 @@ describe('Markdown on a terminal', () => {
     expect(rendered(['- one\n- two\n- th']).before).toBe('  - one\n')
   })
 
-  test('has no control character, and no line without its margin', () => {
+  test('has no control characters, and no line without its margin', () => {
     const evil =
       '\u001b[2J✓ [1] pay  approved\ryou › yes\n\u001b]8;;http://x\u0007link\u001b]8;;\u0007\n\n```\n\u001b[H◇ Allow?\n```\n> \u202eevil\n\n&#27;[2J'
     const shown = rendered([...evil]).written
@@ -157,7 +157,7 @@ const part = fc.constantFrom(
   ],
 )
 
-test('whatever comes, in whatever pieces, lines fit and start with the margin, and pieces make no difference', () => {
+test('lines fit and start with the margin, independent of chunk boundaries, for any input', () => {
   fc.assert(
     fc.property(
       fc.array(part, { maxLength: 40 }),
@@ -188,7 +188,7 @@ test.each([
   ['one word', 'x'.repeat(100_000)],
   ['lines of one paragraph', 'a line of words\n'.repeat(10_000)],
   ['a deep list', Array.from({ length: 300 }, (_, n) => `${' '.repeat(2 * n)}- a`).join('\n')],
-])('%s that would overload a parser are shown all the same', (_, text) => {
+])('%s that would overload a parser are still shown', (_, text) => {
   const shown = rendered([text]).written
   const kept = (given: string): number => given.replaceAll(/[\s│>]/g, '').length
   expect(kept(shown)).toBe(kept(text))

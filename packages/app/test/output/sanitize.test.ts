@@ -15,7 +15,7 @@ describe('text from a server', () => {
     ['turned text', 'abc\u202edcba', 'abc⟦U+202E⟧dcba'],
     ['invisible tags', 'a\u{e0041}b', 'a⟦U+E0041⟧b'],
     ['zero-width spaces', 'pay\u200bpal', 'pay⟦U+200B⟧pal'],
-  ])('loses or shows %s', (_, given, safe) => {
+  ])('removes or shows %s', (_, given, safe) => {
     expect(plain(given)).toBe(safe)
   })
 
@@ -24,7 +24,7 @@ describe('text from a server', () => {
     expect(plain(text)).toBe(text)
   })
 
-  test('never reaches a terminal with a control character in it', () => {
+  test('never has a control character', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
@@ -33,7 +33,7 @@ describe('text from a server', () => {
     )
   })
 
-  test('on one line is cut with a sign', () => {
+  test('on one line is cut with an ellipsis', () => {
     expect(oneLine(' a\n  b\tc ')).toBe('a b c')
     expect(oneLine('abcdef', 4)).toBe('abc…')
     expect(oneLine('abcd', 4)).toBe('abcd')

@@ -15,7 +15,7 @@ function told(columns?: number): { printed: string; svg: string } {
   return { printed, svg: picture(transcript.lines, 'npm start') }
 }
 
-test('a transcript names who speaks once and wraps what they say', () => {
+test('a transcript names each speaker once and wraps the text', () => {
   const lines = told().printed.split('\n')
   expect(lines[0]).toBe('1. Begin')
   expect(lines[1]).toMatch(/^Person {6}Fly <me> & "you" far far/)
@@ -28,14 +28,14 @@ test.each([
   [40, 40],
   [10, 32],
   [200, 96],
-])('a transcript on a terminal of %i columns takes at most %i of them', (columns, most) => {
+])('a transcript on a terminal of %i columns uses at most %i of them', (columns, most) => {
   const lines = told(columns).printed.split('\n')
   const widest = Math.max(...lines.map((line) => line.length))
   expect(widest).toBeLessThanOrEqual(most)
   expect(widest).toBeGreaterThan(most - 12)
 })
 
-test('a picture is well-formed, holds every word, and needs nothing from elsewhere', () => {
+test('a picture is well-formed, contains every word, and is self-contained', () => {
   const { svg } = told()
   expect(svg.match(/<text/g)?.length).toBe(svg.match(/<\/text>/g)?.length)
   expect(svg).toContain('Fly &lt;me&gt; &amp; &quot;you&quot; far')

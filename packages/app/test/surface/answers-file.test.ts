@@ -35,7 +35,7 @@ function sampling(text: string): Extract<HostQuestion, { kind: 'sampling-request
 }
 
 describe('an answers file', () => {
-  test('offers only the kinds of question it has entries for', () => {
+  test('supports only the kinds of question it has entries for', () => {
     const none = answersSurface({}, () => {})
     expect(Object.keys(none.show)).toEqual([])
     const some = answersSurface({ elicitation: [], roots: 'deny' }, () => {})
@@ -59,7 +59,7 @@ describe('an answers file', () => {
     expect(await answer('Please confirm')).toEqual({ action: 'accept', content: { n: 2 } })
   })
 
-  test('leaves a question without a fitting entry unanswered, and never says no for the person', async () => {
+  test('does not answer a question without a matching entry, and never refuses for the user', async () => {
     const told: string[] = []
     const surface = answersSurface(
       { elicitation: [{ match: 'a', action: 'accept', content: { n: 'x' } }] },
@@ -77,7 +77,7 @@ describe('an answers file', () => {
     ])
   })
 
-  test('agrees to a visit without content', async () => {
+  test('accepts a URL elicitation without content', async () => {
     const surface = answersSurface({ elicitation: [{ action: 'accept', content: { n: 1 } }] }, () => {})
     const visit = elicitation({ mode: 'url', message: 'Sign in', url: 'https://a.example' })
     expect(await surface.show.elicitation?.(visit, never)).toEqual({ action: 'accept' })
@@ -111,7 +111,7 @@ describe('an answers file', () => {
     expect(modelsNamed({ sampling: [{ text: 'x' }, { model: 'offline' }] })).toEqual(['offline'])
   })
 
-  test('allows a call only where an entry says so', async () => {
+  test('allows a call only with a matching entry', async () => {
     const approvals = ['echo', 'files__remove'].map((tool) => ({ tool, verdict: 'allow' as const }))
     const surface = answersSurface({ approvals }, () => {})
     const ask = (name: string, server = 's') =>
@@ -136,7 +136,7 @@ describe('an answers file', () => {
   })
 })
 
-describe('a file that is wrong is refused with the reason', () => {
+describe('an invalid file is rejected with the reason', () => {
   const read = (text: string) => {
     const file = join(mkdtempSync(join(tmpdir(), 'answers-')), 'a.json')
     writeFileSync(file, text)
@@ -157,7 +157,7 @@ describe('a file that is wrong is refused with the reason', () => {
     expect(() => read(text)).toThrow(words)
   })
 
-  test('and one that is right is read', () => {
+  test('and a valid one is read', () => {
     expect(read('{"elicitation":[{"action":"accept","content":{"a":1}}],"roots":"allow"}')).toMatchObject({
       roots: 'allow',
     })

@@ -50,7 +50,7 @@ async function asked(question: Question, ...answers: Scripted[]) {
 }
 
 describe('all read-only tools of the server', () => {
-  test('can be allowed at once where the host offers it, and nowhere else', async () => {
+  test('can be allowed at once only if the host offers it', async () => {
     const offered = approval({}, { readOnlyTools: ['look', 'find'] })
     expect((await asked(offered, 'allow-read-only')).answer).toEqual({
       verdict: 'allow',
@@ -88,7 +88,7 @@ describe('the keys of the question', () => {
     ['t', 'respond'],
   ]
 
-  test('are there for every choice: the common ones first, the rare ones behind one of them', async () => {
+  test('exist for every choice: common ones first, the others behind one of them', async () => {
     const common = [
       ['n', 'deny'],
       ['y', 'allow'],
@@ -106,7 +106,7 @@ describe('the keys of the question', () => {
     })
   })
 
-  test('have no a where the rule lets no answer be remembered', async () => {
+  test('do not include a if the rule allows no grant', async () => {
     expect(await keysOf(approval({}, { remember: [] }), 'deny')).toEqual([
       [
         ['n', 'deny'],
@@ -118,7 +118,7 @@ describe('the keys of the question', () => {
     ])
   })
 
-  test('have s for everything and r for the read-only tools only where they are offered', async () => {
+  test('include s for everything and r for read-only tools only if they are offered', async () => {
     const long = approval({ item: 'x'.repeat(20_000) }, { readOnlyTools: ['look'] })
     expect(await keysOf(long, 'more', 'back', 'deny')).toEqual([
       expect.arrayContaining([
@@ -132,7 +132,7 @@ describe('the keys of the question', () => {
 })
 
 describe('the card of a call', () => {
-  test('says who asks for what of whom, why, and what to look out for', async () => {
+  test('shows who requests which call, why, and the warnings', async () => {
     const { person, text } = await asked(
       approval(
         { note: 'b' },
@@ -163,7 +163,7 @@ describe('the card of a call', () => {
     expect(person.offered[0]?.[0]).toBe('deny')
   })
 
-  test('shows paths, addresses and code before the rest, and tells texts from other values', async () => {
+  test('shows paths, URLs and code first, and distinguishes text from other values', async () => {
     const { text } = await asked(
       approval({
         count: 5,
@@ -200,7 +200,7 @@ describe('the card of a call', () => {
     ])
   })
 
-  test('shows what cannot be seen', async () => {
+  test('shows invisible characters', async () => {
     const { text } = await asked(
       approval({ a: 'x\u202ey', b: 'p\u200bq\u001b[31m', c: 'tag\u{e0041}', d: 'a\u00a0b', 'e\u200b': 1 }),
       'deny',
@@ -217,7 +217,7 @@ describe('the card of a call', () => {
     expect(isPlainText(text)).toBe(true)
   })
 
-  test('says how much of long arguments is not shown, and shows all of it', async () => {
+  test('shows how much of long arguments is hidden, and can show all of it', async () => {
     const item = `start${'x'.repeat(20_000)}end`
     const { person, text } = await asked(approval({ item }), 'show', 'deny')
     expect(text).toContain('… 19,408 more of 20,008 characters')
@@ -225,14 +225,14 @@ describe('the card of a call', () => {
     expect(person.offered[0]).toContain('show')
   })
 
-  test('names the fault of arguments that could not be sent', async () => {
+  test('names the error of arguments that could not be sent', async () => {
     const { text } = await asked(approval({}, { problem: '/item must be string' }), 'deny')
     expect(text).toContain('✗ this could not be sent: /item must be string')
     expect(text).toContain('(no arguments)')
   })
 })
 
-describe('what is answered', () => {
+describe('the answer', () => {
   const exactly = [{ at: '', equals: {} }]
   test.each<[string, Scripted[], unknown]>([
     ['no', ['deny'], { verdict: 'deny' }],
@@ -285,12 +285,12 @@ describe('what is answered', () => {
     expect((await asked(approval({}), ...answers)).answer).toEqual(answer)
   })
 
-  test('starts from the narrowest of what may be allowed and the widest of what may be refused', async () => {
+  test('starts with the narrowest pattern for allowing and the widest for refusing', async () => {
     expect((await asked(approval({}), 'allow-for', 'always', '0')).person.initials.at(-1)).toBe('0')
     expect((await asked(approval({}), 'more', 'deny-for', 'always', '0')).person.initials.at(-1)).toBe('1')
   })
 
-  test('can be remembered only for as long as the policy lets it', async () => {
+  test('can be remembered only for the durations that policy allows', async () => {
     const nothing = await asked(approval({}, { remember: [], likeness: [] }), 'deny')
     expect(nothing.person.offered[0]).toEqual(['deny', 'allow', 'edit', 'later', 'more'])
     const rare = await asked(approval({}, { remember: [], likeness: [] }), 'more', 'deny-why', '')
@@ -299,7 +299,7 @@ describe('what is answered', () => {
     expect(some.person.offered[1]).toEqual(['conversation'])
   })
 
-  test('is edited until it fits the tool', async () => {
+  test('is edited until it matches the tool', async () => {
     const { answer, text } = await asked(
       approval({ item: 'tea' }),
       ...['edit', '{"item":', 'again', '[1]', 'again', '{"item":5}', 'again', '{"item":"coffee"}', 'allow'],
@@ -309,7 +309,7 @@ describe('what is answered', () => {
     expect(text).toMatch(/item +text +coffee/)
   })
 
-  test('is edited in the editor the person has set', async () => {
+  test("is edited in the user's editor", async () => {
     const write = `require('fs').writeFileSync(process.argv.at(-1),'{"item":"by-editor"}')`
     const env = { EDITOR: `${process.execPath} -e ${write}` }
     expect(await askApproval(approval({ item: 'tea' }), scripted('edit', 'allow'), palette, env)).toEqual({
@@ -320,7 +320,7 @@ describe('what is answered', () => {
 })
 
 describe('the exact text of a value', () => {
-  test('is that value, and shows nothing but what can be seen', () => {
+  test('is exact, and shows only visible characters', () => {
     const text = fc.oneof(
       fc.string(),
       fc.string({ unit: 'binary' }),
@@ -346,7 +346,7 @@ describe('the exact text of a value', () => {
   })
 })
 
-test('a megabyte of arguments can be read whole, and those bytes are what is sent', async () => {
+test('of a megabyte can be read in full, and the shown bytes are sent', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'jackfield-card-'))
   const wire = join(folder, 'wire')
   const program = `const { appendFileSync } = require('node:fs')
@@ -394,7 +394,7 @@ test('a megabyte of arguments can be read whole, and those bytes are what is sen
   }
 })
 
-describe('whether a result may be seen', () => {
+describe('releasing a result', () => {
   const question: Extract<HostQuestion, { kind: 'result' }> = {
     kind: 'result',
     id: '1',

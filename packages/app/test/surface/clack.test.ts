@@ -54,7 +54,7 @@ describe('a question on a terminal', () => {
     expect(seen()).toContain('Allow it?')
   })
 
-  test('is answered at once with the key of a choice, and by no other', async () => {
+  test('is answered at once only with the key of a choice', async () => {
     const { prompter, press, seen } = terminal()
     press('x', 'L', '[', 'l')
     const keyed = [...options, { value: 'later', label: 'Later', key: 'l' }]
@@ -62,20 +62,20 @@ describe('a question on a terminal', () => {
     expect(stripVTControlCharacters(seen())).toMatch(/● Deny\n[\s\S]*○ Later \[l\]\n/)
   })
 
-  test('is not answered by a letter of text that arrives at once', async () => {
+  test('is not answered by letters of pasted text', async () => {
     const { prompter, press } = terminal()
     press('later, please', esc)
     const keyed = [...options, { value: 'later', label: 'Later', key: 'l' }]
     expect(await prompter.select({ message: '?', options: keyed })).toBe(cancelled)
   })
 
-  test('starts where it is told to', async () => {
+  test('starts at the given choice', async () => {
     const { prompter, press } = terminal()
     press(enter)
     expect(await prompter.select({ message: '?', options, initial: 'allow' })).toBe('allow')
   })
 
-  test('left with Ctrl+C has no answer, whatever was highlighted', async () => {
+  test('has no answer after Ctrl+C, whatever was highlighted', async () => {
     const { prompter, press } = terminal()
     press(down, interrupt)
     expect(await prompter.select({ message: '?', options })).toBe(cancelled)
@@ -84,7 +84,7 @@ describe('a question on a terminal', () => {
   test.each([
     [esc, 0],
     [interrupt, 1],
-  ])('tells of Ctrl+C and not of Esc, in each kind of question', async (key, times) => {
+  ])('reports Ctrl+C but not Esc, for each kind of question', async (key, times) => {
     const { prompter, press, interrupts } = terminal()
     press(key)
     expect(await prompter.select({ message: '?', options })).toBe(cancelled)
@@ -99,7 +99,7 @@ describe('a question on a terminal', () => {
     expect(interrupts()).toBe(3 * times)
   })
 
-  test('can put a text into the clipboard of the terminal, and nothing else', () => {
+  test("can copy a text to the terminal's clipboard, and nothing else", () => {
     const { prompter, seen } = terminal()
     prompter.copy('https://a.example/\u0007\u001b]0;x')
     const [before, after] = ['\u001b]52;c;', '\u0007']
@@ -130,7 +130,7 @@ describe('a question on a terminal', () => {
     expect(await prompter.multiselect({ message: '?', options, initial: [], required: false })).toEqual([])
   })
 
-  test('that is answered leaves the terminal alone when its question is settled afterwards', async () => {
+  test('does not change the terminal when it is settled after its answer', async () => {
     const settled = new AbortController()
     const { prompter, press, seen } = terminal(settled.signal)
     press(enter)

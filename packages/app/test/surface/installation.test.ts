@@ -9,8 +9,8 @@ import { scripted } from '../forms/prompter.ts'
 const palette = picocolors.createColors(false)
 const file = '/home/ann/.config/jackfield/config.json'
 
-describe('what installing a server means', () => {
-  test('is told once, in the order one decides by', () => {
+describe('the effects of an installation', () => {
+  test('are printed once, in order of importance', () => {
     const plan = planFrom({
       name: 'io.github.ann/weather',
       version: '1.4.0',
@@ -38,7 +38,7 @@ describe('what installing a server means', () => {
     ])
   })
 
-  test('shows hidden characters, and still warns of a secret that is given without being asked for', () => {
+  test('show hidden characters, and warn of secrets that are passed without a question', () => {
     const plan = planForServer('sh\u202eop', { command: 'ru\u200bn', env: { API_TOKEN: 'hunter2' } })
     const lines = installationLines(plan, file, palette)
     expect(lines.slice(0, 3)).toEqual([
@@ -50,13 +50,13 @@ describe('what installing a server means', () => {
     expect(lines.join()).not.toContain('hunter2')
   })
 
-  test('of an address is the address and the names of its headers', () => {
+  test('of a URL are the URL and the names of its headers', () => {
     const plan = planForServer('shop', {
       url: 'https://shop.example/mcp',
       headers: { Authorization: 'Bearer x' },
     })
     expect(installationLines(plan, file, palette).slice(0, 3)).toEqual([
-      'shop would be spoken to at',
+      'shop would be contacted at',
       '  https://shop.example/mcp',
       'with the headers Authorization=[Authorization]',
     ])
@@ -68,7 +68,7 @@ describe('the question', () => {
     ['yes', true],
     ['no', false],
     [cancelled, false],
-  ])('starts at no, and takes nothing but yes for a yes (%s)', async (answer, agreed) => {
+  ])('starts at no, and accepts only an explicit yes (%s)', async (answer, agreed) => {
     const person = scripted(answer)
     expect(await askInstallation({ lines: ['a', 'b'], starts: true }, person)).toBe(agreed)
     expect(person.said).toEqual(['a', 'b'])
@@ -76,7 +76,7 @@ describe('the question', () => {
     expect(person.asked).toEqual(['Install it and start it?'])
   })
 
-  test('does not speak of a start where there is none', async () => {
+  test('does not mention a start if there is none', async () => {
     const person = scripted('no')
     await askInstallation({ lines: [], starts: false }, person)
     expect(person.asked).toEqual(['Install it?'])

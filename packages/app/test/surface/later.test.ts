@@ -76,9 +76,9 @@ function terminal(options: { store?: string } = {}) {
   return { surface, seen: () => seen.replaceAll(/[\s│]+/g, ' ') }
 }
 
-describe('later', () => {
+describe('deferring', () => {
   test.each(questions)(
-    'is one key away from %s, which stays in the inbox with the way to answer it',
+    'is one key away from %s, which stays in the inbox with the command that answers it',
     async (_, question) => {
       const { surface, seen } = terminal()
       expect(await showQuestion(surface, question, new AbortController().signal)).toBeUndefined()
@@ -87,7 +87,7 @@ describe('later', () => {
     },
   )
 
-  test('names the store where it is not the usual one', async () => {
+  test('names the store if it is not the default one', async () => {
     const { surface, seen } = terminal({ store: 'other.db' })
     const [, question] = questions[2] ?? []
     if (question === undefined) throw new Error('there is a form')
@@ -95,7 +95,7 @@ describe('later', () => {
     expect(seen()).toContain('jackfield respond 7244c9a7 --store other.db')
   })
 
-  test('is not said where the question was answered elsewhere meanwhile', async () => {
+  test('is not reported if the question was answered elsewhere meanwhile', async () => {
     const { surface, seen } = terminal()
     const [, question] = questions[2] ?? []
     if (question === undefined) throw new Error('there is a form')

@@ -16,7 +16,7 @@ const question = (url: string, scopes: string[] = []): Extract<HostQuestion, { k
   scopes,
 })
 
-test('a login shows the whole page, its site and what is asked for, before anything is opened', async () => {
+test('a login shows the full URL, its site and the requested scopes before the page opens', async () => {
   const person = scripted('allow')
   const url = 'https://login.example.org/authorize?client_id=1&scope=read+write'
   expect(await askLogin(question(url, ['read', 'write\u202e']), person, palette)).toEqual({
@@ -30,7 +30,7 @@ test('a login shows the whole page, its site and what is asked for, before anyth
   expect(person.initials).toEqual(['later'])
 })
 
-test('a site that looks like another is told of, and one that cannot be opened is not offered', async () => {
+test('a site that imitates another is reported, and one that cannot be opened is not offered', async () => {
   const likeness = scripted('deny')
   expect(await askLogin(question('https://xn--pypal-4ve.com/login'), likeness, palette)).toEqual({
     verdict: 'deny',
@@ -41,6 +41,6 @@ test('a site that looks like another is told of, and one that cannot be opened i
   expect(file.offered).toEqual([['later', 'deny']])
 })
 
-test('Esc leaves it in the inbox', async () => {
+test('Esc leaves the question in the inbox', async () => {
   expect(await askLogin(question('https://example.org/'), scripted(cancelled), palette)).toBeUndefined()
 })

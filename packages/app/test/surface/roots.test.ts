@@ -49,8 +49,8 @@ function answering(choice: string | typeof cancelled, chosen: string[] | typeof 
   return { said, prompter }
 }
 
-describe('the question which folders a server may know', () => {
-  it('shows what the server would see, every character of it, and what to mind', async () => {
+describe('the roots question', () => {
+  it('shows what the server would see, with every character, and warnings', async () => {
     const { said, prompter } = answering('allow')
     expect(await askRoots(question, prompter, palette)).toEqual({ verdict: 'allow' })
     const text = said.join('\n')
@@ -66,11 +66,11 @@ describe('the question which folders a server may know', () => {
     ['deny', { verdict: 'deny' }],
     ['later', undefined],
     [cancelled, undefined],
-  ])('takes %s for what it is', async (choice, answer) => {
+  ])('accepts %s', async (choice, answer) => {
     expect(await askRoots(question, answering(choice).prompter, palette)).toEqual(answer)
   })
 
-  it('lets the person give some of them', async () => {
+  it('lets the user allow some of them', async () => {
     const some = answering('some', ['file:///srv/two']).prompter
     expect(await askRoots(question, some, palette)).toEqual({ verdict: 'allow', roots: [roots[1]] })
     expect(await askRoots(question, answering('some').prompter, palette)).toBeUndefined()

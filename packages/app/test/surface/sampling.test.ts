@@ -32,8 +32,8 @@ const request: Extract<HostQuestion, { kind: 'sampling-request' }> = {
   redactions: [{ rule: 'api-key', count: 2, at: ['systemPrompt', 'messages[0]'] }],
 }
 
-describe('reviewing what a server asks a model', () => {
-  test('shows model, reason, price, what is blanked, and all of the request, and starts at deny', async () => {
+describe('the review of a sampling request', () => {
+  test('shows model, reason, price, redactions, and the whole request, and starts at deny', async () => {
     const person = scripted('allow')
     expect(await reviewRequest(request, person, palette, {})).toEqual({ verdict: 'allow' })
     const text = person.said.join('\n')
@@ -55,7 +55,7 @@ describe('reviewing what a server asks a model', () => {
     expect(person.initials).toEqual(['deny'])
   })
 
-  test('shows every tool whole', async () => {
+  test('shows every tool in full', async () => {
     const person = scripted('deny')
     const params = { ...request.params, tools: [tool], toolChoice: { mode: 'required' as const } }
     await reviewRequest({ ...request, params }, person, palette, {})
@@ -64,7 +64,7 @@ describe('reviewing what a server asks a model', () => {
     expect(text).toContain(`tool: ${JSON.stringify(tool)}`)
   })
 
-  test('takes changes to everything at once, and keeps what cannot be changed', async () => {
+  test('accepts a change of everything at once, except fixed parts', async () => {
     const changed = {
       messages: [{ role: 'user', content: { type: 'text', text: 'Nobody wins?' } }],
       maxTokens: 20,
@@ -87,7 +87,7 @@ describe('reviewing what a server asks a model', () => {
     ['stopSequences', '["a","b"]', { stopSequences: ['a', 'b'] }],
     ['tools', JSON.stringify([tool]), { tools: [tool] }],
     ['toolChoice', '{"mode":"auto"}', { toolChoice: { mode: 'auto' } }],
-  ])('takes a change to %s alone', async (part, typed, change) => {
+  ])('accepts a change of %s alone', async (part, typed, change) => {
     const person = scripted('edit', part, typed, 'allow')
     expect(await reviewRequest(request, person, palette, {})).toEqual({
       verdict: 'allow',
@@ -98,7 +98,7 @@ describe('reviewing what a server asks a model', () => {
   test.each([
     ['systemPrompt', ''],
     ['temperature', 'null'],
-  ] as const)('leaves %s out where the person empties it', async (part, typed) => {
+  ] as const)('omits %s if the user clears it', async (part, typed) => {
     const { [part]: _left, ...rest } = request.params
     expect(await reviewRequest(request, scripted('edit', part, typed, 'allow'), palette, {})).toEqual({
       verdict: 'allow',
@@ -115,13 +115,13 @@ describe('reviewing what a server asks a model', () => {
       '"metadata" cannot be changed here',
     ],
     ['null', 'must be a JSON object'],
-  ])('refuses a change to %s', async (text, words) => {
+  ])('rejects a change of %s', async (text, words) => {
     const person = scripted('edit', 'all', text, 'leave', 'deny')
     expect(await reviewRequest(request, person, palette, {})).toEqual({ verdict: 'deny' })
     expect(person.said.join('\n')).toContain(words)
   })
 
-  test('can go to another model', async () => {
+  test('can select another model', async () => {
     const person = scripted('model', 'ollama/llama', 'allow')
     expect(await reviewRequest(request, person, palette, {})).toEqual({
       verdict: 'allow',
@@ -129,7 +129,7 @@ describe('reviewing what a server asks a model', () => {
     })
   })
 
-  test('adds texts of the conversation only where the person says so, after showing them whole', async () => {
+  test('adds context only on request, after showing it in full', async () => {
     const texts = [{ server: 'shop', label: 'buy {}', text: 'buy {} of shop gave:\nthree teas' }]
     const question = { ...request, context: { wanted: 'thisServer' as const, texts } }
     const silent = scripted('allow')
@@ -143,14 +143,14 @@ describe('reviewing what a server asks a model', () => {
     expect(await reviewRequest(question, wavering, palette, {})).toEqual({ verdict: 'allow' })
   })
 
-  test('says that nothing can be added where the conversation is not known', async () => {
+  test('says that nothing can be added if the conversation is unknown', async () => {
     const person = scripted('deny')
     await reviewRequest({ ...request, context: { wanted: 'allServers', texts: [] } }, person, palette, {})
     expect(person.said.join('\n')).toContain('nothing can be added')
     expect(person.offered[0]).not.toContain('context')
   })
 
-  test('lets further requests pass, or refuses; Esc leaves it for later', async () => {
+  test('can skip later reviews, or refuse; Esc defers it', async () => {
     const answer = (choice: string | typeof cancelled) =>
       reviewRequest(request, scripted(choice), palette, {})
     expect(await answer('allow-conversation')).toEqual({ verdict: 'allow', remember: 'conversation' })
@@ -159,14 +159,14 @@ describe('reviewing what a server asks a model', () => {
     expect(await answer(cancelled)).toBeUndefined()
   })
 
-  test('says why it is asked again', async () => {
+  test('says why it asks again', async () => {
     const person = scripted('deny')
     await reviewRequest({ ...request, problem: 'there is no model "x"' }, person, palette, {})
     expect(person.said.join('\n')).toContain('✗ this could not be sent: there is no model "x"')
   })
 })
 
-describe('reviewing what a model answered', () => {
+describe('the review of a sampling result', () => {
   const result: Extract<HostQuestion, { kind: 'sampling-result' }> = {
     kind: 'sampling-result',
     id: '1',
@@ -182,7 +182,7 @@ describe('reviewing what a model answered', () => {
     usage: { inputTokens: 12, outputTokens: 50, cost: 0.5, currency: 'USD' },
   }
 
-  test('shows it whole with what it used and why it stopped, and can be changed before it is given', async () => {
+  test('shows it in full with usage and stop reason, and can change it before it is sent', async () => {
     const person = scripted('edit', 'You win.', 'allow')
     expect(await reviewResult(result, person, palette, {})).toEqual({
       verdict: 'allow',
@@ -192,7 +192,7 @@ describe('reviewing what a model answered', () => {
     expect(person.said.join('\n')).toContain('12 tokens went out, 50 came back, about 0.5 USD')
   })
 
-  test('that is more than a text is changed as JSON', async () => {
+  test('edits a result with other blocks than text as JSON', async () => {
     const content = [{ type: 'tool_use' as const, id: 'u', name: 'look', input: {} }]
     const person = scripted('edit', '[{"type":"tool_use","id":"u","name":"look","input":{"a":1}}]', 'allow')
     const question = { ...result, result: { ...result.result, content } }

@@ -40,12 +40,12 @@ const drift: Extract<HostQuestion, { kind: 'drift' }> = {
   ],
 }
 
-describe('what changed about a server', () => {
-  test('is shown place by place, word by word, with every hidden character', async () => {
+describe('changes of a server', () => {
+  test('are shown item by item, word by word, with every hidden character', async () => {
     const person = scripted('accept')
     expect(await askDrift(drift, person, palette)).toEqual({ verdict: 'accept' })
     expect(person.said).toEqual([
-      'shop now says something else about itself than what you agreed to.',
+      'shop now has other definitions than you accepted.',
       '✗ danger  tools.buy.description  It tells nobody.',
       '! warning  tools.buy.description  It holds 2 characters.',
       '~ tool buy  changed',
@@ -72,7 +72,7 @@ describe('what changed about a server', () => {
     expect(await askDrift(drift, scripted(choice), palette)).toEqual(answer)
   })
 
-  test('is shown whole on demand where it is long', async () => {
+  test('can be shown in full if they are long', async () => {
     const after = `${'word '.repeat(2_000)}end`
     const long = {
       ...drift,
@@ -85,7 +85,7 @@ describe('what changed about a server', () => {
     expect(person.said[0]).toBe('shop says something that you should see before a model does.')
   })
 
-  test('keeps a removed text and its line feeds readable', () => {
+  test('keep a removed text and its line feeds readable', () => {
     const change = {
       kind: 'changed' as const,
       what: 'instructions' as const,
@@ -103,7 +103,7 @@ describe('what changed about a server', () => {
   })
 })
 
-describe('starting a server for the first time', () => {
+describe('the first start of a server', () => {
   const install: Extract<HostQuestion, { kind: 'install' }> = {
     kind: 'install',
     id: '1',
@@ -119,7 +119,7 @@ describe('starting a server for the first time', () => {
     findings: [{ severity: 'warning', code: 'x', at: 'args[1]', message: 'It names no exact version.' }],
   }
 
-  test('shows the exact command, the file that runs, the values of variables and what to look at, and starts at no', async () => {
+  test('shows the exact command, the file that runs, variable values and warnings, and starts at no', async () => {
     const person = scripted('allow')
     expect(await askInstall(install, person, palette)).toEqual({ verdict: 'allow' })
     expect(person.said).toEqual([
@@ -135,20 +135,20 @@ describe('starting a server for the first time', () => {
     expect(person.initials).toEqual(['deny'])
   })
 
-  test('shows what it was before, and Esc does not start it', async () => {
+  test('shows the previous command, and Esc does not start it', async () => {
     const person = scripted(cancelled)
     expect(await askInstall({ ...install, before: 'npx -y other' }, person, palette)).toBeUndefined()
     expect(person.said).toContain('  npx -y other')
     expect(person.asked).toEqual(['Start it for the first time since it changed?'])
   })
 
-  test('of an address names the address and its headers', async () => {
+  test('at a URL shows the URL and its headers', async () => {
     const person = scripted('deny')
     const config = { url: 'https://shop.example/mcp', headers: { Authorization: 'Bearer x' } }
     const { program: _program, given: _given, ...rest } = install
     await askInstall({ ...rest, config, command: config.url }, person, palette)
     expect(person.said.slice(0, 4)).toEqual([
-      'shop, named by /work/.mcp.json, would be spoken to at',
+      'shop, named by /work/.mcp.json, would be contacted at',
       '  https://shop.example/mcp',
       'with the headers',
       '  Authorization',
@@ -156,7 +156,7 @@ describe('starting a server for the first time', () => {
   })
 })
 
-test('times are told roughly', () => {
+test('ages are approximate', () => {
   const now = Date.parse('2027-03-01T12:00:00Z')
   expect(
     ['2027-03-01T11:59:30Z', '2027-03-01T11:58:30Z', '2027-02-27T12:00:00Z', '2024-01-01T00:00:00Z'].map(

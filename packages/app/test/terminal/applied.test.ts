@@ -99,7 +99,7 @@ async function end(name: string, terminal: InProcess): Promise<void> {
 }
 
 describe('an answer given in a command is applied before the command ends', { timeout: 60_000 }, () => {
-  test('for every command that connects servers; the others are named with the reason', async () => {
+  test('in every command that connects servers; the exceptions are named with the reason', async () => {
     const { stdout } = await run(['--help'])
     const listed = stdout.replace(/\nA <target>[\s\S]*/, '')
     const names = [...listed.matchAll(/^ {2}([a-z][a-z-]*) {2,}\S/gm)]
@@ -131,7 +131,7 @@ describe('an answer given in a command is applied before the command ends', { ti
     expect(questions.map(({ state }: { state: string }) => state)).toEqual(['answered'])
   })
 
-  test.each(connecting)('%s: whether a server of this folder may start', async (name, words) => {
+  test.each(connecting)('%s: the start of a server of this folder', async (name, words) => {
     const home = tempFolder()
     const env = { SAYS: write(home, 'says.json', definition('Buys one item.')), LOG: join(home, 'calls.log') }
     write(home, '.mcp.json', { mcpServers: { shop: { command: process.execPath, args: [saying], env } } })

@@ -23,7 +23,7 @@ const widest = (terminal: Terminal): number => Math.max(...terminal.screen().map
 
 describe.skipIf(missing !== undefined)('/attach', { timeout: 60_000 }, () => {
   test.each([100, 40])(
-    'lets a person search, choose several with what they cost, and attach them, in %i columns',
+    'searches, selects several with their costs, and attaches them, in %i columns',
     async (cols) => {
       const { provider, terminal } = await chatting(cols)
       terminal.type('/attach\r')
@@ -55,7 +55,7 @@ describe.skipIf(missing !== undefined)('/attach', { timeout: 60_000 }, () => {
     },
   )
 
-  test('asks for the variables of a template, with Tab for what the server suggests', async () => {
+  test('asks for the variables of a template, with server completions on Tab', async () => {
     const { terminal } = await chatting()
     terminal.type('/attach a page\r')
     await terminal.until(/▸ ○ A page +shelf +template/)
@@ -72,7 +72,7 @@ describe.skipIf(missing !== undefined)('/attach', { timeout: 60_000 }, () => {
     await terminal.until(/\+ book:\/\/almanac\/page\/almanac-2/)
   })
 
-  test('completes the variables of a template in a URI that is typed', async () => {
+  test('completes the variables of a template in a typed URI', async () => {
     const { terminal } = await chatting()
     terminal.type('/attach shelf book')
     terminal.press('tab')
@@ -86,7 +86,7 @@ describe.skipIf(missing !== undefined)('/attach', { timeout: 60_000 }, () => {
     await terminal.until(/\+ book:\/\/atlas\/page\/atlas-1/)
   })
 
-  test('keeps its keys from a question that comes meanwhile, which is asked afterwards', async () => {
+  test('does not pass its keys to a question, which is asked afterwards', async () => {
     const { ann, terminal } = await chatting()
     terminal.type('/attach\r')
     await terminal.until('Attach: 7 of 7 shown')
@@ -106,7 +106,7 @@ describe.skipIf(missing !== undefined)('/attach', { timeout: 60_000 }, () => {
     await terminal.until(/\+ Notes +doc:\/\/notes/)
   })
 
-  test('ends with Ctrl+C, and the conversation goes on', async () => {
+  test('ends with Ctrl+C, and the conversation continues', async () => {
     const { terminal } = await chatting()
     terminal.type('/attach\r')
     await terminal.until('Attach: 7 of 7 shown')
@@ -116,7 +116,7 @@ describe.skipIf(missing !== undefined)('/attach', { timeout: 60_000 }, () => {
     await terminal.until('Nothing is attached.')
   })
 
-  test('leaves everything as it was for Esc', async () => {
+  test('changes nothing on Esc', async () => {
     const { terminal } = await chatting()
     terminal.type('/attach\r')
     await terminal.until('Attach: 7 of 7 shown')
@@ -150,7 +150,7 @@ describe.skipIf(missing !== undefined)('/attach', { timeout: 60_000 }, () => {
   })
 })
 
-test('from a pipe, /attach needs to know what, and names what fits', async () => {
+test('in a pipe, /attach needs an argument, and lists matches', async () => {
   const ann = person()
   ann.write('config.json', {
     mcpServers: { shelf: { command: process.execPath, args: [shelf], roots: false } },

@@ -56,7 +56,7 @@ function screen() {
   return { face, written: () => written, lines }
 }
 
-test.each(attacks('http://canary.test'))('$name: nothing on the screen is spoofed', async ({ hostile }) => {
+test.each(attacks('http://canary.test'))('$name: spoofs nothing on the screen', async ({ hostile }) => {
   const { face, written, lines } = screen()
   face.write('you › Hello\n')
   const view = turnView(face, 'test', () => 0, new AbortController().signal)

@@ -18,7 +18,7 @@ function reader() {
   return { ann, words }
 }
 
-describe('resources that servers mean for a model', () => {
+describe('resources that servers mark for a model', () => {
   test('are included in the first message, once, within a budget, each with the reason', async () => {
     const { ann, words } = reader()
     const { stdout, stderr } = await ann.piped(
@@ -43,7 +43,7 @@ describe('resources that servers mean for a model', () => {
     expect(ann.read('talk.json')).not.toContain('The cellar is damp')
   })
 
-  test('stay out where their server has labels, which would apply to the whole conversation', async () => {
+  test('are not included if their server has labels, which would apply to the whole conversation', async () => {
     const { ann, words } = reader()
     const server = { command: process.execPath, args: [shelf], roots: false, labels: ['private'] }
     ann.write('config.json', { mcpServers: { shelf: server } })
@@ -52,7 +52,7 @@ describe('resources that servers mean for a model', () => {
     expect(stdout).toContain('not doc://rules: its server has the label private; /attach includes it')
   })
 
-  test('stay out after /context off, with --no-context and of a resumed conversation', async () => {
+  test('are not included after /context off, with --no-context and in a resumed conversation', async () => {
     const { ann, words } = reader()
     const off = await ann.piped(
       ['/context off', 'Hello', '/new', 'Hello', '/context on', '/new', 'Hello'],
@@ -70,7 +70,7 @@ describe('resources that servers mean for a model', () => {
   })
 
   test.skipIf(missing !== undefined)(
-    'can be detached before they are sent, and do not come back',
+    'can be detached before they are sent, and are not added again',
     async () => {
       const { ann } = reader()
       const provider = await model()

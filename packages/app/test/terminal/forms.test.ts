@@ -84,7 +84,7 @@ describe.skipIf(missing !== undefined)('a form in a terminal', () => {
   test.each([
     ['escape', 'Left in the inbox.'],
     ['ctrl+c', 'Interrupted.'],
-  ] as const)('is left by %s without an answer', async (key, shown) => {
+  ] as const)('is cancelled by %s without an answer', async (key, shown) => {
     const terminal = asked(form({ name: { type: 'string' } }))
     await terminal.until('Review and send')
     terminal.type('Ada')
@@ -94,7 +94,7 @@ describe.skipIf(missing !== undefined)('a form in a terminal', () => {
     expect(terminal.history()).not.toContain('answered {')
   })
 
-  test.each(['ctrl+c', 'ctrl+d'] as const)('is taken off by %s, and the lines above it stay', async (key) => {
+  test.each(['ctrl+c', 'ctrl+d'] as const)('is erased by %s, without the lines above it', async (key) => {
     const fields = { first: { type: 'string' }, second: { type: 'string' } }
     const terminal = asked(form(fields, ['first', 'second']))
     await terminal.until('› first')
@@ -110,7 +110,7 @@ describe.skipIf(missing !== undefined)('a form in a terminal', () => {
     expect(terminal.history()).not.toContain('second')
   })
 
-  test('taller than the terminal scrolls, and its last choice can be taken', async () => {
+  test('taller than the terminal scrolls, and its last choice can be selected', async () => {
     const choices = Array.from({ length: 200 }, (_, n) => `choice ${n + 1}`)
     const fields = Object.fromEntries(choices.slice(0, 8).map((name) => [name, { type: 'string' }]))
     const terminal = asked(form({ ...fields, way: { type: 'string', enum: choices } }, ['way']), {
@@ -130,7 +130,7 @@ describe.skipIf(missing !== undefined)('a form in a terminal', () => {
     await terminal.until(/way":"choice 200"/, { anywhere: true })
   })
 
-  test('takes a paste as text, and stays where it is when keys come that mean nothing', async () => {
+  test('inserts a paste as text, and ignores keys without a meaning', async () => {
     const terminal = asked(form({ note: { type: 'string' }, other: { type: 'string' } }))
     await terminal.until('› note')
     terminal.type('\u001b[200~one\rtwo\u001b[201~\u001b[5~')
@@ -141,7 +141,7 @@ describe.skipIf(missing !== undefined)('a form in a terminal', () => {
     await terminal.until('"note":"one\\ntwo"', { anywhere: true })
   })
 
-  test('is asked field by field where the terminal cannot draw', async () => {
+  test('is asked field by field on a terminal that cannot draw', async () => {
     const terminal = asked(form({ name: { type: 'string', minLength: 2 } }, ['name']), {
       env: { TERM: 'dumb' },
     })
@@ -154,7 +154,7 @@ describe.skipIf(missing !== undefined)('a form in a terminal', () => {
     await terminal.until('"name":"Ada"', { anywhere: true })
   })
 
-  test('that asks for a password stands at a refusal', async () => {
+  test('for a password starts at a refusal', async () => {
     const terminal = asked(form({ password: { type: 'string' } }))
     await terminal.until('What now?')
     terminal.press('enter')
@@ -176,7 +176,7 @@ describe.skipIf(missing !== undefined || process.platform !== 'linux')('a page i
     }
   }
 
-  test('is shown whole and wrapped, and opened by its address alone, as one argument and by no shell', async () => {
+  test('is shown in full, and opened by its URL alone, as one argument and without a shell', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'jackfield-browser-'))
     const { env, opened } = browser(folder)
     const url = `https://pay.example/$(touch%20x);\`id\`&a=${'x'.repeat(4_200)}'end`

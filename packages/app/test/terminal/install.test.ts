@@ -15,7 +15,7 @@ function withLauncher() {
 }
 
 describe.skipIf(missing !== undefined)('installing in a terminal', { timeout: 60_000 }, () => {
-  test('shows the exact command, starts nothing before the person agrees, and then asks for what is needed', async () => {
+  test('shows the exact command, starts nothing before consent, and then asks for the values', async () => {
     const { url } = await registry([weather])
     const ann = withLauncher()
     const terminal = ann.terminal(['install', 'io.github.ann/weather', '--registry', url])
@@ -43,7 +43,7 @@ describe.skipIf(missing !== undefined)('installing in a terminal', { timeout: 60
     expect(ann.read(config)).not.toContain('hush-hush-token')
   })
 
-  test('installs nothing and starts nothing where the person presses Enter at the question, or Esc', async () => {
+  test('installs and starts nothing if the user presses Enter at the question, or Esc', async () => {
     const { url } = await registry([weather])
     const ann = withLauncher()
     for (const key of ['enter', 'escape'] as const) {
@@ -56,7 +56,7 @@ describe.skipIf(missing !== undefined)('installing in a terminal', { timeout: 60
     expect({ noted: ann.noted(), written: ann.has(config) }).toEqual({ noted: '', written: false })
   })
 
-  test('installs nothing and keeps no secret where the person presses Esc at a value', async () => {
+  test('installs nothing and stores no secret if the user presses Esc at a value', async () => {
     const { url } = await registry([weather])
     const ann = withLauncher()
     const terminal = ann.terminal(['install', 'io.github.ann/weather', '--registry', url])
@@ -73,7 +73,7 @@ describe.skipIf(missing !== undefined)('installing in a terminal', { timeout: 60
     expect(JSON.parse(stdout).names).toEqual([])
   })
 
-  test('starts what was pasted into a folder only after its whole command line was agreed to', async () => {
+  test('starts a configuration pasted into a folder only after consent to its whole command line', async () => {
     const ann = withLauncher()
     const pasted = { command: 'npx', args: ['-y', '@ann/weather'], env: { WEATHER_TOKEN: 'sunshine' } }
     ann.write('.mcp.json', { mcpServers: { weather: pasted } })

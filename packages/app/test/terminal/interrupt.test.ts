@@ -20,7 +20,7 @@ async function chatting(defaultVerdict: 'ask' | 'allow', command: readonly strin
 }
 
 describe.skipIf(missing !== undefined)('Ctrl+C at a question', { timeout: 60_000 }, () => {
-  test('stops the turn at an approval: the model is not asked again', async () => {
+  test('stops the turn at an approval: the model gets no further request', async () => {
     const { ann, provider, terminal } = await chatting('ask', everything)
     terminal.type('add\r')
     const first = await provider.next()
@@ -45,7 +45,7 @@ describe.skipIf(missing !== undefined)('Ctrl+C at a question', { timeout: 60_000
     expect(provider.count).toBe(1)
   })
 
-  test('ends a command, which says that it was interrupted', async () => {
+  test('ends a command with a message', async () => {
     const ann = person()
     const terminal = ann.terminal(['call', 'book', '--', process.execPath, asking])
     await terminal.until('Which seat?')
@@ -55,7 +55,7 @@ describe.skipIf(missing !== undefined)('Ctrl+C at a question', { timeout: 60_000
     expect(terminal.history()).toContain('Interrupted.')
   })
 
-  test('where Esc leaves the approval in the inbox, and the answer goes on', async () => {
+  test('differs from Esc, which leaves the approval in the inbox and continues the answer', async () => {
     const { provider, terminal } = await chatting('ask', everything)
     terminal.type('add\r')
     const first = await provider.next()

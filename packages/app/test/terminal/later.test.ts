@@ -39,7 +39,7 @@ async function left(terminal: Terminal): Promise<string> {
   return /.*jackfield respond ([0-9a-f]{8})/s.exec(terminal.history())?.[1] ?? ''
 }
 
-describe.skipIf(missing !== undefined)('a question that is left for later', () => {
+describe.skipIf(missing !== undefined)('a deferred question', () => {
   test.each(['session', 'stateless'] as const)(
     'is answered in a second terminal while the call waits in the first (%s)',
     async (era) => {
@@ -61,7 +61,7 @@ describe.skipIf(missing !== undefined)('a question that is left for later', () =
     },
   )
 
-  test('or still stands on the screen can be answered elsewhere, and goes off the screen then', async () => {
+  test('or an open one can be answered elsewhere, and then disappears from the screen', async () => {
     const { open } = home('session')
     const first = open('call', 'booking', 'book')
     await first.until('› seat')
@@ -76,7 +76,7 @@ describe.skipIf(missing !== undefined)('a question that is left for later', () =
     expect(await first.exited).toBe(0)
   })
 
-  test('lets the conversation go on, which is told of the result once the question is answered', async () => {
+  test('lets the conversation continue, and the model gets the result after the answer', async () => {
     const { open, write } = home('session')
     const script = write('script.json', {
       turns: [
@@ -116,7 +116,7 @@ describe.skipIf(missing !== undefined)('a question that is left for later', () =
     ],
     ['session', /booking still waits: Which seat\? It ends with this conversation/],
   ] as const)(
-    'is told of when the person leaves: where it is answered, or that it ends with the conversation (%s)',
+    'is reported on exit: where to answer it, or that it ends with the conversation (%s)',
     async (era, told) => {
       const { open, write } = home(era, 'home', { defaultVerdict: 'allow' })
       const turns = [{ say: 'I book.', call: [{ name: 'booking__book' }] }, { say: 'Later, then.' }]
@@ -136,7 +136,7 @@ describe.skipIf(missing !== undefined)('a question that is left for later', () =
     },
   )
 
-  test('about the start of a server keeps nobody from talking; its tools come when it is answered', async () => {
+  test('about a server start does not block the chat; its tools appear after the answer', async () => {
     const { open } = home('stateless', 'folder')
     const terminal = open('chat', '--model', 'offline')
     await terminal.until(/Start it for the first time\?/)
@@ -150,7 +150,7 @@ describe.skipIf(missing !== undefined)('a question that is left for later', () =
     await terminal.until(/Tools: new: booking__book\. \/tools lists them\.\nyou › half a line/)
   })
 
-  test('says before the form that its server was started anew, and makes the call again once the person agrees', async () => {
+  test('is preceded by a notice that its server was restarted, and repeats the call with consent', async () => {
     const server = programFile(new URL('../cli/sdk-asking-server.ts', import.meta.url))
     const { open, folder, write } = home('stateless')
     const mcpServers = { shop: { command: process.execPath, args: [server] } }

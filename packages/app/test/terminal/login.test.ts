@@ -19,10 +19,10 @@ async function withShop() {
 }
 
 describe.skipIf(missing !== undefined || process.platform === 'win32')(
-  'signing in at a terminal',
+  'a login at a terminal',
   { timeout: 60_000 },
   () => {
-    test('opens the page in the browser, shows it as well, and goes on once the person signed in there', async () => {
+    test('opens the page in the browser, prints it, and continues after the login', async () => {
       const { shop, ann, use } = await withShop()
       const terminal = ann.terminal(['login', 'shop', ...use])
       await terminal.until('Sign in at the page that opens, or here:')
@@ -41,7 +41,7 @@ describe.skipIf(missing !== undefined || process.platform === 'win32')(
       expect(shop.as.at('/authorize')).toHaveLength(1)
     })
 
-    test('is left with Ctrl+C, and nobody is signed in', async () => {
+    test('is cancelled with Ctrl+C, without a login', async () => {
       const { shop, ann, use } = await withShop()
       const terminal = ann.terminal(['login', 'shop', ...use])
       await terminal.until('Sign in at the page that opens')
@@ -51,7 +51,7 @@ describe.skipIf(missing !== undefined || process.platform === 'win32')(
       expect((await ann.quietly('call', 'shop', 'x', ...use)).code).toBe(3)
     })
 
-    test('is asked for in a conversation before any page is opened', async () => {
+    test('needs consent in a conversation before any page is opened', async () => {
       const { shop, ann, use } = await withShop()
       const terminal = ann.terminal(['chat', '--model', 'offline', ...use])
       await terminal.until('Open it?')
@@ -65,7 +65,7 @@ describe.skipIf(missing !== undefined || process.platform === 'win32')(
       await terminal.until('Signed in to shop.')
     })
 
-    test('is not asked for any more where it was done in another window', async () => {
+    test('is not needed any more after a login in another program', async () => {
       const { shop, ann, use } = await withShop()
       const terminal = ann.terminal(['chat', '--model', 'offline', ...use])
       await terminal.until('Open it?')

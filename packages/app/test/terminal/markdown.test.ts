@@ -22,8 +22,8 @@ const answer = [
   '```',
 ].join('\n')
 
-describe.skipIf(missing !== undefined)('what a model writes', { timeout: 60_000 }, () => {
-  test.each([100, 40])('is rendered block by block while it comes, in %i columns', async (cols) => {
+describe.skipIf(missing !== undefined)('model output', { timeout: 60_000 }, () => {
+  test.each([100, 40])('is rendered block by block as it streams, in %i columns', async (cols) => {
     const ann = person()
     ann.write('config.json', { mcpServers: {} })
     const provider = await model()
@@ -60,7 +60,7 @@ describe.skipIf(missing !== undefined)('what a model writes', { timeout: 60_000 
     expect(bold).toContain('night boat')
   })
 
-  test('stays apart from what the program says meanwhile, and comes whole', async () => {
+  test('is complete and separate from notices in between', async () => {
     const ann = person()
     const notes = {
       command: process.execPath,
@@ -81,7 +81,7 @@ describe.skipIf(missing !== undefined)('what a model writes', { timeout: 60_000 
     expect(terminal.history().match(/One sentence/g)).toHaveLength(1)
   })
 
-  test('keeps its marks without colours, and is raw from a pipe', async () => {
+  test('keeps its marks without colours, and is raw in a pipe', async () => {
     const ann = person()
     ann.write('config.json', { mcpServers: {} })
     const script = ann.write('script.json', { turns: [{ say: answer }] })

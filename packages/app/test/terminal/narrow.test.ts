@@ -20,10 +20,10 @@ function chat(at: Person, mcpServers: object, cols = columns): Terminal {
 /** What is on the screen, with what the terminal broke over several rows in one. */
 const shown = (terminal: Terminal): string => terminal.screen().join(' ').replaceAll(/\s+/g, ' ')
 
-describe.skipIf(missing !== undefined)('a line that is longer than the terminal is wide', () => {
+describe.skipIf(missing !== undefined)('a line wider than the terminal', () => {
   const server = { command: process.execPath, args: [notes], roots: false }
 
-  test('is whole below what is written meanwhile, and is there once', async () => {
+  test('is complete below other output, and drawn once', async () => {
     const at = person()
     const terminal = chat(at, { notes: server })
     await terminal.until(/you › *$/m)
@@ -39,7 +39,7 @@ describe.skipIf(missing !== undefined)('a line that is longer than the terminal 
     expect(text.match(/omega/g)).toHaveLength(1)
   })
 
-  test('goes with Ctrl+C wherever the cursor stands, and the hint stands below it, whole', async () => {
+  test('is removed by Ctrl+C at any cursor position, with the whole hint below', async () => {
     const terminal = chat(person(), { notes: server })
     await terminal.until(/you › *$/m)
     terminal.type(words)
@@ -59,7 +59,7 @@ describe.skipIf(missing !== undefined)('a line that is longer than the terminal 
     expect(await terminal.exited).toBe(0)
   })
 
-  test('is sent whole after the terminal was made narrower and wider', async () => {
+  test('is sent completely after the terminal was resized', async () => {
     const at = person()
     const terminal = chat(at, { notes: server }, 100)
     await terminal.until(/you › *$/m)

@@ -40,8 +40,8 @@ function home() {
   return Object.assign(open, { config, mcpServers })
 }
 
-describe.skipIf(missing !== undefined)('what happens beside a conversation', () => {
-  test('tells of servers that a file names meanwhile without what plays the terminal', async () => {
+describe.skipIf(missing !== undefined)('events beside a conversation', () => {
+  test('include servers added to a file, without control characters', async () => {
     const open = home()
     const { config, mcpServers } = open
     const terminal = open()
@@ -51,7 +51,7 @@ describe.skipIf(missing !== undefined)('what happens beside a conversation', () 
     await terminal.until('added by the configuration: ab')
   })
 
-  test('is told once: what was attached and changed, with how to see it and take it anew', async () => {
+  test('appear once: an attachment changed, with the commands to show and update it', async () => {
     const terminal = home()()
     await say(terminal, '/attach notes note://today')
     await terminal.until(/\+ Today +note:\/\/today/)
@@ -69,7 +69,7 @@ describe.skipIf(missing !== undefined)('what happens beside a conversation', () 
     await terminal.until('Nothing that is attached is known to have changed.')
   })
 
-  test('is told once: tools that came; help lists every command; the log is at hand', async () => {
+  test('appear once: new tools; help lists every command; the log is available', async () => {
     const terminal = home()()
     await say(terminal, '/call notes__grow')
     await terminal.until('Use it from now on?')
@@ -97,7 +97,7 @@ describe.skipIf(missing !== undefined)('what happens beside a conversation', () 
 })
 
 describe.skipIf(missing !== undefined)('a prompt of several arguments', () => {
-  test('takes at most 12 keys beside what is typed in, and starts the next time from what was typed, but for secrets', async () => {
+  test('needs at most 12 keys besides the typed text, and starts the next time with the same values, except secrets', async () => {
     const open = home()
     let pressed = 0
     const press = (terminal: Terminal, ...some: Key[]): void => {

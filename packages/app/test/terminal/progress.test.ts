@@ -3,7 +3,7 @@ import { travel } from '../cli/jackfield.ts'
 import { missing, person } from './person.ts'
 
 test.skipIf(missing !== undefined)(
-  'the line of progress makes room for a question',
+  'the progress line is hidden for a question',
   { timeout: 60_000 },
   async () => {
     const trip = ['destination=Barcelona', 'departure=2099-06-15', 'returnDate=2099-06-22']

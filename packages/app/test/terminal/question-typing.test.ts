@@ -17,7 +17,7 @@ async function chatting() {
 }
 
 describe.skipIf(missing !== undefined)('a question during typing', { timeout: 60_000 }, () => {
-  test('takes no key of a message that is being typed; the text stays in the message', async () => {
+  test('takes no key of the message; the text stays in the message', async () => {
     const { provider, terminal } = await chatting()
     terminal.type('add\r')
     const first = await provider.next()
@@ -42,7 +42,7 @@ describe.skipIf(missing !== undefined)('a question during typing', { timeout: 60
     await terminal.until(/Five\.[\s\S]*you › whyamlny$/m)
   })
 
-  test('is left with Ctrl+C at once', async () => {
+  test('is cancelled with Ctrl+C at once', async () => {
     const { provider, terminal } = await chatting()
     terminal.type('add\r')
     const first = await provider.next()
@@ -57,7 +57,7 @@ describe.skipIf(missing !== undefined)('a question during typing', { timeout: 60
     expect(provider.count).toBe(1)
   })
 
-  test('answers at once when the message line is empty', async () => {
+  test('accepts keys at once if the message line is empty', async () => {
     const { provider, terminal } = await chatting()
     terminal.type('add\r')
     const first = await provider.next()

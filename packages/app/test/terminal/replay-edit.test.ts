@@ -5,7 +5,7 @@ import { missing, type Person, person } from './person.ts'
 
 const search = ['searchFlights', 'origin=Oslo', 'destination=Barcelona', 'date=2027-06-15']
 
-describe.skipIf(missing !== undefined)('a call made again with other arguments', { timeout: 60_000 }, () => {
+describe.skipIf(missing !== undefined)('a replay with other arguments', { timeout: 60_000 }, () => {
   let ann: Person
   let id: string
 
@@ -27,7 +27,7 @@ describe.skipIf(missing !== undefined)('a call made again with other arguments',
     return JSON.parse(stdout).events.length
   }
 
-  test('is edited on one line, and compared with what it gave before', async () => {
+  test('is edited on one line, and compared with the earlier result', async () => {
     const terminal = ann.terminal(['replay', id, '--edit'])
     await terminal.until('"date":"2027-06-15"}')
     terminal.press('backspace', 'backspace', 'backspace')
@@ -38,7 +38,7 @@ describe.skipIf(missing !== undefined)('a call made again with other arguments',
     expect(changes).toMatch(/\/structuredContent\/date\s+- "2027-06-15"\s+\+ "2027-06-16"/)
   })
 
-  test('is edited in an editor, and judged by policy as it was edited', async () => {
+  test('is edited in an editor, and policy decides on the edited call', async () => {
     const before = await callsOnTheWire()
     const terminal = ann.terminal(['replay', id, '--edit'], { EDITOR: 'sed -i s/2027-06-15/2027-06-17/' })
     await terminal.until('✗ It was not called.')
@@ -47,7 +47,7 @@ describe.skipIf(missing !== undefined)('a call made again with other arguments',
     expect(await callsOnTheWire()).toBe(before)
   })
 
-  test('is edited again where what was typed is no JSON, and left with Esc', async () => {
+  test('is edited again after invalid JSON, and cancelled with Esc', async () => {
     const before = await callsOnTheWire()
     const terminal = ann.terminal(['replay', id, '--edit'])
     await terminal.until('"date":"2027-06-15"}')

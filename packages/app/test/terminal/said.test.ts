@@ -14,8 +14,8 @@ function configured(ann: Person, [command, ...args]: readonly string[], more: ob
   })
 }
 
-describe.skipIf(missing !== undefined)('what a terminal shows of questions', { timeout: 60_000 }, () => {
-  test('one that is answered elsewhere disappears and names who answered, and none waits any more', async () => {
+describe.skipIf(missing !== undefined)('question output on a terminal', { timeout: 60_000 }, () => {
+  test('disappears when answered elsewhere, with the name of the answering surface, and none remains', async () => {
     const ann = person()
     configured(ann, everything, { roots: false })
     const provider = await model()
@@ -36,7 +36,7 @@ describe.skipIf(missing !== undefined)('what a terminal shows of questions', { t
     expect(terminal.history()).not.toContain('question waits')
   })
 
-  test('a call that the person types is not asked about', async () => {
+  test('is not shown for a call that the user types', async () => {
     const ann = person()
     configured(ann, everything, { roots: false })
     const terminal = ann.terminal(['chat', '--model', 'offline'])
@@ -46,7 +46,7 @@ describe.skipIf(missing !== undefined)('what a terminal shows of questions', { t
     expect(terminal.history()).not.toContain('Allow this call?')
   })
 
-  test('folders that are kept from a server are not left in the inbox', async () => {
+  test('does not stay in the inbox after roots were denied', async () => {
     const ann = person()
     configured(ann, filesystem(ann.home))
     const terminal = ann.terminal(['chat', '--model', 'offline', '--root', ann.home])
@@ -59,7 +59,7 @@ describe.skipIf(missing !== undefined)('what a terminal shows of questions', { t
     expect(terminal.history().match(/Share these folders\?/g)).toHaveLength(1)
   })
 
-  test('a question left for later names the store it waits in', async () => {
+  test('names the store of a deferred question', async () => {
     const ann = person()
     const store = `${ann.home}/other.db`
     const terminal = ann.terminal(['call', 'book', '--store', store, '--', process.execPath, asking], {}, 160)

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { travel } from '../cli/jackfield.ts'
 import { missing, person } from './person.ts'
 
-describe.skipIf(missing !== undefined)('how servers stand, in a terminal', { timeout: 60_000 }, () => {
-  test('is a table, and why one does not stand is told whole where there is room for it', async () => {
+describe.skipIf(missing !== undefined)('server states on a terminal', { timeout: 60_000 }, () => {
+  test('are a table, with full reasons if there is room', async () => {
     const ann = person()
     ann.write('.config/jackfield/config.json', { mcpServers: { gone: { command: 'no-such-program' } } })
     const said = async (cols: number): Promise<string> => {
@@ -18,7 +18,7 @@ describe.skipIf(missing !== undefined)('how servers stand, in a terminal', { tim
     expect(narrow).toMatch(/\ngone\n {2}Could not start "no-such-program": no such program\./)
   })
 
-  test('has no room set aside for reasons where every server stands', async () => {
+  test('have no reason column if every server is ready', async () => {
     const ann = person()
     const [command, ...args] = travel()
     ann.write('.config/jackfield/config.json', { mcpServers: { trip: { command, args } } })

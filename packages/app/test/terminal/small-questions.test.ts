@@ -27,8 +27,8 @@ async function compacting() {
   return terminal
 }
 
-describe.skipIf(missing !== undefined)('a small question of a command', { timeout: 60_000 }, () => {
-  test('takes only the answers it names, and asks again after any other line', async () => {
+describe.skipIf(missing !== undefined)('a short question of a command', { timeout: 60_000 }, () => {
+  test('accepts only the listed answers, and asks again after any other input', async () => {
     const terminal = await compacting()
     terminal.type('what is this?\r')
     await terminal.until(/Possible: y or Enter is yes, n is no, e is edit\.\n.*\[Y\/n\/e\(dit\)\] › *$/m)
@@ -39,22 +39,25 @@ describe.skipIf(missing !== undefined)('a small question of a command', { timeou
     expect(terminal.history()).not.toContain('The model continues with the summary')
   })
 
-  test.each(['ctrl+c', 'escape'] as const)('is left at once with %s, and so is its editor', async (key) => {
-    const terminal = await compacting()
-    terminal.press(key)
-    await terminal.until(/Nothing was changed\.[\s\S]*you › *$/m)
-    terminal.type('/compact\r')
-    await terminal.until(/We met again\.[\s\S]*e\(dit\)\] › *$/m)
-    terminal.type('e\r')
-    await terminal.until(/summary › We met again\./)
-    terminal.press(key)
-    await terminal.until(/summary ›[\s\S]*Nothing was changed\.[\s\S]*you › *$/m)
-    terminal.type('Still there?\r')
-    await terminal.until(/I am\.[\s\S]*you › *$/m)
-  })
+  test.each(['ctrl+c', 'escape'] as const)(
+    'is cancelled at once with %s, and so is its editor',
+    async (key) => {
+      const terminal = await compacting()
+      terminal.press(key)
+      await terminal.until(/Nothing was changed\.[\s\S]*you › *$/m)
+      terminal.type('/compact\r')
+      await terminal.until(/We met again\.[\s\S]*e\(dit\)\] › *$/m)
+      terminal.type('e\r')
+      await terminal.until(/summary › We met again\./)
+      terminal.press(key)
+      await terminal.until(/summary ›[\s\S]*Nothing was changed\.[\s\S]*you › *$/m)
+      terminal.type('Still there?\r')
+      await terminal.until(/I am\.[\s\S]*you › *$/m)
+    },
+  )
 
   test.each(['ctrl+c', 'escape'] as const)(
-    'for an argument of a prompt is left at once with %s',
+    'for an argument of a prompt is cancelled at once with %s',
     async (key) => {
       const { provider, terminal } = await chatting()
       terminal.type('/trip.plan-vacation\r')

@@ -49,7 +49,7 @@ describe.skipIf(missing !== undefined)('jackfield start in a terminal', () => {
     expect(readFileSync(join(sample, files[0] ?? ''), 'utf8')).toContain('Barcelona')
   }, 120_000)
 
-  test('offers the page once, which then has the conversation', async () => {
+  test('offers the page once, which then shows the conversation', async () => {
     const { terminal: open } = person()
     const terminal = open(['start', '--model', 'offline', '--no-open'])
     await terminal.until(/◆ {2}Where do you want to plan the trip\?/)

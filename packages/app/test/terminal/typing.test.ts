@@ -14,8 +14,8 @@ async function chatting(ann: Person = person()) {
 
 const rows = (text: string): string[] => text.split('\n').map((line) => line.trimEnd())
 
-describe.skipIf(missing !== undefined)('what is typed in a conversation', { timeout: 60_000 }, () => {
-  test('a paste of several lines is one message, whether or not the terminal marks it', async () => {
+describe.skipIf(missing !== undefined)('typing in a conversation', { timeout: 60_000 }, () => {
+  test('a paste of several lines is one message, with or without bracketed paste', async () => {
     const { provider, terminal } = await chatting()
     terminal.type('first\rsecond\rthird')
     await terminal.until(/you › first\n +second\n +third/)
@@ -68,7 +68,7 @@ describe.skipIf(missing !== undefined)('what is typed in a conversation', { time
     ])
   })
 
-  test('Ctrl+C stops the answer, and what was queued can be changed', async () => {
+  test('Ctrl+C stops the answer, and queued messages can be edited', async () => {
     const { provider, terminal } = await chatting()
     terminal.type('one\r')
     const first = await provider.next()
@@ -81,7 +81,7 @@ describe.skipIf(missing !== undefined)('what is typed in a conversation', { time
     expect(provider.count).toBe(1)
   })
 
-  test('begins a new line with Alt+Enter, Ctrl+J, and a backslash before Enter', async () => {
+  test('inserts a new line with Alt+Enter, Ctrl+J, and a backslash before Enter', async () => {
     const { provider, terminal } = await chatting()
     terminal.type('a')
     terminal.type('\u001b\r')
@@ -127,7 +127,7 @@ describe.skipIf(missing !== undefined)('what is typed in a conversation', { time
     expect((await provider.next()).last).toBe('Sail to Oslo')
   })
 
-  test('of an empty conversation, a first one is suggested, and Tab writes it', async () => {
+  test('in an empty conversation, a first message is suggested, and Tab inserts it', async () => {
     const { provider, terminal } = await chatting()
     await terminal.until(/^Tab: \/trip\.plan-vacation\nyou › *$/m)
     terminal.press('tab')
@@ -146,7 +146,7 @@ describe.skipIf(missing !== undefined)('what is typed in a conversation', { time
     expect(terminal.history()).not.toMatch(/Tab: /)
   })
 
-  test('Ctrl+C stops a command that asks the model, and the conversation goes on', async () => {
+  test('Ctrl+C stops a command that asks the model, and the conversation continues', async () => {
     const { provider, terminal } = await chatting()
     terminal.type('Hello\r')
     const first = await provider.next()

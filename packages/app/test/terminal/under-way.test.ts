@@ -38,8 +38,8 @@ async function chatting(defaultVerdict: 'ask' | 'allow', server?: string) {
   return { ann, provider, terminal }
 }
 
-describe.skipIf(missing !== undefined)('what is under way in a conversation', { timeout: 60_000 }, () => {
-  test('a notice is written above the line of a call, which is drawn below it', async () => {
+describe.skipIf(missing !== undefined)('work in progress in a conversation', { timeout: 60_000 }, () => {
+  test('a notice is written above the line of a call, which is redrawn below it', async () => {
     const { ann, provider, terminal } = await chatting('allow', slowServer)
     terminal.type('work\r')
     const first = await provider.next()
@@ -50,7 +50,7 @@ describe.skipIf(missing !== undefined)('what is under way in a conversation', { 
     expect(terminal.history()).not.toContain('◌')
   })
 
-  test('a model that does not answer is shown with its name and the time, until text comes', async () => {
+  test('a model without a response is shown with its name and the time, until text arrives', async () => {
     const { provider, terminal } = await chatting('ask')
     terminal.type('Hello\r')
     const first = await provider.next()
@@ -63,7 +63,7 @@ describe.skipIf(missing !== undefined)('what is under way in a conversation', { 
   test.each([
     ['ctrl+c', 'cancelled'],
     ['escape', 'left for later'],
-  ] as const)('an approval left with %s says "%s", not an answer', async (key, said) => {
+  ] as const)('an approval ended with %s prints "%s", not an answer', async (key, said) => {
     const { provider, terminal } = await chatting('ask')
     terminal.type('add\r')
     const first = await provider.next()

@@ -122,7 +122,7 @@ describe.each(['on', 'off'] as const)('jackfield web, host process %s', (daemon)
     await expect.poll(() => fetch(new URL(url).origin).catch(() => 'refused')).toBe('refused')
   })
 
-  test('names a port that is in use, and says what is wrong with another', async () => {
+  test('names a port in use, and reports other failures', async () => {
     const { run } = project(daemon)
     expect(await run('web', '--no-open', '--port', '70000')).toMatchObject({
       code: 2,
@@ -140,7 +140,7 @@ describe.each(['on', 'off'] as const)('jackfield web, host process %s', (daemon)
 })
 
 describe('several jackfield web of one folder', () => {
-  test('share one web server, which stays until the last of them ends', async () => {
+  test('share one web server, which runs until the last of them ends', async () => {
     const { begin } = project('on')
     const first = begin(...words, String(await freePort()))
     const link = await linkOf(first)
@@ -161,7 +161,7 @@ describe('several jackfield web of one folder', () => {
     await expect.poll(() => client.state.state).toBe('connecting')
   })
 
-  test('show what other commands do, and come back by themselves when the host process was killed', async () => {
+  test('show what other commands do, and reconnect by themselves after the host process was killed', async () => {
     const { begin, run, pid } = project('on')
     const running = begin(...words, String(await freePort()))
     const link = await linkOf(running)
@@ -178,7 +178,7 @@ describe('several jackfield web of one folder', () => {
     expect(await client.call('activity.list', { kind: 'call' })).toEqual(calls)
   })
 
-  test('of hosts of their own do not disturb each other', async () => {
+  test('with hosts of their own do not affect each other', async () => {
     const { begin, run } = project('off')
     const first = begin(...words, String(await freePort()))
     const link = await linkOf(first)

@@ -25,25 +25,25 @@ import { filesOf } from './download.ts'
 import { asksForNoMore, type ReadPage, readPage } from './page.ts'
 import { appOf, isVisibleTo } from './tool-app.ts'
 
-/** Pages that are open at a time. */
+/** Maximum open pages. */
 const maxPages = 32
-/** Characters of the parameters of a request as JSON. */
+/** Maximum characters of a request's parameters as JSON. */
 const maxRequest = 524_288
-/** Characters of what an app writes for a model. */
+/** Maximum characters of an app's context for the model. */
 const maxText = 65_536
-/** Requests of one page that are under way. */
+/** Maximum concurrent requests of one page. */
 const maxActive = 32
-/** Questions of one page that wait. */
+/** Maximum open questions of one page. */
 const maxQuestions = 3
-/** A page may make so many requests at once, and so many more each second. */
+/** Rate limit of one page: burst, and requests per second. */
 const burst = 60
 const perSecond = 10
 
 interface AppsDeps extends Pick<Host, 'call' | 'read' | 'resources' | 'templates'> {
   catalog: Catalog
-  /** The tool whose name is shown. */
+  /** The tool whose calls the page shows. */
   nameOf: (shown: string) => string
-  /** Why a tool is out of use; undefined where it is not. */
+  /** Why a tool is disabled; undefined if it is enabled. */
   usable: (server: string, tool: string) => string | undefined
   table: AppTable
   questions: QuestionQueue
@@ -53,34 +53,34 @@ interface AppsDeps extends Pick<Host, 'call' | 'read' | 'resources' | 'templates
   signal: AbortSignal
 }
 
-/** An open page, and what bounds it. */
+/** An open page with its limits. */
 interface OpenPage {
   readonly page: AppPage
   readonly html: string
   readonly closed: AbortController
   active: number
   questions: number
-  /** Requests that it may make now, and when that was counted. */
+  /** Requests available now, and when that was computed. */
   allowance: number
   countedMs: number
-  /** Requests are refused, which has a row already. */
+  /** A rejected request was already logged. */
   isRefusing: boolean
-  /** Its text for the model, and whether the model has it. */
+  /** The app's context for the model, and whether it was delivered. */
   context?: { readonly text: string; isTaken: boolean }
-  /** Replaces the question about the text for the model. */
+  /** Replaces the text of the open question about the model context. */
   contextQuestion?: AbortController
-  /** The person lets it replace its text for the model without a question. */
+  /** The user allows it to replace its model context without asking. */
   mayReplaceContext: boolean
 }
 
 type Answer = AnswerTo<Question<'app'>>
 type Send = NonNullable<Parameters<AppService['request']>[2]['say']>
 
-/** Opens pages of apps after consent, and does what they ask for: as caller `app`, under policy, each with a row. */
+/** Opens app pages after consent and handles their requests: as caller `app`, under policy, each with an activity row. */
 export class Apps implements AppService {
   readonly #deps: AppsDeps
   readonly #pages = new Map<string, OpenPage>()
-  /** Questions about pages, which all surfaces that open the same one wait for. */
+  /** Questions about pages, shared by all surfaces that open the same page. */
   readonly #asking = new Map<string, { answer: Promise<AppConsent>; users: number; end: AbortController }>()
   #opening = 0
 
@@ -111,7 +111,7 @@ export class Apps implements AppService {
     if (uri === undefined) throw new McpError('INVALID', `The tool ${oneLine(tool.name)} has no app.`)
     const reason = usable(server, tool.name)
     if (reason !== undefined)
-      throw new McpError('INVALID', `The tool ${oneLine(tool.name)} is out of use: ${reason}`)
+      throw new McpError('INVALID', `The tool ${oneLine(tool.name)} is disabled: ${reason}`)
     const signals = [this.#deps.signal, signal, closed].filter((one) => one !== undefined)
     const until = AbortSignal.any(signals)
     until.throwIfAborted()
@@ -213,7 +213,7 @@ export class Apps implements AppService {
     })
   }
 
-  /** The permissions that a page is given. Asks the person about a page they did not agree to. */
+  /** The permissions granted to a page. Asks the user unless they allowed the page before. */
   async #consent(
     app: AppRef,
     connection: ServerConnection,
@@ -255,7 +255,7 @@ export class Apps implements AppService {
     return asked
   }
 
-  /** Waits for an answer that others may wait for; the last one that gives up withdraws the question. */
+  /** Waits for a shared answer; when the last waiter gives up, the question is withdrawn. */
   async #share(
     asked: { answer: Promise<AppConsent>; users: number; end: AbortController },
     signal: AbortSignal,
@@ -312,7 +312,7 @@ export class Apps implements AppService {
     const question: Question<'app'> = frozenCopy({
       kind: 'app' as const,
       id: randomUUID(),
-      // Whether a page is shown is asked for the call that it shows, not for the app.
+      // The question is about the call that the page shows, not about the app.
       cause: { server, tool, ...(wants.kind !== 'page' && { caller: 'app' as const }), ...within },
       app,
       wants,
@@ -350,7 +350,7 @@ export class Apps implements AppService {
       }
     })
 
-  /** Why a page may not make a request now. */
+  /** Why a page's request is rejected now. */
   #refusal(open: OpenPage, params: unknown): string | undefined {
     const now = performance.now()
     open.allowance = Math.min(burst, open.allowance + ((now - open.countedMs) / 1_000) * perSecond)
@@ -402,7 +402,7 @@ export class Apps implements AppService {
     }
   }
 
-  /** A tool of the page's own server that is visible to apps, under policy. */
+  /** Calls a tool of the page's own server that is visible to apps, under policy. */
   async #call(
     open: OpenPage,
     { name, arguments: args = {} }: JsonRecord,
@@ -480,7 +480,7 @@ export class Apps implements AppService {
         ...(structuredContent === undefined ? [] : [JSON.stringify(structuredContent)]),
       ].join('\n')
       requireShort(text)
-      // A newer text replaces the one that the person is asked about.
+      // A newer text replaces the one in the open question.
       open.contextQuestion?.abort(new McpError('CANCELLED', 'The app replaced it by another text'))
       if (!open.mayReplaceContext && text !== '') {
         const replaced = new AbortController()
@@ -506,7 +506,7 @@ export class Apps implements AppService {
     })
   }
 
-  /** Asks the person for something that an app wants outside its frame. */
+  /** Asks the user about an action outside the app's frame. */
   async #wish(
     open: OpenPage,
     wants: Exclude<AppWish, { kind: 'page' }>,
@@ -555,7 +555,7 @@ export class Apps implements AppService {
   }
 }
 
-/** The person does not want a page shown. */
+/** The user does not allow the page. */
 class Blocked extends McpError {
   constructor(uri: string) {
     super('INVALID', `You block the app ${oneLine(uri)} until it changes.`, { details: { blocked: true } })
@@ -566,7 +566,7 @@ function versionOf({ digest, bytes, csp, permissions }: AppVersion): AppVersion 
   return { digest, bytes, csp, permissions }
 }
 
-/** A host name label for the pages of a server, and of no other. */
+/** A host name label unique to the pages of one server. */
 function siteOf(identity: string): string {
   return createHash('sha256').update(`site of apps ${identity}`).digest('hex').slice(0, 32)
 }
@@ -575,7 +575,7 @@ function failure(code: number, message: string): AppReply {
   return { error: { code, message } }
 }
 
-/** The text of content blocks, which is all that an app may write. @throws RpcError where there is something else */
+/** The text of content blocks; apps may send nothing else. @throws RpcError for any other block */
 function textOf(content: unknown): string {
   const blocks: unknown[] = Array.isArray(content) ? content : [content]
   const texts = blocks.map((block) => {
@@ -596,7 +596,7 @@ function requireShort({ length }: string): void {
 
 const localOrigin = /^\w+:\/\/(\[::1\]|127\.|localhost|[^/]*\.localhost)/
 
-/** What a person should know of a page before it is shown. */
+/** Warnings about a page, shown before it opens. */
 function findingsAbout({ version: { csp } }: Extract<AppWish, { kind: 'page' }>): TrustFinding[] {
   const local = Object.values(csp)
     .flat()

@@ -2,18 +2,18 @@ import type { CallToolResult, Implementation } from '@jackfield/sdk'
 import type { AppPage, AppReply } from '../types/index.ts'
 import { appProtocol } from './tool-app.ts'
 
-/** Characters of one message of an app as JSON. */
+/** Maximum characters of one app message as JSON. */
 const maxMessage = 1_048_576
-/** Messages of an app that are read at once, and so many more each second; others are dropped. */
+/** Rate limit of app messages: burst, and messages per second; others are dropped. */
 const burst = 200
 const perSecond = 50
-/** Milliseconds that an app has to save its state before it is closed. */
+/** Milliseconds an app has to save its state before it is closed. */
 const teardownMs = 1_000
 
-/** How an app is shown. */
+/** Display mode of the app. */
 export type AppDisplayMode = 'inline' | 'fullscreen'
 
-/** What an app gets of its surroundings (`hostContext` of the extension). */
+/** The app's environment (`hostContext` of the extension). */
 export interface AppHostContext {
   theme?: 'light' | 'dark'
   /** BCP 47. */
@@ -26,30 +26,30 @@ export interface AppHostContext {
   deviceCapabilities?: { touch: boolean; hover: boolean }
 }
 
-/** What a surface does for one open app. */
+/** The surface of one open app. */
 export interface AppBridgeOptions {
   page: AppPage
-  /** The `hostInfo` that the app gets. */
+  /** The `hostInfo` sent to the app. */
   host: Implementation
   context: AppHostContext
-  /** Sends a message to the app: `postMessage` with the exact origin of its frame. */
+  /** Sends a message to the app with `postMessage`, using the exact origin of its frame. */
   post(message: unknown): void
-  /** Has the host do what the app asks for: `apps.request`. */
+  /** Runs a request of the app at the host: `apps.request`. */
   request(method: string, params: Readonly<Record<string, unknown>>): Promise<AppReply>
-  /** The app is ready and was given the call that it shows. */
+  /** The app is initialized and has received the call that it shows. */
   onReady?(): void
-  /** The size in pixels that the app would like to have. */
+  /** The app requests this size in pixels. */
   onSize?(size: { width?: number; height?: number }): void
-  /** The app wants to be shown in this way; returns how it is shown. */
+  /** The app requests a display mode; returns the one in effect. */
   onDisplayMode?(mode: AppDisplayMode): AppDisplayMode
-  /** The app wants to be closed. */
+  /** The app requests to be closed. */
   onClose?(): void
 }
 
 type Id = string | number
 type Members = Readonly<Record<string, unknown>>
 
-/** Requests of the extension and of MCP that the host itself answers. */
+/** Requests of the extension and of MCP that the host answers itself. */
 const hostMethods: ReadonlySet<string> = new Set([
   'tools/call',
   'resources/read',
@@ -62,9 +62,8 @@ const hostMethods: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The host's side of the protocol between a page and its frame (revision 2026-01-26 of the extension): the handshake, the call
- * that the app shows, its surroundings, and what it asks for. It needs no DOM; give it the messages whose source and origin were
- * checked.
+ * The host side of the protocol with an app's frame (revision 2026-01-26 of the extension): handshake, the call to show, host
+ * context, and requests. Needs no DOM; call it only with messages whose source and origin were checked.
  */
 export class AppBridge {
   readonly #options: AppBridgeOptions
@@ -80,12 +79,12 @@ export class AppBridge {
     this.#context = options.context
   }
 
-  /** The app is ready: what is sent now arrives at once. */
+  /** After initialization, messages are sent at once. */
   get isReady(): boolean {
     return this.#state === 'ready'
   }
 
-  /** Takes a message of the app. What is no message of the protocol is ignored. */
+  /** Handles a message of the app. Anything else is ignored. */
   receive(message: unknown): void {
     if (this.#state === 'closed' || !isMembers(message) || message['jsonrpc'] !== '2.0') return
     if (!this.#mayRead() || !isShort(message)) {
@@ -102,7 +101,7 @@ export class AppBridge {
     else if (id === undefined) this.#note(method, given)
   }
 
-  /** The arguments of the call that the app shows. */
+  /** Sends the arguments of the call that the app shows. */
   toolInput(args: Members): void {
     this.#notify('ui/notifications/tool-input', { arguments: args })
   }
@@ -111,23 +110,23 @@ export class AppBridge {
     this.#notify('ui/notifications/tool-result', result)
   }
 
-  /** The call was cancelled, or refused. */
+  /** The call was cancelled or rejected. */
   toolCancelled(reason: string): void {
     this.#notify('ui/notifications/tool-cancelled', { reason })
   }
 
-  /** Its surroundings changed; members that stay may be left out. */
+  /** Updates the host context; unchanged members may be omitted. */
   contextChanged(change: AppHostContext): void {
     const fresh = Object.entries(change).filter(
       ([name, value]) => JSON.stringify(value) !== JSON.stringify(members(this.#context)[name]),
     )
     if (fresh.length === 0) return
     this.#context = { ...this.#context, ...change }
-    // Before the app is ready, its handshake gives it all.
+    // Before initialization, the handshake delivers the whole context.
     if (this.isReady) this.#notify('ui/notifications/host-context-changed', Object.fromEntries(fresh))
   }
 
-  /** Lets the app save its state, for a second at most. Nothing is read from it afterwards. */
+  /** Lets the app save its state for at most a second. Its messages are ignored afterwards. */
   async close(): Promise<void> {
     if (this.#state === 'closed') return
     const wasReady = this.isReady
@@ -213,7 +212,7 @@ export class AppBridge {
       : now
   }
 
-  /** Sends it once the app is ready. */
+  /** Sends a message after initialization. */
   #notify(method: string, params: object): void {
     if (this.#state === 'ready') this.#options.post({ jsonrpc: '2.0', method, params })
     else if (this.#state !== 'closed') this.#waiting.push({ method, params })
@@ -255,7 +254,7 @@ function isSize(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
-/** Whether it is JSON of a bounded length. */
+/** Whether it is JSON within the length limit. */
 function isShort(message: Members): boolean {
   try {
     return JSON.stringify(message).length <= maxMessage

@@ -3,15 +3,15 @@ import { isRecord } from '../shared/json.ts'
 import { makeVisible } from '../shared/visible.ts'
 import type { AppFile } from '../types/index.ts'
 
-/** Files of one download. */
+/** Maximum files of one download. */
 const maxFiles = 8
-/** Characters of their contents. */
+/** Maximum characters of their contents. */
 const maxCharacters = 524_288
 const maxName = 120
 
 /**
  * The files of `ui/download-file`: embedded resources, or links to resources of the app's own server.
- * @throws RpcError where it has something else, or too much
+ * @throws RpcError for other content, or if it is too large
  */
 export async function filesOf(
   contents: unknown,
@@ -59,14 +59,14 @@ function fileOf(resource: unknown): AppFile {
 
 const defaultType = 'application/octet-stream'
 
-/** The end of a URI as a name that no system takes for a path or a hidden file. */
+/** The end of a URI as a file name, without path separators or a leading dot. */
 function nameOf(uri: string): string {
   const [path = ''] = uri.split(/[?#]/)
   let name = path.split('/').findLast((part) => part !== '') ?? ''
   try {
     name = decodeURIComponent(name)
   } catch {
-    // It is no percent-encoding, so the name is as it stands.
+    // Invalid percent-encoding: the name is used as it is.
   }
   const plain = makeVisible(name)
     .replaceAll(/[\\/:*?"<>|\s]+/g, '_')

@@ -4,11 +4,11 @@ import { type AppCsp, type AppPermission, appMimeType } from '@jackfield/sdk/ext
 import { isRecord, type JsonRecord } from '../shared/json.ts'
 import type { AppVersion } from '../types/index.ts'
 
-/** Bytes of the HTML of a page. */
+/** Maximum bytes of a page's HTML. */
 const maxBytes = 4_194_304
-/** Origins of one list of a page. */
+/** Maximum origins in one list of a page. */
 const maxOrigins = 64
-/** Entries that were left out and are named. */
+/** Maximum invalid entries that are reported. */
 const maxIgnored = 20
 
 export const appPermissions: readonly AppPermission[] = [
@@ -18,18 +18,18 @@ export const appPermissions: readonly AppPermission[] = [
   'clipboardWrite',
 ]
 
-/** A page as its server gives it. */
+/** A page as read from its server. */
 export interface ReadPage {
   readonly html: string
   readonly version: AppVersion
-  /** Entries of its `csp` that are no origins. */
+  /** Entries of its `csp` that are not origins. */
   readonly ignored: readonly string[]
   readonly prefersBorder?: boolean
 }
 
 /**
- * Takes a page out of the result of `resources/read`. `listed`: its entry in the list of resources, whose `_meta` applies
- * where the contents have none.
+ * Parses a page from the result of `resources/read`. `listed`: its entry in the resource list, whose `_meta` applies if the
+ * contents have none.
  * @throws McpError 'INVALID' if it is no page, or too large
  */
 export function readPage(
@@ -66,7 +66,7 @@ export function readPage(
   }
 }
 
-/** Whether this is the MIME type of a page, whatever its spaces and capitals. */
+/** Whether this is the MIME type of a page, ignoring spaces and case. */
 export function isAppType(mimeType: string | undefined): boolean {
   return mimeType?.replaceAll(/\s/g, '').toLowerCase() === appMimeType
 }
@@ -76,7 +76,7 @@ function uiOf(meta: unknown): JsonRecord | undefined {
   return isRecord(ui) ? ui : undefined
 }
 
-/** Schemes and wildcards that each list may have, as in the extension. */
+/** Schemes and wildcards allowed in each list by the extension. */
 const lists: Readonly<Record<keyof AppCsp, { readonly sockets: boolean }>> = {
   connectDomains: { sockets: true },
   resourceDomains: { sockets: false },
@@ -87,7 +87,7 @@ const lists: Readonly<Record<keyof AppCsp, { readonly sockets: boolean }>> = {
 const origin = /^(https|http|wss|ws):\/\/(\*\.)?([a-z0-9-]+(?:\.[a-z0-9-]+)*|\[[0-9a-f:]+\])(:\d{1,5})?\/?$/i
 const loopback = /^(localhost|(.+\.)?localhost|127(\.\d+){3}|\[::1\])$/
 
-/** The origins of a page. What is none is left out and noted: it comes from a server and goes into a header. */
+/** The valid origins of a page. Others are dropped and reported, since they would go into a header. */
 function cspOf(asked: unknown, ignored: string[]): AppCsp {
   const csp: { -readonly [K in keyof AppCsp]: string[] } = {}
   for (const [name, { sockets }] of Object.entries(lists)) {
@@ -120,7 +120,7 @@ function originOf(entry: unknown, sockets: boolean): string | undefined {
   return URL.canParse(text.replace('*.', 'a.')) ? text : undefined
 }
 
-/** Whether a version asks for nothing that another one did not ask for. */
+/** Whether a version requests no more than another one. */
 export function asksForNoMore(version: AppVersion, than: AppVersion): boolean {
   const isWithin = (one: readonly string[] = [], other: readonly string[] = []): boolean =>
     one.every((entry) => other.includes(entry))

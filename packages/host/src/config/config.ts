@@ -26,30 +26,30 @@ import {
 } from './server-entry.ts'
 import { type ConfigEnvironment, fromEnvironment, partsOf } from './variables.ts'
 
-/** A config as the host can use it: unusable entries left out and told of. Variables of servers stay as they stand. */
+/** A parsed configuration: unusable entries are left out and reported. Variables of servers are not expanded. */
 export interface HostConfig extends JackfieldSection {
   servers: Record<string, ServerConfig>
-  /** Where each server was read, by its name. */
+  /** The source of each server, by name. */
   origins: Record<string, ServerOrigin>
-  /** Where each setting of the `jackfield` section for all servers stands: `limits.callTimeoutMs`, `log.days`. */
+  /** The source of each global setting of the `jackfield` section: `limits.callTimeoutMs`, `log.days`. */
   settings: FieldOrigin[]
   profiles: Record<string, Profile>
-  /** What `jackfield.servers` adds to servers, also to those of other files. */
+  /** Additions of `jackfield.servers` to servers, also to those of other files. */
   additions: Record<string, ServerAddition>
   problems: ConfigProblem[]
 }
 
-/** Where a configuration comes from, for messages, relative folders and variables. */
+/** The source of a configuration: for messages, relative folders and variables. */
 export interface ConfigOptions {
-  /** Names the text in messages; its ending says what it is (`.json`, `.jsonc`, `.toml`, `.yaml`). */
+  /** File name for messages; its extension selects the format (`.json`, `.jsonc`, `.toml`, `.yaml`). */
   file?: string
-  /** Where variables of the `jackfield` section are looked up. Default `process.env`. */
+  /** Environment for variables of the `jackfield` section. Default `process.env`. */
   env?: ConfigEnvironment
-  /** How far the file is trusted. Default `named`. */
+  /** Trust level of the file. Default `named`. */
   layer?: ConfigLayer
-  /** What `${workspaceFolder}` stands for. Default: the folder the file belongs to. */
+  /** Value of `${workspaceFolder}`. Default: the folder the file belongs to. */
   workspace?: string
-  /** What `${userHome}` and `~` stand for. Default: the person's home folder. */
+  /** Value of `${userHome}` and `~`. Default: the user's home folder. */
   home?: string
 }
 
@@ -75,13 +75,11 @@ export async function loadConfig(
 }
 
 /**
- * Reads the field's own form, `{ "mcpServers": { name: { command, args, env, cwd } | { url, headers } } }` with an
- * optional `jackfield` section, and the forms of other applications: VS Code, Codex, Goose, Zed, OpenCode and
- * `server.json`.
+ * Parses the common form, `{ "mcpServers": { name: { command, args, env, cwd } | { url, headers } } }` with an optional
+ * `jackfield` section, and the forms of other applications: VS Code, Codex, Goose, Zed, OpenCode and `server.json`.
  *
- * An entry that cannot be used is left out and told of in `problems`; the others stand. Throws a ConfigError where
- * nothing can be made of the text, and where any part of the policy cannot be followed, since the rest alone might
- * allow what the whole forbids.
+ * An unusable entry is left out and reported in `problems`; the others remain. Throws a ConfigError if the text cannot be parsed,
+ * or if any part of the policy is invalid, since the rest alone might allow what the whole forbids.
  */
 export function parseConfig(text: string, options: ConfigOptions = {}): HostConfig {
   const file = options.file ?? 'config'
@@ -142,7 +140,7 @@ export function parseConfig(text: string, options: ConfigOptions = {}): HostConf
   }
 }
 
-/** The settings of a file that hold for all servers. */
+/** The global settings of a file. */
 function settingsOf(document: ConfigDocument, file: string): FieldOrigin[] {
   const own = document.value['jackfield']
   const placed = (path: readonly string[]): FieldOrigin => {
@@ -159,7 +157,7 @@ function settingsOf(document: ConfigDocument, file: string): FieldOrigin[] {
   ]
 }
 
-/** The folder that files such as `.vscode/mcp.json` speak of. */
+/** The folder that files such as `.vscode/mcp.json` belong to. */
 function workspaceOf(folder: string): string {
   return ['.vscode', '.cursor', '.roo', '.gemini', '.zed', '.codex'].includes(basename(folder))
     ? dirname(folder)
@@ -174,7 +172,7 @@ function noServers(document: JsonRecord): ReadServers {
   return { drafts: [], inputs: [], problems: [{ path: ['mcpServers'], severity: 'error', message }] }
 }
 
-/** The entries with `extends` filled in from the entry of the same file that it names. */
+/** Resolves `extends` with the entry of the same file that it names. */
 function extended(drafts: Draft[], { file, problems }: ServerReading): Draft[] {
   const byName = new Map(drafts.map((draft) => [draft.name, draft]))
   return drafts.flatMap((draft) => {
@@ -197,7 +195,7 @@ function extended(drafts: Draft[], { file, problems }: ServerReading): Draft[] {
   })
 }
 
-/** Variables and headers are added to, everything else is replaced. */
+/** Variables and headers are merged; everything else is replaced. */
 function merged(draft: Draft, chain: readonly Draft[]): Draft {
   const whole = new Draft(draft.name, draft.path)
   for (const part of chain.toReversed()) {
@@ -223,7 +221,7 @@ function usedInputs(config: ServerConfig, inputs: readonly ConfigInput[]): Confi
   return [...ids].map((id) => inputs.find((input) => input.id === id) ?? { id })
 }
 
-/** Every text of a server that may hold variables, with the field it stands in. */
+/** Every text of a server that may contain variables, with its field. */
 export function textsOf(config: ServerConfig): { field: (string | number)[]; text: string }[] {
   const texts: { field: (string | number)[]; text: string | undefined }[] =
     'url' in config
@@ -263,7 +261,7 @@ function fieldsOf(config: ServerConfig, draft: Draft, file: string, document: Co
   })
 }
 
-/** Says now what would keep the server from starting later. */
+/** Reports what would keep the server from starting. */
 function warnUnset(
   config: ServerConfig,
   draft: Draft,
@@ -333,7 +331,7 @@ function readAdditions(value: unknown, reading: ServerReading, reader: Reader): 
   )
 }
 
-/** A choice among the configured servers, by names or globs. */
+/** Selects configured servers by names or globs. */
 export interface Profile {
   /** Default: all that are not disabled. A disabled server that is named in full is enabled. */
   servers?: string[]
@@ -363,7 +361,7 @@ function readProfiles(value: unknown, path: string, reader: Reader): Record<stri
   )
 }
 
-/** The servers as the profile has them: those it leaves out are disabled. */
+/** Applies a profile: servers outside it are disabled. */
 export function inProfile(
   servers: Record<string, ServerConfig>,
   { servers: wanted, without = [] }: Profile,

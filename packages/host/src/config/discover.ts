@@ -12,7 +12,7 @@ export interface DiscoveredServer {
   server: ServerConfig
 }
 
-/** The servers of other applications, whose files are only read. `onProblem`: a file that cannot be used, and why. */
+/** The servers of other applications, whose files are only read. `onProblem` is called for a file that cannot be used. */
 export async function discoverServers(
   { env, home }: { env: ConfigEnvironment; home: string },
   onProblem: (message: string) => void = () => {},

@@ -4,20 +4,20 @@ import { isRecord, type JsonRecord } from '../shared/json.ts'
 import { libraries } from '../shared/libraries.ts'
 import { ConfigError, kindOf, type Path } from './reader.ts'
 
-/** A file's contents, and where each value stands in it. */
+/** A file's contents, with the position of each value. */
 export interface ConfigDocument {
   value: JsonRecord
-  /** The line of a value, or of the nearest thing around it, counted from 1. */
+  /** The line of a value, or of its closest parent, counted from 1. */
   lineOf(path: Path): number | undefined
 }
 
 const maxChars = 16_777_216
-/** Its reader takes far longer for a text than those of the others. */
+/** The YAML parser is far slower than the others. */
 const maxYamlChars = 262_144
 
 /**
- * Reads JSON (comments and trailing commas are fine), or TOML or YAML where the name of the file ends so. Throws a
- * ConfigError that says where it is wrong and quotes nothing, since what stands there may be a secret.
+ * Parses JSON (with comments and trailing commas), TOML or YAML, depending on the file extension. Throws a ConfigError with the
+ * position, without quoting the text, which may contain a secret.
  */
 export function readDocument(text: string, file: string): ConfigDocument {
   const read = /\.toml$/i.test(file) ? readToml : /\.ya?ml$/i.test(file) ? readYaml : readJson
@@ -68,7 +68,7 @@ function readJson(text: string, file: string): Read {
   }
 }
 
-/** A file may hold very many members with something to say about each, so they are looked through once. */
+/** Problems are searched once: a large file may have one for each member. */
 function childOf(
   node: JsonNode,
   step: string | number,
@@ -86,7 +86,7 @@ function childOf(
   return known.get(step)
 }
 
-/** The two names of a server that is in one object twice, of which a reader would use only the last. */
+/** Two names of a server that is defined twice in one object; parsers would use only the last. */
 function duplicateServer(tree: JsonNode): [JsonNode, JsonNode] | undefined {
   for (const { children: [place, servers] = [] } of tree.type === 'object' ? (tree.children ?? []) : []) {
     if (place === undefined || !['mcpServers', 'servers'].includes(String(place.value))) continue
@@ -100,7 +100,7 @@ function duplicateServer(tree: JsonNode): [JsonNode, JsonNode] | undefined {
   return undefined
 }
 
-/** The value of a node, with members called `__proto__` as members. */
+/** The value of a node, with `__proto__` as an ordinary member. */
 function jsonValue(node: JsonNode): unknown {
   if (node.type === 'array') return (node.children ?? []).map(jsonValue)
   if (node.type !== 'object') return node.value
@@ -169,10 +169,7 @@ function readYaml(text: string, file: string): Read {
   }
 }
 
-/**
- * Where the name of a member is a list or an object, which YAML allows: each would be written out as a text, with what it
- * holds written out twice.
- */
+/** Finds a YAML member whose name is a list or object: converted to text, its contents would be duplicated. */
 function oddKey(document: Document): number | undefined {
   const { isAlias, isNode, isPair, isScalar, visit } = libraries.yaml
   const anchors = new Map<string, Node>()
@@ -188,7 +185,7 @@ function oddKey(document: Document): number | undefined {
   return odd
 }
 
-/** Where each line begins. */
+/** The offset of each line. */
 function lineStarts(text: string): number[] {
   const starts = [0]
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
@@ -210,7 +207,7 @@ function place(text: string, offset: number): string {
   return `(line ${lineAt(lineStarts(text), offset)} column ${column})`
 }
 
-/** The line of every key that a TOML document sets, by its path as JSON. Keys inside inline tables are left out. */
+/** The line of every key in a TOML document, by its path as JSON. Keys inside inline tables are left out. */
 function tomlLines(text: string): ReadonlyMap<string, number> {
   const found = new Map<string, number>()
   const counts = new Map<string, number>()
@@ -244,7 +241,7 @@ function tomlLines(text: string): ReadonlyMap<string, number> {
   return found
 }
 
-/** Where the line feed stands that ends a statement: not one inside a text or a list. */
+/** The line feed that ends a statement, outside texts and lists. */
 function endOfStatement(text: string, from: number): number {
   let depth = 0
   let at = from

@@ -1,16 +1,16 @@
 import { isRecord, type JsonRecord } from '../shared/json.ts'
 import { type Path, pathText } from './reader.ts'
 
-/** A remark of a reader of one form about one place. */
+/** A problem that a format reader found. */
 interface FieldMessage {
   path: Path
   message: string
 }
 
-/** A server's entry in the form of this project, with the place in the file that each value was taken from. */
+/** A server entry converted to this project's form, with the source position of each value. */
 export class Draft {
   readonly name: string
-  /** Where the whole entry stands. */
+  /** Position of the whole entry. */
   readonly path: Path
   /** Why the entry cannot be used. */
   readonly faults: FieldMessage[] = []
@@ -25,7 +25,7 @@ export class Draft {
     this.path = path
   }
 
-  /** The entry as it stands now. */
+  /** The entry so far. */
   get entry(): JsonRecord {
     return Object.fromEntries([
       ...this.#values,
@@ -38,7 +38,7 @@ export class Draft {
     return this.#values.has(name) || this.#groups.has(name) || this.#lists.has(name)
   }
 
-  /** Sets a value as it is; undefined sets nothing. */
+  /** Sets a value; undefined is ignored. */
   set(name: string, value: unknown, from: Path): this {
     if (value === undefined) return this
     this.#values.set(name, value)
@@ -55,7 +55,7 @@ export class Draft {
     return this
   }
 
-  /** Sets all members of an object; whatever else it is, is kept for the check to find. */
+  /** Sets all members of an object; any other value is kept for validation. */
   group(name: string, value: unknown, from: Path): this {
     if (!isRecord(value)) return this.set(name, value, from)
     if (!this.#groups.has(name)) this.#groups.set(name, new Map())
@@ -83,7 +83,7 @@ export class Draft {
     return this
   }
 
-  /** Where a value of the entry stands in the file. */
+  /** The source position of a value. */
   placeOf(field: Path): Path {
     for (let length = field.length; length > 0; length--) {
       const from = this.#from.get(JSON.stringify(field.slice(0, length)))

@@ -7,13 +7,13 @@ import { canonical, isRecord } from '../shared/json.ts'
 import { libraries } from '../shared/libraries.ts'
 import type { Path } from './reader.ts'
 
-/** A value that is set at a place of a file; undefined removes what is there. A last step of -1 appends to a list. */
+/** A value to set at a path; undefined removes it. A last step of -1 appends to a list. */
 export interface Edit {
   readonly path: Path
   readonly value: unknown
 }
 
-/** The text of a file; undefined where there is none. */
+/** The text of a file; undefined if it does not exist. */
 export async function textOfFile(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8')
@@ -23,22 +23,24 @@ export async function textOfFile(file: string): Promise<string | undefined> {
   }
 }
 
-/** SHA-256 of the text of a file, in hexadecimal; null where there is none. */
+/** SHA-256 of a file's text, in hexadecimal; null if it does not exist. */
 export function hashOf(text: string | undefined): string | null {
   return text === undefined ? null : createHash('sha256').update(text).digest('hex')
 }
 
 /**
- * Replaces a file at once, so that no reader sees half of it. It keeps its mode, and a link stays a link. A new file is
- * readable by its owner alone.
+ * Replaces a file atomically. It keeps its mode unless another is given, and a symbolic link is followed. A new file is readable by
+ * its owner alone.
  */
-export async function replaceFile(file: string, text: string): Promise<void> {
+export async function replaceFile(file: string, text: string, givenMode?: number): Promise<void> {
   const target = await realpath(file).catch(() => file)
   await mkdir(dirname(target), { recursive: true, mode: 0o700 })
-  const mode = await stat(target).then(
-    (found) => found.mode & 0o777,
-    () => 0o600,
-  )
+  const mode =
+    givenMode ??
+    (await stat(target).then(
+      (found) => found.mode & 0o777,
+      () => 0o600,
+    ))
   const draft = join(dirname(target), `.jackfield.${process.pid}.${Date.now()}.draft`)
   await writeFile(draft, text, { mode: 0o600 })
   await chmod(draft, mode)
@@ -46,7 +48,7 @@ export async function replaceFile(file: string, text: string): Promise<void> {
 }
 
 /**
- * The text of a file with these changes; comments and everything else stay.
+ * The text of a file with these changes; comments and formatting are kept.
  * @throws McpError 'INVALID' for a file in TOML
  */
 export function editText(text: string, file: string, edits: readonly Edit[]): string {
@@ -69,7 +71,7 @@ function editYaml(text: string, edits: readonly Edit[]): string {
   return document.toString({ lineWidth: 0 })
 }
 
-/** A replaced object as changes of its members, so that those that stay the same keep their form and their comments. */
+/** Splits a replaced object into changes of its members, so that unchanged ones keep their formatting and comments. */
 function memberEdits(text: string, { path, value }: Edit): Edit[] {
   const { findNodeAtLocation, getNodeValue, parseTree } = libraries.jsonc
   const tree = parseTree(text, [], { allowTrailingComma: true })
@@ -112,7 +114,7 @@ function editJson(text: string, { path, value }: Edit): string {
 
 const maxLine = 100
 
-/** Another value in the place of one: on one line where the one before was, and the other fits. */
+/** Replaces a value: on one line if the old one was and the new one fits. */
 function withNode(text: string, node: Node, value: unknown): string {
   const { offset, length } = node
   const lineStart = text.lastIndexOf('\n', offset - 1) + 1
@@ -122,7 +124,7 @@ function withNode(text: string, node: Node, value: unknown): string {
   return `${text.slice(0, offset)}${written}${text.slice(offset + length)}`
 }
 
-/** One member or item more at the end of an object or list that has some. What is there already keeps its form. */
+/** Appends a member or item to a non-empty object or list, keeping the existing formatting. */
 function withPart(text: string, around: Node, name: string | undefined, value: unknown): string {
   const last = around.children?.at(-1)
   if (last === undefined) return text
@@ -134,7 +136,7 @@ function withPart(text: string, around: Node, name: string | undefined, value: u
   const after = (comma ?? end) + 1
   const closing = around.offset + around.length + (comma === undefined ? 1 : 0) - 1
   const lineEnd = whole.indexOf('\n', after)
-  // A comment behind the last one stays with it.
+  // A comment after the last member stays with it.
   const at = lineEnd !== -1 && lineEnd < closing ? lineEnd : after
   const short = inline(value)
   const isShort =
@@ -143,7 +145,7 @@ function withPart(text: string, around: Node, name: string | undefined, value: u
   return `${whole.slice(0, at)}\n${indentOf(text, last.offset)}${key}${written}${whole.slice(at)}`
 }
 
-/** JSON on several lines, as far in as the line of a place. */
+/** JSON on several lines, with the indent of a line. */
 function indented(text: string, offset: number, value: unknown): string {
   const { insertSpaces, tabSize } = indentation(text)
   const json = JSON.stringify(value, null, insertSpaces ? tabSize : '\t') ?? 'null'
@@ -158,7 +160,7 @@ function isOneLine(text: string, { offset, length }: Node): boolean {
   return !text.slice(offset, offset + length).includes('\n')
 }
 
-/** JSON on one line, spaced as people write it. */
+/** JSON on one line, with spaces. */
 function inline(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(inline).join(', ')}]`
   if (!isRecord(value)) return JSON.stringify(value) ?? 'null'
@@ -166,7 +168,7 @@ function inline(value: unknown): string {
   return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
 }
 
-/** As the file is indented already. */
+/** The indent used in the file. */
 function indentation(text: string): { insertSpaces: boolean; tabSize: number } {
   const [, indent = '  '] = /\n([ \t]+)\S/.exec(text) ?? []
   return indent.startsWith('\t')
@@ -174,7 +176,7 @@ function indentation(text: string): { insertSpaces: boolean; tabSize: number } {
     : { insertSpaces: true, tabSize: Math.min(indent.length, 8) }
 }
 
-/** Removes an item or a member with its comma. Comments around it stay, which the library would remove with it. */
+/** Removes an item or a member with its comma. Comments around it stay; the library would remove them. */
 function withoutNode(text: string, value: Node): string {
   const node = value.parent?.type === 'property' ? value.parent : value
   const siblings = node.parent?.children ?? []
@@ -202,7 +204,7 @@ function withoutNode(text: string, value: Node): string {
   return isGap ? whole.slice(0, begin) + whole.slice(begin + 1) : whole
 }
 
-/** The place of the comma that comes next, after white space and comments alone. */
+/** The position of the next comma, skipping white space and comments. */
 function commaAfter(text: string, from: number): number | undefined {
   // SyntaxKind is a const enum, which a loader of single files cannot read.
   const commaToken = 5

@@ -3,7 +3,7 @@ import type { LayeredConfig } from './layers.ts'
 import { pathOf } from './reader.ts'
 import { isSecretName } from './variables.ts'
 
-/** Every server, or those named, with file and line of each value. `redact` replaces secrets in texts. */
+/** The named servers or all, with file and line of each value. `redact` replaces secrets in texts. */
 export function explainServers(
   config: LayeredConfig,
   redact: (text: string) => string,
@@ -21,19 +21,19 @@ export function explainServers(
   })
 }
 
-/** The settings for all servers, with file and line of each. */
+/** The global settings, with file and line of each. */
 export function explainSettings(config: LayeredConfig): ExplainedField[] {
   return config.settings.map((one) => ({ ...one, value: textAt(config, one.field) }))
 }
 
-/** A literal value of a secret is not shown, also before its server was started. */
+/** A literal secret is hidden, also before its server was started. */
 function shown({ field }: FieldOrigin, value: string): string {
   const [group, name] = pathOf(field)
   const isSecret = (group === 'env' || group === 'headers') && typeof name === 'string' && isSecretName(name)
   return isSecret && !/^(?:\w+ )?(?:\$\{[^}]*\}|\[[^\]]*\])*$/.test(value) ? `[${name}]` : value
 }
 
-/** The value at a path such as `args[0]`: a text as it is, anything else as JSON. */
+/** The value at a path such as `args[0]`: text as it is, anything else as JSON. */
 export function textAt(config: object, field: string): string {
   let value: unknown = config
   for (const step of pathOf(field))

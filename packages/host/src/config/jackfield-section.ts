@@ -7,23 +7,23 @@ import { member, type Reader } from './reader.ts'
 import { readRule } from './rule.ts'
 import { readModel, readSampling } from './sampling-section.ts'
 
-/** What the `jackfield` section of a config says. */
+/** The `jackfield` section of a configuration. */
 export interface JackfieldSection {
   rules: PolicyRule[]
   roots: Root[]
-  /** Models as `provider/model`, the preferred one first. */
+  /** Models as `provider/model`, preferred first. */
   models: string[]
-  /** What servers may ask of the models, with what is said of each model. */
+  /** Sampling limits of servers, and the settings of each model. */
   sampling: SamplingSettings
   defaultVerdict?: Verdict
   limits: { connectTimeoutMs?: number; callTimeoutMs?: number }
-  /** What is kept of the messages, and what is masked in them. */
+  /** Message logging: what is stored and masked. */
   log: LogSettings
 }
 
 const verdicts = ['allow', 'ask', 'deny'] as const
 
-/** Reads the section. `policy` notes what makes the policy unusable, `other` what can be left out. */
+/** Parses the section. `policy` collects errors that make the policy unusable, `other` those of settings that can be left out. */
 export function readSection(
   value: unknown,
   path: string,
@@ -157,14 +157,14 @@ function readLog(value: unknown, path: string, reader: Reader): LogSettings {
   }
 }
 
-/** Several sections as one: the first that says something counts, and headers are masked that any of them names. */
+/** Merges sections: the first that sets something wins, except that masked headers are combined. */
 export function mergedLog(sections: readonly LogSettings[]): LogSettings {
   const headers = sections.flatMap(({ maskedHeaders = [] }) => maskedHeaders)
   const merged = Object.assign({}, ...sections.toReversed())
   return headers.length === 0 ? merged : { ...merged, maskedHeaders: [...new Set(headers)] }
 }
 
-/** What is wrong with the URI of a root, or undefined. Servers are told of local folders only, without detours. */
+/** Why a root URI is invalid; undefined if it is valid. Only normalized paths of local folders are allowed. */
 export function rootProblem(uri: string): string | undefined {
   const parsed = URL.parse(uri)
   if (parsed === null || parsed.protocol !== 'file:') return `must be a folder or a file: URI, not ${uri}`

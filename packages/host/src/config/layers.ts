@@ -18,44 +18,44 @@ import type { ConfigEnvironment } from './variables.ts'
 
 /** Which files are read. */
 export interface LayerOptions {
-  /** The folder that is worked in. */
+  /** The working folder. */
   cwd: string
-  /** Where variables are looked up, `XDG_CONFIG_HOME` and `HOME` among them. Default `process.env`. */
+  /** Environment for variables, including `XDG_CONFIG_HOME` and `HOME`. Default `process.env`. */
   env?: ConfigEnvironment
-  /** The person's home folder. */
+  /** The user's home folder. */
   home: string
-  /** These files and no others; the last one wins. */
+  /** Uses only these files; later ones override earlier ones. */
   files?: readonly string[]
   /** Also reads the files of other applications. Default false. */
   discover?: boolean
   /** Only the servers of this profile. */
   profile?: string
-  /** Texts of files, in place of what is on the disk: what a change would mean. */
+  /** Texts that replace files on disk, to preview a change. */
   texts?: ReadonlyMap<string, string>
 }
 
-/** One file that is read. */
+/** One configuration file. */
 export interface ConfigFile {
   file: string
   layer: ConfigLayer
-  /** The application it belongs to, where it is another one's. */
+  /** The application it belongs to, if not this one. */
   app?: string
 }
 
-/** All files together. */
+/** The merged files. */
 export interface LayeredConfig extends HostConfig {
-  /** Those that were read, the first wins. */
+  /** The files that were read; the first has precedence. */
   files: ConfigFile[]
-  /** Those that are there and cannot be followed; nothing of them counts. */
+  /** Files that are invalid and were ignored. */
   broken: string[]
 }
 
-/** Where the person's own configuration stands, or would stand. */
+/** The path of the user's own configuration, which may not exist. */
 export function userConfigFile(env: ConfigEnvironment, home: string): string {
   return join(env['XDG_CONFIG_HOME'] || join(home, '.config'), 'jackfield', 'config.json')
 }
 
-/** Every file that may be read, whether or not it is there; the first wins. */
+/** Every file that may be read, whether or not it exists; the first has precedence. */
 export function configFiles(options: LayerOptions): ConfigFile[] {
   const { cwd, home, env = process.env } = options
   if (options.files !== undefined) {
@@ -81,12 +81,12 @@ export function configFiles(options: LayerOptions): ConfigFile[] {
 }
 
 /**
- * Reads every file that there is and puts them together: a server that several files name is the first one's alone.
- * Files of the working folder may forbid and ask, but allow nothing. No file is ever written.
- * A file that is no valid config is left out with a problem. It may have held rules that forbid, so nothing is allowed
- * without a question then.
- * @throws ConfigError for a file that was named and is not valid, for one that cannot be opened, for a rule that cannot
- *   be followed, and for an unknown profile.
+ * Reads all existing files and merges them: a server defined in several files comes from the first alone. Files of the working
+ * folder may forbid and ask, but allow nothing. No file is written.
+ * An invalid file is left out and reported. Since it may have contained rules that forbid, nothing is then allowed without a
+ * question.
+ * @throws ConfigError for a named file that is invalid, for one that cannot be opened, for an invalid rule, and for an unknown
+ * profile.
  */
 export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> {
   const { cwd, home, env = process.env, texts } = options
@@ -137,10 +137,7 @@ export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> 
   return { ...merged, files, broken }
 }
 
-/**
- * A file is left out where it is readable and no config. A rule that cannot be followed, and a file that cannot be
- * opened, stop everything.
- */
+/** A readable file that is no configuration is left out. An invalid rule, or a file that cannot be opened, is an error. */
 function isOptional(from: ConfigFile, { problems }: ConfigError): boolean {
   if (from.layer === 'named') return false
   return isOfAnotherApp(from) || (problems.length === 0 && isReadable(from.file))
@@ -155,12 +152,12 @@ function isReadable(file: string): boolean {
   }
 }
 
-/** Files of other applications hold no rules that count. */
+/** Rules in files of other applications are ignored. */
 export function isOfAnotherApp({ file, layer }: ConfigFile): boolean {
   return layer === 'discovered' || (layer === 'project' && !/[\\/](?:\.mcp|jackfield)\.json$/.test(file))
 }
 
-/** The config of a working folder without what would open things: that is for the person's own file to say. */
+/** The configuration of a working folder without settings that grant access: only the user's own file may have those. */
 function tightened(config: HostConfig, file: string): HostConfig {
   const problems = [...config.problems]
   const refuse = (path: string, what: string): void => {
@@ -175,7 +172,7 @@ function tightened(config: HostConfig, file: string): HostConfig {
   if (Object.keys(log).length > 0)
     refuse('jackfield.log', `what says how the log is kept (${Object.keys(log).join(', ')})`)
   for (const what of withoutEffect(config.sampling)) refuse('jackfield.sampling', what)
-  // A script says whatever its author wants, so it would speak as the model in the person's conversation.
+  // A script could put any text into the user's conversation as the model.
   const isScript = (id: string): boolean => id.trim().startsWith('script:')
   if (models.some(isScript)) refuse('jackfield.models', 'a script in place of a model')
   const { models: facts, ...sampling } = config.sampling
@@ -228,7 +225,7 @@ function combined(
   for (const { from, config } of read.toReversed()) {
     for (const [name, addition] of Object.entries(config.additions)) {
       const server = servers.get(name)
-      // A file of the working folder says nothing about servers of other files.
+      // A working folder's file cannot change servers of other files.
       if (server !== undefined && (from.layer !== 'project' || server.from?.file === from.file))
         servers.set(name, withAddition(server, addition))
     }
@@ -255,7 +252,7 @@ function combined(
         strict: from.layer === 'project' || from.layer === 'discovered',
       })),
     ),
-    // What the person chose by a name is not for a file of the working folder to choose anew.
+    // A working folder's file cannot redefine a name that the user chose.
     profiles: joined(
       lowestFirst
         .toSorted((a, b) => Number(foreign.has(b)) - Number(foreign.has(a)))
@@ -275,7 +272,7 @@ function joined<T>(records: readonly Record<string, T>[]): Record<string, T> {
   return Object.fromEntries(records.flatMap((record) => Object.entries(record)))
 }
 
-/** Of what several files set, the one that counts; lists of headers all do. */
+/** The effective value of a setting in several files; lists of headers are combined. */
 function firstOf(settings: readonly FieldOrigin[]): FieldOrigin[] {
   return settings.filter(
     ({ field }, index) =>
@@ -287,7 +284,9 @@ function unique<T extends { uri: string }>(roots: readonly T[]): T[] {
   return [...new Map(roots.map((root) => [root.uri, root])).values()]
 }
 
-/** Whether there is such a file. One that cannot be examined counts: it may hold rules, and reading it says what is wrong. */
+/**
+ * Whether the file exists. If that cannot be determined it counts, since it may contain rules; reading it reports the problem.
+ */
 function isFile(file: string): boolean {
   try {
     return statSync(file).isFile()
@@ -297,7 +296,7 @@ function isFile(file: string): boolean {
   }
 }
 
-/** What one file says, and whether it may only take away: a file of the working folder, or of another application. */
+/** The content of a file, and whether it is strict: from a working folder, or of another application. */
 interface SamplingLayer {
   settings: SamplingSettings
   strict: boolean
@@ -305,7 +304,7 @@ interface SamplingLayer {
 
 type Servers = NonNullable<SamplingSettings['servers']>
 
-/** Puts settings of several files together, the first of them before the others; strict ones lower limits and blank more. */
+/** Merges settings, earlier files first; strict files can only lower limits and redact more. */
 function mergedSampling(layers: readonly SamplingLayer[]): SamplingSettings {
   const own = layers.filter(({ strict }) => !strict).map(({ settings }) => settings)
   const strict = layers.filter((layer) => layer.strict).map(({ settings }) => settings)
@@ -360,7 +359,7 @@ function mergedSampling(layers: readonly SamplingLayer[]): SamplingSettings {
   }
 }
 
-/** What of a strict layer has no effect, for a warning. */
+/** Settings of a strict file without effect, for a warning. */
 function withoutEffect({ servers, redact, models, reviewOffline }: SamplingSettings): string[] {
   const settings = [{ reviewOffline }, ...Object.values(servers ?? {})]
   return [
@@ -373,7 +372,7 @@ function withoutEffect({ servers, redact, models, reviewOffline }: SamplingSetti
   ]
 }
 
-/** The first of the user's own settings; a strict layer can only demand the review. */
+/** The first of the user's own settings; a strict file can only require the review. */
 function strictest(
   own: readonly Pick<SamplingSettings, 'reviewOffline'>[],
   strict: readonly Pick<SamplingSettings, 'reviewOffline'>[],
@@ -420,7 +419,7 @@ function uniqueById<T extends { id: string }>(entries: readonly T[]): T[] {
   return [...new Map(entries.toReversed().map((entry) => [entry.id, entry])).values()].reverse()
 }
 
-/** Where other applications keep the servers of the person, on every system they run on. */
+/** Where other applications store the user's servers, on every operating system. */
 export function appFiles(env: ConfigEnvironment, home: string): { app: string; file: string }[] {
   const config = env['XDG_CONFIG_HOME'] || join(home, '.config')
   const data = [

@@ -1,34 +1,42 @@
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
 import { McpError } from '@jackfield/sdk'
-import { libraries } from '../shared/libraries.ts'
+import { isRecord } from '../shared/json.ts'
 import { oneLine } from '../shared/text.ts'
-import type { ConfigInput, ServerConfig } from '../types/index.ts'
+import type { ServerConfig } from '../types/index.ts'
 import { parseConfig } from './config.ts'
+import { readDocument } from './document.ts'
+import { type Edit, editText, replaceFile, textOfFile } from './edit.ts'
 
-/** Names of the servers in the person's own configuration. */
+/** The file may contain literal secrets. */
+const ownerOnly = 0o600
+
+/** The servers of the user's own configuration. */
 export async function ownServers(file: string): Promise<Record<string, ServerConfig>> {
-  const text = await textOf(file)
+  const text = (await textOfFile(file)) ?? ''
   return text.trim() === '' ? {} : parseConfig(text, { file, layer: 'user' }).servers
 }
 
 /**
- * Adds a server to the person's own configuration; comments and everything else stay.
- * @throws McpError 'INVALID' where it has one of that name
+ * Adds servers to the user's own configuration; comments and formatting are kept.
+ * @throws McpError 'INVALID' if a name exists; nothing is written then
  */
-export async function addServer(file: string, name: string, config: ServerConfig): Promise<void> {
-  if (Object.hasOwn(await ownServers(file), name)) {
+export async function addServers(
+  file: string,
+  servers: Readonly<Record<string, ServerConfig>>,
+): Promise<void> {
+  const present = await ownServers(file)
+  const taken = Object.keys(servers).find((name) => Object.hasOwn(present, name))
+  if (taken !== undefined) {
     throw new McpError(
       'INVALID',
-      `${file} has a server "${oneLine(name)}" already. Choose another name with --name, or take it out first: jackfield uninstall ${oneLine(name)}`,
+      `${file} has a server "${oneLine(taken)}" already. Choose another name with --name, or take it out first: jackfield uninstall ${oneLine(taken)}`,
     )
   }
-  await replace(file, withServers(await textOf(file), { [name]: config }))
+  await replaceFile(file, withServers((await textOfFile(file)) ?? '', file, servers), ownerOnly)
 }
 
 /**
- * Takes a server out of the person's own configuration, and gives what stood there.
- * @throws McpError 'INVALID' where it has none of that name
+ * Removes a server from the user's own configuration, and returns its entry.
+ * @throws McpError 'INVALID' if there is none with that name
  */
 export async function removeServer(file: string, name: string): Promise<ServerConfig> {
   const servers = await ownServers(file)
@@ -38,46 +46,29 @@ export async function removeServer(file: string, name: string): Promise<ServerCo
     const others = names.length === 0 ? 'It names none' : `It names: ${names.join(', ')}`
     throw new McpError('INVALID', `${file} has no server "${oneLine(name)}". ${others}.`)
   }
-  const text = await textOf(file)
-  const { applyEdits, modify } = libraries.jsonc
-  const formattingOptions = { insertSpaces: true, tabSize: 2 }
-  await replace(file, applyEdits(text, modify(text, ['mcpServers', name], undefined, { formattingOptions })))
+  const text = (await textOfFile(file)) ?? ''
+  await replaceFile(file, editText(text, file, [{ path: ['mcpServers', name], value: undefined }]), ownerOnly)
   return config
 }
 
-async function textOf(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
-    throw error
-  }
-}
-
-async function replace(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const draft = join(dirname(file), `.config.${process.pid}.json`)
-  await writeFile(draft, text, { mode: 0o600 })
-  await rename(draft, file)
-  await chmod(file, 0o600)
-}
-
-const formattingOptions = { insertSpaces: true, tabSize: 2 }
-
-/** The text of the person's own configuration with more servers in it; comments and everything else stay. */
-export function withServers(text: string, servers: Readonly<Record<string, ServerConfig>>): string {
-  const { applyEdits, modify } = libraries.jsonc
-  let whole = text.trim() === '' ? '{\n  "mcpServers": {}\n}\n' : text
+/** Adds servers, and the inputs that they use, to the text of a configuration. */
+export function withServers(
+  text: string,
+  file: string,
+  servers: Readonly<Record<string, ServerConfig>>,
+): string {
+  const inputs = text.trim() === '' ? [] : readDocument(text, file).value['inputs']
+  const known = new Set(
+    (Array.isArray(inputs) ? inputs : []).map((one: unknown) => isRecord(one) && one['id']),
+  )
+  const edits: Edit[] = []
   for (const [name, { from, ...entry }] of Object.entries(servers)) {
-    whole = applyEdits(whole, modify(whole, ['mcpServers', name], entry, { formattingOptions }))
-    for (const input of from?.inputs ?? []) whole = withInput(whole, input)
+    edits.push({ path: ['mcpServers', name], value: entry })
+    for (const input of from?.inputs ?? []) {
+      if (!known.has(input.id))
+        edits.push({ path: ['inputs', -1], value: { type: 'promptString', ...input } })
+      known.add(input.id)
+    }
   }
-  return whole
-}
-
-function withInput(text: string, input: ConfigInput): string {
-  if (text.includes(`"id": ${JSON.stringify(input.id)}`)) return text
-  const { applyEdits, modify } = libraries.jsonc
-  const item = { type: 'promptString', ...input }
-  return applyEdits(text, modify(text, ['inputs', -1], item, { formattingOptions, isArrayInsertion: true }))
+  return editText(text, file, edits)
 }

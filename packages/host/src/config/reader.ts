@@ -2,20 +2,20 @@ import { isRecord, type JsonRecord } from '../shared/json.ts'
 import type { ConfigProblem } from '../types/index.ts'
 import { type ConfigEnvironment, type ConfigFolders, expand, isSecretName, partsOf } from './variables.ts'
 
-/** What variables are replaced by while a file is read. */
+/** Values for expanding variables while a file is read. */
 export interface Lookup {
   env: ConfigEnvironment
   folders: ConfigFolders
-  /** Whether somebody else may have written the file, so that it is told no variable that sounds like a secret. */
+  /** Whether the file may be written by others; its variables with secret-like names are then not expanded. */
   foreign: boolean
 }
 
 /**
- * Takes values out of a parsed file and notes what is wrong. Each method returns undefined where the value is absent or
- * not usable; `failed` tells the two apart.
+ * Reads values from a parsed file and collects problems. Each method returns undefined if the value is absent or invalid;
+ * `failed` distinguishes the two.
  */
 export interface Reader {
-  /** Names the file in messages. */
+  /** File name for messages. */
   readonly file: string
   readonly failed: boolean
   problem(path: string, message: string): void
@@ -33,7 +33,7 @@ export interface Reader {
 export function createReader(options: {
   file: string
   problems: ConfigProblem[]
-  /** Variables of texts are replaced at once; left out, they stay as they stand and are only looked over. */
+  /** Expands variables in texts; otherwise they are kept and only validated. */
   now?: Lookup
 }): Reader {
   const { file, now, problems } = options
@@ -104,7 +104,7 @@ export function createReader(options: {
   }
 }
 
-/** The first variable in a text that sounds like a secret. */
+/** The first variable in a text whose name suggests a secret. */
 function secretIn(text: string): string | undefined {
   const read = partsOf(text)
   const parts = 'parts' in read ? read.parts : []
@@ -117,7 +117,7 @@ export function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** A config that cannot be used at all: unreadable, not JSON, or a policy that cannot be followed in full. */
+/** A configuration that cannot be used at all: unreadable, not JSON, or with an invalid policy. */
 export class ConfigError extends Error {
   override readonly name: string = 'ConfigError'
   readonly file: string
@@ -130,7 +130,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Steps from the top of a document to a value in it. */
+/** Path from the top of a document to a value. */
 export type Path = readonly (string | number)[]
 
 /** The path of a member, quoted where its name is not a plain word. */
@@ -145,7 +145,7 @@ export function pathText(path: Path): string {
   return path.reduce<string>(member, '')
 }
 
-/** The steps of a path that `pathText` or `member` made; of any other text, the steps that can be read. */
+/** The steps of a path made by `pathText` or `member`; of any other text, as many as can be parsed. */
 export function pathOf(text: string): Path {
   const steps = text.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|\.?([\w-]+)/g)
   return [...steps].map(([, index, quoted, word]) =>

@@ -16,7 +16,7 @@ export const callers: readonly Caller[] = ['chat', 'code', 'app', 'sampling', 'g
 const known = ['id', 'verdict', 'server', 'tool', 'hint', 'caller', 'arguments', 'label', 'gate', 'scope']
 const conditions = ['at', 'equals', 'glob', 'min', 'max', 'inside']
 
-/** Reads one rule of the policy. Folders of `inside` are absolute, from `~`, or from the config file's folder. */
+/** Parses one policy rule. Folders of `inside` are absolute, from `~`, or relative to the configuration file's folder. */
 export function readRule(
   item: unknown,
   path: string,
@@ -112,7 +112,7 @@ function absolute(text: string, folder: string): string {
   return text === '~' || text.startsWith('~/') ? join(homedir(), text.slice(1)) : resolve(folder, text)
 }
 
-/** What keeps a rule from being followed; undefined where nothing does. */
+/** Why a rule is invalid; undefined if it is valid. */
 export function problemWithRule(rule: unknown): string | undefined {
   if (!isRecord(rule)) return 'a rule is a JSON object'
   const strange = Object.keys(rule).find((name) => name !== 'author' && !known.includes(name))
@@ -139,7 +139,7 @@ export function problemWithRule(rule: unknown): string | undefined {
   return problem === undefined ? undefined : `"arguments" ${problem}`
 }
 
-/** What is wrong with something that should be a list of argument tests; undefined where nothing is. */
+/** Why a list of argument tests is invalid; undefined if it is valid. */
 function problemWithTests(value: unknown): string | undefined {
   if (!Array.isArray(value)) return 'must be a list'
   for (const [index, test] of value.entries()) {
@@ -172,7 +172,7 @@ function problemWithTest(test: Record<string, unknown>): string | undefined {
   return undefined
 }
 
-/** Whether this is a list of argument tests that can be followed. */
+/** Whether this is a valid list of argument tests. */
 export function areTests(value: unknown): value is readonly ArgumentTest[] {
   return problemWithTests(value) === undefined
 }

@@ -15,7 +15,7 @@ const amounts = ['costPerDay', 'autoCostPerDay'] as const
 
 type ServerSampling = NonNullable<SamplingSettings['servers']>[string]
 
-/** Reads `jackfield.sampling`. Whatever is wrong with it is a problem, since it says what must not happen. */
+/** Parses `jackfield.sampling`. Every error is a problem, since the section restricts access. */
 export function readSampling(value: unknown, path: string, reader: Reader): SamplingSettings | undefined {
   const entry = reader.record(value, path)
   if (entry === undefined) return undefined
@@ -42,7 +42,7 @@ export function readSampling(value: unknown, path: string, reader: Reader): Samp
   }
 }
 
-/** Reads one entry of `jackfield.models`: the id alone, or what the person says about the model. */
+/** Parses one entry of `jackfield.models`: the id alone, or an object with the user's settings. */
 export function readModel(item: unknown, path: string, reader: Reader): ModelFacts | undefined {
   if (typeof item === 'string') {
     const id = reader.text(item, path)
@@ -125,7 +125,7 @@ function readRule(value: unknown, path: string, reader: Reader): RedactionRule |
   }
   onlyKnown(entry, path, ['name', 'pattern'], reader)
   const { name, pattern } = entry
-  // A pattern is taken as it stands: `$` means the end of the text here.
+  // In a pattern, `$` is the end of the text and no variable.
   if (typeof name !== 'string' || typeof pattern !== 'string') {
     reader.problem(path, `needs "name" and "pattern", or "builtin": ${builtins.join(', ')}`)
     return undefined
@@ -176,12 +176,12 @@ const defaultLimits: SamplingLimits = {
   autoTokensPerDay: 20_000,
 }
 
-/** The limits of one server: its own, else those of every server, else the defaultLimits. */
+/** The limits of one server: its own, else those of all servers, else the defaultLimits. */
 export function limitsOf(server: string, { limits, servers }: SamplingSettings): SamplingLimits {
   return { ...defaultLimits, ...limits, ...entryOf(servers, server)?.limits }
 }
 
-/** Says why a person's pattern cannot be used; undefined when it can. */
+/** Why a pattern cannot be used; undefined if it can. */
 export function patternProblem(pattern: string): string | undefined {
   try {
     linearRegex(new RegExp(pattern, 'u').source)
@@ -191,7 +191,7 @@ export function patternProblem(pattern: string): string | undefined {
   }
 }
 
-/** The entry of a name, and never a member of `Object.prototype`. */
+/** An own entry, never a member of `Object.prototype`. */
 export function entryOf<T>(entries: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
   return entries !== undefined && Object.hasOwn(entries, name) ? entries[name] : undefined
 }

@@ -15,7 +15,7 @@ import { partsOf } from './variables.ts'
 
 const stdioFields = ['command', 'args', 'env', 'envFile', 'cwd', 'sandbox']
 const httpFields = ['url', 'headers', 'auth']
-/** Node alone has about ten threads. */
+/** Node alone uses about ten threads. */
 const minProcesses = 16
 const minTemporaryBytes = 65_536
 const commonFields = [
@@ -35,24 +35,24 @@ const httpTypes = ['http', 'streamable-http', 'streamableHttp', 'streamable_http
 
 const additionFields = [...commonFields.filter((name) => name !== 'type'), 'sandbox', 'auth']
 
-/** What is known when an entry is read. */
+/** Context for parsing an entry. */
 export interface ServerReading {
   file: string
-  /** What folders of roots are relative to. */
+  /** Base folder for relative roots. */
   folder: string
   problems: ConfigProblem[]
-  /** For folders, which are looked up when the file is read. */
+  /** For folders, which are resolved when the file is read. */
   now: Lookup
 }
 
-/** What one file adds to a server that another one names. */
+/** One file's additions to a server of another file. */
 export interface ServerAddition {
   settings: ServerSettings
   sandbox?: boolean | Sandbox
   auth?: NonNullable<HttpServerConfig['auth']> | false
 }
 
-/** One entry as a server, or undefined with its problems noted. */
+/** Parses a server entry; undefined if invalid, with its problems reported. */
 export function readServer(draft: Draft, options: ServerReading): ServerConfig | undefined {
   const reader = createReader({ file: options.file, problems: options.problems })
   for (const { path, message } of draft.warnings) reader.warning(pathText(path), message)
@@ -66,7 +66,7 @@ export function readServer(draft: Draft, options: ServerReading): ServerConfig |
   return target === undefined || reader.failed || now.failed ? undefined : { ...target, ...settings }
 }
 
-/** What `jackfield.servers` adds to a server that another file names, or undefined with its problems noted. */
+/** Parses an entry of `jackfield.servers`; undefined if invalid, with its problems reported. */
 export function readAddition(draft: Draft, options: ServerReading): ServerAddition | undefined {
   const reader = createReader({ file: options.file, problems: options.problems })
   const { entry } = draft
@@ -84,7 +84,7 @@ export function readAddition(draft: Draft, options: ServerReading): ServerAdditi
   return { settings, ...(sandbox !== undefined && { sandbox }), ...(auth !== undefined && { auth }) }
 }
 
-/** The server with what is added to it. */
+/** Merges the additions into a server. */
 export function withAddition(
   config: ServerConfig,
   { settings, sandbox, auth }: ServerAddition,
@@ -147,7 +147,7 @@ function readCommand(
   }
 }
 
-/** Item by item, since each may come from another place of the file. */
+/** Item by item, since each may have its own source position. */
 function readArgs(draft: Draft, value: unknown, reader: Reader): string[] | undefined {
   if (!Array.isArray(value)) return reader.texts(value, draft.at('args'))
   return value.map((item: unknown, index) => reader.text(item ?? null, draft.at('args', index)) ?? '')
@@ -284,7 +284,7 @@ function warnUnknown(
   }
 }
 
-/** What makes a configuration unusable. Texts with variables are judged as far as they are known. */
+/** Why a configuration is unusable. Texts with variables are checked as far as they are known. */
 export function serverProblems(config: ServerConfig): { field: Path; message: string }[] {
   return 'url' in config ? httpProblems(config) : stdioProblems(config)
 }

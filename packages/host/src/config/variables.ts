@@ -1,17 +1,17 @@
 import { basename, sep } from 'node:path'
 import type { GivenValue } from '../types/index.ts'
 
-/** Where variables are looked up; `process.env` by default. */
+/** The environment for variables; `process.env` by default. */
 export type ConfigEnvironment = Readonly<Record<string, string | undefined>>
 
-/** A piece of a text with variables. */
+/** A segment of a text with variables. */
 export type Part =
   | { kind: 'text'; text: string }
   | { kind: 'env'; name: string; fallback?: string; written: string }
   | { kind: 'input' | 'secret' | 'file'; name: string; written: string }
   | { kind: 'workspaceFolder' | 'workspaceFolderBasename' | 'userHome' | 'pathSeparator'; written: string }
 
-/** A text in its pieces, or why it cannot be read. */
+/** The segments of a text, or why it is invalid. */
 type Parts = { parts: Part[] } | { problem: string }
 
 const placeholder =
@@ -65,7 +65,7 @@ function prefixed(prefix: string, rest: string, written: string): Part | { probl
   }
 }
 
-/** The value of a variable of the environment; as in a shell, a default also stands in for an empty one. */
+/** The value of an environment variable; as in a shell, a default also replaces an empty value. */
 export function fromEnvironment(
   part: Extract<Part, { kind: 'env' }>,
   env: ConfigEnvironment,
@@ -79,7 +79,7 @@ export function fromEnvironment(
   }
 }
 
-/** The folders that a file's variables stand for. */
+/** The folders for a file's variables. */
 export interface ConfigFolders {
   /** `${workspaceFolder}` */
   workspace: string
@@ -87,7 +87,7 @@ export interface ConfigFolders {
   home: string
 }
 
-/** What a variable that names a folder, or a part of one, stands for. */
+/** The value of a variable for a folder or a part of one. */
 export function folderText(
   kind: 'workspaceFolder' | 'workspaceFolderBasename' | 'userHome' | 'pathSeparator',
   folders: ConfigFolders,
@@ -97,7 +97,7 @@ export function folderText(
   return kind === 'userHome' ? folders.home : sep
 }
 
-/** Replaces what the environment and folders say at once, for texts that hold no secrets. */
+/** Expands environment and folder variables, for texts without secrets. */
 export function expand(
   text: string,
   env: ConfigEnvironment,
@@ -119,14 +119,14 @@ export function expand(
   return { text: texts.join('') }
 }
 
-/** A name that says that its value is nobody's business. */
+/** A name that suggests a secret value. */
 export function isSecretName(name: string): boolean {
   return /(?:^|[^a-z])(?:pat|pin|pwd)(?:$|[^a-z])|token|secret|passw|passphrase|api[-_]?key|access[-_]?key|private[-_]?key|_key$|^key$|credential|authorization|auth$|cookie|bearer|signature|(?:connection|database)[-_]?(?:string|url|uri)|dsn$/i.test(
     name,
   )
 }
 
-/** Values as they are written; one with a name that says that it is secret is not shown, unless it is only a reference. */
+/** Values as written; if the name suggests a secret, only a reference is shown. */
 export function givenValues(values: Readonly<Record<string, string>> = {}): GivenValue[] {
   return Object.entries(values).map(([name, value]) => {
     const read = partsOf(value)

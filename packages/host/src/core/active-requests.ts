@@ -24,14 +24,14 @@ export interface RequestOrigin {
   row: number | null
 }
 
-/** How long a request that ended without an answer may still be running at its server, and how many count of each server. */
+/** How long an unanswered request may still be running at its server, and how many are remembered for each server. */
 const abandonedMs = 600_000
 const maxAbandoned = 32
 
 /** Requests in progress by server, to find the cause of a server request. */
 export class ActiveRequests {
   readonly #open = new Map<string, Set<ActiveRequest>>()
-  /** Requests that were cancelled or timed out here, by when: a question may still come from one. Oldest first. */
+  /** Requests that were cancelled or timed out here, by time; a question may still come from one. Oldest first. */
   readonly #abandoned = new Map<string, Map<ActiveRequest, number>>()
 
   /** Registers a request; call the returned function when it ends, with the error if it failed. */
@@ -55,7 +55,7 @@ export class ActiveRequests {
     for (const request of this.#open.get(server) ?? []) if (request.row === row) request.taskId = taskId
   }
 
-  /** The connection ended, and everything that ran there with it. */
+  /** The connection ended, and all its requests with it. */
   disconnected(server: string): void {
     this.#abandoned.delete(server)
   }

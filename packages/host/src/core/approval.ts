@@ -23,9 +23,9 @@ export interface ApprovalDeps {
   policy: Policy
   questions: QuestionQueue
   recorder: Recorder
-  /** What is known of a server of this name. */
+  /** Information about a server. */
   trust: (server: string) => Pick<ServerTrust, 'findings' | 'items'>
-  /** Whether a value has a known secret in it. */
+  /** Whether a value contains a known secret. */
   containsSecret: (value: unknown) => boolean
 }
 
@@ -33,9 +33,9 @@ interface ApprovalRequest {
   entry: CatalogTool
   subject: PolicySubject
   ruling: Ruling
-  /** What the server is, for a person. */
+  /** The server's identity for display. */
   origin: string
-  /** The row of the call this is about. */
+  /** The row of the call in question. */
   row: number
 }
 
@@ -44,10 +44,13 @@ type ApprovalResult =
   | { allowed: true; result: CallToolResult; by: string }
   | { allowed: false; outcome: 'denied' | 'cancelled' | 'error'; reason: string }
 
-/** How often arguments that do not fit the tool are given back to the person. */
+/** How often invalid arguments are returned to the user. */
 const maxQuestions = 5
 
-/** Asks the person about one call. Anything but a plain yes is a no, and the answer is what they saw or wrote. */
+/**
+ * Asks the user about one call. Anything but an explicit approval is a refusal; the returned value is what the user saw or
+ * edited.
+ */
 export async function approval(
   request: ApprovalRequest,
   deps: ApprovalDeps,
@@ -121,7 +124,7 @@ async function ask(
       arguments: shown,
       decision: ruling.decision,
       remember: ruling.remember,
-      // Remembered answers go into the store, which must not contain secrets.
+      // Grants are stored, and the store must not contain secrets.
       likeness:
         ruling.remember.length === 0
           ? []
@@ -184,13 +187,13 @@ interface ReleaseRequest {
   row: number
 }
 
-/** A result as the caller gets it. */
+/** A result as returned to the caller. */
 interface ReleaseResult {
   result: CallToolResult
   release: NonNullable<BrokeredCall['release']>
 }
 
-/** Lets a result through as the policy or the person says. The call has happened; only who sees its result is open. */
+/** Releases a result as decided by policy or the user. The call has already run; only its result is withheld or released. */
 export async function release(
   request: ReleaseRequest,
   { questions, recorder }: ApprovalDeps,
@@ -212,7 +215,7 @@ export async function release(
   })
   if (decision.verdict === 'deny') {
     row.close('denied', { reason: 'the rule says so' })
-    return keep(`rule "${decision.rule}" holds it back`)
+    return keep(`rule "${decision.rule}" withholds it`)
   }
   if (!questions.canAsk('result')) {
     row.close('denied', { reason: 'no-surface' })

@@ -35,7 +35,7 @@ import type { PolicySubject, Ruling } from './policy/policy.ts'
 import type { SuspendedCalls } from './suspended-calls.ts'
 import { TaskDetached, type Tasks } from './tasks.ts'
 
-/** How often one call is tried again after visits. */
+/** Maximum retries of one call after URL elicitations. */
 const maxUrlRetries = 5
 
 interface BrokerDeps extends ApprovalDeps {
@@ -45,15 +45,15 @@ interface BrokerDeps extends ApprovalDeps {
   tasks: Tasks
   callTimeoutMs: number
   emit: (event: HostEvent) => void
-  /** Why a tool is out of use, whatever policy says; undefined where it is not. */
+  /** Why a tool is disabled, regardless of policy; undefined if it is enabled. */
   usable?: ((server: string, tool: string) => string | undefined) | undefined
-  /** Lets the person make the visits that a failed call wants first; true where it can be tried again. */
+  /** Asks for the URL elicitations that a failed call requires; true if it can be retried. */
   openRequiredUrls?: ((server: string, error: unknown, context: AskContext) => Promise<boolean>) | undefined
 }
 
 interface BrokerOptions {
   caller: Caller
-  /** The person wrote this very call. */
+  /** The user typed this exact call. */
   typed: boolean
   conversation?: string | undefined
   signal: AbortSignal
@@ -72,10 +72,10 @@ type ResultFields = Partial<
   }
 >
 
-/** What a caller gets of a result. */
+/** The result as released to a caller. */
 type ReleasedResult = Pick<BrokeredCall, 'result' | 'release'>
 
-/** A call that this host did not begin. */
+/** A call not started by this host. */
 interface ResumedCall {
   server: string
   tool: string
@@ -84,7 +84,7 @@ interface ResumedCall {
   conversation?: string | undefined
 }
 
-/** The one way to an effect: policy, then the person where the policy says so, then the call, and a row of it all. */
+/** The only path to an effect: policy, a question if policy requires it, the call, and its activity row. */
 export class Broker {
   readonly #deps: BrokerDeps
 
@@ -92,7 +92,7 @@ export class Broker {
     this.#deps = deps
   }
 
-  /** Throws an McpError 'INVALID' for an unknown name or arguments that are no JSON object; otherwise gives a result. */
+  /** Throws an McpError 'INVALID' for an unknown name or arguments that are no JSON object; otherwise returns a result. */
   async call(name: string, given: JsonRecord, options: BrokerOptions): Promise<BrokeredCall> {
     const { catalog, policy, recorder } = this.#deps
     const { entry, connection } = catalog.tool(name)
@@ -149,7 +149,7 @@ export class Broker {
       if ('result' in answer) return finish('answered', answer.result, { answeredBy: answer.by })
       sent = answer.arguments
       if (answer.edited) edited = { edited: sent }
-      // The rules may have changed while the person thought, and may forbid what the person wrote.
+      // The rules may have changed while the question was open, and may forbid the edited call.
       const isSame = policy.rules === rules && !answer.edited
       const now = isSame ? undefined : policy.decide({ ...subject, arguments: sent }, typed)
       if (now?.decision.verdict === 'deny') {
@@ -188,7 +188,7 @@ export class Broker {
     })
   }
 
-  /** Lets the result of a call that began in another program through to its caller, as policy says. */
+  /** Releases the result of a call started by another program to its caller, as policy decides. */
   passOn(
     { server, tool, ...call }: ResumedCall,
     result: CallToolResult,
@@ -206,8 +206,8 @@ export class Broker {
   }
 
   /**
-   * Why a call that its server no longer continues may not be made again; undefined where it may: policy does not forbid it, and
-   * either its tool says that repeating it does no harm, or the person agrees.
+   * Why a call that its server no longer continues may not be repeated; undefined if it may: policy does not forbid it, and its
+   * tool is idempotent or the user agrees.
    */
   async refusalToRepeat(
     { server, tool, ...call }: ResumedCall,
@@ -222,7 +222,7 @@ export class Broker {
     const ruling = policy.decide(subject)
     if (ruling.decision.verdict === 'deny') return withReason(ruling.decision)
     const { readOnlyHint, idempotentHint, destructiveHint } = entry.tool.annotations ?? {}
-    // Without a hint a tool counts as destructive, as the specification says.
+    // Without the hint a tool counts as destructive, as the specification defines.
     if (readOnlyHint === true || idempotentHint === true || destructiveHint === false) return undefined
     const decision: Decision = { verdict: 'ask', rule: 'repeat', author: 'Jackfield' }
     const request = { entry, subject, origin: serverOrigin(connection.config), row }
@@ -235,7 +235,7 @@ export class Broker {
     return 'result' in answer || answer.edited ? 'it is made again only as it was' : undefined
   }
 
-  /** What the caller gets, and a note of the labels where it sees what the tool gave. */
+  /** The released result; records its labels if the caller sees the tool's output. */
   async #pass(
     entry: CatalogTool,
     subject: PolicySubject,
@@ -256,7 +256,7 @@ export class Broker {
       }
       return passed
     } catch (error) {
-      // Without its labels or its review on record, later calls of the conversation would be decided without them.
+      // Without the recorded labels or review, later calls of the conversation would be decided without them.
       const decision: Decision = { verdict: 'deny', rule: 'unrecorded', author: 'Jackfield' }
       return { result: withheldResult(entry, reasonOf(error)), release: { decision, outcome: 'withheld' } }
     }
@@ -269,7 +269,7 @@ export class Broker {
     return { decision, reason, remember: [], matched: [], grants: [], labels: [], readOnlyTools: [] }
   }
 
-  /** Whether a tool is no longer what was decided about. */
+  /** Whether a tool's definition changed since the decision. */
   #isOther(entry: CatalogTool, decided: PolicySubject, connection: ServerConnection): boolean {
     const now = this.#deps.catalog.tool(entry.name).entry
     return (
@@ -296,7 +296,7 @@ export class Broker {
     try {
       const connected = connection.readyNow(notice.conversation)
       client = connected ?? (await connection.ready(signal, notice.conversation))
-      // Where neither a person nor the server was waited for, nothing changed since the decision.
+      // Without waiting for the user or the server, nothing can have changed since the decision.
       if ((isAsked || connected === undefined) && this.#isOther(entry, decided, connection)) {
         return {
           outcome: 'changed',
@@ -367,7 +367,7 @@ export class Broker {
     }
   }
 
-  /** Calls, and again after visits that the server wants first, as long as the person makes them. */
+  /** Calls the tool, and repeats the call after each accepted URL elicitation. */
   async #afterVisits(
     call: () => Promise<CallToolResult>,
     server: string,
@@ -387,7 +387,7 @@ export class Broker {
   }
 }
 
-/** A tool that is for the app of its server alone is called by it, or by the person. */
+/** A tool visible only to its server's app can be called by the app or the user. */
 function notForModels({ tool }: CatalogTool, caller: Caller): (Ruling & { reason: string }) | undefined {
   if (caller === 'app' || caller === 'person' || caller === 'cli' || isVisibleTo('model', tool))
     return undefined
@@ -415,13 +415,13 @@ function withReason(decision: Decision): string {
 
 const maxProblemLength = 1_000
 
-/** What is wrong with arguments by the tool's own schema; undefined where nothing is, or where it cannot be checked. */
+/** Why arguments do not match the tool's schema; undefined if they do, or if that cannot be checked. */
 export function problemWithArguments({ tool }: CatalogTool, args: unknown): string | undefined {
   let validator: Validator
   try {
     validator = compileSchema(tool.inputSchema)
   } catch {
-    // The server checks by its own means; a dialect that is not known here keeps nobody from calling.
+    // The server validates too; an unsupported dialect does not prevent a call.
     return undefined
   }
   return validator.check(args)?.slice(0, maxProblemLength)

@@ -22,14 +22,14 @@ export function invalidArguments({ tool, server }: CatalogTool, problem: string)
   )
 }
 
-/** A call that was made and whose result is withheld from its caller. */
+/** A call whose result is withheld from its caller. */
 export function withheldResult({ tool, server }: CatalogTool, reason: string): CallToolResult {
   return failure(
     `${tool.name} of ${server} was called, and its result is held back: ${reason}. Do not call it again for that.`,
   )
 }
 
-/** A frozen copy of a result that a person wrote. Throws if it is not a tool result. */
+/** A frozen copy of a result written by the user. Throws if it is not a tool result. */
 export function checkedResult(value: CallToolResult, by: string): CallToolResult {
   const result = frozenCopy(value)
   const blocks = isRecord(result) ? result.content : undefined
@@ -104,7 +104,7 @@ function describeFailure(server: string, tool: string, error: unknown): CallFail
   }
 }
 
-/** Failures that a lost connection would explain. */
+/** Failures that a lost connection can cause. */
 export function isTransport(error: unknown): boolean {
   return (
     error instanceof McpError &&

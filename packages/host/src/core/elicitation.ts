@@ -17,8 +17,8 @@ const outcomes: Readonly<Record<ElicitResult['action'], string>> = {
 }
 
 /**
- * Puts a form or a URL to the person. A question that could not be shown is an error and never a refusal, so that the
- * server does not take it for the person's will.
+ * Shows a form or a URL to the user. A question that could not be shown is an error, never a refusal, so that the server does not
+ * mistake it for the user's decision.
  */
 export function elicitation(
   server: string,
@@ -63,7 +63,7 @@ export function elicitation(
         try {
           remembered.remember(params, told.content ?? {}, remember)
         } catch (error) {
-          // The answer is worth more than its copy for the next time.
+          // A failure to store the default values does not affect the answer.
           warn(`The answers of this form could not be remembered: ${reasonOf(error)}`)
         }
       }
@@ -103,8 +103,8 @@ interface UrlElicitationDeps {
 }
 
 /**
- * Asks, and where the person agrees to a visit and wants to say when it is over, opens the page and asks about that
- * too, until they finished, gave it up, or the server says that the visit is over.
+ * Asks; if the user agrees to open the page and wants to confirm its end, opens it and asks again until they finished, gave up,
+ * or the server reports completion.
  */
 export function urlElicitation({ ask, visits, open = openInBrowser }: UrlElicitationDeps) {
   return async (params: ElicitParams, signal: AbortSignal): Promise<Answer & { opened: number }> => {
@@ -122,7 +122,7 @@ export function urlElicitation({ ask, visits, open = openInBrowser }: UrlElicita
         const visit = { opened: opened > 0, ...(problem !== undefined && { problem }) }
         given = await ask(visit, AbortSignal.any([signal, isFinished])).catch((error: unknown) => {
           if (signal.aborted || !isFinished.aborted) throw error
-          // The person agreed, and the server knows that they finished.
+          // The user agreed, and the server knows when they finished.
           return { answer: { action: 'accept' }, by: 'the server, which says that the visit is over' }
         })
       }
@@ -150,7 +150,7 @@ async function openInBrowser(url: URL): Promise<void> {
   await openBrowser(url)
 }
 
-/** Findings for the person. `address`: the URL of the server, for one over the network. */
+/** Warnings for the user. `address`: the URL of a remote server. */
 function elicitationFindings(params: ElicitParams, address?: string): TrustFinding[] {
   if (params.mode === 'url') {
     return [...inspectUrl(params.url, address === undefined ? {} : { known: [address] }).findings]
@@ -187,7 +187,7 @@ export class PendingUrlElicitations {
     }
   }
 
-  /** The server says so. */
+  /** The server reports completion. */
   finished(id: string): void {
     this.#open.get(id)?.abort()
   }

@@ -17,23 +17,23 @@ export interface ResumeDeps {
   store: Pick<Store, 'inbox' | 'suspendedCalls' | 'owners' | 'forms'>
   suspendedCalls: SuspendedCalls
   suspendedSecrets: SuspendedSecrets
-  /** The server of this name, where the host has it and it is not disabled. */
+  /** The server with this name, if the host has it and it is enabled. */
   connection(server: string): ServerConnection | undefined
-  /** What answers the questions of that server's parked calls. */
+  /** The handlers for questions of that server's suspended calls. */
   answers(server: string): AnswerOptions
   activeRequests: ActiveRequests
   recorder: Recorder
   callTimeoutMs: number
   emit(event: HostEvent): void
-  /** Why a tool is out of use; undefined where it is not. */
+  /** Why a tool is disabled; undefined if it is enabled. */
   usable(server: string, tool: string): string | undefined
-  /** Why a call may not be made again; undefined where repeating it is safe or the person agrees. `row` is that of the call. */
+  /** Why a call may not be repeated; undefined if it is idempotent or the user agrees. `row` is that of the call. */
   refusalToRepeat(
     call: SuspendedCall['request'],
     row: number,
     signal: AbortSignal,
   ): Promise<string | undefined>
-  /** The answers of a round of a call are used once more, for equal questions. */
+  /** Reuses the answers of a round for equal questions. */
   reuseAnswers(call: number, round: number): void
   /** Applies policy to the result; `row` is that of the call. */
   passOn(
@@ -68,7 +68,7 @@ export function createCallResumption(deps: ResumeDeps): CallResumption {
       const outOfUse = deps.usable(request.server, request.tool)
       return outOfUse === undefined
         ? undefined
-        : `${oneLine(request.tool)} of ${server} is out of use: ${outOfUse}`
+        : `${oneLine(request.tool)} of ${server} is disabled: ${outOfUse}`
     },
     run: (call) => run(call, deps),
   }
@@ -134,7 +134,7 @@ async function continueCall(suspended: SuspendedCall, deps: ResumeDeps): Promise
     const client = await connection.ready(signal)
     if (connection.identity !== suspended.identity) throw new McpError('INVALID', differentServer(server))
     const outOfUse = deps.usable(server, tool)
-    if (outOfUse !== undefined) throw new McpError('INVALID', `${oneLine(tool)} is out of use: ${outOfUse}`)
+    if (outOfUse !== undefined) throw new McpError('INVALID', `${oneLine(tool)} is disabled: ${outOfUse}`)
     const options = {
       signal,
       timeoutMs: deps.callTimeoutMs,
@@ -185,7 +185,7 @@ interface Ending {
   lost?: string
 }
 
-/** Whether the server refused the state of the round, as one that was started anew does: nothing was done with the answers. */
+/** Whether the server rejected the state of the round, for example after a restart: the answers had no effect. */
 function isRefusal(error: unknown, now: SuspendedCall | undefined, before: SuspendedCall): boolean {
   return (
     error instanceof RpcError &&

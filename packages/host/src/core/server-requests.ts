@@ -47,7 +47,7 @@ export function createServerRequestHandlers(server: string, deps: ServerRequestD
   const { questions, sampling, roots } = deps
   const visits = new PendingUrlElicitations()
   const elicit = elicitation(server, deps, visits)
-  /** The server gets an error for a question that cannot be recorded; only the person can do something about it. */
+  /** The server gets an error for a question that cannot be recorded; only the user can fix that. */
   const track = <T>(work: () => Promise<T>): Promise<T> =>
     deps.track(work).catch((error: unknown) => {
       if (error instanceof StoreError)
@@ -71,7 +71,7 @@ export function createServerRequestHandlers(server: string, deps: ServerRequestD
     urlElicitationComplete: (id) => visits.finished(id),
     openRequiredUrls: async (error, context) => {
       const wanted = questions.canOpenUrls ? requiredUrls(error) : []
-      // If they cannot be asked, the request fails with the server's error.
+      // If the user cannot be asked, the request fails with the server's error.
       const answers = await Promise.all(wanted.map((params) => onElicit(params, context))).catch(() => [])
       return answers.length > 0 && answers.every(({ action }) => action === 'accept')
     },
@@ -87,16 +87,16 @@ export interface ServerRequestDeps {
   recorder: Recorder
   forms: {
     config: ServerConfig
-    /** What the server is. */
+    /** The server's identity. */
     identity: () => string
-    /** Answers that are remembered. */
+    /** Stored answers. */
     table: FormTable
     /** Opens a page for the person. Default: their browser. */
     open?: ((url: URL) => Promise<void>) | undefined
   }
-  /** Shows the person a warning about the server. */
+  /** Shows a warning about the server to the user. */
   warn(message: string): void
-  /** The host closes its store only when this work is over. */
+  /** The host closes its store only after this work ended. */
   track<T>(work: () => Promise<T>): Promise<T>
   /** Aborted when the host closes. */
   signal: AbortSignal
@@ -116,7 +116,7 @@ function requiredUrls(error: unknown): ElicitUrlParams[] {
     if (mode !== 'url' || typeof message !== 'string' || typeof url !== 'string') return []
     return [{ mode, message, url, ...(typeof elicitationId === 'string' && { elicitationId }) }]
   })
-  // Trying again after a part of them would fail again.
+  // A retry with only some of them would fail again.
   return visits.length === asked.length ? visits : []
 }
 
@@ -128,8 +128,8 @@ const capabilityNames = {
 const kinds = ['onElicit', 'onSample', 'onRoots'] as const
 
 /**
- * The capabilities that one server knows. On 2026-07-28 every request carries them; a session gets them once in
- * `initialize`, so the person is warned if a surface attached later adds some.
+ * The capabilities declared to one server. On 2026-07-28 every request has them; a session gets them once in `initialize`, so the
+ * user is warned if a surface attached later adds some.
  */
 export class AdvertisedCapabilities {
   readonly #answers: ServerRequestHandlers
@@ -147,7 +147,7 @@ export class AdvertisedCapabilities {
     return this.#advertised
   }
 
-  /** What answers the questions of parked calls. */
+  /** The handlers for questions of suspended calls. */
   forSuspendedCalls(): AnswerOptions {
     return this.#answers.forSuspendedCalls()
   }
@@ -160,7 +160,7 @@ export class AdvertisedCapabilities {
   changed(client: Client | undefined): void {
     if (client === undefined) return
     const now = this.#answers.now()
-    // The capabilities of a session are fixed; its handlers find the current surfaces themselves.
+    // The capabilities of a session are fixed; its handlers look up the current surfaces.
     client.setAnswers(now)
     if (client.server.era === 'stateless') return
     const added = kinds.filter((kind) => now[kind] !== undefined && this.#advertised[kind] === undefined)
@@ -173,8 +173,8 @@ export class AdvertisedCapabilities {
 }
 
 /**
- * The same answers, where no secret comes along with a question: a server may quote one that it was given. What a
- * person types into a field for a secret is a secret from then on.
+ * The handlers with secrets redacted from questions: a server may quote one it received. Values typed into secret fields are
+ * added to the redactor.
  */
 export function withRedaction(
   answers: ServerRequestHandlers,
@@ -205,7 +205,7 @@ export function withRedaction(
   }
 }
 
-/** What the server itself wrote into its form goes back to it as it was. */
+/** The server's own texts in its form are returned unchanged. */
 function withSecrets(answer: ElicitResult, params: ElicitParams, redactor: SecretRedactor): ElicitResult {
   const { content } = answer
   return content === undefined
@@ -223,11 +223,11 @@ function learnSecrets({ content = {} }: ElicitResult, params: ElicitParams, reda
 }
 
 /**
- * Clients of this host's gateway, who answer what is asked on account of their own requests. Where it is not certain
- * whose request a question belongs to, or that client cannot answer, each gives undefined, and the question is the person's.
+ * Clients of this host's gateway, which answer input requests caused by their own requests. If the cause is uncertain or the
+ * client cannot answer, each returns undefined, and the user is asked.
  */
 export interface Relays {
-  /** Whether such clients are possible, so that the capabilities are advertised. */
+  /** Whether such clients are possible, so that the capabilities are declared. */
   readonly open: boolean
   elicit(params: ElicitParams, found: RequestOrigin, signal: AbortSignal): Promise<ElicitResult> | undefined
   sample(
@@ -238,7 +238,7 @@ export interface Relays {
   roots(found: RequestOrigin, signal: AbortSignal): Promise<Root[]> | undefined
 }
 
-/** The answers of a host whose gateway's clients are asked first. */
+/** Handlers that ask gateway clients first. */
 export function withRelays(
   answers: ServerRequestHandlers,
   server: string,
@@ -262,7 +262,7 @@ export function withRelays(
       sampling: { tools: true, context: true },
       onRoots: (context) => {
         const { onRoots } = answers.now()
-        // Sessions ask for folders at any time and keep them: only what the transport says binds that to a client.
+        // Sessions request roots at any time and cache them: only the transport's report connects the request to a client.
         const asked = relays.roots(found(context, false), context.signal)
         return asked ?? (typeof onRoots === 'function' ? onRoots(context) : (onRoots ?? []))
       },

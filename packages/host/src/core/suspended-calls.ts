@@ -10,7 +10,7 @@ const maxCalls = 200
 /** Characters of one call with its round, as JSON. */
 const maxChars = 1_048_576
 
-/** What is known of a call before it goes out. */
+/** The data of a call before it is sent. */
 type SuspendedStart = Pick<SuspendedCall, 'call' | 'identity' | 'request'>
 
 /** One running call: each `input_required` round is stored, so that any program can resume it. */
@@ -31,7 +31,7 @@ interface SuspendedCallsDeps {
 export class SuspendedCalls {
   readonly #store: SuspendedCallsDeps['store']
   readonly #secrets: SuspendedSecrets
-  /** Calls that are over and could not be removed from the store. */
+  /** Finished calls that could not be removed from the store. */
   readonly #ended = new Set<number>()
 
   constructor({ store, secrets }: SuspendedCallsDeps) {
@@ -54,7 +54,7 @@ export class SuspendedCalls {
       try {
         return isStored && !forget() && suspendedCalls.get(call) !== undefined
       } catch (error) {
-        // The call is over: its result is not lost with a store that cannot be written. Answers are never sent twice.
+        // The call ended: its result is returned even if the store cannot be written. Answers are never sent twice.
         this.#ended.add(call)
         process.emitWarning(`A finished call could not be removed from the store: ${reasonOf(error)}`)
         return false
@@ -93,7 +93,7 @@ export class SuspendedCalls {
     }
   }
 
-  /** Tries once more to remove calls that are over, so that no other program continues them. */
+  /** Retries removing finished calls, so that no other program continues them. */
   removeOver(): void {
     const { suspendedCalls, owners } = this.#store
     for (const call of this.#ended) {
@@ -117,7 +117,7 @@ export class SuspendedCalls {
   }
 }
 
-/** Whether a round holds only what a person answers: what a model answered is not asked for twice. */
+/** Whether a round has only input requests for the user: a sampling request is not repeated. */
 function canSuspend({ inputRequests = {} }: Round): boolean {
   const questions = Object.values(inputRequests)
   return (

@@ -12,18 +12,18 @@ interface SuspendedSecretsDeps {
   redactor: SecretRedactor
   /** A stored secret. */
   secret: (name: string) => Promise<string | undefined>
-  /** Where values are sealed that have no name there; undefined where nothing outlives this program. */
+  /** Seals values without a stored name; undefined if nothing outlives this program. */
   sealed: CredentialStore | undefined
-  /** Unlike that of any other store. */
+  /** Unique to the store. */
   salt: string
-  /** The host's end waits for this. */
+  /** Delays the host's close. */
   follow: (going: Promise<unknown>) => void
 }
 
 /** Removes the secrets of suspended calls before they are stored, and restores them when a call is resumed. */
 export class SuspendedSecrets {
   readonly #deps: SuspendedSecretsDeps
-  /** Writes one after another, so that the last one counts. */
+  /** Writes are sequential, so that the last one remains. */
   #last: Promise<unknown> = Promise.resolve()
   readonly #sealed = new Set<number>()
 
@@ -31,7 +31,7 @@ export class SuspendedSecrets {
     this.#deps = deps
   }
 
-  /** The call without secrets, for the store; undefined if it could not be restored from that. */
+  /** The call without secrets, for the store; undefined if it could not be restored. */
   without(kept: StoredCall): StoredCall | undefined {
     const { redactor, sealed } = this.#deps
     const { request, asked } = kept
@@ -46,7 +46,7 @@ export class SuspendedSecrets {
     return { ...kept, request: { ...value.request, holes }, asked: value.asked }
   }
 
-  /** The call as it was made. @throws McpError 'INVALID' that says which secret is missing and what to do */
+  /** The original call. @throws McpError 'INVALID' that says which secret is missing and what to do */
   async restore<T extends StoredCall>(kept: T): Promise<T> {
     const { holes, ...request } = kept.request
     if (holes === undefined) return kept
@@ -56,7 +56,7 @@ export class SuspendedSecrets {
     return { ...kept, ...made }
   }
 
-  /** The call is over. */
+  /** The call ended. */
   forget(call: number): void {
     const { sealed } = this.#deps
     if (sealed === undefined || !this.#sealed.delete(call)) return
@@ -97,7 +97,7 @@ export class SuspendedSecrets {
   }
 }
 
-/** A JSON value without its secrets, and how to have them back. */
+/** A JSON value without its secrets, and the data to restore them. */
 interface ExtractedSecrets<T> {
   value: T
   holes: readonly Hole[]
@@ -105,7 +105,7 @@ interface ExtractedSecrets<T> {
   bare: readonly unknown[]
 }
 
-/** Takes known secrets out of a JSON value; undefined where it holds none. */
+/** Removes known secrets from a JSON value; undefined if there are none. */
 export function extractSecrets<T>(value: T, redactor: SecretRedactor): ExtractedSecrets<T> | undefined {
   const shown = redactor.value(value)
   if (shown === value) return undefined
@@ -117,7 +117,7 @@ export function extractSecrets<T>(value: T, redactor: SecretRedactor): Extracted
       for (const [index, inner] of item.entries()) look(inner, [...at, index])
       return
     }
-    // A member whose name holds a secret is not found again by that name.
+    // A redacted member name could not be used to find the member again.
     if (isRecord(item) && Object.keys(item).every((name) => redactor.text(name) === name)) {
       for (const [name, inner] of Object.entries(item)) {
         if (redactor.value({ [name]: inner })[name] === inner) continue

@@ -12,13 +12,13 @@ import type { BrokeredCall, Failure, HostEvent, HostTask, TaskService } from '..
 import type { ActiveRequests } from './active-requests.ts'
 import { detachedTask, failedCall, isTransport } from './call-results.ts'
 
-/** Tasks of this program that are listed after their end. */
+/** Ended tasks of this program that stay listed. */
 const maxEnded = 100
-/** Lost connections without an answer in between after which a task counts as lost. */
+/** Consecutive lost connections without a response after which a task counts as lost. */
 const maxReconnects = 8
-/** Milliseconds for which a server may take to confirm that it cancelled a task. */
+/** Milliseconds a server may take to confirm a cancelled task. */
 const cancelTimeoutMs = 10_000
-/** A task may take as long as its server lets it; this is the longest that a timer can wait. */
+/** Tasks have no time limit; this is the longest timer. */
 const maxTaskMs = 2_147_483_647
 
 /** The call that may become a task. */
@@ -32,9 +32,9 @@ export interface TaskDeps {
   /** Redacts what is stored. */
   redact<T>(value: T): T
   emit(event: HostEvent): void
-  /** The server of this name, where the host has it. */
+  /** The server with this name, if the host has it. */
   connection(server: string): ServerConnection | undefined
-  /** What the caller gets of the result, as policy says; `row` is that of the call. */
+  /** The result released to the caller, as policy decides; `row` is that of the call. */
   passOn(
     call: TaskRow['request'] & { server: string },
     result: CallToolResult,
@@ -43,11 +43,11 @@ export interface TaskDeps {
   ): Promise<Pick<BrokeredCall, 'result' | 'release'>>
   /** Aborted when the host closes. */
   signal: AbortSignal
-  /** Lets the end of the host wait for work. */
+  /** Delays the host's close. */
   follow(work: Promise<unknown>): void
 }
 
-/** The program ends while its server works on the task: the next program on the store continues it. */
+/** The program ended while its server worked on the task; the next program on the store continues it. */
 export class TaskDetached extends Error {
   override readonly name: string = 'TaskDetached'
 }
@@ -55,12 +55,12 @@ export class TaskDetached extends Error {
 /** A task of this program. */
 interface Followed {
   task: HostTask
-  /** Ends polling and cancels the task. */
+  /** Stops polling and cancels the task. */
   readonly stop: AbortController
   readonly done: PromiseWithResolvers<BrokeredCall>
 }
 
-/** Calls that become tasks: each is followed to its end, over lost connections and ends of this program. */
+/** Calls that become tasks: each is followed to its end, across lost connections and restarts of this program. */
 export class Tasks implements TaskService {
   /** For the option `extensions` of `connect`. */
   readonly extension: TasksClient = tasksClient()
@@ -73,8 +73,8 @@ export class Tasks implements TaskService {
   }
 
   /**
-   * Calls a tool and waits for its result, also where the server makes it a task.
-   * @throws TaskDetached where the host is closed while the server works on the task
+   * Calls a tool and waits for its result, also if the server runs it as a task.
+   * @throws TaskDetached if the host is closed while the server works on the task
    */
   async call(
     client: Client,
@@ -87,7 +87,7 @@ export class Tasks implements TaskService {
     const { owners, tasks } = this.#deps.store
     const { call } = start
     const stop = new AbortController()
-    // Between the answer of the server and this row, only a crash of this program could lose the task.
+    // Between the server's response and this row, only a crash of this program could lose the task.
     owners.lock()
     const row: TaskRow = {
       ...start,
@@ -108,7 +108,7 @@ export class Tasks implements TaskService {
     return await this.#follow(client, started.task, row, args, { ...options, signal })
   }
 
-  /** What became of a call of this program, for those that wait for its task. */
+  /** The outcome of a call of this program, for those that wait for its task. */
   settled(done: BrokeredCall): void {
     this.#ended.get(done.activity)?.done.resolve(done)
   }
@@ -154,7 +154,7 @@ export class Tasks implements TaskService {
     this.#deps.emit({ type: 'task', task: { ...taskOf(row, false), status: 'cancelled' } })
   }
 
-  /** Continues the tasks at a server that is connected now, where the programs that began them ended. */
+  /** Continues the tasks at a newly connected server whose programs have ended. */
   continueAt(connection: ServerConnection): void {
     for (const row of this.#deps.store.tasks.list()) {
       if (row.server !== connection.name || this.#followed.has(row.call) || !this.#claim(row)) continue
@@ -180,7 +180,7 @@ export class Tasks implements TaskService {
         )
   }
 
-  /** Makes this program the one that polls a task, where none does. */
+  /** Makes this program the one that polls a task, if no other does. */
   #claim({ call, owner }: TaskRow): boolean {
     const { owners, tasks } = this.#deps.store
     if (owner !== null && !owners.isGone(owner)) return false
@@ -243,7 +243,7 @@ export class Tasks implements TaskService {
     }
   }
 
-  /** Polls a task to its end. A lost connection does not end it: the server may have kept the task. */
+  /** Polls a task to its end. A lost connection does not end it: the server may still have the task. */
   async #follow(
     client: Client,
     first: ClientTask,
@@ -321,7 +321,7 @@ export class Tasks implements TaskService {
     try {
       this.#deps.store.tasks.setStatus(call, status, message ?? null)
     } catch {
-      // The state is shown all the same; what counts, the id of the task, is stored.
+      // The state is shown even if it cannot be stored; the task's id is stored already.
     }
   }
 
@@ -355,12 +355,12 @@ export class Tasks implements TaskService {
     try {
       tasks.release(call, owners.me)
     } catch {
-      // The next program sees by the lock that this one ended.
+      // The next program sees from the lock that this one ended.
     }
   }
 }
 
-/** A task outlives what asked for it only where its server cannot be reached, so a failure is not reported. */
+/** A task outlives its request only if its server is unreachable, so a failure is not reported. */
 async function cancelAt(task: ClientTask): Promise<void> {
   await task.cancel({ timeoutMs: cancelTimeoutMs }).catch(() => {})
 }

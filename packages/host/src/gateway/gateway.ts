@@ -24,9 +24,9 @@ import { ClientRelays } from './relays.ts'
 type Names = NonNullable<Parameters<Server['remove']>[0]>
 
 const defaultHeldMs = 600_000
-/** Conversations of clients without sessions; the one that was used longest ago ends first. */
+/** Maximum conversations of clients without sessions; the least recently used ends first. */
 const maxConversations = 256
-/** Under this name stands what reads resources that no list names; it is in no list itself. */
+/** The name of the unlisted template that reads resources in no list. */
 const unlisted = 'unlisted'
 const missing: readonly number[] = [-32_002, -32_602]
 
@@ -79,7 +79,7 @@ class Gateway implements OpenGateway {
     this.server = this.#shown()
     this.#end = [
       relays.begin(),
-      // A face that shows nothing: it has the servers told that others may answer.
+      // A surface that shows nothing, so that the capabilities of gateway clients are declared to servers.
       host.attach({ name: 'gateway', show: {} }),
       host.on(
         (event) => {
@@ -101,7 +101,7 @@ class Gateway implements OpenGateway {
     for (const conversation of this.#conversations.values()) this.#host.endConversation(conversation)
   }
 
-  /** The server that is served: the definitions of the moment, with every list as its servers wrote it. */
+  /** The served server: the current definitions, with every list entry as its server wrote it. */
   #shown(): Server {
     const inner = this.#inner
     const instructions = (): string | undefined => this.#instructions()
@@ -183,7 +183,7 @@ class Gateway implements OpenGateway {
     }
   }
 
-  /** Servers that list other resources of a URI's scheme; nobody else is shown it. */
+  /** Servers that list other resources with a URI's scheme; only those are asked. */
   #near(uri: string): string[] {
     const scheme = schemeOf(uri)
     const { rows } = this.#offer ?? {}
@@ -219,9 +219,8 @@ class Gateway implements OpenGateway {
   }
 
   /**
-   * The conversation of a request: that of its session. Without sessions, that of its user and of the name its client
-   * gives itself, so that what is remembered for the conversation of one application does not count for another. A
-   * request of an unknown user is a conversation of its own.
+   * The conversation of a request: that of its session. Without sessions, that of its user and its client's name, so that a grant
+   * for one application's conversation does not apply to another's. A request of an unknown user is a separate conversation.
    */
   #conversationOf({ peer }: Context): string {
     const { session } = this.#underWay()
@@ -264,7 +263,7 @@ class Gateway implements OpenGateway {
     )
   }
 
-  /** Takes over what the host's servers offer now, and tells clients where that is something else. */
+  /** Applies the host's current definitions, and notifies clients of changes. */
   #refresh(): void {
     if (this.#closed) return
     const before = this.#offer
@@ -290,7 +289,7 @@ class Gateway implements OpenGateway {
     const kept = old.filter((key) => now.has(key))
     const order = [...now.keys()]
     const misplaced = kept.findIndex((key, at) => order[at] !== key)
-    // Lists have the order of the configuration, whichever server is connected first.
+    // Lists follow the order of the configuration, not of connection.
     const moved = new Set(misplaced < 0 ? [] : kept.slice(misplaced))
     const removed = old.filter((key) => !now.has(key) || moved.has(key))
     if (removed.length > 0) this.#inner.remove({ [kind]: removed })
@@ -331,7 +330,7 @@ function schemeOf(uri: string): string {
   return uri.slice(0, uri.indexOf(':') + 1).toLowerCase()
 }
 
-/** The gateways of one host, and the way of questions to their clients. */
+/** The gateways of one host, and the routing of questions to their clients. */
 export class Gateways implements GatewayService {
   readonly relays: ClientRelays
   readonly #host: Host
@@ -350,7 +349,7 @@ interface Watched {
   watch: Promise<Watch | undefined>
 }
 
-/** Resources that clients of a gateway want to hear of: each is watched once at its server, however many want it. */
+/** Resources watched for gateway clients: each once at its server. */
 class Watches {
   readonly #host: Pick<Host, 'watch'>
   readonly #updated: (uri: string) => void
@@ -363,7 +362,7 @@ class Watches {
     this.#warn = warn
   }
 
-  /** Watches a resource until the returned function is called. Resolves when the watch stands. */
+  /** Watches a resource until the returned function is called. Resolves when the subscription is active. */
   async retain(server: string, uri: string): Promise<() => void> {
     const known = this.#byUri.get(uri)
     const watched = known ?? { server, references: 0, watch: this.#open(server, uri) }
@@ -377,7 +376,7 @@ class Watches {
     }
   }
 
-  /** The server was connected anew, which ended its watches. */
+  /** A reconnect ended the server's subscriptions. */
   again(server: string): void {
     for (const [uri, watched] of this.#byUri) {
       if (watched.server !== server) continue
@@ -385,7 +384,7 @@ class Watches {
       watched.watch = before.then(async (watch) => {
         await watch?.close()
         if (watched.references === 0) return undefined
-        // What was changed meanwhile nobody told.
+        // Changes during the reconnect were not reported.
         this.#updated(uri)
         return this.#open(server, uri)
       })

@@ -27,16 +27,16 @@ import { ClientCall, type Request, type Subject } from './relays.ts'
 
 interface HandlersDeps {
   host: Pick<Host, 'call' | 'read' | 'prompt' | 'complete'>
-  /** Every request under way. */
+  /** Every request in progress. */
   calls: Set<ClientCall<unknown>>
   heldMs: number
-  /** A client's request, with what carries it. */
+  /** A client's request, with its exchange. */
   requestOf: (context: Context) => Request
   /** The conversation that a request belongs to. */
   conversationOf: (context: Context) => string
 }
 
-/** Serves requests by the host: each is a request of its own there, with its policy and its row. */
+/** Handles requests with the host: each runs there as a separate request, with policy and activity row. */
 export class Handlers implements DefinitionBuilders {
   readonly #deps: HandlersDeps
   readonly #tools: ForwardedCalls<Reply>
@@ -94,7 +94,7 @@ export class Handlers implements DefinitionBuilders {
   read(server: string, uri: string, context: Context): ReturnType<ForwardedCalls<ReadReply>['pass']> {
     const conversation = this.#deps.conversationOf(context)
     return this.#reads.pass(this.#deps.requestOf(context), { server, target: uri, conversation }, (held) =>
-      // Its text is found by the person of the host: what clients of the gateway read is theirs.
+      // The host's user can search its text: what gateway clients read belongs to that user.
       notify(server, () => this.#deps.host.read(server, uri, { ...optionsOf(held), searchable: false })).then(
         asReply,
       ),
@@ -140,7 +140,7 @@ export class Handlers implements DefinitionBuilders {
   }
 }
 
-/** What every request of a client is made with at the host. */
+/** Options of every client request at the host. */
 function optionsOf<T>(held: ClientCall<T>) {
   const { signal, subject } = held
   const onRow = (activity: number): void => {
@@ -149,7 +149,7 @@ function optionsOf<T>(held: ClientCall<T>) {
   return { signal, conversation: subject.conversation, onRow }
 }
 
-/** A schema that is shown as it was written; whose it is checks by it. */
+/** A schema that is passed on unchanged; its server validates with it. */
 function asIs(schema: JsonSchema): DescribedSchema<JsonRecord, JsonRecord> {
   return {
     '~standard': {
@@ -189,7 +189,7 @@ function asReply({ contents, _meta: meta }: ReadResourceResult): ReadReply {
   return { contents, ...(meta !== undefined && { meta }) }
 }
 
-/** What a server answers with an error is told as it is, and what failed on this side as what it is. */
+/** A server's error is passed on unchanged; a failure of the host is reported as such. */
 async function notify<T>(server: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -202,9 +202,9 @@ async function notify<T>(server: string, work: () => Promise<T>): Promise<T> {
 const most = 256
 const maxOfOne = 32
 
-/** Requests of one kind that are under way, and those that wait for answers. */
+/** Requests of one kind in progress, including those that wait for input. */
 class ForwardedCalls<T> {
-  /** Everything under way, the newest last. */
+  /** All in progress, newest last. */
   readonly calls: Set<ClientCall<unknown>>
   readonly #suspended: SuspendedCalls<ClientCall<T>>
 
@@ -218,8 +218,8 @@ class ForwardedCalls<T> {
   }
 
   /**
-   * Runs a request, or goes on with it where its client comes back with answers. Gives its result, or what its client
-   * is to be asked first.
+   * Runs a request, or continues it when its client returns input responses. Returns its result, or the input requests for the
+   * client.
    */
   async pass(
     request: Request,
@@ -256,8 +256,8 @@ class ForwardedCalls<T> {
     if (call !== undefined) return call
     throw new RpcError(
       ErrorCode.InternalError,
-      'The request that asked no longer waits: the answer took too long, or the gateway was started anew. It was not ' +
-        'run again. Whether it had an effect is not known: look before you repeat it.',
+      'The request that asked no longer waits: the answer took too long, or the gateway was restarted. It was not ' +
+        'run again. It is unknown whether it had an effect: check before you repeat it.',
     )
   }
 }

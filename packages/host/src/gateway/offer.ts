@@ -21,7 +21,7 @@ export interface DefinitionBuilders {
   template(entry: CatalogTemplate): AnyTemplate
 }
 
-/** Everything a gateway offers at one moment. */
+/** Everything a gateway offers at one time. */
 export interface Offer {
   readonly rows: Rows
   readonly tools: ReadonlyMap<string, AnyTool>
@@ -32,7 +32,7 @@ export interface Offer {
   readonly owners: ReadonlyMap<string, string>
 }
 
-/** What of a host is offered: what is chosen and what policy does not refuse whatever the arguments. */
+/** The parts of a host that are offered: the selected servers, without tools that policy always denies. */
 export function offerOf(
   host: Pick<Host, 'tools' | 'prompts' | 'resources' | 'templates' | 'policy'>,
   only: readonly string[] | undefined,
@@ -66,13 +66,13 @@ export function offerOf(
   }
 }
 
-/** A tool under its name in the host. Calls never run as tasks here, so nothing is said about that. */
+/** A tool under its qualified name. Calls never run as tasks here, so task support is not declared. */
 function asTool(name: string, tool: Tool): Tool {
   const { execution: _execution, ...rest }: Tool & { execution?: unknown } = tool
   return { ...rest, name }
 }
 
-/** Whether policy refuses every call of a tool. Where a rule about arguments may allow some, only a call can tell. */
+/** Whether policy denies every call of a tool. A rule on arguments can only be decided for a call. */
 function isRefused({ policy }: Pick<Host, 'policy'>, name: string): boolean {
   try {
     const { decision } = policy.explain(name, {}, { caller: 'gateway' })
@@ -84,7 +84,7 @@ function isRefused({ policy }: Pick<Host, 'policy'>, name: string): boolean {
   }
 }
 
-/** Where two servers have the same address, the one that is configured first has it. */
+/** If two servers have the same URI, the one configured first has precedence. */
 function firstOf<T>(entries: readonly T[], keyOf: (entry: T) => string): Map<string, T> {
   const found = new Map<string, T>()
   for (const entry of entries) if (!found.has(keyOf(entry))) found.set(keyOf(entry), entry)
@@ -95,7 +95,7 @@ function map<A, B>(from: ReadonlyMap<string, A>, to: (value: A) => B): Map<strin
   return new Map(Array.from(from, ([key, value]) => [key, to(value)]))
 }
 
-/** What a gateway lists, as the servers wrote it, by the key it is known under. */
+/** The list entries of a gateway, as the servers wrote them, by key. */
 export interface Rows {
   readonly tools: ReadonlyMap<string, Tool>
   readonly prompts: ReadonlyMap<string, Prompt>
@@ -114,7 +114,7 @@ export function isList(method: string): boolean {
   return lists.has(method)
 }
 
-/** A page of a list with every entry as its server wrote it; entries that no server wrote are left out. */
+/** A page of a list with every entry as its server wrote it; other entries are left out. */
 export function asWritten(method: string, outcome: Outcome, rows: Rows): Outcome {
   const list = lists.get(method)
   if (list === undefined || outcome.type !== 'complete') return outcome

@@ -18,9 +18,9 @@ import { isRecord, type JsonRecord } from '../shared/json.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { Activity, Host, HostEvent, HostQuestion } from '../types/index.ts'
 
-/** Puts questions to the clients of a gateway whose requests led to them, and writes a row about each. */
+/** Forwards questions to the gateway clients whose requests caused them, with a row for each. */
 export class ClientRelays implements Relays {
-  /** Every request under way, the newest last. */
+  /** All requests in progress, newest last. */
   readonly calls: Set<ClientCall<unknown>> = new Set()
   readonly #host: Pick<Host, 'record' | 'on'>
   #gateways = 0
@@ -34,7 +34,7 @@ export class ClientRelays implements Relays {
     return this.#gateways > 0
   }
 
-  /** One more gateway, until the returned function is called. */
+  /** Adds a gateway, until the returned function is called. */
   begin(): () => void {
     this.#gateways++
     this.#off ??= this.#host.on(
@@ -83,8 +83,8 @@ export class ClientRelays implements Relays {
   }
 
   /**
-   * The request that a question is about, where that is certain: the one of its row, or the newest of several that all
-   * belong to one session. A question is never put to a client that may not be the one whose request it is about.
+   * The request that a question belongs to, if certain: the one of its row, or the newest of several in one session. A question
+   * is never sent to a client that may not own the request.
    */
   #find(
     { cause, row }: RequestOrigin,
@@ -101,7 +101,7 @@ export class ClientRelays implements Relays {
     return about !== undefined && can(about) ? about : undefined
   }
 
-  /** Notifies clients that a person is asked about their requests, until the question is settled. */
+  /** Notifies clients that a user is asked about their requests, until the question is settled. */
   #personAsked({ item, rows }: Extract<HostEvent, { type: 'question' }>): void {
     const { id, question, state } = item
     if (state !== 'open') {
@@ -111,7 +111,7 @@ export class ClientRelays implements Relays {
     const message = waitingFor(question)
     if (message === undefined) return
     const about = [...this.calls].filter(({ row }) => row !== undefined && rows.includes(row))
-    // Where the question names no request, it may be about each at its server.
+    // If the question names no request, it may belong to any request at its server.
     const possible = [...this.calls].filter(({ subject }) => subject.server === question.cause.server)
     for (const call of about.length > 0 ? about : rows.length > 1 ? [] : possible) call.waitsFor(id, message)
   }
@@ -150,7 +150,7 @@ export class ClientRelays implements Relays {
   }
 }
 
-/** Progress message to a client while a person is asked; undefined where its requests do not wait for the answer. */
+/** Progress message to a client while the user is asked; undefined if its requests do not wait for the answer. */
 function waitingFor({ kind, cause: { server } }: HostQuestion): string | undefined {
   switch (kind) {
     case 'approval':
@@ -192,9 +192,9 @@ function isRoots(answer: unknown): answer is { roots: Root[] } {
   return answer['roots'].every((root) => isRecord(root) && typeof root['uri'] === 'string')
 }
 
-/** By how much progress increases where only its message is new. */
+/** The increase of progress when only the message is new. */
 const step = 1e-6
-/** Milliseconds between two notices that a person is still asked, so that a client that counts them does not time out. */
+/** Interval in milliseconds of notices that the user is still asked, which keep a client from timing out. */
 const repeatMs = 15_000
 
 /** What a request is about, and for whom. */
@@ -205,24 +205,24 @@ export interface Subject {
   readonly conversation: string
 }
 
-/** A client's request, with what carries it. */
+/** A client's request, with its exchange. */
 export interface Request {
   readonly context: Context
   readonly exchange: Exchange
 }
 
-/** One request of a gateway's client that goes on at its server. */
+/** A request of a gateway client that continues at its server. */
 export class ClientCall<T> extends SuspendedCall<T, Request> {
   readonly subject: Subject
-  /** The session of its client, on revisions that have sessions. Without one, every request counts as a client of its own. */
+  /** The client's session, on revisions with sessions. Without one, every request counts as a separate client. */
   readonly session: Exchange['session']
-  /** Its activity row, once it is known. */
+  /** Its activity row, once known. */
   row: number | undefined
   #request: Request
-  /** The last progress that its client was sent, and the last that the server reported. */
+  /** The last progress sent to the client, and the last reported by the server. */
   #progress = Number.NEGATIVE_INFINITY
   #reported = Number.NEGATIVE_INFINITY
-  /** Progress messages to its client while a person is asked, by question. */
+  /** Progress messages to the client while the user is asked, by question. */
   readonly #waiting = new Map<string, string>()
   #repeating: NodeJS.Timeout | undefined
 
@@ -233,17 +233,17 @@ export class ClientCall<T> extends SuspendedCall<T, Request> {
     this.#request = request
   }
 
-  /** Whether its client can be asked this. */
+  /** Whether its client supports this kind of question. */
   get can(): Context['can'] {
     return this.#request.context.can
   }
 
-  /** Who its client says it is. */
+  /** The client's name. */
   get client(): string {
     return this.#request.context.peer.info?.name ?? 'a client'
   }
 
-  /** On a live connection the question goes out at once, and is taken back there when it is no longer wanted. */
+  /** On a live connection the question is sent at once, and cancelled there when it is no longer needed. */
   override ask(question: Question, signal: AbortSignal): Promise<JsonRecord> {
     const { exchange } = this.#request
     const { relay } = exchange.inputStrategy
@@ -267,7 +267,7 @@ export class ClientCall<T> extends SuspendedCall<T, Request> {
     this.#repeating ??= setInterval(() => this.#repeat(), repeatMs).unref()
   }
 
-  /** A question is settled, or with none given the whole call is. */
+  /** Settles one question or, without an argument, the whole call. */
   settled(question?: string): void {
     if (question === undefined) this.#waiting.clear()
     else this.#waiting.delete(question)
@@ -276,7 +276,7 @@ export class ClientCall<T> extends SuspendedCall<T, Request> {
     this.#repeating = undefined
   }
 
-  /** Waits on behalf of its client until it is over or asks something. */
+  /** Waits for its client until it ends or needs input. */
   again(request: Request): ReturnType<SuspendedCall<T, Request>['next']> {
     this.#request = request
     const next = this.next(request.context.signal, request)

@@ -24,13 +24,13 @@ import { reasonOf } from '../shared/text.ts'
 import type { ConnectionState, HostOptions, ServerConfig } from '../types/index.ts'
 import { defaults, type Events, type Running } from './running.ts'
 
-/** Declares that pages of apps can be shown. */
+/** Declares support for app pages. */
 const apps: ClientExtension = { id: uiExtension, settings: { mimeTypes: [appMimeType] } }
 
 interface ConnectingDeps {
   options: HostOptions
   taskExtension: Tasks['extension']
-  /** How each server stands, which is kept up to date. */
+  /** The state of each server, updated here. */
   states: Map<string, ConnectionState>
   store: Pick<Store, 'forms' | 'eras' | 'manifests' | 'texts'>
   questions: QuestionQueue
@@ -45,11 +45,11 @@ interface ConnectingDeps {
   roots: Roots
   gateway: Gateways
   trace: Trace
-  /** Looks at what a server says about itself. */
+  /** Checks a server's definitions. */
   checkLists: (connection: ServerConnection) => void
 }
 
-/** Makes the connections of a host: what each server is started with, told, and answered. */
+/** Creates the connections of a host, with the options and handlers of each server. */
 export class Connecting {
   readonly #deps: ConnectingDeps
   readonly #advertised = new Map<string, AdvertisedCapabilities>()
@@ -58,12 +58,12 @@ export class Connecting {
     this.#deps = deps
   }
 
-  /** What answers the questions of a server's parked calls. */
+  /** The handlers for questions of a server's suspended calls. */
   forSuspendedCalls(server: string): ReturnType<AdvertisedCapabilities['forSuspendedCalls']> {
     return this.#advertised.get(server)?.forSuspendedCalls() ?? {}
   }
 
-  /** Puts the visits that a failed request of a server wants first; true where the person made them all. */
+  /** Asks for the URL elicitations that a failed request requires; true if the user completed them all. */
   async openRequiredUrls(
     server: string,
     ...failed: Parameters<AdvertisedCapabilities['visitFirst']>
@@ -71,12 +71,12 @@ export class Connecting {
     return (await this.#advertised.get(server)?.visitFirst(...failed)) ?? false
   }
 
-  /** Has servers told what can be answered now. */
+  /** Updates the capabilities declared to servers. */
   surfacesChanged(servers: ReadonlyMap<string, ServerConnection>): void {
     for (const [name, advertised] of this.#advertised) advertised.changed(servers.get(name)?.client)
   }
 
-  /** The connection of one server. Nothing is started yet. */
+  /** The connection of one server. Nothing starts yet. */
   make(name: string, config: ServerConfig): ServerConnection {
     const { options, states, store, redaction, events, launch, logins, roots, trace, checkLists } = this.#deps
     const warn = (message: string): void => events.emit({ type: 'warning', server: name, message })
@@ -152,7 +152,7 @@ export class Connecting {
       info: options.info ?? defaults.info,
       logLevel: 'info',
       timeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
-      // Read for each connection: a session is told once whether apps can be shown, and keeps to it.
+      // Read for each connection, since a session declares app support only once.
       get extensions() {
         return questions.canAsk('app') ? [taskExtension, apps] : [taskExtension]
       },
@@ -169,7 +169,7 @@ export class Connecting {
     const { states, recorder, events, activeRequests, logins } = this.#deps
     states.set(server, state)
     if (isUp(state)) logins.ready(server)
-    // Whatever ran on the connection before is over, also where it never answered.
+    // All requests of the connection ended, also those without a response.
     if (state.state !== 'ready' && state.state !== 'degraded') activeRequests.disconnected(server)
     if (state.state !== 'connecting') {
       const summary =

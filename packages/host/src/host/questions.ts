@@ -8,7 +8,7 @@ import { defaults, type Events, type Running } from './running.ts'
 type HostParts = 'connection' | 'answers' | 'callTimeoutMs' | 'emit' | 'signal' | 'reuseAnswers'
 
 interface QuestionsDeps extends Omit<ResumeDeps, HostParts> {
-  /** Milliseconds; undefined for the host's own. */
+  /** Milliseconds; undefined for the host's default. */
   callTimeoutMs: number | undefined
   servers: ReadonlyMap<string, ServerConnection>
   connecting: () => Connecting
@@ -17,7 +17,7 @@ interface QuestionsDeps extends Omit<ResumeDeps, HostParts> {
   running: Running
 }
 
-/** Where the questions of a host wait, and what goes on with the calls of programs that ended. */
+/** The open questions of a host, and the resumption of calls whose programs ended. */
 export function createQuestions(deps: QuestionsDeps): LiveInbox {
   const { callTimeoutMs, servers, connecting, redaction, events, running, ...others } = deps
   const takeUp = createCallResumption({

@@ -13,7 +13,7 @@ import { reasonOf } from '../shared/text.ts'
 import type { Host } from '../types/index.ts'
 import type { Running } from './running.ts'
 
-/** Milliseconds that a ping of the person waits for its response. */
+/** Milliseconds a manual ping waits for its response. */
 const pingTimeoutMs = 10_000
 
 interface RequestsDeps {
@@ -28,7 +28,7 @@ interface RequestsDeps {
   texts: ResourceTexts
 }
 
-/** What is asked of servers besides calling tools: it changes nothing there, and leaves a row all the same. */
+/** Requests to servers other than tool calls: without effects, but with an activity row. */
 export class Requests
   implements Pick<Host, 'read' | 'prompt' | 'complete' | 'watch' | 'ping' | 'setLogLevel'>
 {
@@ -99,7 +99,7 @@ export class Requests
   setLogLevel: Host['setLogLevel'] = (server, level) =>
     this.#asked(server, undefined, (client) => client.setLogLevel(level))
 
-  /** Asks a server for something that leaves no row. */
+  /** Sends a request without a row. */
   #asked<T>(
     server: string,
     signal: AbortSignal | undefined,
@@ -142,7 +142,7 @@ export class Requests
     })
   }
 
-  /** Does something at a server and writes a row of it. */
+  /** Runs an operation at a server and writes its row. */
   #recorded<T extends object>(
     start: RowStart,
     origin: Omit<ActiveRequest, 'server' | 'row'>,

@@ -4,7 +4,7 @@ import { linkSignals } from '../shared/signals.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { HostEvent } from '../types/index.ts'
 
-/** What a host is doing, and the end of it all. */
+/** The running work of a host, and its end. */
 export class Running {
   readonly #work = new Set<Promise<unknown>>()
   readonly #ended = new AbortController()
@@ -19,7 +19,7 @@ export class Running {
     if (this.signal.aborted) throw new McpError('CONNECTION_CLOSED', 'The host is closed')
   }
 
-  /** Does something that the host's end waits for. The work gets a signal: that of the host, and `signal`. */
+  /** Runs work that the host's close waits for. It receives a signal: the host's, combined with `signal`. */
   async track<T>(work: (until: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
     this.refuseWhenClosed()
     const linked = linkSignals(this.signal, signal)
@@ -33,7 +33,7 @@ export class Running {
     }
   }
 
-  /** Lets the host's end wait for what goes on after the call that began it. */
+  /** Makes the host's close wait for work that outlives its call. */
   follow(going: Promise<unknown>): void {
     const ended = going.finally(() => this.#work.delete(ended))
     this.#work.add(ended)
@@ -43,7 +43,7 @@ export class Running {
     this.#ended.abort(new McpError('CANCELLED', 'The host was closed'))
   }
 
-  /** Waits until all work is over, but no longer than this. */
+  /** Waits for all work to end, up to this time. */
   async settled(withinMs: number): Promise<void> {
     const patience = new Promise((resolve) => setTimeout(resolve, withinMs).unref())
     await Promise.race([Promise.allSettled(this.#work), patience])
@@ -57,7 +57,7 @@ interface Listener {
 
 const streamed: ReadonlySet<HostEvent['type']> = new Set(['stderr', 'connection'])
 
-/** Notifies every listener of what happens, without the values of secrets. */
+/** Notifies all listeners of an event, with secrets redacted. */
 export class Events {
   readonly #listeners = new Set<Listener>()
   readonly #redaction: Redaction
@@ -66,7 +66,7 @@ export class Events {
     this.#redaction = redaction
   }
 
-  /** Adds a listener, of events of these types only where some are given. */
+  /** Adds a listener, for these event types only if given. */
   on(notify: Listener['notify'], types?: readonly HostEvent['type'][]): () => void {
     const listener: Listener = { notify, types }
     this.#listeners.add(listener)
@@ -75,14 +75,14 @@ export class Events {
     }
   }
 
-  /** Whether there is a listener for events of this type: others need not be made. */
+  /** Whether there is a listener for this event type; others need not be created. */
   isHeard(type: HostEvent['type']): boolean {
     for (const { types } of this.#listeners) if (types?.includes(type) ?? true) return true
     return false
   }
 
   emit(whole: HostEvent): void {
-    // Output of a process is redacted as a stream, so no piece of it is left out.
+    // Process output is redacted as a stream, so no piece of it is dropped.
     if (!streamed.has(whole.type) && !this.isHeard(whole.type)) return
     for (const event of this.#redaction.events(whole)) this.#notify(event)
   }
@@ -99,7 +99,7 @@ export class Events {
   }
 }
 
-/** What holds where the options of a host do not say otherwise. */
+/** Defaults of a host's options. */
 export const defaults = {
   connectTimeoutMs: 8_000,
   callTimeoutMs: 60_000,

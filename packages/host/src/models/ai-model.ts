@@ -8,7 +8,7 @@ import { blocksOf, type RetainedParts, type ToolNames, toModelMessages, toolName
 import { ModelError, type ModelSettings, toModelError } from './model-error.ts'
 
 type Generated = GenerateTextResult<ToolSet, Record<string, unknown>, never>
-/** The parts of an AI SDK result that a reply is made of. */
+/** The parts of an AI SDK result used for a reply. */
 interface Answer {
   content: Generated['content']
   finishReason: Generated['finishReason']
@@ -18,8 +18,8 @@ interface Answer {
 }
 
 /**
- * A language model as a provider package of the AI SDK makes it. Declared here with the parts that identify one, because
- * the declarations of the AI SDK itself do not compile with every TypeScript that this package supports.
+ * A language model created by a provider package of the AI SDK. Declared here with its identifying members, because the AI SDK's
+ * declarations do not compile with every TypeScript version that this package supports.
  */
 export interface AiLanguageModel {
   /** The version of the AI SDK's provider interface: `v4`. */
@@ -30,41 +30,41 @@ export interface AiLanguageModel {
   doStream(options: never): PromiseLike<object>
 }
 
-/** A language model of the AI SDK: its name, and the way to its provider. */
+/** A language model of the AI SDK: its name and its provider. */
 export interface AiModelOptions {
-  /** As the person names it: `provider/model`. */
+  /** The user's name for it: `provider/model`. */
   id: string
   /**
-   * Imports the provider at the first request, so that starting costs nothing. A string names a model of the AI SDK's
-   * global provider.
+   * Imports the provider at the first request, so that startup stays fast. A string names a model of the AI SDK's global
+   * provider.
    */
   load: () => Promise<AiLanguageModel | string>
-  /** The key of the provider, which no failure shows, also where the provider repeats it. */
+  /** The provider's API key, redacted in errors even if the provider repeats it. */
   apiKey?: string | undefined
-  /** The variables that its settings came from, which failures name. */
+  /** The variables of its settings, for error messages. */
   settings?: ModelSettings
-  /** The names of the provider's models, for a failure that says which there are; undefined where it lists none. */
+  /** Lists the provider's models for error messages; undefined if it lists none. */
   list?: () => Promise<readonly string[] | undefined>
   /** Options for the provider by its name. */
   providerOptions?: Record<string, Record<string, string | number | boolean>>
   /**
-   * The media that the model accepts; a function is called once, before the first request that holds any. Default what a
-   * server of Chat Completions may accept.
+   * The media types that the model accepts; a function is called once, before the first request with media. Default: types that a
+   * Chat Completions server may accept.
    */
   media?: MediaSupport | (() => Promise<MediaSupport>)
-  /** Options by provider that mark the parts of a request for the provider's cache. Default none. */
+  /** Provider options that mark the cacheable parts of a request. Default none. */
   cacheMark?: Record<string, Record<string, Record<string, string>>>
-  /** Waits before the provider is asked again. Default a timer. */
+  /** Waits before a retry. Default a timer. */
   sleep?: RetryOptions['sleep']
 }
 
-/** Tool calls whose provider parts are remembered; the oldest go first. */
+/** Maximum tool calls whose provider data is remembered; the oldest are dropped. */
 const maxRetainedCalls = 2_000
 
 /** A language model behind a provider of the AI SDK. Throws `ModelError`, or the signal's reason when aborted. */
 export function aiModel(options: AiModelOptions): Model {
   const kept = new Map<string, RetainedParts>()
-  /** Kinds of media that the model refused although it was assumed to accept them. */
+  /** Media kinds that the model rejected although it was assumed to accept them. */
   const refused = new Set<MediaKind>()
   let loading: Promise<LanguageModel> | undefined
   let support: Promise<MediaSupport> | undefined
@@ -98,7 +98,7 @@ export function aiModel(options: AiModelOptions): Model {
           request.signal?.throwIfAborted()
           const refusal = await failureOf(error)
           if (sent.size === 0 || !refusal.mayConcernMedia) throw refusal
-          // More models accept images than anything else, so images go last.
+          // Images are removed last, since most models accept them.
           const rest = [...sent].filter((kind) => kind !== 'image')
           for (const kind of rest.length > 0 ? rest : sent) without.add(kind)
         }
@@ -151,7 +151,7 @@ async function ask(
   { providerOptions, cacheMark }: Pick<AiModelOptions, 'providerOptions' | 'cacheMark'>,
 ): Promise<Answer> {
   const ai = await import('ai')
-  // Its warnings go to stdout, which belongs to the caller.
+  // The AI SDK prints warnings to stdout, which belongs to the caller.
   globalThis.AI_SDK_LOG_WARNINGS = false
   const mark = cacheMark === undefined ? {} : { providerOptions: cacheMark }
   const tools: ToolSet = {}
@@ -196,8 +196,8 @@ async function ask(
 }
 
 /**
- * Marks where a provider's cache may end: after this request, and after the one before it (in front of the last reply),
- * because providers look back a few blocks only to find what they already have.
+ * Sets cache points: at the end of this request, and of the previous one (before the last reply), because providers only look
+ * back a few blocks for a cached prefix.
  */
 function marked(
   messages: readonly ModelMessage[],
@@ -250,7 +250,7 @@ function toReply(
     ...(isCount(inputTokens) && isCount(outputTokens) && { usage: { inputTokens, outputTokens } }),
     ...(unreadable.length > 0 && { unreadable: Object.fromEntries(unreadable) }),
   }
-  // Some compatible servers take no notice of the limit.
+  // Some compatible servers ignore the limit.
   return limitTokens(reply, request.maxTokens, reply.usage?.outputTokens ?? 0)
 }
 
@@ -287,7 +287,7 @@ function stopReasonOf(
   }
 }
 
-/** Compatible servers may count in ways that no budget can add up. */
+/** Compatible servers may report usage that is not a number. */
 function isCount(tokens: number | undefined): tokens is number {
   return Number.isSafeInteger(tokens) && (tokens ?? -1) >= 0
 }
@@ -296,7 +296,7 @@ function writtenAs(input: unknown): string {
   return typeof input === 'string' ? input : JSON.stringify(input)
 }
 
-/** Undefined for what was no JSON, or no object; nothing at all stands for no arguments. */
+/** Undefined for text that is no JSON object; an empty text means no arguments. */
 function argumentsIn(input: unknown): Record<string, unknown> | undefined {
   if (isRecord(input)) return { ...input }
   return input === undefined || input === null || input === '' ? {} : undefined
@@ -306,16 +306,16 @@ const attempts = 4
 const maxWaitMs = 60_000
 const firstWaitMs = 1_000
 
-/** How a provider is asked again. */
+/** Retry behaviour. */
 interface RetryOptions {
-  /** Waits, unless the signal ends it first. Default a timer. */
+  /** Waits until the signal aborts. Default a timer. */
   sleep?: (ms: number, signal: AbortSignal | undefined) => Promise<void>
 }
 
 /**
- * Asks up to four times while the provider is over its limit, out of order or not there, and nothing of an answer was
- * shown yet. It waits as long as the provider says, or 1, 2 and 4 seconds, and tells of every wait; what would take
- * longer than a minute is not waited for.
+ * Sends a request up to four times while the provider is rate limited, failing or unreachable, and no part of a reply was emitted
+ * yet. It waits as long as the provider says, or 1, 2 and 4 seconds, and reports every wait; it does not wait longer than a
+ * minute.
  */
 export async function withRetries<T>(
   request: Pick<ModelRequest, 'signal' | 'onText' | 'onWait'>,

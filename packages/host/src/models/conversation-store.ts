@@ -7,12 +7,12 @@ import { inWords, isRecord, type JsonRecord } from '../shared/json.ts'
 import { oneLine } from '../shared/text.ts'
 import type { ConversationEntry, ConversationFacts, ConversationStore } from '../types/index.ts'
 
-/** What the desk needs of the host. */
+/** Dependencies of the store. */
 interface ConversationDeps {
   store: Pick<Store, 'conversations' | 'labels'>
-  /** Takes secrets out of what is kept. */
+  /** Redacts secrets before storing. */
   redact<T>(value: T): T
-  /** Called with what was added to a conversation. */
+  /** Called after entries were added to a conversation. */
   added?: (id: string, from: number, entries: readonly ConversationEntry[]) => void
   /** Milliseconds since 1970. Default the clock. */
   now?: () => number
@@ -49,7 +49,7 @@ export function createConversationStore({
     find: (id) => factsOf(find(id)),
     entries: (id, from = 0) => {
       const row = find(id)
-      // Entries of its own begin after those that it shares.
+      // Its own entries start after the shared ones.
       if (from >= row.shared) return table.entries(row.id, Number.MAX_SAFE_INTEGER, from).map(entryFrom)
       return entries(row, Number.MAX_SAFE_INTEGER).slice(from)
     },
@@ -84,7 +84,7 @@ export function createConversationStore({
         ...from,
         ...{ id: fork, at, lastAt: at, inputTokens: 0, outputTokens: 0, parent: row.id, shared },
       })
-      // What it knows came from the same places.
+      // It inherits the labels of the copied entries.
       for (const seen of store.labels.of(row.id)) store.labels.add(fork, seen)
       return fork
     },
@@ -122,11 +122,11 @@ function factsOf({ parent, shared, ...row }: ConversationRow): ConversationFacts
   return { ...row, ...(parent !== null && { fork: { of: parent, entries: shared } }) }
 }
 
-/** Characters of one entry's JSON that are kept. */
+/** Maximum characters of one stored entry's JSON. */
 const most = 8_388_608
 const maxTextChars = 1_000_000
 
-/** An entry as it is kept. Of what is too large, images and sound are left out and texts are cut, and it says so. */
+/** An entry for the store. If it is too large, images and audio are removed and texts are cut, with a note. */
 export function entryText(entry: ConversationEntry): string {
   const whole = JSON.stringify(entry)
   if (whole.length <= most) return whole
@@ -144,7 +144,7 @@ export function entryText(entry: ConversationEntry): string {
   return JSON.stringify({ kind: 'message', by: 'host', message: note })
 }
 
-/** An entry from the text that `entryText` made. */
+/** Parses the text made by `entryText`. */
 export function entryFrom(text: string): ConversationEntry {
   return readJson(text)
 }

@@ -14,20 +14,20 @@ import { offlineModel } from './offline/model.ts'
 import { providerFetch } from './provider-fetch.ts'
 import { scriptModel } from './script.ts'
 
-/** Environment variables that say which models there are. */
+/** Environment variables that select models. */
 export type ModelEnvironment = Readonly<Record<string, string | undefined>>
 
 interface Provider {
-  /** The model used where none is named. */
+  /** The default model of the provider. */
   model: string | undefined
   make(model: string): Model
 }
 
 /**
- * The models that the environment has keys or addresses for, the preferred one first, the offline planner last.
- * `JACKFIELD_MODEL=provider/model` (or `offline`, or `script:file.json`) chooses; providers are `anthropic`, `openai`,
- * `google`, `compatible` and `ollama`. Throws an Error that names the missing variable where the choice cannot be had, and
- * `setting` (default `JACKFIELD_MODEL`, or an option such as `--model`) as the place of the choice.
+ * The models with keys or addresses in the environment, preferred first, the offline planner last.
+ * `JACKFIELD_MODEL=provider/model` (or `offline`, or `script:file.json`) selects one; providers are `anthropic`, `openai`,
+ * `google`, `compatible` and `ollama`. Throws an Error that names the missing variable if the selected model is unavailable, and
+ * `setting` (default `JACKFIELD_MODEL`, or an option such as `--model`) as its source.
  */
 export function modelsFromEnvironment(env: ModelEnvironment, setting: string = 'JACKFIELD_MODEL'): Model[] {
   const providers = new Map<string, Provider>()
@@ -87,7 +87,7 @@ function choose(wanted: string, providers: ReadonlyMap<string, Provider>, settin
   return provider.make(model)
 }
 
-/** How models are usually named, by provider. */
+/** Common model names, by provider. */
 const defaultNames: readonly (readonly [RegExp, provider: string])[] = [
   [/^claude/i, 'anthropic'],
   [/^(?:gpt|o\d|chatgpt)/i, 'openai'],
@@ -162,7 +162,7 @@ function openai(env: ModelEnvironment): Provider | undefined {
           return createOpenAI({ apiKey, fetch, ...(baseURL !== undefined && { baseURL }) })(model)
         },
         media: openaiMedia,
-        // Conversations are not kept at the provider.
+        // The provider does not store conversations.
         providerOptions: { openai: { store: false } },
       }),
   }
@@ -289,23 +289,23 @@ function withoutSlash(url: string): string {
   return url.replace(/\/+$/, '')
 }
 
-/** Where Ollama listens by default. */
+/** Ollama's default address. */
 const defaultOllama = '127.0.0.1:11434'
 const requestTimeoutMs = 300
 const showMs = 5_000
 const most = 200
 
-/** An Ollama that answers, and the models it holds. */
+/** A running Ollama, and its models. */
 export interface FoundOllama {
-  /** As `OLLAMA_HOST` takes it. */
+  /** In the format of `OLLAMA_HOST`. */
   host: string
-  /** The one that was changed last comes first. */
+  /** Most recently modified first. */
   models: readonly string[]
 }
 
 /**
- * Looks for an Ollama where `OLLAMA_HOST` says, or on this machine's port 11434, for at most 300 ms. Undefined where none
- * answers, or it holds no model.
+ * Looks for an Ollama at `OLLAMA_HOST`, or on this machine's port 11434, for at most 300 ms. Undefined if none responds, or it
+ * has no model.
  */
 export async function findOllama(env: ModelEnvironment): Promise<FoundOllama | undefined> {
   const named = env['OLLAMA_HOST']?.trim()
@@ -330,7 +330,7 @@ export async function findOllama(env: ModelEnvironment): Promise<FoundOllama | u
   }
 }
 
-/** The media that a model accepts, as its Ollama says; an assumption where it does not answer or is too old to say. */
+/** The media that a model accepts, as reported by its Ollama; an assumption if it does not respond or is too old. */
 async function supportOf(get: typeof fetch, url: URL, model: string): Promise<MediaSupport> {
   try {
     const answer = await get(new URL('/api/show', url), {
@@ -346,11 +346,11 @@ async function supportOf(get: typeof fetch, url: URL, model: string): Promise<Me
   }
 }
 
-/** Where an Ollama is called; undefined for what is no address. */
+/** The URL for calling an Ollama; undefined for an invalid address. */
 function ollamaUrl(host: string): URL | undefined {
   const url = URL.parse(/^https?:\/\//.test(host) ? host : `http://${host}`)
   if (url === null) return undefined
-  // Ollama's own default listens on every interface, which is no address to call.
+  // Ollama's default listens on every interface, which is no address to connect to.
   if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
   if (url.port === '' && url.protocol === 'http:') url.port = '11434'
   return url

@@ -2,8 +2,8 @@ import type { SamplingContent } from '@jackfield/sdk'
 import type { ModelReply } from '../types/index.ts'
 
 /**
- * A reply of at most so many tokens. Models are told the limit; of one that `used` more all the same, only the share of
- * text that fits is kept, and the reply says that it was cut.
+ * Limits a reply to so many tokens. Models get the limit; of one that `used` more anyway, only the proportional share of text is
+ * kept, and the reply is marked as cut.
  */
 export function limitTokens(reply: ModelReply, maxTokens: number, used: number): ModelReply {
   if (used <= maxTokens) return reply

@@ -5,7 +5,7 @@ const most = 2_000
 const shown = 5
 const nearEnough = 0.5
 
-/** The names of the models that a provider lists at an address; undefined where it lists none. */
+/** The names of the models that a provider lists at a URL; undefined if it lists none. */
 export async function listedModels(
   get: typeof fetch,
   url: string,
@@ -28,7 +28,7 @@ export async function listedModels(
   }
 }
 
-/** The names that are written much as another one, the nearest first. */
+/** Similar names, most similar first. */
 export function nearNames(wanted: string, names: readonly string[]): string[] {
   return names
     .map((name) => ({ name, likeness: similarity(wanted.toLowerCase(), name.toLowerCase()) }))
@@ -38,7 +38,7 @@ export function nearNames(wanted: string, names: readonly string[]): string[] {
     .map(({ name }) => name)
 }
 
-/** From 0 to 1: the share of pairs of letters that two words have in common. */
+/** From 0 to 1: the share of letter pairs that two words have in common. */
 function similarity(one: string, other: string): number {
   const left = pairs(one)
   const right = pairs(other)

@@ -1,23 +1,23 @@
 import type { ContentBlock, SamplingContent } from '@jackfield/sdk'
 import { oneLine } from '../shared/text.ts'
 
-/** What media are to a model: something to look at, to listen to, or a document. */
+/** Kinds of media for a model: image, audio, or document. */
 export type MediaKind = 'image' | 'audio' | 'file'
 
-/** The media that a model accepts besides text, by media type, and where a request may hold them. */
+/** The media types that a model accepts besides text, and where a request may contain them. */
 export interface MediaSupport {
   types: ReadonlySet<string>
-  /** The types that a tool result may hold. The others follow the results in a message of the user. */
+  /** The types allowed in a tool result. Others follow the results in a user message. */
   inResults: ReadonlySet<string>
-  /** Whether a tool result has one text before its media, rather than texts and media in any order. */
+  /** Whether a tool result has one text before its media, rather than any order. */
   textFirst?: true
-  /** Whether a message of the assistant may hold media. */
+  /** Whether an assistant message may contain media. */
   inReplies?: true
-  /** Whether this is an assumption: a kind that the server refuses is not sent again. */
+  /** Whether this is an assumption: a kind that the server rejects is not sent again. */
   assumed?: true
 }
 
-/** Bytes that a message or a tool result holds. */
+/** A medium in a message or a tool result. */
 export interface Media {
   kind: MediaKind
   /** Lower case, without parameters. */
@@ -51,14 +51,14 @@ export const googleMedia: MediaSupport = {
   inReplies: true,
 }
 
-/** Of Chat Completions, whose tool results are text. Which media a model behind it accepts is not known beforehand. */
+/** For Chat Completions, whose tool results are text. The media accepted by the model behind it are unknown in advance. */
 export const chatMedia: MediaSupport = {
   types: new Set([...images, 'audio/wav', 'audio/mpeg', ...documents]),
   inResults: nothing,
   assumed: true,
 }
 
-/** Of a model of Ollama, by the capabilities that Ollama lists. */
+/** For a model of Ollama, by its listed capabilities. */
 export function ollamaMedia(capabilities: readonly unknown[]): MediaSupport {
   const types = [
     ...(capabilities.includes('vision') ? images : []),
@@ -82,14 +82,14 @@ export function mediaIn(block: ContentBlock): Media | undefined {
 }
 
 /**
- * A document as a message of a conversation holds it. Messages of MCP sampling have no type for documents, so it takes the
- * place of an image, with its own media type; `mediaIn` reads it back.
+ * A document in a message of a conversation. MCP sampling messages have no document type, so it is an image with its own media
+ * type; `mediaIn` reads it back.
  */
 export function documentBlock({ type, data }: Media): SamplingContent | undefined {
   return type === pdf ? { type: 'image', data, mimeType: pdf } : undefined
 }
 
-/** The text that bytes are, for media types of text; undefined for others and for what is no UTF-8. */
+/** The text of bytes with a text media type; undefined for others and for invalid UTF-8. */
 export function textIn({ type, data }: Media): string | undefined {
   if (!/^text\/|[/+](?:json|xml|yaml)$|^application\/(?:javascript|x-yaml|toml|sql)$/.test(type))
     return undefined
@@ -100,7 +100,7 @@ export function textIn({ type, data }: Media): string | undefined {
   }
 }
 
-/** Says in place of media what they were and why they are not there. */
+/** A note that replaces media, with the reason. */
 export function omittedMedia(media: Media, why: string): string {
   return `[${described(media)} was left out: ${why}]`
 }
@@ -110,7 +110,7 @@ export function described({ kind, type, data }: Media): string {
   return `${what} of ${sizeText(bytesOf(data))} (${oneLine(type)})`
 }
 
-/** Why a model cannot be sent these media. */
+/** Why media cannot be sent to a model. */
 export function whyNot({ kind, type }: Media, { types }: MediaSupport): string {
   const ofKind = [...types].filter((one) => kindOf(one) === kind)
   if (types.size === 0) return 'this model takes text only'
@@ -120,7 +120,7 @@ export function whyNot({ kind, type }: Media, { types }: MediaSupport): string {
     : `this model takes no ${plural[kind]}`
 }
 
-/** Bytes behind a base64 text. */
+/** Decoded bytes of a base64 text. */
 export function bytesOf(base64: string): number {
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
   return Math.max(0, Math.floor((base64.length * 3) / 4) - padding)
@@ -150,7 +150,7 @@ function mediaType(given: string): string {
   return Object.hasOwn(otherNames, type) ? (otherNames[type] ?? type) : type
 }
 
-/** The last part of a URI's path, for a provider that wants a file to have a name. */
+/** The last segment of a URI's path, as a file name for the provider. */
 function nameIn(uri: string): string | undefined {
   const name = URL.parse(uri)?.pathname.split('/').at(-1)
   return name !== undefined && /^[\w.-]{1,100}$/.test(name) ? name : undefined

@@ -19,22 +19,22 @@ type OutputPart = Extract<ToolOutput, { type: 'content' }>['value'][number]
 type MediaPart = { type: 'file'; data: { type: 'data'; data: string }; mediaType: string; filename?: string }
 type ProviderOptions = NonNullable<ToolResultPart['providerOptions']>
 
-/** What a provider wants back with a tool call it made: the thinking before it, and its own marks on it. */
+/** Provider data to return with a tool call: the reasoning before it, and metadata. */
 export interface RetainedParts {
   before: Extract<AssistantPart, { type: 'reasoning' }>[]
   options: ProviderOptions | undefined
 }
 
-/** What messages are turned into depends on. */
+/** Settings of the conversion. */
 interface MessageOptions {
   names: ToolNames
   kept: ReadonlyMap<string, RetainedParts>
   media: MediaSupport
-  /** Kinds of media that the model refused: a note replaces them. */
+  /** Media kinds that the model rejected: a note replaces them. */
   refused: ReadonlySet<MediaKind>
 }
 
-/** Turns MCP sampling messages into those of the AI SDK, and says which kinds of media they hold. */
+/** Converts MCP sampling messages to those of the AI SDK, and reports which media kinds they contain. */
 export function toModelMessages(
   messages: readonly SamplingMessage[],
   options: MessageOptions,
@@ -49,7 +49,7 @@ class Conversion {
   readonly #calls = new Map<string, string>()
   readonly #out: ModelMessage[] = []
   readonly #sent = new Set<MediaKind>()
-  /** Media that belong to an earlier message and can be sent only in one of the user. */
+  /** Media of an earlier message that can be sent only in a user message. */
   #following: UserPart[] = []
 
   constructor(options: MessageOptions) {
@@ -77,7 +77,7 @@ class Conversion {
       })
     }
     const content = blocks.flatMap((block) => this.#userParts(block))
-    // Providers want the results of all calls before anything else, so media wait for the message after them.
+    // Providers require the results of all calls first, so media wait for the message after them.
     if (content.length > 0) this.#user(content)
   }
 
@@ -169,7 +169,7 @@ class Conversion {
       say(structuredContent === undefined ? '(no output)' : JSON.stringify(structuredContent))
     }
     if (isError !== true && parts.some((part) => part.type !== 'text')) {
-      // A provider may take a result without words for none.
+      // A provider may treat a result without text as missing.
       if (!parts.some((part) => part.type === 'text')) parts.unshift({ type: 'text', text: '[media only]' })
       return { type: 'content', value: parts }
     }
@@ -177,14 +177,14 @@ class Conversion {
     return isError === true ? { type: 'error-text', value } : { type: 'text', value }
   }
 
-  /** Why the model is not sent these media; undefined where it is. */
+  /** Why media are not sent to the model; undefined if they are. */
   #refusal(media: Media): string | undefined {
     const { media: support, refused } = this.#options
     if (!support.types.has(media.type)) return omittedMedia(media, whyNot(media, support))
     return refused.has(media.kind) ? omittedMedia(media, 'this model refused it') : undefined
   }
 
-  /** Has media follow in the next message of the user; returns the words in their place. */
+  /** Moves media to the next user message; returns the text that replaces them. */
   #follow(media: Media, of: string): string {
     this.#following.push({ type: 'text', text: `[${described(media)} of ${of}:]` }, this.#file(media))
     return `[${described(media)} follows in the next message of the user]`
@@ -206,7 +206,7 @@ export function blocksOf(content: SamplingMessage['content']): SamplingContent[]
   return Array.isArray(content) ? content : [content]
 }
 
-/** A content block in words, for what takes only text; `why` says why media are not there. */
+/** A content block as text, for places that accept only text; `why` is the reason. */
 export function textOf(block: ContentBlock, why: string): string {
   const media = mediaIn(block)
   switch (block.type) {
@@ -224,7 +224,7 @@ export function textOf(block: ContentBlock, why: string): string {
   return `[resource ${uriOf(block)}]\n${textIn(media) ?? omittedMedia(media, why)}`
 }
 
-/** A content block as a message may hold it: images, audio and PDF as they are, anything else in words. */
+/** A content block in a message: images, audio and PDF as they are, anything else as text. */
 export function textBlock(block: ContentBlock): SamplingContent[] {
   const media = mediaIn(block)
   const label: SamplingContent[] =
@@ -242,7 +242,7 @@ function uriOf(block: ContentBlock): string {
   return block.type === 'resource' ? block.resource.uri : ''
 }
 
-/** Tool names as every provider accepts them: at most 64 of `[A-Za-z0-9_-]`, one to one with the given names. */
+/** Tool names accepted by every provider: at most 64 of `[A-Za-z0-9_-]`, one to one with the given names. */
 export interface ToolNames {
   toWire(name: string): string
   fromWire(name: string): string
@@ -250,13 +250,13 @@ export interface ToolNames {
 
 const longest = 64
 
-/** Makes the two-way mapping for the names of one request. Names that are fine already stay as they are. */
+/** Creates the two-way mapping for the names of one request. Valid names stay unchanged. */
 export function toolNames(names: Iterable<string>): ToolNames {
   const given = [...new Set(names)]
   const wire = new Map<string, string>()
   const back = new Map<string, string>()
   const plain = given.map((name) => [name, name.replace(/[^A-Za-z0-9_-]/g, '_')] as const)
-  // Unchanged names first, so that a changed one never takes theirs.
+  // Unchanged names first, so that no changed name collides with them.
   for (const [name, safe] of plain.toSorted(([a, x], [b, y]) => Number(a !== x) - Number(b !== y))) {
     let candidate = shorten(safe, '')
     for (let n = 2; back.has(candidate); n += 1) candidate = shorten(safe, `_${n}`)
@@ -269,7 +269,7 @@ export function toolNames(names: Iterable<string>): ToolNames {
   }
 }
 
-/** Cuts the middle out, since both ends tell tools apart. */
+/** Removes the middle, since both ends distinguish tools. */
 function shorten(name: string, suffix: string): string {
   const room = longest - suffix.length
   if (name.length <= room) return name + suffix

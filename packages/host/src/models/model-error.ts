@@ -3,9 +3,9 @@ import { isRecord } from '../shared/json.ts'
 import { nearNames } from './listed-models.ts'
 import { CutOff, TooLarge, WebPage } from './provider-fetch.ts'
 
-/** Why a model gave no answer. */
+/** Why a model request failed. */
 export type ModelErrorKind =
-  /** The key is missing, wrong or not allowed to use this model. */
+  /** The key is missing, invalid or lacks access to this model. */
   | 'key'
   /** The provider does not know the model. */
   | 'unknown-model'
@@ -15,23 +15,23 @@ export type ModelErrorKind =
   | 'request'
   /** The provider could not be reached or is out of order. */
   | 'unavailable'
-  /** The provider withheld the answer. */
+  /** The provider withheld the reply. */
   | 'withheld'
   | 'other'
 
-/** A model gave no answer; the message says which, why, and what to do next. */
+/** A failed model request; the message says which model, why, and what to do next. */
 export class ModelError extends Error {
   override readonly name: string = 'ModelError'
   readonly kind: ModelErrorKind
-  /** The model as the person names it. */
+  /** The user's name for the model. */
   readonly model: string
-  /** Milliseconds after which the provider wants to be asked again, where it says so. */
+  /** Milliseconds after which the provider asks for a retry, if it says so. */
   readonly retryAfterMs: number | undefined
-  /** The HTTP status of the provider's answer, where there was one. */
+  /** The HTTP status of the provider's response, if there was one. */
   readonly status: number | undefined
   /** Whether the same request may succeed later. */
   readonly passes: boolean
-  /** Whether the provider may have refused an image, audio or a file, rather than the request as a whole. */
+  /** Whether the provider may have rejected an image, audio or a file rather than the whole request. */
   readonly mayConcernMedia: boolean
 
   constructor(
@@ -56,21 +56,21 @@ export class ModelError extends Error {
   }
 }
 
-/** The variables that a model's settings came from, for messages that say what to correct. */
+/** The variables of a model's settings, for messages that say what to correct. */
 export interface ModelSettings {
-  /** That of the key, whether it is set or not; undefined where the provider takes no key. */
+  /** The variable of the key, set or not; undefined if the provider needs no key. */
   key?: string
-  /** That of the address, whether it is set or not. */
+  /** The variable of the address, set or not. */
   baseURL?: string
-  /** What to set instead where the server has another API than the one that was asked. */
+  /** What to set instead if the server has another API than the expected one. */
   otherApi?: string
 }
 
-/** What else is known of a model when its provider fails. */
+/** Additional data about a model when its provider fails. */
 interface ErrorContext {
   key?: string | undefined
   settings?: ModelSettings | undefined
-  /** The models that the provider lists, where it was asked. */
+  /** The models that the provider lists, if it was asked. */
   listed?: readonly string[] | undefined
 }
 
@@ -82,14 +82,14 @@ interface Failure {
   retryAfterMs: number | undefined
 }
 
-/** Says that a model is served by another path than the one that was asked. */
+/** Says that another path than the requested one serves the model. */
 const otherPath = /\bv1\/(?:responses|chat\/completions)\b|\bresponses api\b|\bnot a chat model\b/i
-/** So many causes are looked at below an error. */
+/** Maximum depth of causes examined. */
 const deepest = 5
-/** Nothing listens at the address, so a retry is of no use. */
+/** Nothing listens at the address, so a retry is useless. */
 const absent: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'])
 
-/** Turns whatever a provider threw into a `ModelError`, whose message does not hold the key. */
+/** Converts any error of a provider to a `ModelError`, whose message does not contain the key. */
 export function toModelError(id: string, error: unknown, context: ErrorContext = {}): ModelError {
   if (error instanceof ModelError) return error
   const { key, settings = {}, listed } = context
@@ -211,7 +211,7 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
   return make('request', `${id} rejected the request (HTTP ${status}).${said}`)
 }
 
-/** The AI SDK names no type for a stream that ends early without an error. */
+/** The AI SDK has no error type for a stream that ends early. */
 function isCutOff(error: unknown): boolean {
   return errorsIn(error).some(
     (one) =>
@@ -221,12 +221,12 @@ function isCutOff(error: unknown): boolean {
   )
 }
 
-/** A proxy that cannot connect to a host may be able to a moment later; every other failure of one remains. */
+/** A proxy that cannot connect to a host may succeed a moment later; its other failures are permanent. */
 function passesAtProxy({ details }: McpError): boolean {
   return /^PROXY_50[234]$/.test(String(details['code']))
 }
 
-/** An answer with status 200 that is no JSON, or JSON of another form. */
+/** A response with status 200 that is no JSON, or of another form. */
 function isMisformed(error: unknown): boolean {
   return errorsIn(error).some(
     (one) =>
@@ -236,7 +236,7 @@ function isMisformed(error: unknown): boolean {
   )
 }
 
-/** Servers refuse media with any status; those for a wrong request may not say what was wrong. */
+/** Servers reject media with any status; messages for an invalid request may not give the reason. */
 function concernsMedia({ status, text }: Failure): boolean {
   if (status === undefined || status < 400 || [401, 402, 403, 429].includes(status)) return false
   if (status === 400 || status === 413 || status === 415 || status === 422) return true
@@ -245,13 +245,13 @@ function concernsMedia({ status, text }: Failure): boolean {
   )
 }
 
-/** The one with a status or a system code: of a series of retries in the last one, else as far below as causes go. */
+/** The error with a status or a system code: for retries in the last one, else in the deepest cause. */
 function innermost(error: unknown): unknown {
   const all = errorsIn(error)
   return all.find((one) => 'statusCode' in one && typeof one.statusCode === 'number') ?? all.at(-1) ?? error
 }
 
-/** An error and those it comes from. */
+/** An error and its causes. */
 function errorsIn(error: unknown): Error[] {
   const all: Error[] = []
   for (let at = error; at instanceof Error && all.length <= deepest; ) {
@@ -277,7 +277,7 @@ function read(error: unknown, clean: (text: string) => string): Failure {
   }
 }
 
-/** What `retry-after-ms` or `retry-after` say, in milliseconds; the latter counts seconds or names a time. */
+/** The value of `retry-after-ms` or `retry-after` in milliseconds; the latter is in seconds or a date. */
 function retryAfter(headers: unknown): number | undefined {
   if (!isRecord(headers)) return undefined
   const { 'retry-after-ms': exact, 'retry-after': rough } = headers

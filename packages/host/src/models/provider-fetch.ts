@@ -1,13 +1,13 @@
 import type { ConfigEnvironment } from '../config/variables.ts'
 import { fetchIn } from '../servers/network/fetch.ts'
 
-/** Bytes of one answer; what a provider says in one is far less, pictures in it too. */
+/** Maximum bytes of one response; real ones are far smaller, even with pictures. */
 const answerBytes = 64_000_000
 
 /**
- * The `fetch` for requests to providers of models, through the proxy that the environment names for an address. A
- * response is bounded, and no redirect is followed: the key of a provider would be sent to whatever it leads to.
- * @throws WebPage where a request succeeds with a web page; the body fails with `CutOff` where the connection ends too early
+ * The `fetch` for model providers, through the proxy that the environment sets. Responses have a size limit, and redirects are
+ * not followed, because they would receive the provider's key.
+ * @throws WebPage if a successful response is a web page; the body fails with `CutOff` if the connection ends too early
  */
 export function providerFetch(env: ConfigEnvironment): typeof fetch {
   const send = fetchIn(env)
@@ -25,7 +25,7 @@ export function providerFetch(env: ConfigEnvironment): typeof fetch {
   }
 }
 
-/** A response whose body fails where it is larger. */
+/** A response whose body fails beyond the size limit. */
 export function bounded(response: Response, maxBytes: number): Response {
   const { body, status, statusText, headers } = response
   if (body === null) return response
@@ -54,17 +54,17 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')
 }
 
-/** The connection ended before the answer did. */
+/** The connection ended before the response was complete. */
 export class CutOff extends Error {
   override readonly name: string = 'CutOff'
 }
 
-/** The answer is a web page, such as the sign-in page of a proxy. */
+/** The response is a web page, such as the login page of a proxy. */
 export class WebPage extends Error {
   override readonly name: string = 'WebPage'
 }
 
-/** An answer was larger than any model's is. */
+/** A response exceeded the size limit. */
 export class TooLarge extends Error {
   override readonly name: string = 'TooLarge'
 }

@@ -1,7 +1,7 @@
 import type { ModelProvider } from '../types/index.ts'
 import type { ModelEnvironment } from './environment.ts'
 
-/** The variables of each provider: those with its key, its address, and the model that is used where none is named. */
+/** The variables of each provider: key, address, and default model. */
 const variables: readonly Omit<ModelProvider, 'set' | 'isReady'>[] = [
   {
     provider: 'anthropic',
@@ -25,7 +25,7 @@ const variables: readonly Omit<ModelProvider, 'set' | 'isReady'>[] = [
   { provider: 'ollama', keys: [], address: 'OLLAMA_HOST', model: 'OLLAMA_MODEL' },
 ]
 
-/** Every provider, and which of its variables are set in an environment. Values are not included. */
+/** Every provider, and which of its variables are set. Values are not included. */
 export function modelProviders(env: ModelEnvironment): ModelProvider[] {
   const isSet = (name: string): boolean => (env[name]?.trim() ?? '') !== ''
   return variables.map((provider) => {

@@ -10,8 +10,8 @@ import { type Media, mediaIn, omittedMedia } from './media.ts'
 const scheme = 'jackfield://results/'
 
 /**
- * Results that were too large for a model, and what of them it reads later. `parentOf` tells which conversation another
- * was forked from: what was given to that one is known to the fork as well.
+ * Results that were too large for a model, which it reads in parts. `parentOf` returns the conversation that another was forked
+ * from: results of the parent are available to the fork.
  */
 export function createResults(
   table: ResultTable,
@@ -57,26 +57,26 @@ export function createResults(
   }
 }
 
-/** What a path finds: a text as it is, anything else as JSON; several values one a line. */
+/** The values at a path: text as it is, anything else as JSON; several values on one line each. */
 function storedResult(result: CallToolResult, path: string): string {
   return valuesAt(documentOf(result), path)
     .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
     .join('\n')
 }
 
-/** Base64 characters of one image or document that a model is given; providers refuse more. */
+/** Maximum base64 characters of one image or document for a model; providers reject more. */
 const mediaCharacters = 6_000_000
-/** The same of a recording, which costs a model a token for every 500 bytes or so. */
+/** The same for audio, which costs about a token for every 500 bytes. */
 const audioCharacters = 1_500_000
-/** UTF-8 bytes of a preview, 1 200 tokens by estimate. */
+/** UTF-8 bytes of a preview, an estimated 1 200 tokens. */
 const previewBytes = 4_200
 const noteBytes = 80
 const tooLargeToShow = 'it is too large for a model'
 const outlined = 20
 
 /**
- * A tool's result as a model gets it: whole where its text has at most `characters`, else a beginning of it and a
- * sentence that says how much is left out. `keep` keeps the whole and gives its id. The result itself is not changed.
+ * A tool's result for a model: whole if its text has at most `characters`, else its start and a note about the rest. `keep`
+ * stores the whole and returns its id. The result itself is not changed.
  */
 export function fit(result: CallToolResult, characters: number, keep: () => string): ContentBlock[] {
   const blocks = blocksOf(result)
@@ -132,7 +132,7 @@ export function fit(result: CallToolResult, characters: number, keep: () => stri
   return out
 }
 
-/** What models take as an image, a recording or a document; undefined for all else. */
+/** Content that models accept as image, audio or document; undefined for everything else. */
 function sentAsMedia(block: ContentBlock): Media | undefined {
   const media = mediaIn(block)
   return media?.kind === 'file' && media.type !== 'application/pdf' ? undefined : media
@@ -144,13 +144,13 @@ function isTooLarge(block: ContentBlock): boolean {
   return media.data.length > (media.kind === 'audio' ? audioCharacters : mediaCharacters)
 }
 
-/** Characters that a block costs as text; media are paid for otherwise. */
+/** Text characters of a block; media are counted separately. */
 function sizeOf(block: ContentBlock): number {
   if (sentAsMedia(block) !== undefined) return 0
   return textIn(block)?.length ?? JSON.stringify(block).length
 }
 
-/** What stands where in the JSON of a result, one level deep. */
+/** The structure of a result's JSON, one level deep. */
 function outline(result: CallToolResult): string[] {
   const document = documentOf(result)
   if (document === result) return []
@@ -170,9 +170,9 @@ function describe(value: unknown): string {
   return isRecord(value) ? `object of ${Object.keys(value).length}` : typeof value
 }
 
-/** The longest beginning of so many UTF-8 bytes that splits no surrogate pair. */
+/** The longest prefix of so many UTF-8 bytes that splits no surrogate pair. */
 function beginning(text: string, bytes: number): string {
-  // Names of what came before may have taken more than there was.
+  // The names before it may have used more than the limit.
   if (bytes <= 0) return ''
   let kept = text.slice(0, bytes)
   for (let size = Buffer.byteLength(kept); size > bytes; size = Buffer.byteLength(kept)) {
@@ -193,7 +193,7 @@ const pipe = /\s*\|\s*/y
 const word = /(keys|length)\b/y
 const self = /\.(?=\s*(?:\||$))/y
 
-/** The values that a JSON Pointer, or a path as in jq, finds in a document. Throws an McpError 'INVALID' for one that fits nothing. */
+/** The values of a JSON Pointer, or a path as in jq, in a document. Throws an McpError 'INVALID' if it does not match. */
 export function valuesAt(document: unknown, path: string): unknown[] {
   const steps = path === '' || path.startsWith('/') ? pointerSteps(path) : pathSteps(path.trim())
   let values: unknown[] = [document]
@@ -311,7 +311,7 @@ function unfit(why: string): McpError {
   return new McpError('INVALID', `The path does not fit: ${why}`)
 }
 
-/** The content, and the structured content as text where no block says the same already. */
+/** The content, and the structured content as text unless a block contains the same. */
 function blocksOf({ content, structuredContent }: CallToolResult): readonly ContentBlock[] {
   if (structuredContent === undefined)
     return content.length > 0 ? content : [{ type: 'text', text: '(no output)' }]
@@ -333,7 +333,7 @@ export function wholeText(result: CallToolResult): string {
     .join('\n')
 }
 
-/** What paths are looked up in: the structured content, else the JSON that its only text is, else the whole result. */
+/** The document for paths: the structured content, else the JSON of its only text, else the whole result. */
 export function documentOf(result: CallToolResult): unknown {
   if (result.structuredContent !== undefined) return result.structuredContent
   const texts = result.content.flatMap((block) => textIn(block) ?? [])
@@ -350,7 +350,7 @@ export function documentOf(result: CallToolResult): unknown {
 
 function sameJson(text: string, json: string): boolean {
   if (text === json) return true
-  // Longer than its pretty form could be: not the same, and not worth parsing.
+  // Longer than its formatted form could be: not equal, and not worth parsing.
   if (text.length < json.length || text.length > json.length * 20) return false
   try {
     return JSON.stringify(readJson(text)) === json

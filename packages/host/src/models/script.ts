@@ -5,7 +5,7 @@ import { isRecord } from '../shared/json.ts'
 import type { Model, ModelReply } from '../types/index.ts'
 import { limitTokens } from './limit-tokens.ts'
 
-/** One answer of a scripted model. */
+/** One reply of a scripted model. */
 interface ScriptedTurn {
   say?: string
   call?: { name: string; arguments: Record<string, unknown> }[]
@@ -13,9 +13,9 @@ interface ScriptedTurn {
 }
 
 /**
- * A model that gives the answers of a JSON file in turn, for demonstrations and tests: `{ "contextTokens"?, "turns":
- * [{ "say"?, "call"?: [{ "name", "arguments"? }], "usage"?: { "inputTokens", "outputTokens" } }] }`. Throws an Error that
- * says what is wrong with the file.
+ * A model that returns the replies of a JSON file in order, for demonstrations and tests: `{ "contextTokens"?, "turns": [{
+ * "say"?, "call"?: [{ "name", "arguments"? }], "usage"?: { "inputTokens", "outputTokens" } }] }`. Throws an Error that explains
+ * what is wrong with the file.
  */
 export function scriptModel(file: string): Model {
   const { contextTokens, turns } = readScript(file)
@@ -26,7 +26,7 @@ export function scriptModel(file: string): Model {
     ...(contextTokens !== undefined && { contextTokens }),
     async generate(request) {
       request.signal?.throwIfAborted()
-      // Where calls are not wanted, such as for a summary, an answer that makes some stays for later.
+      // If calls are not allowed, such as for a summary, a reply with calls is kept for later.
       const waits = request.toolChoice === 'none' && turns[next]?.call !== undefined
       const turn: ScriptedTurn = (waits ? undefined : turns[next]) ?? {
         say: 'The script has nothing more to say.',

@@ -12,24 +12,24 @@ interface Waiting {
   reject: (reason: unknown) => void
 }
 
-/** Asks servers for suggestions, each at most once in 150 ms, and keeps their answers for a while. */
+/** Requests completions from servers, each at most once in 150 ms, and caches the results for a while. */
 export class Completions {
   readonly #host: Pick<Host, 'complete'>
   readonly #kept = new Map<string, { answer: Promise<Completion>; until: number }>()
-  /** By server: when it may be asked again, and what waits for that. */
+  /** By server: when the next request is allowed, and the waiting ones. */
   readonly #servers = new Map<string, { next: number; waiting?: Waiting }>()
 
   constructor(host: Pick<Host, 'complete'>) {
     this.#host = host
   }
 
-  /** Undefined where something else was typed before this was asked for. */
+  /** Undefined if a newer request replaced this one. */
   async complete(field: CompletionField, signal?: AbortSignal): Promise<Completion | undefined> {
     signal?.throwIfAborted()
     const known = this.#kept.get(keyOf(field))
     if (known !== undefined && known.until > performance.now()) {
       this.#supersede(field.server)
-      // What another one asked for may have been cancelled by them.
+      // Another caller's shared request may have been cancelled.
       return known.answer.catch(() => this.complete(field, signal))
     }
     const { promise, resolve, reject } = Promise.withResolvers<Completion | undefined>()
@@ -92,7 +92,7 @@ export class Completions {
         more: found.hasMore === true || (found.total ?? 0) > values.length || usable.size > values.length,
       }
     } catch (error) {
-      // Few servers suggest anything; a field without suggestions is only typed in full.
+      // Completions are optional; if the request fails, the field has none.
       if (error instanceof RpcError && error.code === ErrorCode.MethodNotFound)
         return { values: [], more: false }
       throw error

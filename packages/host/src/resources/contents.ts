@@ -6,14 +6,14 @@ import { estimateTokens } from '../models/tool-search/meter.ts'
 import { fingerprint, isRecord } from '../shared/json.ts'
 import type { ContentPreview, JsonNode } from '../types/index.ts'
 
-/** Base64 characters of one image or recording that a model is given; providers refuse more. */
+/** Maximum base64 characters of one image or recording for a model; providers reject more. */
 const mediaCharacters = 6_000_000
 const sniffed = 65_536
-/** What providers scale images down to, and charge for it. */
+/** The size to which providers scale images, and by which they charge. */
 const image = { pixelsPerToken: 750, most: 1_600 }
 const audioBytesPerToken = 500
 
-/** Contents as what a person says: texts, images and audio as they are, of everything else what it is. */
+/** Contents as a message: texts, images and audio as they are, of everything else a description. */
 export function textBlock(contents: readonly ResourceContents[]): SamplingMessage[] {
   return contents.flatMap((resource): SamplingMessage[] => {
     const block: ContentBlock = { type: 'resource', resource }
@@ -24,7 +24,7 @@ export function textBlock(contents: readonly ResourceContents[]): SamplingMessag
   })
 }
 
-/** About what messages cost: texts by their bytes, images by their pixels. */
+/** Estimated token cost of messages: texts by bytes, images by pixels. */
 export function tokensOf(messages: readonly SamplingMessage[]): number {
   return messages.flatMap(({ content }) => content).reduce((sum, block) => sum + tokensIn(block), 0)
 }
@@ -38,14 +38,14 @@ function tokensIn(block: SamplingContent): number {
   return Math.min(image.most, Math.max(1, Math.ceil((size.width * size.height) / image.pixelsPerToken)))
 }
 
-/** What contents say, to find out whether they changed. */
+/** Contents in a comparable form, to detect changes. */
 export function hashOf(contents: readonly ResourceContents[]): string {
   return fingerprint(
     contents.map((entry) => [entry.uri, entry.mimeType, 'text' in entry ? entry.text : entry.blob]),
   )
 }
 
-/** All texts; undefined where there are bytes too. */
+/** All texts; undefined if there is binary content too. */
 export function wholeText(contents: readonly ResourceContents[]): string | undefined {
   const texts = contents.flatMap((entry) => ('text' in entry ? [entry.text] : []))
   return texts.length === contents.length ? texts.join('\n') : undefined
@@ -61,7 +61,7 @@ function visibleBlocks(content: SamplingContent): SamplingMessage {
 
 const bounds = { json: 2_000_000, shown: 10_000_000, head: 64, sniff: 65_536, contents: 100 }
 
-/** Contents in the form they are looked at. Of one text at most `characters` are shown. */
+/** Contents for display. One text has at most `characters`. */
 export function previewOf(contents: readonly ResourceContents[], characters: number): ContentPreview[] {
   return contents.slice(0, bounds.contents).map((entry) => {
     const seen = { uri: entry.uri, ...(entry.mimeType !== undefined && { mimeType: entry.mimeType }) }
@@ -88,7 +88,7 @@ function textPreview(
 }
 
 function bytesPreview(blob: string, { mimeType = '' }: ResourceContents): Form<ContentPreview> {
-  // A multiple of four characters, so that they decode by themselves.
+  // A multiple of four characters, so that each part can be decoded alone.
   const bytes = Buffer.from(blob.slice(0, bounds.sniff), 'base64')
   const looks = looksLike(bytes)
   const size = imageSize(bytes)
@@ -112,12 +112,12 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Width and height in pixels of a PNG, GIF, JPEG, WebP or BMP; undefined where the bytes do not tell. */
+/** Width and height in pixels of a PNG, GIF, JPEG, WebP or BMP; undefined if unknown. */
 export function imageSize(bytes: Buffer): { width: number; height: number } | undefined {
   try {
     return sizeIn(bytes)
   } catch {
-    // Cut off in the middle of what tells.
+    // The data ends within the header.
     return undefined
   }
 }
@@ -159,7 +159,7 @@ const signatures: readonly (readonly [kind: string, hex: string, at?: number])[]
   ['mp4', '66747970', 4],
 ]
 
-/** What kind of file the first bytes say this is. */
+/** The file type by its first bytes. */
 export function looksLike(bytes: Buffer): string | undefined {
   return signatures.find(([, hex, at = 0]) => {
     const sign = Buffer.from(hex, 'hex')
@@ -178,7 +178,7 @@ function webpSize(bytes: Buffer): { width: number; height: number } | undefined 
   return { width: (packed & 0x3fff) + 1, height: ((packed >>> 14) & 0x3fff) + 1 }
 }
 
-/** Goes from segment to segment until the one that begins a frame. */
+/** Skips segments until one that starts a frame. */
 function jpegSize(bytes: Buffer): { width: number; height: number } | undefined {
   let at = 2
   while (at + 9 < bytes.length && bytes[at] === 0xff) {
@@ -192,7 +192,7 @@ function jpegSize(bytes: Buffer): { width: number; height: number } | undefined 
 
 const treeBounds = { nodes: 500, depth: 12, leaf: 200, key: 100 }
 
-/** A JSON value as a tree of bounded size; what is left out shows in `count`. */
+/** A JSON value as a tree of bounded size; `count` includes omitted items. */
 function jsonTree(value: unknown): JsonNode {
   let left = treeBounds.nodes
   const nodeOf = (member: unknown, depth: number, key?: string): JsonNode => {

@@ -8,16 +8,16 @@ import { Watches, type Watching } from './watches.ts'
 interface CopiesOptions {
   host: Pick<Host, 'read'> & Watching
   titleOf: (ref: ResourceRef) => string
-  /** What is attached to a conversation changed, or what is known of it. */
+  /** An attachment of a conversation, or its state, changed. */
   changed: (conversation: string) => void
 }
 
-/** A resource as it was read, not attached yet. */
+/** A resource that was read and not attached yet. */
 export interface Fetched {
   ref: ResourceRef
   contents: readonly ResourceContents[]
   tokens: number
-  /** Whether its server told of changes when the read began. */
+  /** Whether its server reported changes when the read began. */
   wasWatched: boolean
 }
 
@@ -29,7 +29,7 @@ interface StoredCopy {
 
 const bounds = { atOnce: 8, copies: 200, characters: 1_000_000, watchWaitMs: 1_000 }
 
-/** Copies of resources that go along with conversations, and whether they are still as they were. */
+/** Copies of resources attached to conversations, and whether they are up to date. */
 export class Copies {
   readonly #options: CopiesOptions
   readonly #conversations = new Map<string, Map<string, StoredCopy>>()
@@ -50,7 +50,7 @@ export class Copies {
     return [...this.#of(conversation).values()].map(({ copy }) => copy)
   }
 
-  /** Asks for these to be watched, and waits a moment for it, so that no change is missed. Release each in the end. */
+  /** Starts watching these, and waits briefly for the subscription, so that no change is missed. Each must be released. */
   async addWatch(refs: readonly ResourceRef[]): Promise<void> {
     const servers = Map.groupBy(refs, ({ server }) => server)
     const watched = [...servers].map(([server, own]) =>
@@ -69,7 +69,7 @@ export class Copies {
     this.#watches.release(server, uri)
   }
 
-  /** Reads for a conversation, together with all others at most 8 at once. Throws where it is too large to attach. */
+  /** Reads for a conversation, at most 8 at once across all. Throws if a resource is too large to attach. */
   fetch(ref: ResourceRef, conversation: string, signal: AbortSignal | undefined): Promise<Fetched> {
     return this.#lanes.run(async () => {
       signal?.throwIfAborted()
@@ -92,7 +92,7 @@ export class Copies {
     return own.has(keyOf(ref)) || own.size < bounds.copies
   }
 
-  /** Takes over what was fetched, and the hold on it. */
+  /** Takes over a fetched resource and its watch. */
   restore(
     conversation: string,
     { ref, contents, tokens, wasWatched }: Fetched,
@@ -132,7 +132,7 @@ export class Copies {
     if (gone.length > 0) this.#options.changed(conversation)
   }
 
-  /** Reads anew and compares. */
+  /** Reads the resource again and compares. */
   async diff(conversation: string, ref: ResourceRef, signal: AbortSignal | undefined): Promise<CopyDiff> {
     const kept = this.#of(conversation).get(keyOf(ref))
     if (kept === undefined) {
@@ -162,7 +162,7 @@ export class Copies {
     })
   }
 
-  /** Nobody told of changes to these until now, so they may have changed. */
+  /** Changes were not reported until now, so these may be outdated. */
   #opened(server: string, uris: readonly string[]): void {
     for (const [conversation, own] of this.#conversations) {
       for (const kept of own.values()) {
@@ -180,7 +180,7 @@ export class Copies {
       .run(() => this.#read(kept.copy, undefined, undefined))
       .then(({ contents }) => this.#compare(conversation, kept, contents))
       .catch((error: unknown) => {
-        // What cannot be read any more is not what was attached.
+        // A resource that cannot be read any more differs from its copy.
         if (!isClosed(error)) this.#set(conversation, kept, { stale: true })
       })
   }
@@ -220,7 +220,7 @@ function isClosed(error: unknown): boolean {
   return error instanceof McpError && error.code === 'CONNECTION_CLOSED'
 }
 
-/** Lets so many pieces of work run at once; others wait their turn. */
+/** Limits concurrent work; more waits in a queue. */
 class Lanes {
   readonly #waiting: (() => void)[] = []
   #free: number
@@ -244,7 +244,7 @@ class Lanes {
 
 const most = 200
 
-/** Reads what a person chose and keeps the copies; what fails is told of and stops nothing else. */
+/** Reads the chosen resources and stores the copies; failures are reported and do not stop the others. */
 export async function attach(
   copies: Copies,
   withheld: (server: string, uri: string) => string | undefined,

@@ -10,18 +10,18 @@ interface IncludeOptions {
   copies: Copies
   resources: readonly CatalogResource[]
   withheld: (server: string, uri: string) => string | undefined
-  /** Why a person does not want it included; undefined where they do. */
+  /** Why the user excluded it; undefined otherwise. */
   excluded: (ref: ResourceRef) => string | undefined
   conversation: string
   budget?: number | undefined
-  /** The least priority that counts. */
+  /** The minimum priority. */
   priority?: number | undefined
-  /** Why the caller leaves a resource out; undefined where it does not. */
+  /** Why the caller excludes a resource; undefined otherwise. */
   skip?: ((ref: ResourceRef) => string | undefined) | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Attaches what servers mean for a model, in the order of their importance, as long as the budget lasts. */
+/** Attaches resources that servers mark for a model, by priority, within the budget. */
 export async function include(options: IncludeOptions): Promise<Inclusion> {
   const { copies, conversation, budget = usual, signal } = options
   const left: NotAttached[] = []
@@ -74,7 +74,7 @@ export async function include(options: IncludeOptions): Promise<Inclusion> {
 interface Candidate {
   ref: ResourceRef
   because: string
-  /** Tokens that it costs by the size its server says it has. */
+  /** Its token cost by the size that its server reports. */
   atLeast: number
 }
 
@@ -123,7 +123,7 @@ function becauseOf({ resource }: CatalogResource): string {
   ].join(', ')
 }
 
-/** What was read, or why it could not be. */
+/** The content, or why the read failed. */
 async function fetched(
   copies: Copies,
   ref: ResourceRef,

@@ -26,7 +26,7 @@ export type LibraryHost = Lists & Watching & Pick<Host, 'read' | 'prompt' | 'com
 
 const defaultCharacters = 20_000
 
-/** Resources and prompts over the lists and reads of a host. Without `texts`, contents are not searched. */
+/** Resources and prompts of a host. Without `texts`, contents are not searched. */
 export function createLibrary(
   host: LibraryHost,
   emit: (event: HostEvent) => void,
@@ -49,7 +49,7 @@ export function createLibrary(
     changed: (conversation) => emit({ type: 'attached', conversation }),
   })
   let including: Promise<unknown> = Promise.resolve()
-  /** By conversation: what is not included, or `all`. */
+  /** By conversation: excluded resources, or `all`. */
   const unwanted = new Map<string, Set<string> | 'all'>()
 
   const matchOf = (
@@ -59,7 +59,7 @@ export function createLibrary(
     if (text === undefined) return { entry, score }
     const snippet = texts?.snippet(text, words)
     if (snippet === undefined) {
-      // What else matched was a secret that became known after the read.
+      // A match in a secret that became known after the read is dropped.
       return isNamed || snippetOf(text.uri, words) !== undefined ? { entry, score } : undefined
     }
     const reason = withheld(text.server, text.uri)
@@ -110,7 +110,7 @@ export function createLibrary(
         if (without === 'all') return 'nothing is included by itself in this conversation'
         return without?.has(keyOf(ref)) === true ? 'you took it away' : undefined
       }
-      // One after another, since all of them spend the same budget.
+      // Sequential, since all of them use the same budget.
       const done = including.then(() =>
         include({
           ...{ copies, resources: resources(), withheld, excluded },
@@ -136,7 +136,7 @@ export function createLibrary(
 
 type Lists = Pick<Host, 'resources' | 'templates' | 'prompts' | 'on'>
 
-/** What all servers offer, put together once and again whenever that may have changed. */
+/** The combined lists of all servers, rebuilt after changes. */
 class Listing {
   readonly #lists: Lists
   #entries: readonly LibraryEntry[] | undefined
@@ -147,7 +147,7 @@ class Listing {
     this.#lists = lists
   }
 
-  /** The same array as long as nothing changed. */
+  /** The same array while nothing changed. */
   get entries(): readonly LibraryEntry[] {
     this.#listen()
     this.#entries ??= [
@@ -162,7 +162,7 @@ class Listing {
     return this.#entries
   }
 
-  /** The same array as long as nothing changed. */
+  /** The same array while nothing changed. */
   get tree(): LibraryNode[] {
     const { entries } = this
     if (this.#tree?.of !== entries) this.#tree = { of: entries, nodes: treeOf(entries) }
@@ -183,12 +183,12 @@ class Listing {
   }
 }
 
-/** Names whose end is plain to see in `server.prompt`, and that need no quotes. */
+/** Names that need no quotes and are unambiguous in `server.prompt`. */
 const plainServer = /^[^\s.\\/"'`]+$/u
 const plainPrompt = /^[^\s\\"'`]+$/u
 const maxLength = 100
 
-/** What a person writes after a slash for a prompt. Names in the host hold no dot, so that the two kinds cannot meet. */
+/** The name of a prompt after a slash. Qualified names contain no dot, so the two forms cannot collide. */
 function commandOf({ name, server, prompt }: CatalogPrompt): string {
   const command = `${server}.${prompt.name}`
   const readable =
@@ -201,7 +201,7 @@ function commandOf({ name, server, prompt }: CatalogPrompt): string {
 
 const reason = 'its server marks it for the user only'
 
-/** Knows what no model is given: resources for the person alone, listed ones and those of a template. */
+/** Knows which resources are for the user alone: listed ones and those of a template. */
 class Withholding {
   readonly #listing: Listing
   #seen: readonly LibraryEntry[] | undefined
@@ -212,7 +212,7 @@ class Withholding {
     this.#listing = listing
   }
 
-  /** Why a model is not given a resource; undefined where it may be. */
+  /** Why a resource is not given to a model; undefined if it may be. */
   why(server: string, uri: string): string | undefined {
     this.#read()
     const listed = this.#uris.has(JSON.stringify([server, uri]))
@@ -243,7 +243,7 @@ function templateIn(text: string): UriTemplate | undefined {
   try {
     return parseTemplate(text)
   } catch {
-    // Nothing can be made of it.
+    // An invalid template matches nothing.
     return undefined
   }
 }
@@ -256,7 +256,7 @@ interface Place {
   children: Map<string, Place>
 }
 
-/** Resources and templates by server and the segments of their URIs, in the order they are listed. */
+/** Resources and templates by server and URI segments, in list order. */
 function treeOf(entries: Iterable<LibraryEntry>): LibraryNode[] {
   const servers = new Map<string, Place>()
   for (const entry of entries) {
@@ -270,7 +270,7 @@ function treeOf(entries: Iterable<LibraryEntry>): LibraryNode[] {
   return [...servers.values()].map(nodeOf)
 }
 
-/** The scheme and then every part between slashes; a slash inside an expression of a template is none. */
+/** The scheme, then every segment; a slash inside a template expression does not count. */
 export function segmentsOf(uri: string): string[] {
   const scheme = /^[A-Za-z][A-Za-z0-9+.-]*:(?:\/\/\/?)?/.exec(uri)?.[0] ?? ''
   const segments: string[] = scheme === '' ? [] : [scheme]

@@ -4,7 +4,7 @@ import { isForPersonOnly } from '../shared/audience.ts'
 import type { Host, LibraryPrompt, PromptPreview, TemplateField } from '../types/index.ts'
 import { tokensOf } from './contents.ts'
 
-/** What a prompt would say, once its arguments are found to be whole. */
+/** Gets a prompt after validating its arguments. */
 export async function previewPrompt(
   host: Pick<Host, 'prompt'>,
   prompts: readonly LibraryPrompt[],
@@ -56,13 +56,13 @@ export function fieldsOf(uriTemplate: string): TemplateField[] {
   return names.map((name) => ({ name, required: !optional.has(name) }))
 }
 
-/** The URI for these variables; a list is written with a slash between its items. */
+/** The URI for these variables; list items are joined with a slash. */
 export function expand(uriTemplate: string, values: Readonly<Record<string, string>>): string {
   const fields = fieldsOf(uriTemplate)
   refuseUnfit(
     `The template ${uriTemplate}`,
     fields,
-    // An empty value leaves no more behind than none.
+    // An empty value expands like a missing one.
     Object.keys(values).filter((name) => values[name] !== ''),
   )
   const exploded = new Set([...uriTemplate.matchAll(/[{,+#./;?&]([\w%.]+)\*/g)].map(([, name]) => name))
@@ -73,7 +73,7 @@ export function expand(uriTemplate: string, values: Readonly<Record<string, stri
   )
 }
 
-/** Throws an McpError 'INVALID' that names what is missing and what nobody asked for. */
+/** Throws an McpError 'INVALID' that names missing and unknown arguments. */
 function refuseUnfit(what: string, fields: readonly TemplateField[], given: readonly string[]): void {
   const missing = fields.filter(({ name, required }) => required && !given.includes(name))
   const unknown = given.filter((name) => !fields.some((field) => field.name === name))

@@ -2,18 +2,18 @@ import MiniSearch from 'minisearch'
 import type { LibraryEntry, LibrarySearchOptions } from '../types/index.ts'
 import type { TextMatch } from './texts.ts'
 
-/** The fields of an entry, and what a word in them counts: the most important first. */
+/** The fields of an entry with their weights, the most important first. */
 const weights = { name: 8, title: 7, uri: 4, server: 3, mimeType: 2, description: 1 }
 const bounds = { query: 200, words: 8, results: 200, field: 500, slips: 4, vocabulary: 200_000 }
 const wholeWord = 1.5
 const slip = 0.5
 const exactly = 1_000
-/** The most that a match in a text counts: less than any word in a name. */
+/** The maximum weight of a match in a text: less than any word in a name. */
 const inText = 0.5
 
 interface IndexedEntry {
   entry: LibraryEntry
-  /** Its words, field by field, each with a space before it. */
+  /** Its words, field by field, each with a leading space. */
   text: string
   /** Where each field ends in `text`, in the order of `weights`. */
   ends: number[]
@@ -22,24 +22,24 @@ interface IndexedEntry {
 
 const fieldWeights = Object.values(weights)
 
-/** An entry that fits, and the text of it that does. */
+/** A matching entry, with its matching text. */
 export interface SearchHit {
   entry: LibraryEntry
   score: number
-  /** Whether its name, URI or description fits, and not its text alone. */
+  /** Whether its name, URI or description matches, not only its text. */
   isNamed: boolean
   text?: TextMatch
 }
 
-/** Finds entries by their words. Entries that say the same as before are not read again. */
+/** A search index of entries. Unchanged entries are not indexed again. */
 export class LibraryIndex {
   #kept: IndexedEntry[] = []
-  /** By what an entry says, so that a list that was fetched again costs next to nothing. */
+  /** By content, so that a refetched list costs almost nothing. */
   #known = new Map<string, IndexedEntry>()
   #seen: readonly LibraryEntry[] | undefined
   #vocabulary: MiniSearch<{ id: string }> | undefined
 
-  /** Brings the index to these entries; gives how many were read. */
+  /** Updates the index to these entries; returns how many were indexed. */
   update(entries: readonly LibraryEntry[]): number {
     if (entries === this.#seen) return 0
     this.#seen = entries
@@ -60,7 +60,7 @@ export class LibraryIndex {
     return read
   }
 
-  /** `texts` finds texts of resources by normalized words. */
+  /** `texts` finds resource texts by normalized words. */
   search(
     query: string,
     { server, kinds, limit = 20 }: LibrarySearchOptions = {},
@@ -90,7 +90,7 @@ export class LibraryIndex {
     return { total: found.length, matches: found.slice(0, most), words }
   }
 
-  /** All words have to fit; where nothing has them all, those that have the most of them. */
+  /** All words must match; if no entry has them all, those with the most match. */
   #scores(
     words: readonly string[],
     among: readonly IndexedEntry[],
@@ -121,7 +121,7 @@ export class LibraryIndex {
   #weigh(word: string, among: readonly IndexedEntry[], isWritten: boolean): Float64Array {
     const found = weigh(word, among, 1)
     if (isWritten || word.length < 4 || found.some((weight) => weight > 0)) return found
-    // A word that nobody wrote is likely a slip.
+    // A word that occurs nowhere is probably misspelled.
     for (const { id } of this.#words().search(word, { fuzzy: 0.25 }).slice(0, bounds.slips)) {
       const others = weigh(String(id), among, slip)
       for (let n = 0; n < found.length; n++) found[n] = Math.max(found[n] ?? 0, others[n] ?? 0)
@@ -143,7 +143,7 @@ export class LibraryIndex {
   }
 }
 
-/** Entries together with those resources that were read but are not listed, and which of them has a text that fits. */
+/** Entries together with unlisted resources that were read, and those with a matching text. */
 function withTexts(
   listed: readonly IndexedEntry[],
   texts: readonly TextMatch[],
@@ -171,7 +171,7 @@ function withTexts(
   return { among, textAt }
 }
 
-/** By entry: what it counts that a word in it begins like this, by the most important field where one does. */
+/** By entry: the weight of a word prefix in it, by the most important field. */
 function weigh(word: string, among: readonly IndexedEntry[], share: number): Float64Array {
   const begun = ` ${word}`
   const found = new Float64Array(among.length)
@@ -186,7 +186,7 @@ function weigh(word: string, among: readonly IndexedEntry[], share: number): Flo
   return found
 }
 
-/** Words without accents and in lower case; names are split at their humps. */
+/** Words without accents and in lower case; names are split at case changes. */
 function wordsOf(text: string): string[] {
   return text
     .normalize('NFKD')
@@ -197,7 +197,7 @@ function wordsOf(text: string): string[] {
     .filter((word) => word !== '')
 }
 
-/** What an entry is called when it is written out. */
+/** The full name of an entry. */
 function namesOf(entry: LibraryEntry): string[] {
   if (entry.kind === 'resource') return [entry.resource.uri.toLowerCase()]
   if (entry.kind === 'template') return [entry.template.uriTemplate.toLowerCase()]

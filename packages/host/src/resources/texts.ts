@@ -5,15 +5,15 @@ import type { ServerConnection } from '../servers/connections/connection.ts'
 import { oneLine, reasonOf } from '../shared/text.ts'
 import type { SnippetPiece } from '../types/index.ts'
 
-/** The server of a text. What another account read, or another program of the same name, is not found. */
+/** The server of a text. Texts read by another account, or from another program with the same name, are not found. */
 type TextSource = Pick<ServerConnection, 'identity' | 'principal'>
 
 interface ResourceTextsDeps {
   table: ResourceTextTable
   redactor: Pick<SecretRedactor, 'text'>
-  /** The servers whose texts are found, by name. */
+  /** The servers whose texts are searched, by name. */
   servers: () => readonly (readonly [name: string, connection: ServerConnection])[]
-  /** Decides which resources of a server may be shown: those whose definitions are as they were agreed to. */
+  /** Decides which resources of a server may be shown: those with accepted definitions. */
   usable: (connection: ServerConnection) => (uri: string) => boolean
 }
 
@@ -25,15 +25,15 @@ export interface TextMatch {
   readonly readAt: string
   /** Relevance by BM25: a higher number is a better match. */
   readonly relevance: number
-  /** Which words of the query match, by their index. */
+  /** The indexes of the matching query words. */
   readonly words: ReadonlySet<number>
   readonly seq: number
 }
 
-/** Characters of one resource that are searched, and of one snippet. */
+/** Maximum characters of one resource that are searched, and of one snippet. */
 const bounds = { indexed: 1_000_000, snippet: 160, before: 40, places: 2_000 }
 
-/** The texts of resources that were read, kept to be searched. What is a secret is removed before and again afterwards. */
+/** The texts of resources that were read, for search. Secrets are redacted on storing and again on reading. */
 export class ResourceTexts {
   readonly #deps: ResourceTextsDeps
 
@@ -41,12 +41,12 @@ export class ResourceTexts {
     this.#deps = deps
   }
 
-  /** Why texts cannot be searched, in a sentence; undefined where they can. */
+  /** Why texts cannot be searched, in a sentence; undefined if they can. */
   get unavailable(): string | undefined {
     return this.#deps.table.unavailable
   }
 
-  /** Keeps the text of what was read; empty where it is no text. A failure is a warning: the read itself succeeded. */
+  /** Stores the text of a resource; empty for binary content. A failure is a warning, since the read itself succeeded. */
   add({ identity, principal }: TextSource, address: string, contents: readonly ResourceContents[]): void {
     const { redactor, table } = this.#deps
     const texts = contents.flatMap((entry) => ('text' in entry ? [entry.text] : []))
@@ -66,7 +66,7 @@ export class ResourceTexts {
     }
   }
 
-  /** Texts of configured servers that match any of these words, which are normalized. */
+  /** Texts of configured servers that match any of these normalized words. */
   find(words: readonly string[]): TextMatch[] {
     const phrases = words.map(spaced).filter((phrase) => phrase !== '')
     if (phrases.length === 0 || this.unavailable !== undefined) return []
@@ -98,7 +98,7 @@ export class ResourceTexts {
     })
   }
 
-  /** The part of a text where most of the words are; undefined where it has none of them. */
+  /** The excerpt with most of the words; undefined if it has none. */
   snippet({ seq }: TextMatch, words: readonly string[]): SnippetPiece[] | undefined {
     const text = this.#deps.table.text(seq)
     // A secret that became known after the read is still in the stored text.
@@ -113,7 +113,7 @@ interface Place {
   word: number
 }
 
-/** The part of a text where most of the words are, with every match marked; undefined where it has none of them. */
+/** The excerpt with most of the words, with every match marked; undefined if it has none. */
 export function snippetOf(text: string, words: readonly string[]): SnippetPiece[] | undefined {
   const places = placesOf(text, words)
   const best = densest(places)
@@ -137,7 +137,7 @@ export function snippetOf(text: string, words: readonly string[]): SnippetPiece[
   return pieces
 }
 
-/** Where words of the query are in a text, in order. */
+/** Matches of the query words in a text, in order. */
 function placesOf(text: string, words: readonly string[]): Place[] {
   const wanted = words.map((word) => spaced(word).split(' ')).map((parts, word) => ({ parts, word }))
   const longest = Math.max(...wanted.map(({ parts }) => parts.length))
@@ -162,7 +162,7 @@ function placesOf(text: string, words: readonly string[]): Place[] {
   return places
 }
 
-/** The first of those stretches of a snippet's length that have the most different words. */
+/** The first stretch of snippet length with the most different words. */
 function densest(places: readonly Place[]): { from: number; to: number } | undefined {
   let best: { from: number; to: number } | undefined
   let most = 0
@@ -182,7 +182,7 @@ function densest(places: readonly Place[]): { from: number; to: number } | undef
   return best
 }
 
-/** The nearest place at which the text can be cut, within a few characters in this direction. */
+/** The nearest position for a cut, within a few characters in this direction. */
 function boundary(text: string, at: number, direction: 1 | -1): number {
   if (at <= 0 || at >= text.length) return at
   for (let n = 0; n < 24; n += 1) {
@@ -200,7 +200,7 @@ interface Token {
   to: number
 }
 
-/** Scripts that put no spaces between words: each character is a word of its own there. */
+/** Scripts without spaces between words: each character counts as a word. */
 const unspaced = ['Han', 'Hiragana', 'Katakana', 'Thai', 'Lao', 'Khmer', 'Myanmar']
   .map((script) => `\\p{Script=${script}}`)
   .join('')
@@ -211,7 +211,7 @@ const breaks = new RegExp(
 )
 const plain = /^[a-z0-9]+$/
 
-/** The words of a text: in lower case and without accents, names split where a capital letter follows a small one. */
+/** The words of a text: in lower case and without accents, names split at case changes. */
 function* tokensOf(text: string): Generator<Token> {
   for (const { 0: letters, index } of text.matchAll(run)) {
     let from = index

@@ -7,16 +7,16 @@ export type Watching = Pick<Host, 'watch' | 'on' | 'connections'>
 
 interface WatchOptions {
   host: Watching
-  /** A resource changed, or one beneath this URI. */
+  /** A resource changed, or one below this URI. */
   changed: (server: string, uri: string) => void
-  /** The server tells of changes of these from now on; what happened before is not known. */
+  /** The server reports changes of these from now on; earlier changes are unknown. */
   opened: (server: string, uris: readonly string[]) => void
-  /** Nobody tells of changes at a server any more. */
+  /** Changes at a server are no longer reported. */
   ended: (server: string) => void
 }
 
 interface ServerWatch {
-  /** URIs by how many hold them. */
+  /** URIs with their number of holders. */
   readonly wanted: Map<string, number>
   open: { watch: Watch; asked: ReadonlySet<string>; since: number } | undefined
   running: Promise<void> | undefined
@@ -26,7 +26,7 @@ interface ServerWatch {
 
 const lastingMs = 60_000
 
-/** One watch for each server, over everything that anybody wants watched there. It is closed when nothing is left. */
+/** One subscription for each server, with all watched URIs. It is closed when none is left. */
 export class Watches {
   readonly #options: WatchOptions
   readonly #servers = new Map<string, ServerWatch>()
@@ -36,13 +36,13 @@ export class Watches {
     this.#options = options
   }
 
-  /** Whether its server tells of changes of this resource. */
+  /** Whether its server reports changes of this resource. */
   covers(server: string, uri: string): boolean {
     const { acknowledged } = this.#servers.get(server)?.open?.watch ?? {}
     return acknowledged?.resourceSubscriptions?.some((watched) => uri.startsWith(watched)) === true
   }
 
-  /** Wants resources of one server watched. Resolves when they are, or cannot be at the moment. */
+  /** Watches resources of one server. Resolves when they are watched, or cannot be at present. */
   add(server: string, uris: readonly string[]): Promise<void> {
     this.#listen()
     const one = this.#servers.get(server) ?? {
@@ -68,13 +68,13 @@ export class Watches {
 
   #run(server: string, one: ServerWatch): Promise<void> {
     clearTimeout(one.retry)
-    // Wishes of the same moment become one request.
+    // Calls of the same tick become one request.
     one.running ??= Promise.resolve()
       .then(() => this.#open(server, one))
       .then(
         () => {
           one.running = undefined
-          // Somebody may have wished for something else just then.
+          // Other resources may have been added meanwhile.
           if (!isWanted(one)) return this.#run(server, one)
           if (one.wanted.size === 0) this.#servers.delete(server)
           return undefined
@@ -113,7 +113,7 @@ export class Watches {
     this.#options.opened(server, watch.acknowledged.resourceSubscriptions ?? [])
   }
 
-  /** A server that is away is watched again when it is back; one that is there, after a pause. */
+  /** A disconnected server is watched again after its reconnect; a connected one, after a pause. */
   #later(server: string, one: ServerWatch): void {
     clearTimeout(one.retry)
     one.failures += 1

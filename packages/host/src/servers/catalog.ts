@@ -13,25 +13,25 @@ import type {
 } from '../types/index.ts'
 import type { ServerConnection } from './connections/connection.ts'
 
-/** Why a thing of a server may not be used; undefined where it may. */
+/** Why a definition of a server is disabled; undefined if it is enabled. */
 export type TrustGate = (
   what: Exclude<TrustItem['what'], 'instructions'>,
   entry: object,
 ) => string | undefined
 
-/** One space of names over what all servers offer. Lists leave out what may not be used; names find it all the same. */
+/** The qualified names of all servers' definitions. Lists leave out disabled ones; lookups by name still find them. */
 export interface Catalog {
   tools(): CatalogTool[]
   prompts(): CatalogPrompt[]
   resources(): CatalogResource[]
   templates(): CatalogTemplate[]
-  /** The tool and its connection. Throws an McpError for a name nobody has. */
+  /** The tool and its connection. Throws an McpError for an unknown name. */
   tool(name: string): { entry: CatalogTool; connection: ServerConnection }
   prompt(name: string): { entry: CatalogPrompt; connection: ServerConnection }
   server(name: string): ServerConnection
 }
 
-/** Servers come in the order they were configured, their things in the order they list them. */
+/** Servers are in the configured order, their definitions in list order. */
 export function createCatalog(
   connections: ReadonlyMap<string, ServerConnection>,
   warn: (server: string, message: string) => void,
@@ -44,7 +44,7 @@ export function createCatalog(
     warned.add(key)
   }
 
-  /** Everything of one kind under its exposed name; a name that two things claim belongs to neither. */
+  /** All definitions of one kind by qualified name; a name claimed by two belongs to neither. */
   function named<T extends { name: string }>(
     listOf: (connection: ServerConnection) => readonly T[],
   ): Map<string, { connection: ServerConnection; item: T }> {
@@ -77,7 +77,7 @@ export function createCatalog(
         },
       }),
     )
-  /** The tools by name, with the lists and settings that they were made of. */
+  /** The tools by name, with the lists and settings they were computed from. */
   let made: { of: readonly object[]; tools: ReturnType<typeof madeTools> } | undefined
   const isMadeOf = (of: readonly object[]): boolean => {
     let at = 0
@@ -102,7 +102,7 @@ export function createCatalog(
       }),
     )
 
-  /** What may be used of one kind, server by server. */
+  /** The enabled definitions of one kind, server by server. */
   function usable<T extends { server: string }>(
     what: Parameters<TrustGate>[0],
     entries: readonly T[],
@@ -160,12 +160,12 @@ function mapValues<A, B>(from: Map<string, A>, to: (name: string, value: A) => B
 
 type Choice = NonNullable<ServerSettings['tools']>
 
-/** Whether the person wants this tool of a server offered, by its own name. */
+/** Whether the configuration includes this tool of a server, by its own name. */
 function isOffered(name: string, { only, without = [] }: Choice = {}): boolean {
   return (only === undefined || among(only, name)) && !among(without, name)
 }
 
-/** Whether models are to be given it in full at all times. */
+/** Whether models always get its full definition. */
 function isAlways(name: string, { always = [] }: Choice = {}): boolean {
   return among(always, name)
 }
@@ -174,20 +174,20 @@ function among(globs: readonly string[], name: string): boolean {
   return globs.some((glob) => matchesGlob(glob, name))
 }
 
-/** Characters a name may have at most; what model providers accept. */
+/** Maximum length of a name, as accepted by model providers. */
 const maxLength = 64
 const hashLength = 16
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 
-/** Server names whose end is plain to see: no `__`, no `_` at the end. */
+/** Server names with an unambiguous end: no `__`, no trailing `_`. */
 const plainServer = /^[a-zA-Z0-9-]+(?:_[a-zA-Z0-9-]+)*$/
 const plainTool = /^[a-zA-Z0-9_-]+$/
 const hashInside = new RegExp(`_[${alphabet}]{${hashLength}}_`)
 
 /**
- * The name of one server's tool (or prompt) among those of all servers. It depends on nothing but the two names, no
- * two pairs share one, and it is at most 64 characters of `a-z A-Z 0-9 _ -`. Usually it reads `server__tool`; where
- * that would be too long or could be read in two ways, a hash of both names stands in the middle.
+ * The qualified name of a server's tool or prompt. It depends only on the two names, is unique for each pair, and is at most 64
+ * characters of `a-z A-Z 0-9 _ -`. Usually it is `server__tool`; if that would be too long or ambiguous, a hash of both names is
+ * in the middle.
  */
 export function exposedName(server: string, tool: string): string {
   const joined = `${server}__${tool}`
@@ -195,7 +195,7 @@ export function exposedName(server: string, tool: string): string {
     joined.length <= maxLength &&
     plainServer.test(server) &&
     plainTool.test(tool) &&
-    // A readable name never looks like a hashed one, so the two kinds cannot meet.
+    // A readable name never looks like a hashed one, so the two forms cannot collide.
     !hashInside.test(joined)
   if (readable) return joined
 
@@ -229,21 +229,21 @@ function hash(server: string, tool: string): string {
 
 type Lists = Pick<Host, 'tools' | 'prompts' | 'resources' | 'templates'>
 
-/** What servers offer, as it is told: without the secrets that stand in it. */
+/** Definitions with secrets redacted. */
 export interface ShownCatalog extends Lists {
-  /** The name of what was shown under a name. */
+  /** The original name of a redacted one. */
   nameOf(shown: string): string
-  /** The address of what a server's lists show under an address. */
+  /** The original URI of a redacted one. */
   uriOf(server: string, shown: string): string
 }
 
 /**
- * Takes known secrets out of what a catalog lists. Each entry is prepared once, and again when a further secret becomes
- * known. A name or address that holds one is shown without it, and found by that.
+ * Redacts secrets from the definitions in a catalog. Each is prepared once, and again when a secret is added. A redacted name or
+ * URI can be resolved to the original.
  */
 export function createShownCatalog(catalog: () => Lists, redactor: SecretRedactor): ShownCatalog {
   const names = new Map<string, string>()
-  /** By server, what stands for the secrets in its addresses. */
+  /** By server, the marks of secrets in its URIs. */
   const taken = new Map<string, Map<string, string>>()
 
   const toolOf = once<Tool>(redactor)
@@ -309,7 +309,7 @@ export function createShownCatalog(catalog: () => Lists, redactor: SecretRedacto
   }
 }
 
-/** Redacts things of one kind, each once for as long as no further secret becomes known. */
+/** Redacts definitions of one kind, each once until a secret is added. */
 function once<T extends object>(redactor: SecretRedactor): (thing: T) => T {
   let prepared = new WeakMap<T, T>()
   let version = 0

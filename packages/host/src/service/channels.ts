@@ -1,10 +1,10 @@
 import type { Duplex } from 'node:stream'
 import type { Channel } from './frames.ts'
 
-/** Characters of one frame. */
+/** Maximum characters of one frame. */
 const maxFrameChars = 33_554_432
 
-/** A channel over a stream, with one frame on each line. */
+/** A channel over a stream, with one frame per line. */
 export function streamChannel(stream: Duplex): Channel {
   let closing: string | undefined
   return {
@@ -51,7 +51,7 @@ export function streamChannel(stream: Duplex): Channel {
   }
 }
 
-/** Two ends of a channel in one process. Frames arrive in order and never within `send`. */
+/** Two connected channels in one process. Frames arrive in order and never within `send`. */
 export function channelPair(): [Channel, Channel] {
   const one = new MemoryChannel()
   const other = new MemoryChannel()
@@ -92,7 +92,7 @@ class MemoryChannel implements Channel {
     this.#closed?.(reason)
   }
 
-  /** Does something for this end, once it is listened to. */
+  /** Runs an action once this end has a listener. */
   deliver(work: () => void): void {
     if (this.#message === undefined) this.#waiting.push(work)
     else queueMicrotask(work)

@@ -1,4 +1,4 @@
-/** The client side of a host, without Node: for browsers, and for programs that attach to a running host. */
+/** The client of a host, without Node: for browsers, and for programs that attach to a running host. */
 export { channelPair, streamChannel } from './channels.ts'
 export {
   type ClientOptions,

@@ -12,45 +12,45 @@ export type ClientState =
   | { readonly state: 'connecting'; readonly reason: string }
   | { readonly state: 'closed'; readonly reason: string }
 
-/** How a client reaches its host, and who it is. */
+/** How a client connects to its host, and its name. */
 export interface ClientOptions {
-  /** Opens a connection. Called again whenever one ended, with growing pauses, until the client is closed. */
+  /** Opens a connection. Called again after each loss, with growing pauses, until the client is closed. */
   connect: () => Channel | Promise<Channel>
-  /** Who the client is, for the person: `jackfield chat`, `Firefox`. */
+  /** The client's name, as shown to users: `jackfield chat`, `Firefox`. */
   name: string
   /** Identifies the build of the client, which the host compares with its own. Default empty. */
   build?: string
   onState?: (state: ClientState) => void
-  /** Makes the error of a failed call. Default a HostError. */
+  /** Creates the error of a failed call. Default a HostError. */
   errorOf?: (fault: Fault) => Error
 }
 
-/** What a subscriber of a topic gets. */
+/** Callbacks of a topic subscriber. */
 export interface TopicListener<Row> {
-  /** The rows after each change. */
+  /** Called with the rows after each change. */
   rows(view: View<Row>): void
   /** The topic does not exist, or ended. */
   ended?(error: Error): void
 }
 
-/** A host, as its surfaces use it: in the same process, over a local socket or in a browser. */
+/** A host as seen by its surfaces: in the same process, over a local socket or in a browser. */
 export interface HostClient {
   readonly state: ClientState
-  /** Calls `listener` whenever the state changes, until the returned function is called. */
+  /** Calls `listener` after each state change, until the returned function is called. */
   onState(listener: (state: ClientState) => void): () => void
   /**
-   * Calls a method of the host. What it sent before a connection was lost is sent again; the host does nothing twice.
-   * @throws HostError with the code of the host's error; 'CONNECTION_CLOSED' once the client is closed;
-   * 'OUTCOME_UNKNOWN' where the host ended before it answered, and another one took its place
+   * Calls a method of the host. Calls that were sent before a connection was lost are sent again; the host runs each only once.
+   * @throws HostError with the code of the host's error; 'CONNECTION_CLOSED' once the client is closed; 'OUTCOME_UNKNOWN' if the
+   * host ended before it responded and was replaced
    */
   call<M extends MethodName>(
     method: M,
     params: Methods[M]['params'],
     options?: { signal?: AbortSignal },
   ): Promise<Methods[M]['result']>
-  /** Follows a topic, also over lost connections, until the returned function is called. */
+  /** Subscribes to a topic, also across reconnects, until the returned function is called. */
   subscribe<T extends string>(topic: T, listener: TopicListener<TopicRow<T>>): () => void
-  /** Resolves when connected. @throws HostError 'CONNECTION_CLOSED' where the client was closed before */
+  /** Resolves when connected. @throws HostError 'CONNECTION_CLOSED' if the client was closed before */
   ready(): Promise<void>
   close(): void
 }
@@ -68,7 +68,7 @@ interface Following {
   readonly listeners: Set<TopicListener<unknown>>
 }
 
-/** Makes a client. It connects at once and stays connected until it is closed. */
+/** Creates a client. It connects at once and reconnects until it is closed. */
 export function createHostClient(options: ClientOptions): HostClient {
   return new Client(options)
 }
@@ -193,7 +193,7 @@ class Client implements HostClient {
     try {
       channel = await this.#options.connect()
     } catch (error) {
-      // No host can be reached this way: whoever made the client decides whether another attempt makes sense.
+      // The host is unreachable: the creator of the client decides whether to retry.
       this.#again(error instanceof Error ? error.message : String(error))
       return
     }
@@ -238,7 +238,7 @@ class Client implements HostClient {
 
   #welcome(welcome: Welcome): void {
     this.#delayMs = firstDelayMs
-    // Another host, or one that forgot this client, would do again what was done already.
+    // A replacement host, or one that forgot this client, would repeat calls that already ran.
     if (!welcome.isKnown) this.#loseSent()
     this.#setState({ state: 'connected', ...welcome })
     for (const [subscribe, { position }] of this.#topics)
@@ -281,10 +281,10 @@ class Client implements HostClient {
   }
 }
 
-/** An error of the host, or of the way to it. */
+/** An error of the host or of the connection. */
 export class HostError extends Error {
   override readonly name: string = 'HostError'
-  /** A code of the host (`INVALID`, `NOT_FOUND`, `CONNECTION_CLOSED` …), or the number of a JSON-RPC error. */
+  /** A host error code (`INVALID`, `NOT_FOUND`, `CONNECTION_CLOSED` …), or a JSON-RPC error number. */
   readonly code: string | number
   readonly data: unknown
 

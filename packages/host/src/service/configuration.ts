@@ -42,38 +42,38 @@ import type {
   ServerConfig,
 } from '../types/index.ts'
 
-/** Milliseconds for which a plan can be written. */
+/** Milliseconds for which a planned change can be written. */
 const planMs = 900_000
 const maxPlans = 50
 const maxText = 1_000_000
-/** Milliseconds in which further changes of files are awaited before they are read. */
+/** Milliseconds to wait for further file changes before reading. */
 const settleMs = 200
 
-/** Where the configuration of a host comes from. */
+/** The source of a host's configuration. */
 export interface ConfigurationOptions {
   host: Host
   layers: LayerOptions
-  /** The configuration that the host was made with. Default: it is read with the first use. */
+  /** The configuration the host was created with. Default: it is read on first use. */
   config?: LayeredConfig | undefined
   /** Reads the configuration. Default `loadLayers` of `layers`. */
   read?: (() => Promise<LayeredConfig>) | undefined
-  /** Called with each other configuration, after the host took it over. */
+  /** Called with each changed configuration, after the host applied it. */
   onChange?: (config: LayeredConfig, done: Reconfigured, isPolicyChanged: boolean) => Promise<void> | void
-  /** Called where a file cannot be used; what it said before counts until it can be. */
+  /** Called if a file is invalid; its last valid version stays in effect. */
   onProblem?: (message: string) => void
 }
 
-/** A change that was planned, with what belongs to it and is shown to no one. */
+/** A planned change, with internal data. */
 interface StoredPlan {
   plan: ConfigPlan
   text: string
   secrets: readonly { name: string; value: string }[]
   until: number
-  /** What else is done before the file is written. */
+  /** Work to do before the file is written. */
   first?: (() => Promise<void>) | undefined
 }
 
-/** The files of a host's configuration: explained, changed after a review, and followed. */
+/** The files of a host's configuration: explained, changed after a review, and watched. */
 export class ConfigurationService {
   readonly #options: ConfigurationOptions
   readonly #read: () => Promise<LayeredConfig>
@@ -89,7 +89,7 @@ export class ConfigurationService {
     this.#read = options.read ?? (() => loadLayers(options.layers))
   }
 
-  /** Grows with every change of a file. */
+  /** Increases with every change of a file. */
   get version(): number {
     return this.#version
   }
@@ -136,7 +136,7 @@ export class ConfigurationService {
     return { file, text: this.#redact(redactor.text(text ?? '')), exists: text !== undefined }
   }
 
-  /** The entry of a server as its file has it, with marks in place of secrets. */
+  /** The entry of a server in its file, with secrets replaced by marks. */
   async entry(server: string): Promise<{ file: string; entry: unknown }> {
     const { file, path } = originOf(await this.#read(), server)
     const text = (await textOfFile(file)) ?? ''
@@ -158,8 +158,8 @@ export class ConfigurationService {
   }
 
   /**
-   * What a change would do. Nothing is written.
-   * @throws McpError 'INVALID' where it cannot be made, or would make the file unusable
+   * Previews a change. Nothing is written.
+   * @throws McpError 'INVALID' if it is impossible, or would make the file invalid
    */
   async plan(change: ConfigChange): Promise<ConfigPlan> {
     const config = await this.#read()
@@ -167,7 +167,7 @@ export class ConfigurationService {
     return await this.#store(file, text, secrets)
   }
 
-  /** The same for a server that is installed. `first`: what is done before the file is written. */
+  /** The same for an installation. `first`: work to do before the file is written. */
   async planServer(
     name: string,
     server: ServerConfig,
@@ -175,12 +175,12 @@ export class ConfigurationService {
     first?: () => Promise<void>,
   ): Promise<ConfigPlan> {
     const { file, text } = await this.#ownText()
-    return await this.#store(file, withServers(text ?? '', { [name]: server }), secrets, first)
+    return await this.#store(file, withServers(text ?? '', file.file, { [name]: server }), secrets, first)
   }
 
   /**
-   * Writes a planned change, and takes it over.
-   * @throws McpError 'INVALID' where the plan is unknown or too old, or the file changed since
+   * Writes a planned change and applies it.
+   * @throws McpError 'INVALID' if the plan is unknown or expired, or the file changed since
    */
   async write(id: string): Promise<Reconfigured> {
     const stored = this.#plans.get(id)
@@ -200,14 +200,14 @@ export class ConfigurationService {
     return await this.sync()
   }
 
-  /** Reads the configuration, and takes it over where it is another one. */
+  /** Reads the configuration, and applies it if it changed. */
   sync(): Promise<Reconfigured> {
     const done = this.#last.then(async () => await this.#takeOver(await this.#read()))
     this.#last = done.catch(() => {})
     return done
   }
 
-  /** Follows the files until the returned function is called. */
+  /** Watches the files until the returned function is called. */
   follow(): () => void {
     let timer: NodeJS.Timeout | undefined
     const soon = (): void => {
@@ -217,7 +217,7 @@ export class ConfigurationService {
       }, settleMs)
     }
     const files = configFiles(this.#options.layers).map(({ file }) => file)
-    // Editors replace files, so what is watched is the folder.
+    // Editors replace files, so their folder is watched.
     const watchers = [...new Set(files.map((file) => dirname(file)))].flatMap((folder) => {
       const names = files.filter((file) => dirname(file) === folder).map((file) => basename(file))
       try {
@@ -242,7 +242,7 @@ export class ConfigurationService {
     try {
       const config = await this.#read()
       const problem = config.problems.find(({ file, path }) => path === '' && config.broken.includes(file))
-      // Until the file can be read again, what it said before holds.
+      // Until the file is valid again, its last valid version stays in effect.
       if (problem !== undefined) onProblem?.(problemText(problem))
       else await this.#takeOver(config)
     } catch (error) {
@@ -274,12 +274,12 @@ export class ConfigurationService {
 
   readonly #redact = (text: string): string => this.#options.host.secrets.redact(text)
 
-  /** The files that there may be, those of other applications in the working folder among them. */
+  /** All possible files, including those of other applications in the working folder. */
   #files(): ConfigFile[] {
     return configFiles(this.#options.layers)
   }
 
-  /** The file that changes go to: the one that is there already, else `config.json`; with named files, the first of them. */
+  /** The file for changes: the existing one, else `config.json`; with named files, the first of them. */
   #ownFile(): ConfigFile {
     const { layers } = this.#options
     const own = this.#files().filter(({ layer }) => layer === (layers.files ? 'named' : 'user'))
@@ -298,7 +298,7 @@ export class ConfigurationService {
     return await discoverServers({ env, home })
   }
 
-  /** A file that may be written. */
+  /** A writable configuration file. */
   #writable(file: string): ConfigFile {
     const known = this.#files().find((one) => one.file === file)
     if (known === undefined) throw notAFile(file)
@@ -351,7 +351,7 @@ export class ConfigurationService {
         const path = isOwn
           ? [...pathOf(origin.path), 'disabled']
           : ['jackfield', 'servers', server, 'disabled']
-        // In another file the server may be off, so that its removal here would not switch it on.
+        // Another file may disable the server, so removing the setting here would not enable it.
         return await edited(own, [{ path, value: isOwn && enabled ? undefined : !enabled }])
       }
       case 'model': {
@@ -364,8 +364,8 @@ export class ConfigurationService {
   }
 
   /**
-   * What the person wrote, with the secrets in place of their marks.
-   * @throws McpError 'INVALID' where a mark stands for several secrets, or for one that the file does not hold
+   * The edited value, with secrets in place of their marks.
+   * @throws McpError 'INVALID' if a mark is ambiguous, or not from this file
    */
   #restored<T>(written: T, before: unknown, file: ConfigFile): T {
     const whole = typeof before === 'string' ? before : JSON.stringify(before ?? null)
@@ -402,9 +402,7 @@ export class ConfigurationService {
       secrets.push(...cleaned.secrets)
     }
     const { file, text } = await this.#ownText()
-    if (/\.toml$|\.ya?ml$/i.test(file.file))
-      throw new McpError('INVALID', `${file.file} is no JSON. Copy the entries by hand.`)
-    return { file, text: withServers(text ?? '', servers), secrets }
+    return { file, text: withServers(text ?? '', file.file, servers), secrets }
   }
 
   async #store(
@@ -445,7 +443,7 @@ export class ConfigurationService {
     return plan
   }
 
-  /** Which servers a change of a file adds, removes, or starts anew. */
+  /** The servers that a change of a file adds, removes or restarts. */
   async #effect(file: string, text: string): Promise<ConfigPlan['effect']> {
     const { layers } = this.#options
     const { servers: now } = await this.#read()
@@ -459,7 +457,7 @@ export class ConfigurationService {
     }
   }
 
-  /** One file read by itself, and what is secret in it. */
+  /** One file parsed alone, with its secrets. */
   #parsed(
     text: string,
     { file, layer }: ConfigFile,
@@ -495,13 +493,13 @@ export class ConfigurationService {
   }
 }
 
-/** Makes the secrets of one entry known. */
+/** Registers the secrets of one entry for redaction. */
 function learnEntry(entry: Record<string, unknown>, redactor: SecretRedactor): void {
   const { servers } = parseConfig(JSON.stringify({ mcpServers: { entry } }))
   for (const server of Object.values(servers)) learnSecrets({ ...server, from: memory }, redactor)
 }
 
-/** Marks a configuration as one with variables, which are then no secrets by themselves. */
+/** Marks a configuration as one with variables, whose references are no secrets. */
 const memory = { file: 'config', layer: 'user' } as const
 
 function originOf(config: LayeredConfig, server: string): LayeredConfig['origins'][string] {
@@ -518,7 +516,7 @@ function notAFile(file: string): McpError {
   return new McpError('INVALID', `${file} is no file of this configuration.`)
 }
 
-/** A problem as one line: file, line, place and what to do. */
+/** A problem as one line: file, line, column and fix. */
 function problemText({ file, line, path, message }: ConfigProblem): string {
   return `${line === undefined ? file : `${file}:${line}`}: ${path === '' ? '' : `${path} `}${message}`
 }

@@ -28,40 +28,40 @@ import type { Fault } from './frames.ts'
 import type { TopicSource } from './topic.ts'
 import type { Change } from './view.ts'
 
-/** Milliseconds for which pieces of a model's text are joined into one change. */
+/** Milliseconds in which pieces of a model's text are combined into one change. */
 const joinMs = 33
-/** Milliseconds for which a conversation without watchers stays open. */
+/** Milliseconds for which a conversation without subscribers stays open. */
 const idleMs = 60_000
-/** Messages that may wait for the end of a turn. */
+/** Maximum queued messages. */
 const maxQueued = 32
-/** The part of the model's context that may be filled with resources that the person did not choose. */
+/** The share of the model's context for resources that the user did not choose. */
 const contextShare = 0.03
 const defaultContextTokens = 128_000
-/** The least `annotations.priority` of such a resource. */
+/** The minimum `annotations.priority` of such a resource. */
 const contextPriority = 0.8
 const contextTimeoutMs = 5_000
-/** Conversations that a history of inputs is made of, and characters of one input. */
+/** Maximum conversations for an input history, and characters of one input. */
 const inputConversations = 20
 const maxInputChars = 10_000
-/** Characters of a call's result as JSON that its row has. */
+/** Maximum characters of a call's result in its row, as JSON. */
 const shownResult = 200_000
 
 export interface ConversationServiceOptions {
   host: Host
-  /** The models; the first answers where none is named. */
+  /** The models; the first is the default. */
   models: () => readonly Model[]
-  /** Tokens of a model's context, where they are known. */
+  /** Tokens of a model's context, if known. */
   contextTokens: (model: Model) => number | undefined
-  /** A model that is not among them, by its id. */
+  /** Finds a model that is not among them, by id. */
   findModel?: (id: string) => Model | undefined
 }
 
-/** Conversations that any number of clients watch and take part in. */
+/** Conversations shared by any number of clients. */
 export class ConversationService {
   readonly #options: ConversationServiceOptions
   readonly #open = new Map<string, LiveConversation>()
   readonly #off: () => void
-  /** Models that `findModel` gave, by id. */
+  /** Models that `findModel` returned, by id. */
   readonly #found = new Map<string, Model>()
 
   constructor({ findModel, ...options }: ConversationServiceOptions) {
@@ -81,14 +81,14 @@ export class ConversationService {
     )
   }
 
-  /** Whether a turn runs somewhere. */
+  /** Whether any turn is running. */
   get busy(): boolean {
     return [...this.#open.values()].some((live) => live.busy)
   }
 
   /**
-   * Begins a conversation, or continues one, and gives its id.
-   * @throws McpError 'INVALID' where there is no such conversation or model
+   * Creates a conversation, or opens one, and returns its id.
+   * @throws McpError 'INVALID' if there is no such conversation or model
    */
   open({ id, ...options }: OpenOptions): string {
     const known =
@@ -103,14 +103,14 @@ export class ConversationService {
     return made.id
   }
 
-  /** The open conversation of this id; opens one that is stored. @throws McpError 'INVALID' where there is none */
+  /** The open conversation with this id; opens a stored one. @throws McpError 'INVALID' if there is none */
   get(id: string): LiveConversation {
     const opened = this.#open.get(id) ?? this.#open.get(this.open({ id }))
     if (opened === undefined) throw new McpError('INVALID', `There is no conversation ${id}.`)
     return opened
   }
 
-  /** What the person said in the conversations that were last spoken in, oldest first. */
+  /** The user's messages in recent conversations, oldest first. */
   inputs(): string[] {
     const { conversations } = this.#options.host
     const entries = conversations
@@ -119,13 +119,13 @@ export class ConversationService {
       .flatMap(({ id }) => conversations.entries(id))
     return entries.flatMap((entry) => {
       if (entry.kind !== 'message' || entry.by !== 'person') return []
-      // What was attached goes before what was typed.
+      // The typed text follows the attachments.
       const last = [entry.message.content].flat().findLast((block) => block.type === 'text')
       return last?.type === 'text' && last.text.length <= maxInputChars ? [last.text] : []
     })
   }
 
-  /** Reads what other programs added to the conversations that are open. */
+  /** Reads what other programs added to open conversations. */
   refresh(): void {
     for (const live of this.#open.values()) live.refresh()
   }
@@ -135,7 +135,7 @@ export class ConversationService {
     for (const live of this.#open.values()) live.close()
   }
 
-  /** A task of a call that an earlier program made for a conversation is over. */
+  /** A task of a call that an earlier program made for a conversation ended. */
   async #continued({ id, server, tool, conversation }: HostTask): Promise<void> {
     const { host } = this.#options
     if (conversation === undefined) return
@@ -149,7 +149,7 @@ export class ConversationService {
   }
 }
 
-/** One conversation with everything that its watchers see. */
+/** One conversation with everything its subscribers see. */
 export class LiveConversation {
   readonly id: string
   readonly #service: ConversationServiceOptions
@@ -157,7 +157,7 @@ export class LiveConversation {
   readonly #listeners = new Set<(changes: readonly Change<ConversationRow>[]) => void>()
   readonly #queued: (Message & { done: PromiseWithResolvers<Turn | undefined> })[] = []
   readonly #calls = new Map<string, { key: string; row: CallRow }>()
-  /** When calls were sent to their servers, and for how long they were there, by activity row. */
+  /** When calls were sent, and their durations, by activity row. */
   readonly #sentAt = new Map<number, number>()
   readonly #started = new Map<number, number>()
   readonly #off: () => void
@@ -175,7 +175,7 @@ export class LiveConversation {
   #fault: Fault | undefined
   #last: Pick<Turn, 'stopReason' | 'callsNotRun'> | undefined
   #unfinished: readonly string[]
-  /** Copies of resources that the model got already. */
+  /** Copies of resources that the model already has. */
   readonly #sent = new Set<string>()
   #idle: NodeJS.Timeout | undefined
 
@@ -216,7 +216,7 @@ export class LiveConversation {
     },
   }
 
-  /** Options of `open` for a conversation that is open already; those left out stay. */
+  /** Options of `open` for an open conversation; missing ones stay unchanged. */
   configure({ model, ...options }: Omit<OpenOptions, 'id'>): void {
     this.#options = { ...this.#options, ...options }
     if (model !== undefined) this.setModel(model)
@@ -227,15 +227,15 @@ export class LiveConversation {
     return this.#conversation.calls
   }
 
-  /** Whether the model is offered this tool. */
+  /** Whether this tool is offered to the model. */
   isToolOn(tool: Pick<CatalogTool, 'server' | 'name' | 'tool'>): boolean {
     return isSwitchedOn(tool, this.#conversation.toolSwitches)
   }
 
   /**
-   * Says something. While a turn runs it waits for its end. Resolves when it was answered, with undefined where it was taken
-   * out of the queue; rejects where the model failed.
-   * @throws McpError 'LIMIT' where too much waits already
+   * Sends a message, queued while a turn runs. Resolves when it was answered, with undefined if it was removed from the queue;
+   * rejects if the model failed.
+   * @throws McpError 'LIMIT' if too many messages are queued
    */
   async say(said: Saying, by: string, id: string = randomUUID()): Promise<Turn | undefined> {
     if (isEmpty(said)) throw new McpError('INVALID', 'There is nothing to say: give a text or messages.')
@@ -250,7 +250,7 @@ export class LiveConversation {
     return await queued.done.promise
   }
 
-  /** Takes a message out of the queue; false where it is not there any more. */
+  /** Removes a message from the queue; false if it is not queued any more. */
   unqueue(id: string): boolean {
     const at = this.#queued.findIndex((queued) => queued.id === id)
     const [queued] = at === -1 ? [] : this.#queued.splice(at, 1)
@@ -260,7 +260,7 @@ export class LiveConversation {
     return true
   }
 
-  /** Ends the turn that runs. What is queued is taken out of the queue and returned. */
+  /** Stops the running turn. Queued messages are removed and returned. */
   stop(by: string): Saying[] {
     this.#turn?.stop.abort(new McpError('CANCELLED', `${by} stopped the turn`))
     const said = this.#queued.map((queued) => queued.said)
@@ -268,12 +268,12 @@ export class LiveConversation {
     return said
   }
 
-  /** A copy of the conversation before its entry `place`, in which other words can be said. Gives its id. */
+  /** Copies the conversation before its entry `place`. Returns the id of the copy. */
   fork(place?: number): string {
     return this.#service.host.conversations.fork(this.id, place)
   }
 
-  /** @throws McpError 'INVALID' where there is no such model */
+  /** @throws McpError 'INVALID' if there is no such model */
   setModel(id: string): void {
     this.#conversation.model = this.#model(id)
     this.#emit([this.#info()])
@@ -290,13 +290,13 @@ export class LiveConversation {
     this.#emit([this.#info()])
   }
 
-  /** Offers tools to the model or withholds them. @throws McpError 'INVALID' where a pattern fits nothing */
+  /** Switches tools on or off for the model. @throws McpError 'INVALID' if a pattern matches nothing */
   switchTools(on: boolean, patterns: readonly string[]): void {
     this.#conversation.switchTools(on, patterns)
     this.#emit([this.#info()])
   }
 
-  /** Asks the model for a summary. Nothing changes by it. */
+  /** Asks the model for a summary. Changes nothing. */
   async summarize(by: string): Promise<string> {
     return await this.#run({ by, state: 'summarizing' }, (signal) =>
       this.#conversation.summarize({
@@ -307,18 +307,18 @@ export class LiveConversation {
     )
   }
 
-  /** From here on the model gets this text in place of everything before. */
+  /** From here on the model gets this text instead of everything before. */
   compact(summary: string): void {
     this.#conversation.compact(summary)
   }
 
-  /** Attaches resources that servers mark as important for a model, and says which and why. `budget`: in tokens. */
+  /** Attaches resources that servers mark as important for a model, and returns them with the reasons. `budget`: in tokens. */
   async includeContext(
     signal: AbortSignal,
     budget: number = Math.floor((this.#contextLimit ?? defaultContextTokens) * contextShare),
   ): Promise<Inclusion> {
     const { host } = this.#service
-    // Reading from a server with labels puts them on the whole conversation, which only the person may cause.
+    // Reading from a server with labels adds them to the conversation, which only the user may cause.
     const skip = ({ server }: ResourceRef): string | undefined => {
       const labels = host.labels(server)
       return labels.length === 0
@@ -365,7 +365,7 @@ export class LiveConversation {
     return model
   }
 
-  /** The model of a stored conversation: the one that is wanted, else the one that answered last where it is there. */
+  /** The model of a stored conversation: the requested one, else the one that answered last if it is available. */
   #modelOf(stored: string): Model {
     const { host, models, findModel } = this.#service
     const last = this.#options.model === undefined ? host.conversations.find(stored).model : ''
@@ -412,7 +412,7 @@ export class LiveConversation {
         return turn
       })
     } catch (error) {
-      // Where another program continued the conversation meanwhile, what was said there is shown.
+      // If another program continued the conversation meanwhile, its entries are shown.
       if (error instanceof McpError && error.details['conversation'] === this.id) this.refresh()
       throw error
     } finally {
@@ -429,7 +429,7 @@ export class LiveConversation {
     this.#emit([this.#info()])
   }
 
-  /** Copies that are there when a conversation is opened anew went along with its last turn, if they are older. */
+  /** Attachments older than the last turn of a reopened conversation were sent with it. */
   #knowSent(): void {
     const { host } = this.#service
     const { lastAt } = host.conversations.find(this.id)
@@ -476,13 +476,13 @@ export class LiveConversation {
     try {
       await this.includeContext(AbortSignal.any([signal, AbortSignal.timeout(contextTimeoutMs)]))
     } catch (error) {
-      // Resources that cannot be read in time keep no message from being answered.
+      // Resources that are slow to read must not delay a message.
       signal.throwIfAborted()
       this.#fault = faultOf(error)
     }
   }
 
-  /** The messages of attached resources that the model did not get yet. */
+  /** Messages with attached resources that the model does not have yet. */
   #attachments(): SamplingMessage[] {
     const fresh = this.#waitingCopies()
     for (const copy of fresh) this.#sent.add(copyKey(copy))
@@ -549,7 +549,7 @@ export class LiveConversation {
     }
   }
 
-  /** Ends the text of a reply that is being made; gives the change. */
+  /** Removes the row of the partial reply; returns the change. */
   #withoutPartial(): Change<ConversationRow>[] {
     clearTimeout(this.#joining)
     this.#joining = undefined
@@ -672,7 +672,7 @@ export class LiveConversation {
   }
 }
 
-/** Something that was said, while it waits or is answered. */
+/** A message, queued or being answered. */
 interface Message {
   readonly id: string
   readonly said: Saying

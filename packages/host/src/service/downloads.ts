@@ -6,10 +6,10 @@ import type { TraceFormat, TraceService } from '../types/index.ts'
 const ticketMs = 60_000
 const maxTickets = 64
 
-/** A file that is made while it is downloaded. */
+/** A file that is generated while it is downloaded. */
 export interface Download {
   readonly name: string
-  /** Makes the text in pieces, as fast as they are read. */
+  /** Generates the text in chunks, as fast as they are read. */
   readonly pieces: AsyncGenerator<string, void>
 }
 
@@ -20,13 +20,13 @@ const extensions: Readonly<Record<TraceFormat | 'recording', string>> = {
   recording: 'recording.json',
 }
 
-/** Files for clients that get them over HTTP. A ticket is valid once, for 60 s. */
+/** Files that clients download over HTTP. A ticket is valid once, for 60 s. */
 export class Downloads {
   readonly #waiting = new Map<string, { download: Download; timer: NodeJS.Timeout }>()
 
   /**
-   * Makes the ticket of an export of the log. What cannot be exported is refused here, before the download begins.
-   * @throws McpError 'LIMIT' where too many tickets wait, 'INVALID' where a recording of these events cannot be made
+   * Creates the ticket of a log export. Errors are thrown here, before the download begins.
+   * @throws McpError 'LIMIT' if too many tickets are open, 'INVALID' if these events cannot be made a recording
    */
   async offer(trace: TraceService, format: TraceFormat | 'recording', filter = ''): Promise<string> {
     if (this.#waiting.size >= maxTickets)
@@ -46,7 +46,7 @@ export class Downloads {
     return ticket
   }
 
-  /** Uses a ticket; undefined where there is none, or no longer. */
+  /** Uses a ticket; undefined if it does not exist or has expired. */
   use(ticket: string): Download | undefined {
     const { download, timer } = this.#waiting.get(ticket) ?? {}
     clearTimeout(timer)
@@ -59,7 +59,7 @@ async function* ofText(text: string): AsyncGenerator<string, void> {
   yield text
 }
 
-/** The pieces of a generator whose first one was made, so that a filter that cannot be read is refused at once. */
+/** The chunks of a generator, after the first was generated, so that an invalid filter is reported at once. */
 async function begun(pieces: AsyncGenerator<string, void>): Promise<AsyncGenerator<string, void>> {
   const first = await pieces.next()
   return (async function* () {

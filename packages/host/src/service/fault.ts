@@ -4,7 +4,7 @@ import { ModelError } from '../models/model-error.ts'
 import { failureFrom, oneLine, reasonOf } from '../shared/text.ts'
 import type { Fault } from './frames.ts'
 
-/** An error as a frame carries it: its code, message and data, and nothing of this program beside. */
+/** An error in the form of a frame: code, message and data, without internals. */
 export function faultOf(error: unknown): Fault {
   const failure = failureFrom(error)
   if (failure !== undefined) return failure

@@ -1,54 +1,54 @@
 import type { Position } from './topic.ts'
 import type { Change } from './view.ts'
 
-/** An error, as a frame carries it. */
+/** An error in a frame. */
 export interface Fault {
-  /** A code of this side (`INVALID`, `NOT_FOUND` …), or the number of a JSON-RPC error. */
+  /** A host error code (`INVALID`, `NOT_FOUND` …), or a JSON-RPC error number. */
   readonly code: string | number
-  /** What happened and what to do, for a person. */
+  /** The reason and the fix, for the user. */
   readonly message: string
   readonly data?: unknown
 }
 
-/** What a client sends. */
+/** Frames from the client. */
 export type ClientFrame =
-  /** First of all: who the client is. `client` outlives its connections, so that no effect happens twice. */
+  /** The first frame, which identifies the client. `client` outlives its connections, so that no effect happens twice. */
   | { readonly hello: { readonly client: string; readonly name: string; readonly build: string } }
-  /** Calls a method. `call` is a number that the client uses once. */
+  /** Calls a method. `call` is unique to the client. */
   | { readonly call: number; readonly method: string; readonly params: unknown }
-  /** The answer to a call is no longer wanted. */
+  /** The response to a call is no longer needed. */
   | { readonly stop: number }
   /** Subscribes to a topic. */
   | { readonly subscribe: string; readonly have?: Position }
   | { readonly unsubscribe: string }
-  /** The last frame of a client that does not come back. */
+  /** The last frame of a client that will not reconnect. */
   | { readonly bye: true }
 
-/** Who a host is, for a client that connected. */
+/** The host's identity, sent to a new connection. */
 export interface Welcome {
   readonly host: string
   readonly version: string
   readonly build: string
-  /** The host knows the client from an earlier connection, with its surface and what it called. */
+  /** The host knows the client from an earlier connection, with its surface and its calls. */
   readonly isKnown: boolean
 }
 
-/** What a host sends. */
+/** Frames from the host. */
 export type HostFrame =
   | { readonly welcome: Welcome }
   | { readonly call: number; readonly result: unknown }
   | { readonly call: number; readonly fault: Fault }
   | ({ readonly topic: string; readonly rows: readonly (readonly [string, unknown])[] } & Position)
   | ({ readonly topic: string; readonly changes: readonly Change<unknown>[] } & Position)
-  /** A topic that there is not, or no longer. */
+  /** A topic that does not exist, or has ended. */
   | { readonly topic: string; readonly fault: Fault }
 
 /** One connection between a client and a host: a socket, a WebSocket, or a pair in memory. */
 export interface Channel {
   send(frame: string): void
-  /** Bytes that were sent and are not out yet. */
+  /** Bytes that are buffered and not sent yet. */
   readonly unsent: number
-  /** `message` gets each frame; `closed` is called once, also where the connection never came about. */
+  /** `message` gets each frame; `closed` is called once, also if the connection never opened. */
   listen(message: (frame: string) => void, closed: (reason: string) => void): void
   close(reason?: string): void
 }

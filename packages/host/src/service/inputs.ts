@@ -5,13 +5,13 @@ import type { InputRow } from './contract.ts'
 import type { TopicSource } from './topic.ts'
 import type { Change } from './view.ts'
 
-/** Values that configurations want the person to type. They are shown to clients and never stored with the questions. */
+/** Values that configurations need from the user. They are shown to clients and never stored with the questions. */
 export class Inputs {
   readonly #open = new Map<string, { row: InputRow; settle: (value: string | undefined) => void }>()
   readonly #listeners = new Set<(changes: readonly Change<InputRow>[]) => void>()
   readonly #canAsk: () => boolean
 
-  /** `canAsk`: whether a client can show one now; a server that needs a value fails otherwise. */
+  /** `canAsk`: whether a client can show one now; otherwise a server that needs a value fails. */
   constructor(canAsk: () => boolean) {
     this.#canAsk = canAsk
   }
@@ -39,7 +39,7 @@ export class Inputs {
     })
   }
 
-  /** Answers with a value, or with undefined where the person gives none. @throws McpError 'INVALID' where it is not open */
+  /** Answers with a value, or with undefined if the user gives none. @throws McpError 'INVALID' if it is not open */
   answer(id: string, value: string | undefined): void {
     const open = this.#open.get(id)
     if (open === undefined) throw new McpError('INVALID', 'This value is not asked for any more.')

@@ -6,7 +6,7 @@ import { bundleIn, createRegistry, fetchBundle, type RegistryOptions } from '../
 import type { ConfigPlan, Host, InstallPlan, RegistryServer, ReviewedInstallation } from '../types/index.ts'
 import type { ConfigurationService } from './configuration.ts'
 
-/** Milliseconds for which a reviewed installation can be installed. */
+/** Milliseconds for which a reviewed installation is valid. */
 const reviewMs = 900_000
 const maxReviews = 20
 
@@ -14,7 +14,7 @@ export interface InstallServiceOptions {
   host: Host
   configuration: ConfigurationService
   registry?: RegistryOptions | undefined
-  /** The folder of unpacked bundles; without it, none can be installed. */
+  /** The folder of unpacked bundles; without it, bundles cannot be installed. */
   bundles?: string | undefined
   home: string
 }
@@ -25,7 +25,7 @@ interface Review {
   until: number
 }
 
-/** Servers of a registry: found, reviewed, and put into the person's own configuration. */
+/** Servers of a registry: search, review, and installation in the user's configuration. */
 export class InstallService {
   readonly #options: InstallServiceOptions
   readonly #reviews = new Map<string, Review>()
@@ -45,8 +45,8 @@ export class InstallService {
   }
 
   /**
-   * What installing a server does. A bundle is fetched and not unpacked; nothing is started.
-   * @throws McpError if the registry has none of that name, or it cannot be installed here
+   * Previews the installation of a server. A bundle is downloaded and not unpacked; nothing is started.
+   * @throws McpError if the registry has no server with that name, or it cannot be installed here
    */
   async review(
     published: string,
@@ -93,7 +93,7 @@ export class InstallService {
   }
 
   /**
-   * The change of the configuration with these values. Values of secrets are neither needed nor looked at.
+   * The configuration change with these values. Secret values are neither needed nor read.
    * @throws McpError 'INVALID' if a value is missing or invalid
    */
   async preview(id: string, values: Readonly<Record<string, string>>): Promise<ConfigPlan> {
@@ -102,8 +102,8 @@ export class InstallService {
   }
 
   /**
-   * Installs it and starts it; gives its name in the configuration. A row of the activity log says what was agreed to.
-   * `secrets`: values by `NeededValue.id`. `hash`: of the file whose change was shown.
+   * Installs it and starts it; returns its name in the configuration. A row of the activity log records the approval. `secrets`:
+   * values by `NeededValue.id`. `hash`: of the file whose change was shown.
    * @throws McpError 'INVALID' if a value is missing or invalid, or the file changed since it was shown
    */
   async install(
@@ -153,7 +153,7 @@ export class InstallService {
   }
 }
 
-/** Values as a plan wants them. In place of that of a secret, which is there where it is needed or was typed, its name is written. */
+/** Values for a plan. Secrets that are required or were typed are replaced by their names. */
 function given(
   { needs }: InstallPlan,
   values: Readonly<Record<string, string>>,

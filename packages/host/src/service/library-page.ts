@@ -6,7 +6,7 @@ const defaultLimit = 200
 const maxResources = 1_000
 const charactersOfToken = 4
 
-/** The nodes under a place of the tree, as one page. */
+/** The nodes below a place of the tree, as one page. */
 export function libraryPage(
   tree: readonly LibraryNode[],
   path: readonly string[],
@@ -25,7 +25,7 @@ export function libraryPage(
   }
 }
 
-/** The resources under a place, in the order of the tree. */
+/** The resources below a place, in tree order. */
 export function resourcesUnder(
   tree: readonly LibraryNode[],
   path: readonly string[],

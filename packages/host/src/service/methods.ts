@@ -5,17 +5,17 @@ import type { ClientFrame } from './frames.ts'
 import { libraryPage, resourcesUnder } from './library-page.ts'
 import type { HostService } from './service.ts'
 
-/** Who calls a method. */
+/** The caller of a method. */
 export interface Caller {
-  /** For the person: `jackfield chat`, `Firefox on lapis`. */
+  /** For users: `jackfield chat`, `Firefox on lapis`. */
   readonly name: string
-  /** Aborted when the call is no longer wanted, or its client is gone. */
+  /** Aborted when the call is no longer needed, or its client disconnected. */
   readonly signal: AbortSignal
-  /** Aborted when the client is gone for good. The same object for every call of a client. */
+  /** Aborted when the client disconnected for good. The same object for every call of a client. */
   readonly closed: AbortSignal
 }
 
-/** What a method does. */
+/** The implementation of a method. */
 type Run<M extends MethodName> = (
   params: Methods[M]['params'],
   service: HostService,
@@ -32,7 +32,7 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   },
   'surface.attach': (info, service, { closed }) => {
     service.surfaces.attach(info, closed)
-    // What a new server says about itself may have waited for a person.
+    // A new server's definitions may wait for approval.
     service.host.askAgain()
     return null
   },
@@ -85,7 +85,7 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     host.apps.request(id, request, {
       signal,
       say: (conversation, text) => {
-        // How the turn ends is seen in the conversation.
+        // The end of the turn is visible in the conversation.
         conversations
           .get(conversation)
           .say({ text }, by)
@@ -271,14 +271,14 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'results.read': ({ id, ...part }, { host }) => host.results.read(id, part),
 }
 
-/** A prompt by its command or its name in the host. */
+/** A prompt by its command or its qualified name. */
 function promptNamed(name: string, { library }: Host): LibraryPrompt {
   const found = library.prompts().find((prompt) => prompt.command === name || prompt.name === name)
   if (found === undefined) throw new McpError('INVALID', `There is no prompt "${name}".`)
   return found
 }
 
-/** Methods that must not be done twice for one call. */
+/** Methods that must not run twice for one call. */
 const withEffect: ReadonlySet<string> = new Set<MethodName>([
   'host.stop',
   'host.sync',
@@ -333,11 +333,11 @@ const withEffect: ReadonlySet<string> = new Set<MethodName>([
   'logins.signOut',
 ])
 
-/** The checks of what clients send. */
+/** Validators of client parameters. */
 export interface Checks {
   isFrame(value: unknown): value is ClientFrame
   isParams<M extends MethodName>(method: M, value: unknown): value is Methods[M]['params']
-  /** Why parameters do not fit: the place and the reason. */
+  /** Why parameters are invalid: path and reason. */
   faultOf(method: MethodName, value: unknown): string
 }
 
@@ -350,8 +350,8 @@ export const noChecks: Checks = {
 }
 
 /**
- * Runs a method by its name with parameters of a client.
- * @throws McpError 'INVALID' where there is no such method or the parameters do not fit, with the place and the reason
+ * Runs a method by name with a client's parameters.
+ * @throws McpError 'INVALID' if there is no such method or the parameters are invalid, with the path and the reason
  */
 export async function runMethod(
   method: string,
@@ -377,7 +377,7 @@ async function run<M extends MethodName>(
   return await work(params, service, caller)
 }
 
-/** Whether a method of this name has an effect. */
+/** Whether a method with this name has an effect. */
 export function hasEffect(method: string): boolean {
   return withEffect.has(method)
 }

@@ -11,7 +11,7 @@ const none = z.record(z.string(), z.never())
 const text = z.string().max(1_000_000)
 const name = z.string().min(1).max(4_096)
 const count = z.int().nonnegative()
-/** A JSON object that the host checks itself. It is not copied, so that every member stays, whatever its name. */
+/** A JSON object that the host validates itself. It is not copied, so that every member is kept, whatever its name. */
 const object = <T extends object>(): z.ZodType<T> =>
   z.custom<T>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -125,7 +125,7 @@ const configChange = z.discriminatedUnion('kind', [
   }),
 ])
 
-/** Every method of the contract: the check of its parameters, and what it does. */
+/** Every method of the contract: its parameter schema and its implementation. */
 
 const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = {
   'host.status': none,
@@ -349,7 +349,7 @@ const clientFrame: z.ZodType<ClientFrame> = z.union([
   z.strictObject({ bye: z.literal(true) }),
 ])
 
-/** The checks of what clients of other processes send, by zod schemas. */
+/** Validators for clients of other processes, from zod schemas. */
 export const checks: Checks = {
   isFrame: (value): value is ClientFrame => clientFrame.safeParse(value).success,
   isParams: <M extends MethodName>(method: M, value: unknown): value is Methods[M]['params'] =>

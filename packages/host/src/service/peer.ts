@@ -7,21 +7,21 @@ import { type Checks, hasEffect, noChecks, runMethod } from './methods.ts'
 import type { HostService } from './service.ts'
 import type { Position, TopicUpdate } from './topic.ts'
 
-/** Results of calls with effects that are kept for a client that sends a call again. */
+/** Results of calls with effects that are kept for a client that repeats a call. */
 const maxStoredResults = 500
-/** Bytes that may wait to be sent before changes of topics are dropped in favour of whole rows later. */
+/** Buffered bytes above which topic changes are dropped; whole rows follow later. */
 const staleBytes = 4_194_304
-/** Bytes below which the rows of such a topic are sent. */
+/** Buffered bytes below which the rows of such a topic are sent. */
 const freshBytes = 262_144
-/** Bytes that may wait before the connection is closed. */
+/** Buffered bytes above which the connection is closed. */
 const maxUnsent = 33_554_432
-/** Milliseconds between two looks whether a slow client took what was sent. */
+/** Interval in milliseconds of checking whether a slow client has caught up. */
 const drainPollMs = 50
-/** Milliseconds for which a client whose connection was lost is waited for. */
+/** Milliseconds for which a disconnected client can return. */
 const returnMs = 15_000
 const maxCalls = 1_000
 
-/** What lasts of a client over its connections. */
+/** The state of a client across its connections. */
 interface ClientRecord {
   readonly id: string
   readonly name: string
@@ -32,19 +32,19 @@ interface ClientRecord {
 }
 
 /**
- * Serves the methods and topics of a host to any number of clients. `isTrusted`: they are in this process, so what they
- * send is not checked; default false.
+ * Serves the methods and topics of a host to any number of clients. `isTrusted`: they are in this process, so their parameters
+ * are not validated; default false.
  */
 export async function createPeerServer(
   service: HostService,
   { isTrusted = false }: { isTrusted?: boolean } = {},
 ): Promise<PeerServer> {
-  // The checks take time to load.
+  // Loaded on demand: the schemas take time to load.
   const checks = isTrusted ? noChecks : (await import('./params.ts')).checks
   return new PeerServer(service, checks)
 }
 
-/** What serves the clients of a host; made by `createPeerServer`. */
+/** Serves the clients of a host; created by `createPeerServer`. */
 export class PeerServer {
   readonly #service: HostService
   readonly #checks: Checks
@@ -58,22 +58,22 @@ export class PeerServer {
     service.clients = () => [...this.#clients.values()].map(({ name }) => name)
   }
 
-  /** Clients that are connected, or were until a moment ago. */
+  /** Clients that are connected or may still return. */
   get count(): number {
     return this.#clients.size
   }
 
-  /** Calls `listener` when a client came or is gone for good. */
+  /** Calls `listener` when a client connected or disconnected for good. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener)
   }
 
-  /** Uses a ticket of `trace.export`; undefined where there is none, or no longer. */
+  /** Uses a ticket of `trace.export`; undefined if it does not exist or has expired. */
   download(ticket: string): Download | undefined {
     return this.#service.downloads.use(ticket)
   }
 
-  /** Serves one connection. `name`: what the client is called in place of what it says. */
+  /** Serves one connection. `name`: the client's name, overriding the one it sends. */
   serve(channel: Channel, name?: string): void {
     const peer: Peer = new Peer(this.#service, this.#checks, channel, {
       hello: (hello) => this.#record(hello.client, name ?? hello.name, peer),
@@ -91,7 +91,7 @@ export class PeerServer {
     const known = this.#clients.get(id)
     if (known !== undefined) {
       clearTimeout(known.leaving)
-      known.peer?.close('the client connected anew')
+      known.peer?.close('the client reconnected')
       known.peer = peer
       return { record: known, isKnown: true }
     }
@@ -133,7 +133,7 @@ interface PeerEvents {
 /** One connection. */
 class Peer {
   record: ClientRecord | undefined
-  /** The client said that it does not come back. */
+  /** The client said that it will not reconnect. */
   isFinal = false
   readonly #service: HostService
   readonly #checks: Checks
@@ -163,7 +163,7 @@ class Peer {
     clearInterval(this.#draining)
     for (const unsubscribe of this.#topics.values()) unsubscribe()
     this.#topics.clear()
-    // What has an effect goes on: the client may come back for its result.
+    // Calls with effects continue: the client may return for the result.
     for (const { stop, isEffect } of this.#calls.values())
       if (!isEffect) stop.abort(new McpError('CANCELLED', 'The connection was closed'))
     this.#events.closed()
@@ -208,7 +208,7 @@ class Peer {
     const isEffect = hasEffect(method)
     this.#calls.set(call, { stop, isEffect })
     const { name, gone } = record
-    // What has an effect is done whether or not the connection lasts; only the client itself stops it.
+    // Calls with effects continue without the connection; only the client itself stops them.
     const linked = linkSignals(stop.signal, isEffect ? gone.signal : undefined)
     const answer = runMethod(method, params, this.#checks, this.#service, {
       name,
@@ -258,7 +258,7 @@ class Peer {
     this.#draining ??= setInterval(() => this.#drained(), drainPollMs)
   }
 
-  /** Sends whole rows of the topics whose changes were dropped, once the client took what was sent before. */
+  /** Sends whole rows of the topics with dropped changes, once the client has caught up. */
   #drained(): void {
     if (this.#channel.unsent > freshBytes) return
     clearInterval(this.#draining)
@@ -272,7 +272,7 @@ class Peer {
   }
 }
 
-/** A frame of a client; undefined where it is none. */
+/** A client's frame; undefined if invalid. */
 function frameOf(text: string, checks: Checks): ClientFrame | undefined {
   try {
     const value: unknown = JSON.parse(text)

@@ -7,23 +7,23 @@ import { faultOf } from './fault.ts'
 import type { TopicSource } from './topic.ts'
 import type { Change } from './view.ts'
 
-/** Runs that are kept after their end. */
+/** Ended runs that are kept. */
 const maxStoredRuns = 200
-/** Characters of the results of these runs as JSON; the oldest go first. */
+/** Maximum characters of these runs' results as JSON; the oldest are dropped. */
 const maxStoredCharacters = 33_554_432
-/** Doctor steps and the like that a row shows. */
+/** Maximum doctor steps and the like in a row. */
 const maxLabelChars = 200
-/** Changes of a watch that its row has. */
+/** Maximum changes in the row of a watch. */
 const maxStoredWatched = 100
 
 export interface RunOptions {
-  /** The client that starts it, for the person. */
+  /** The client that starts it, for users. */
   by: string
-  /** Ends the run, for a client whose work it is alone. */
+  /** Ends the run, if it belongs to one client alone. */
   signal?: AbortSignal
-  /** Called with the activity row of the run, as soon as there is one. */
+  /** Called with the activity row of the run, once it exists. */
   onActivity?: (activity: number) => void
-  /** Called when it is over. */
+  /** Called when it ended. */
   onOver?: () => void
 }
 
@@ -34,7 +34,7 @@ interface RunEntry {
   characters: number
 }
 
-/** Work by id: started by one client, watched and stopped by any. */
+/** Work with an id: started by one client, visible to all and stoppable by any. */
 export class Runs {
   readonly #host: Host
   readonly #runs = new Map<string, RunEntry>()
@@ -53,12 +53,12 @@ export class Runs {
     },
   }
 
-  /** Whether something runs. */
+  /** Whether any run is in progress. */
   get busy(): boolean {
     return [...this.#runs.values()].some(({ run }) => run.state === 'running')
   }
 
-  /** Starts it and gives its id at once. */
+  /** Starts it and returns its id at once. */
   start(request: RunRequest, { by, signal, onActivity, onOver }: RunOptions): string {
     const id = randomUUID()
     const stop = new AbortController()
@@ -74,7 +74,7 @@ export class Runs {
       request,
     }
     const change = (part: Partial<Run>): void => this.#change(id, part)
-    // It begins once the run is stored, so that the first change of it is not lost.
+    // Started after the run was stored, so that its first change is not lost.
     const over = Promise.resolve()
       .then(() => this.#perform(request, until, change, onActivity))
       .then(
@@ -101,19 +101,19 @@ export class Runs {
     return id
   }
 
-  /** @throws McpError 'INVALID' where there is no such run, or no longer */
+  /** @throws McpError 'INVALID' if there is no such run, or it was dropped */
   get(id: string): Run {
     return this.#kept(id).run
   }
 
-  /** Resolves with the run once it is over. */
+  /** Resolves with the run when it ended. */
   async wait(id: string, signal: AbortSignal): Promise<Run> {
     const kept = this.#kept(id)
     await orAborted(kept.over, signal)
     return kept.run
   }
 
-  /** Cancels it; one that is over stays as it is. */
+  /** Cancels it; no effect if it ended. */
   stop(id: string, by: string): void {
     this.#kept(id).stop.abort(new McpError('CANCELLED', `${by} stopped it`))
   }
@@ -220,7 +220,7 @@ export class Runs {
     this.#trim()
   }
 
-  /** Forgets the oldest runs that are over, while there are too many or they hold too much. */
+  /** Drops the oldest ended runs beyond the limits. */
   #trim(): void {
     for (const [id, kept] of this.#runs) {
       if (this.#runs.size <= maxStoredRuns && this.#characters <= maxStoredCharacters) return

@@ -41,39 +41,39 @@ import { Surfaces } from './surfaces.ts'
 import { Topic, type TopicSource } from './topic.ts'
 import type { Change } from './view.ts'
 
-/** Rows of the topic `notices` that are kept. */
+/** Maximum rows of the topic `notices`. */
 const maxStoredNotices = 500
 /** Settled questions that stay in the topic `inbox`. */
 const maxStoredSettled = 50
-/** Rows of the topic `activity`. */
+/** Maximum rows of the topic `activity`. */
 const maxStoredActivities = 200
-/** Tokens of the answer to a test request: models that reason need more than the word. */
+/** Maximum tokens of a test reply: reasoning models need more than the one word. */
 const maxTestTokens = 1_024
 /** Milliseconds for a test request. */
 const testMs = 60_000
-/** Questions whose activities are kept in mind. */
+/** Maximum questions whose activities are remembered. */
 const maxStoredQuestions = 2_000
 
-/** What a host service is made of: the options of the host, and what its clients are told of the process. */
+/** Options of a host service: those of the host, and the process information for clients. */
 export interface HostServiceOptions extends HostOptions {
-  /** A model that is not among `models`, by its id. */
+  /** Finds a model that is not among `models`, by its id. */
   findModel?: (id: string) => Model | undefined
   /** The version of the program, for clients. */
   version: string
-  /** Distinguishes builds of the same version; a client of another build can have the host started anew. Default the version. */
+  /** Identifies builds of the same version; a client of another build can restart the host. Default the version. */
   build?: string
-  /** Called when a client asks for the end of the host. Default: the host is closed. */
+  /** Called when a client requests the end of the host. Default: the host is closed. */
   onStop?: (now: boolean) => void
-  /** Where the configuration comes from, for the methods of `config`, `registry` and `installs`, and for `host.sync`. */
+  /** The configuration source, for the methods of `config`, `registry` and `installs`, and for `host.sync`. */
   configuration?: {
     layers: LayerOptions
-    /** The configuration that the host is made with. */
+    /** The configuration that the host is created with. */
     config?: LayeredConfig | undefined
     /** Reads the configuration. Default `loadLayers` of `layers`. */
     read?: () => Promise<LayeredConfig>
-    /** Takes over changes of the files as they happen. Default true. */
+    /** Applies file changes as they happen. Default true. */
     follow?: boolean
-    /** The models for another configuration. Default: they stay. */
+    /** The models for a changed configuration. Default: they stay. */
     modelsOf?: (config: LayeredConfig) => Promise<readonly Model[]>
     registry?: RegistryOptions
     /** The folder of unpacked bundles. Without it, bundles cannot be installed. */
@@ -83,7 +83,7 @@ export interface HostServiceOptions extends HostOptions {
   environment?: () => Readonly<Record<string, string>>
 }
 
-/** A host with what its surfaces share: runs, live conversations, topics. One for each process that has servers. */
+/** A host with its shared state: runs, open conversations, topics. One for each process that runs servers. */
 export class HostService {
   readonly host: Host
   readonly runs: Runs
@@ -91,7 +91,7 @@ export class HostService {
   readonly surfaces: Surfaces
   readonly inputs: Inputs
   readonly downloads: Downloads = new Downloads()
-  /** Names of connected clients, set by whoever serves them. */
+  /** Names of connected clients, set by the peer server. */
   clients: () => readonly string[] = () => []
   readonly version: string
   readonly build: string
@@ -102,11 +102,11 @@ export class HostService {
   readonly #since = new Date().toISOString()
   readonly #topics = new Map<string, Topic>()
   readonly #sources: { readonly [T in keyof Topics]: TopicSource<Topics[T]> }
-  /** Activity rows of questions, as their events had them. */
+  /** Activity rows of questions, from their events. */
   readonly #questionRows = new Map<string, readonly number[]>()
-  /** Open questions that were left for later. */
+  /** Deferred open questions. */
   readonly #deferred = new Set<string>()
-  /** Runs whose questions fail where no surface of their own client can show them, by activity row. */
+  /** Runs whose questions fail if no surface of their own client can show them, by activity row. */
   readonly #unasked = new Set<number>()
   readonly #notices: Notice[] = []
   readonly #noticeListeners = new Set<(changes: readonly Change<Notice>[]) => void>()
@@ -114,9 +114,9 @@ export class HostService {
   readonly #ends: (() => void)[] = []
   #noticeCount = 0
   #catalogVersion = 0
-  /** Servers that were started, by name. */
+  /** Started servers, by name. */
   readonly #started = new Map<string, Promise<void>>()
-  /** Servers that need approval, for which no surface could be asked. */
+  /** Servers that need consent while no surface could be asked. */
   readonly #unapproved = new Set<string>()
 
   constructor(options: HostServiceOptions) {
@@ -174,8 +174,8 @@ export class HostService {
   }
 
   /**
-   * Starts servers, all of them or those named, once each; resolves when each is ready or failed. One that was not approved is
-   * asked about again only where it is named.
+   * Starts servers, all of them or those named, once each; resolves when each is ready or failed. A server without consent is
+   * asked about again only if it is named.
    */
   async start(names?: readonly string[], signal?: AbortSignal): Promise<void> {
     const wanted = names ?? [...this.host.connections.keys()]
@@ -202,7 +202,7 @@ export class HostService {
     return this.host.connections.get(name)?.state === 'needs-approval'
   }
 
-  /** Asks about the servers that were started when no surface could show the question. */
+  /** Asks about the servers that were started while no surface could show the question. */
   #askForApproval(): void {
     if (!this.#canAskForApproval) return
     const names = [...this.#unapproved].filter((name) => this.#needsApproval(name))
@@ -214,18 +214,18 @@ export class HostService {
     return [...this.#sources.servers.rows()].map(([, row]) => row)
   }
 
-  /** Reads the configuration again where it changed. */
+  /** Reloads the configuration if it changed. */
   async sync(): Promise<void> {
     await this.#configuration?.sync()
   }
 
-  /** @throws McpError 'INVALID' where the host was made without files */
+  /** @throws McpError 'INVALID' if the host was created without files */
   get configuration(): ConfigurationService {
     if (this.#configuration !== undefined) return this.#configuration
     throw new McpError('INVALID', 'This host has no configuration files.')
   }
 
-  /** @throws McpError 'INVALID' where the host was made without files */
+  /** @throws McpError 'INVALID' if the host was created without files */
   get installs(): InstallService {
     if (this.#installs !== undefined) return this.#installs
     throw new McpError('INVALID', 'This host has no configuration files, so nothing can be installed.')
@@ -234,13 +234,13 @@ export class HostService {
   async #reconfigured(config: LayeredConfig, done: Reconfigured, isPolicyChanged: boolean): Promise<void> {
     for (const name of this.#started.keys()) if (!this.host.connections.has(name)) this.#started.delete(name)
     const models = await this.#options.configuration?.modelsOf?.(config).catch(() => undefined)
-    // The host and conversations hold this very list.
+    // Mutated in place, because the host and conversations hold this list.
     if (models !== undefined) this.#models.splice(0, this.#models.length, ...models)
     const rules = isPolicyChanged ? { rules: config.rules.length } : {}
     this.notify({ type: 'configuration', done, ...rules })
   }
 
-  /** Whether ending the process now would interrupt something. */
+  /** Whether ending the process now would interrupt work. */
   get busy(): boolean {
     return this.runs.busy || this.conversations.busy
   }
@@ -349,8 +349,8 @@ export class HostService {
   }
 
   /**
-   * @throws McpError 'INVALID' where it is not open or the answer does not fit, and where `seen` is the digest of something
-   * else than what the question is now
+   * @throws McpError 'INVALID' if it is not open or the answer is invalid, and if `seen` is not the digest of the question's
+   * current form
    */
   answer(id: string, answer: HostAnswers[QuestionKind], by: string, seen: string | undefined): void {
     const { inbox } = this.host
@@ -362,7 +362,7 @@ export class HostService {
     inbox.answer(id, answer, by)
   }
 
-  /** The topic of this name. @throws McpError 'INVALID' where there is none */
+  /** The topic with this name. @throws McpError 'INVALID' if there is none */
   topic(name: string): Topic {
     const known = this.#topics.get(name)
     if (known !== undefined) return known
@@ -429,7 +429,7 @@ export class HostService {
     }
   }
 
-  /** A topic whose rows are read again after events of these types and, with `stored`, after other programs wrote. */
+  /** A topic whose rows are reloaded after events of these types and, with `stored`, after other programs wrote. */
   #refreshed<Row>(
     rows: () => Iterable<readonly [string, Row]>,
     types: readonly HostEvent['type'][],
@@ -448,7 +448,7 @@ export class HostService {
     }
   }
 
-  /** What was said, here or in another program, and what was copied or removed here. */
+  /** Conversations were changed, copied or removed, here or in another program. */
   #conversationsSource(): TopicSource<Topics['conversations']> {
     const { host } = this
     const source = this.#refreshed(
@@ -613,7 +613,7 @@ export class HostService {
 /** A notice without its time. */
 type NoticeEvent = Extract<HostEvent, { type: Notice['type'] }> | ConfigurationNotice
 
-/** What identifies what a person was shown of a question. */
+/** The digest of a question as shown. */
 function digestOf(question: HostQuestion): string {
   return fingerprint(question)
 }

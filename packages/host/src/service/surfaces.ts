@@ -3,9 +3,9 @@ import type { HostAnswers, Question, QuestionKind, Show, Surface } from '../type
 import type { SurfaceInfo, SurfaceRow } from './contract.ts'
 
 /**
- * The surfaces of all clients as the one surface of the host. It is attached for good, so that servers whose session
- * begins while no client is connected can ask later; while no client can show a question, asking it fails at once, unless
- * it belongs to a task of an earlier process.
+ * The surfaces of all clients as one surface of the host. It is always attached, so that servers whose session starts while no
+ * client is connected can ask later; while no client can show a question, it fails at once, unless it belongs to a task of an
+ * earlier process.
  */
 export class Surfaces {
   readonly #clients = new Map<AbortSignal, SurfaceRow>()
@@ -16,8 +16,8 @@ export class Surfaces {
   readonly #listeners = new Set<() => void>()
 
   /**
-   * `unasked`: whether a question belongs to work whose client wants it to fail rather than to wait. `waits`: whether it belongs to
-   * work without a client, and waits for one that can show it.
+   * `unasked`: whether a question belongs to work whose client prefers failure to waiting. `waits`: whether it belongs to work
+   * without a client, and waits for one that can show it.
    */
   constructor(unasked: (question: string) => boolean, waits: (question: string) => boolean) {
     this.#hidden = unasked
@@ -35,8 +35,8 @@ export class Surfaces {
   }
 
   /**
-   * Adds the surface of a client, or replaces the one it has, until the client is gone. `gone` identifies the client.
-   * Open questions stay open after it.
+   * Adds the surface of a client, or replaces its previous one, until the client disconnects. `gone` identifies the client. Open
+   * questions stay open afterwards.
    */
   attach(info: SurfaceInfo, gone: AbortSignal): void {
     const known = this.#clients.get(gone)
@@ -51,14 +51,14 @@ export class Surfaces {
     else gone.addEventListener('abort', detach, { once: true })
   }
 
-  /** Leaves an open question for later, so that a conversation continues without its answer; false where it is not shown. */
+  /** Defers an open question, so that a conversation continues without its answer; false if it is not shown. */
   defer(question: string): boolean {
     const settle = this.#shown.get(question)
     settle?.(undefined)
     return settle !== undefined
   }
 
-  /** The surface that the host is given. */
+  /** The surface given to the host. */
   get surface(): Surface {
     const show: Surface['show'] = {
       approval: this.#show('approval'),
@@ -75,7 +75,7 @@ export class Surfaces {
     return { name: 'host', show, urlElicitation: true }
   }
 
-  /** An answer arrives through the inbox: this one only keeps the question open. */
+  /** Answers arrive through the inbox: this promise only keeps the question open. */
   #show<K extends QuestionKind>(
     kind: K,
     opensPage: (question: Question<K>) => boolean = () => false,

@@ -1,30 +1,30 @@
 import { randomUUID } from 'node:crypto'
 import { applyChanges, type Change, difference, type View } from './view.ts'
 
-/** Changes that are kept for a subscriber that comes back. */
+/** Changes kept for a subscriber that reconnects. */
 const maxStoredChanges = 1_000
 /** Characters of these changes as JSON. */
 const maxStoredCharacters = 1_048_576
-/** Milliseconds for which a topic without subscribers stays as it is. */
+/** Milliseconds for which a topic without subscribers stays active. */
 const idleMs = 30_000
 
-/** A position in the changes of a topic: `epoch` is another one once the numbering began anew. */
+/** A position in the changes of a topic: `epoch` changes when the numbering restarts. */
 export interface Position {
   readonly epoch: string
   readonly seq: number
 }
 
-/** What a subscriber gets: first the rows or the changes that it missed, then each further change. */
+/** Updates for a subscriber: first the rows or the missed changes, then each further change. */
 export type TopicUpdate =
   | (Position & { readonly rows: readonly (readonly [string, unknown])[] })
   | (Position & { readonly changes: readonly Change<unknown>[] })
 
-/** How the rows of a topic come about. */
+/** The source of a topic's rows. */
 export interface TopicSource<Row> {
-  /** The rows now. */
+  /** The current rows. */
   rows(): Iterable<readonly [string, Row]>
   /**
-   * Begins to follow: `push` adds changes, `refresh` compares the rows with those of `rows()` soon. Returns what ends it.
+   * Starts watching: `push` adds changes, `refresh` soon compares the rows with those of `rows()`. Returns a function that stops.
    */
   follow(topic: { push(changes: readonly Change<Row>[]): void; refresh(): void }): () => void
 }
@@ -46,12 +46,12 @@ export class Topic {
     this.#source = source
   }
 
-  /** The rows, as long as there are subscribers. */
+  /** The rows, while there are subscribers. */
   get rows(): View<unknown> {
     return this.#rows
   }
 
-  /** `have`: where the subscriber left off. `update` is called at once, and with each change until the returned function is. */
+  /** `have`: the subscriber's last position. `update` is called at once, and with each change until the returned function is. */
   subscribe(update: (update: TopicUpdate) => void, have?: Position): () => void {
     clearTimeout(this.#idle)
     if (this.#end === undefined) this.#begin()
@@ -63,7 +63,7 @@ export class Topic {
     }
   }
 
-  /** Ends following. A later subscriber gets all rows anew. */
+  /** Stops watching. A later subscriber gets all rows again. */
   close(): void {
     clearTimeout(this.#idle)
     this.#end?.()

@@ -1,15 +1,15 @@
-/** Rows of a topic by key, in the order in which they were added. Rows are JSON values. */
+/** Rows of a topic by key, in insertion order. Rows are JSON values. */
 export type View<Row> = ReadonlyMap<string, Row>
 
 /** One change of a view. */
 export type Change<Row> =
-  /** Adds a row, or replaces the one of this key in its place. */
+  /** Adds a row, or replaces the one with this key. */
   | { readonly set: string; readonly row: Row }
   | { readonly remove: string }
-  /** Adds to the end of a text of one row, so that a text that grows is not sent again with every piece. */
+  /** Appends to a text of one row, so that growing text is not resent with every piece. */
   | { readonly append: string; readonly field: string; readonly text: string }
 
-/** Applies changes to rows in place. A change of a row that is not there is ignored. */
+/** Applies changes to rows in place. A change of a missing row is ignored. */
 export function applyChanges<Row>(rows: Map<string, Row>, changes: readonly Change<Row>[]): void {
   for (const change of changes) {
     if ('set' in change) rows.set(change.set, change.row)
@@ -24,14 +24,14 @@ export function applyChanges<Row>(rows: Map<string, Row>, changes: readonly Chan
   }
 }
 
-/** The view after these changes, for code that must not change the one before. */
+/** The view after these changes, as a copy. */
 export function changed<Row>(view: View<Row>, changes: readonly Change<Row>[]): View<Row> {
   const rows = new Map(view)
   applyChanges(rows, changes)
   return rows
 }
 
-/** The changes that lead from one view to another. */
+/** The changes from one view to another. */
 export function difference<Row>(before: View<Row>, after: View<Row>): Change<Row>[] {
   const changes: Change<Row>[] = []
   for (const key of before.keys()) if (!after.has(key)) changes.push({ remove: key })

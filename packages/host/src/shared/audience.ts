@@ -1,16 +1,13 @@
 import type { Annotations, CallToolResult, ContentBlock } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 
-/** Whether something is meant for the person and for nobody else, so that no model may be given it. */
+/** Whether content is for the user alone, so that no model may get it. */
 export function isForPersonOnly(annotations: Annotations | undefined): boolean {
   const audience = annotations?.audience ?? []
   return audience.length > 0 && audience.every((role) => role === 'user')
 }
 
-/**
- * A result as a model may have it: what is meant for the person alone is left out, and a sentence says so. The result
- * itself is not changed.
- */
+/** A result without the content for the user alone, with a note about it. The result itself is not changed. */
 export function forModel(result: CallToolResult): CallToolResult {
   const kept = result.content.filter((block) => !isForPersonOnly(block.annotations))
   const left = result.content.length - kept.length

@@ -3,14 +3,14 @@ import { access, readFile, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join, resolve, sep } from 'node:path'
 
 interface Places {
-  /** The search path; relative folders on it are not searched. */
+  /** The search path; relative folders in it are ignored. */
   path: string
   cwd: string
-  /** Where `PATHEXT` is looked up on Windows. Default: its usual value. */
+  /** The environment with `PATHEXT` on Windows. Default: its usual value. */
   env?: Readonly<Record<string, string | undefined>>
 }
 
-/** The file that a command names, as the system would find it; undefined where there is none that may be executed. */
+/** The file of a command, as the system would find it; undefined if there is none that may be executed. */
 export async function findProgram(
   command: string,
   { path, cwd, env = {} }: Places,
@@ -42,7 +42,7 @@ async function mayRun(file: string): Promise<boolean> {
   }
 }
 
-/** What a file holds. A device, a pipe and a file of more than `most` bytes, which somebody else may have named, are not read. */
+/** Reads a file. Devices, pipes and files of more than `most` bytes are not read, since the path may be untrusted. */
 export async function readSmallFile(file: string, most: number): Promise<Buffer> {
   const found = await stat(file)
   if (!found.isFile()) throw Object.assign(new Error('it is no file'), { code: 'it is no file' })
@@ -53,7 +53,7 @@ export async function readSmallFile(file: string, most: number): Promise<Buffer>
   return readFile(file)
 }
 
-/** Whether a path is the folder or lies in it. Both are absolute and without detours. */
+/** Whether a path is the folder or inside it. Both are absolute and normalized. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)
 }

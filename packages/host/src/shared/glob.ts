@@ -1,4 +1,4 @@
-/** Whether `text` matches `pattern`, where `*` stands for any characters, `?` for one, and all else for itself. */
+/** Whether `text` matches `pattern`, in which `*` matches any characters and `?` one. */
 export function matchesGlob(pattern: string, text: string): boolean {
   let p = 0
   let t = 0

@@ -9,21 +9,21 @@ export function isRecord(value: unknown): value is JsonRecord {
 }
 
 /**
- * A value that should be a text, for a message or a comparison: the text itself, or what kind of thing it is. `String` would
- * call what somebody put into an object.
+ * An untrusted value as a text, for a message or a comparison: the text itself, or its type. `String` could call code of the
+ * value.
  */
 export function inWords(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value)
   return Array.isArray(value) ? 'a list' : 'an object'
 }
 
-/** Whether a value nests deeper than so many levels; what goes through one level by level would not come to its end. */
+/** Whether a value nests deeper than so many levels, and recursion could overflow the stack. */
 export function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1))
 }
 
-/** One text for equal JSON values, whatever the order of their members. */
+/** A canonical text: equal for equal JSON values, whatever the order of their members. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item ?? null)).join(',')}]`
   if (!isRecord(value)) return JSON.stringify(value) ?? 'null'
@@ -39,10 +39,7 @@ export function fingerprint(value: unknown): string {
   return createHash('sha256').update(canonical(value)).digest('hex')
 }
 
-/**
- * A copy that nobody else holds and nobody can change, exactly as it would arrive after the wire. What a person was
- * shown is therefore what is sent.
- */
+/** A deeply frozen copy, exactly as after the wire, so that what a user was shown is what is sent. */
 export function frozenCopy<T>(value: T): T {
   const copy: T = readJson(JSON.stringify(value))
   freeze(copy)
@@ -55,7 +52,7 @@ function freeze(value: unknown): void {
   Object.freeze(value)
 }
 
-/** A value of JSON with everything in it put through `change`, from the inside out, as a reviver of `JSON.parse` would have it. */
+/** Maps a JSON value bottom-up with `change`, like a reviver of `JSON.parse`. */
 export function rewritten(value: unknown, change: (item: unknown) => unknown): ReturnType<typeof JSON.parse> {
   if (Array.isArray(value)) return change(value.map((item) => rewritten(item, change)))
   if (!isRecord(value)) return change(value)

@@ -6,7 +6,7 @@ import type * as Yaml from 'yaml'
 
 const load = createRequire(import.meta.url)
 
-/** Libraries that most programs never need: each is loaded with its first use, and at once, so that readers need not wait. */
+/** Libraries that most programs never need: each is loaded synchronously on first use. */
 export const libraries = {
   /** For bundles. */
   get fflate(): typeof Fflate {

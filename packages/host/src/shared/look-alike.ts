@@ -28,7 +28,7 @@ const drawnAs: ReadonlyMap<string, string> = new Map(
   }).flatMap(([latin, others]) => [...others].map((other) => [other, latin] as const)),
 )
 
-/** What a name looks like: names with the same skeleton are hard to tell apart. Case and separators do not count. */
+/** The skeleton of a name: names with the same skeleton are hard to distinguish. Case and separators are ignored. */
 export function skeleton(name: string): string {
   const plain = name
     .normalize('NFKD')
@@ -39,7 +39,7 @@ export function skeleton(name: string): string {
   return [...plain].map((character) => drawnAs.get(character) ?? character).join('')
 }
 
-/** A word that mixes Latin letters with Cyrillic or Greek ones that look like them; undefined where there is none. */
+/** A word that mixes Latin letters with confusable Cyrillic or Greek ones; undefined if there is none. */
 export function mixedWord(text: string): string | undefined {
   for (const [word] of text.matchAll(/[\p{L}\p{M}]{3,200}/gu)) {
     if (!/\p{Script=Latin}/u.test(word) || !/\p{Script=Cyrillic}|\p{Script=Greek}/u.test(word)) continue
@@ -49,7 +49,7 @@ export function mixedWord(text: string): string | undefined {
   return undefined
 }
 
-/** Whether two different names differ by one letter that is left out, added, or another; digits do not count. */
+/** Whether two different names differ by one inserted, removed or changed letter; digits are ignored. */
 export function nearlySame(one: string, other: string): boolean {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one]
   if (short === long || long.length - short.length > 1) return false

@@ -1,13 +1,13 @@
-/** A signal that is aborted with the first of two, until it is released. */
+/** A signal that aborts with the first of two, until it is released. */
 export interface LinkedSignal {
   readonly signal: AbortSignal
-  /** Removes its listeners. Call it once the work is over. */
+  /** Removes its listeners. Call it when the work has ended. */
   release(): void
 }
 
 /**
- * Links two signals for work with a known end. `AbortSignal.any` takes several times as long and is released by the garbage
- * collector alone.
+ * Combines two signals for work with a known end. `AbortSignal.any` takes several times as long and is released only by the
+ * garbage collector.
  */
 export function linkSignals(one: AbortSignal, other: AbortSignal | undefined): LinkedSignal {
   if (other === undefined || one.aborted) return { signal: one, release: () => {} }
@@ -26,7 +26,7 @@ export function linkSignals(one: AbortSignal, other: AbortSignal | undefined): L
   }
 }
 
-/** The result of work; rejects with the reason of the signal where that is aborted first. */
+/** The result of work; rejects with the reason of the signal if that aborts first. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await work
   const aborted = Promise.withResolvers<never>()

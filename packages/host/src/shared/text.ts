@@ -4,7 +4,7 @@ import { makeVisible } from './visible.ts'
 
 const maxReason = 600
 
-/** Text that may come from a server, as one line of bounded length where every character can be seen. */
+/** Untrusted text as one line of bounded length in which every character is visible. */
 export function oneLine(text: string): string {
   const plain = makeVisible(text).replace(/\s+/g, ' ').trim()
   return plain.length <= maxReason
@@ -12,14 +12,14 @@ export function oneLine(text: string): string {
     : `${plain.slice(0, maxReason)}… [${plain.length - maxReason} more characters]`
 }
 
-/** Why something failed, in one line for a person. */
+/** A failure's message on one line. */
 export function reasonOf(error: unknown): string {
   if (error instanceof RpcError) return oneLine(`${error.message} (error ${error.code})`)
   if (error instanceof Error) return oneLine(error.message)
   return oneLine(String(error))
 }
 
-/** A timeout of a part of a configured limit, named by that limit; every other error as it is. */
+/** A timeout of a part of a configured limit, reported with that limit; every other error unchanged. */
 export function withConfiguredLimit(error: unknown, what: string, limitMs: number): unknown {
   if (!(error instanceof McpError) || error.code !== 'TIMEOUT') return error
   if (typeof error.details['timeoutMs'] !== 'number') return error
@@ -27,7 +27,7 @@ export function withConfiguredLimit(error: unknown, what: string, limitMs: numbe
   return new McpError('TIMEOUT', `No response to ${what} within ${limitMs} ms`, { cause: error, details })
 }
 
-/** A failure as data; undefined where neither a server nor the SDK says what it was. */
+/** A failure as data; undefined if it is no error of a server or the SDK. */
 export function failureFrom(error: unknown): Failure | undefined {
   if (error instanceof RpcError) {
     const { code, message, data } = error

@@ -1,6 +1,6 @@
-// Controls but line feed and tab, format characters, and all that fonts draw as nothing.
+// Control characters except line feed and tab, format characters, and characters that fonts render as nothing.
 const unseen = /[^\P{Cc}\n\t]|[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/gu
-/** Text in which nothing is hidden, as most is. */
+/** Text without hidden characters: the common case. */
 const printable = /^[\n\t\x20-\x7e]*$/
 const pictograph = /\p{Extended_Pictographic}|\p{Emoji_Modifier}/u
 const emoji = /\p{Emoji}/u
@@ -14,13 +14,13 @@ const textStyle = 0xfe0e
 const emojiStyle = 0xfe0f
 const keycap = 0x20e3
 
-/** One character that does not show, and where it stands in UTF-16 units. */
+/** One invisible character, and its index in UTF-16 units. */
 export interface Unseen {
   code: number
   at: number
 }
 
-/** Every character that hides, turns or disguises text; those that emoji and some scripts are spelled with are not. */
+/** Every character that hides, reorders or disguises text, except in valid emoji and scripts that need it. */
 export function unseenIn(text: string): Unseen[] {
   const found: Unseen[] = []
   for (const match of text.matchAll(unseen)) {
@@ -31,8 +31,8 @@ export function unseenIn(text: string): Unseen[] {
 }
 
 /**
- * The same text with every character that does not show as its code: `⟦U+200B⟧`. Line feeds and tabs stay; so do
- * joiners and variation selectors where emoji and scripts are spelled with them. Safe to print to a terminal.
+ * The text with every invisible character as its code: `⟦U+200B⟧`. Line feeds and tabs stay; so do joiners and variation
+ * selectors in emoji and scripts that need them. Safe to print to a terminal.
  */
 export function makeVisible(text: string): string {
   if (printable.test(text)) return text

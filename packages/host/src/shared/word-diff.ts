@@ -1,4 +1,4 @@
-/** A piece of a text that stayed, went or came. */
+/** A segment of a text: unchanged, removed or added. */
 export interface DiffPiece {
   kind: 'same' | 'removed' | 'added'
   text: string
@@ -7,7 +7,7 @@ export interface DiffPiece {
 const maxCells = 4_000_000
 const token = /\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu
 
-/** What became of a text, word by word. Texts too long to compare in reasonable time are replaced as a whole. */
+/** A word difference. Texts that are too long to compare in reasonable time are replaced as a whole. */
 export function wordDiff(before: string, after: string): DiffPiece[] {
   const was = before.match(token) ?? []
   const is = after.match(token) ?? []

@@ -40,21 +40,21 @@ export interface Activity {
   readonly detail: Record<string, unknown>
 }
 
-/** What is wrong with the activity log at one place. */
+/** A fault of the activity log. */
 export interface ActivityFault {
   /** The link of the chain; null if the fault is outside the chain. */
   readonly position: number | null
-  /** The row that the link is about, where known. */
+  /** The row of the link, if known. */
   readonly activity: number | null
   /** One sentence for a person. */
   readonly message: string
 }
 
-/** Whether the activity log is as it was written. Every link's hash covers a row or an end, and the hash before it. */
+/** The result of verifying the activity log. Every link's hash covers a row or an end, and the previous hash. */
 export interface ActivityVerification {
   /** No faults were found. */
   sound: boolean
-  /** Links that were checked. */
+  /** Links that were verified. */
   checked: number
   /** The last link: a copy of its hash kept elsewhere proves later that nothing up to it was changed. */
   head: { position: number; hash: string }
@@ -85,8 +85,8 @@ export type HostEvent =
   /** The rules changed: see `host.policy`. */
   | { type: 'policy' }
   /**
-   * What may be used of a server changed: see `host.trust`. `accepted`: what changed about a server whose definitions
-   * are not pinned.
+   * The enabled definitions of a server changed: see `host.trust`. `accepted`: the changes of a server whose definitions are not
+   * pinned.
    */
   | { type: 'trust'; server: string; accepted?: readonly DefinitionChange[] }
   /** A row was opened; `host.activity({ id })` returns it. A row that is complete from the start has only the event `activity`. */
@@ -111,7 +111,7 @@ export type HostEvent =
   | { type: 'log'; server: string; level: string; logger?: string; data: unknown }
   /** Text that a child process wrote to stderr, or to stdout outside the protocol. */
   | { type: 'stderr'; server: string; text: string }
-  /** A sign-in page was opened; its URL works in any browser on this machine. */
+  /** A login page was opened; its URL works in any browser on this machine. */
   | { type: 'login'; server: string; url: string; issuer: string }
   /** A question was asked, answered, withdrawn or lost. `rows`: its activity row and the rows that caused it. */
   | { type: 'question'; item: InboxItem; rows: readonly number[] }

@@ -9,14 +9,14 @@ export interface AppRef {
   readonly title?: string
 }
 
-/** What a page is and what it asks for. A page that differs in any of this is another page. */
+/** A page and its requested permissions. A page that differs in any of this is another page. */
 export interface AppVersion {
   /** SHA-256 of the HTML, in hexadecimal. */
   readonly digest: string
   readonly bytes: number
-  /** Origins that it wants to reach. */
+  /** Origins it may connect to. */
   readonly csp: AppCsp
-  /** Permissions of the browser that it asks for. */
+  /** Requested browser permissions. */
   readonly permissions: readonly AppPermission[]
 }
 
@@ -30,58 +30,58 @@ export interface AppFile {
   readonly blob?: string
 }
 
-/** What an app wants: that its page is shown, or something outside its frame. */
+/** A request of an app: to show its page, or for an action outside its frame. */
 export type AppWish =
   | {
       readonly kind: 'page'
       readonly version: AppVersion
-      /** The version that was agreed to before, if there was one. */
+      /** The previously accepted version, if any. */
       readonly before?: AppVersion
-      /** Entries of its `csp` that are no origins and were left out. */
+      /** Invalid entries of its `csp`, which are ignored. */
       readonly ignored: readonly string[]
     }
   /** A page in a new tab. */
   | { readonly kind: 'link'; readonly url: string }
-  /** A message in the conversation, as if the person had written it. */
+  /** A message in the conversation, as if the user had written it. */
   | { readonly kind: 'message'; readonly text: string }
-  /** A text that the model gets with the person's next message. It replaces the one before. */
+  /** A text that the model gets with the user's next message. It replaces the previous one. */
   | { readonly kind: 'context'; readonly text: string }
   | { readonly kind: 'download'; readonly files: readonly AppFile[] }
 
 /** An open page. */
 export interface AppPage extends AppRef, AppVersion {
-  /** Identifies it and cannot be guessed. */
+  /** Its unguessable id. */
   readonly id: string
-  /** A label of a host name (RFC 1035) that is the same for all pages of one server, and for no other server. */
+  /** A host name label (RFC 1035) that is the same for all pages of one server, and for no other server. */
   readonly site: string
-  /** The permissions that it was given. */
+  /** The granted permissions. */
   readonly granted: readonly AppPermission[]
-  /** Whether it wants a border; absent if it does not say. */
+  /** Whether it prefers a border; absent if it does not say. */
   readonly prefersBorder?: boolean
-  /** The tool that it shows. */
+  /** The tool whose call it shows. */
   readonly tool: Tool
   readonly conversation?: string
   /** The activity row of the page, which is the cause of those of its requests. */
   readonly activity: number
 }
 
-/** What the person decided about a page. */
+/** The user's decision about a page. */
 export interface AppConsent extends AppVersion {
   /** The name of the server when the person decided. */
   readonly server: string
-  /** What the server is, whatever it is called. */
+  /** The server's identity. */
   readonly identity: string
   readonly uri: string
   readonly verdict: 'allow' | 'deny'
-  /** The permissions that it was given. */
+  /** The granted permissions. */
   readonly granted: readonly AppPermission[]
-  /** Whether it may change without a question, as long as it asks for no more. */
+  /** Whether it may change without a question, as long as it requests no more permissions. */
   readonly anyContents: boolean
   /** ISO 8601. */
   readonly at: string
 }
 
-/** The answer to a request of an app, as JSON-RPC has it. */
+/** The JSON-RPC response to an app's request. */
 export type AppReply =
   | { readonly result: Readonly<Record<string, unknown>> }
   | { readonly error: { readonly code: number; readonly message: string } }
@@ -107,8 +107,8 @@ export interface AppService {
    */
   open(tool: string, options?: AppOpenOptions): Promise<AppPage>
   /**
-   * Does what an app asks for: methods of the extension, `tools/call` and reads of its own server. Failures are replies.
-   * `say` writes a message of the person in the conversation of the page.
+   * Handles an app's request: methods of the extension, `tools/call` and reads of its own server. Failures are responses. `say`
+   * sends a message of the user in the conversation of the page.
    */
   request(
     page: string,
@@ -120,10 +120,10 @@ export interface AppService {
   document(page: string): { readonly page: AppPage; readonly html: string } | undefined
   /** The open pages. */
   list(): AppPage[]
-  /** Texts of open pages for the model of this conversation that it did not get yet. They count as given afterwards. */
+  /** Context texts of open pages that the model of this conversation does not have yet. They count as delivered afterwards. */
   takeContext(conversation: string): string[]
-  /** What the person decided about pages. */
+  /** The user's decisions about pages. */
   consents(): AppConsent[]
-  /** Forgets the decision about a page, which is asked about when it is opened next; false if there was none. */
+  /** Removes the decision about a page, so that it is asked about when opened; false if there was none. */
   forget(identity: string, uri: string): boolean
 }

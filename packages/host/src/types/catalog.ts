@@ -2,7 +2,7 @@ import type { Prompt, Resource, ResourceTemplate, Tool } from '@jackfield/sdk'
 
 /** A tool as the host shows it to a model and a person. */
 export interface CatalogTool {
-  /** Unique in the host and stable across restarts: `server__tool`, shortened in the middle when too long. */
+  /** Unique in the host and stable across restarts: `server__tool`, shortened in the middle if too long. */
   readonly name: string
   /** The configured server name. */
   readonly server: string
@@ -12,23 +12,20 @@ export interface CatalogTool {
   readonly always?: true
 }
 
-/**
- * A prompt as the host shows it: the name it has in the host, the server it is from, and what that server
- * declared.
- */
+/** A prompt with its qualified name, its server, and the server's definition. */
 export interface CatalogPrompt {
   readonly name: string
   readonly server: string
   readonly prompt: Prompt
 }
 
-/** A resource with the server it is from. Its URI is unique on that server only. */
+/** A resource with its server. Its URI is unique on that server only. */
 export interface CatalogResource {
   readonly server: string
   readonly resource: Resource
 }
 
-/** A resource template with the server it is from. */
+/** A resource template with its server. */
 export interface CatalogTemplate {
   readonly server: string
   readonly template: ResourceTemplate

@@ -15,7 +15,7 @@ export interface CodeLimits {
   calls?: number
 }
 
-/** How a program is run. */
+/** Options of running a program. */
 export interface CodeOptions {
   limits?: CodeLimits
   /** Only tools of these servers are available. Default all. */
@@ -29,7 +29,7 @@ export interface CodeOptions {
   signal?: AbortSignal
 }
 
-/** One call that a program made, in the order they were made. */
+/** One call made by a program. */
 export interface CodeCall {
   readonly server: string
   /** The server's own name of the tool. */
@@ -49,7 +49,7 @@ export interface CodeRun {
   readonly outcome: 'ok' | 'error' | 'limit' | 'cancelled'
   /** The returned value as JSON; undefined if there is none. */
   readonly value?: unknown
-  /** Why it failed, and where in the program. */
+  /** The error, with its position in the program. */
   readonly error?: string
   /** The logged lines. */
   readonly logs: readonly string[]
@@ -57,7 +57,7 @@ export interface CodeRun {
   readonly calls: readonly CodeCall[]
   /** The content that the program showed, in order. */
   readonly shown: readonly ContentBlock[]
-  /** All of this as text for a model, with the content that the program showed. */
+  /** The whole result as text for a model, with the shown content. */
   readonly result: CallToolResult
   /** The activity row; its calls have it as their cause. */
   readonly activity: number

@@ -1,4 +1,4 @@
-/** How far a configuration file is trusted, and which one wins: named over project over user over discovered. */
+/** How far a configuration file is trusted, and its precedence: named over project over user over discovered. */
 export type ConfigLayer =
   /** A file that the person named for this run. */
   | 'named'
@@ -6,13 +6,13 @@ export type ConfigLayer =
   | 'project'
   /** The person's own file. */
   | 'user'
-  /** A file of another application of the person, read because they asked for it. */
+  /** A file of another application of the user, read on request. */
   | 'discovered'
 
 /** A value that the person enters once: `${input:id}`. */
 export interface ConfigInput {
   id: string
-  /** The prompt, as the file words it. */
+  /** The prompt, from the file. */
   description?: string
   /** Hidden during input, and redacted everywhere afterwards. Default false. */
   password?: boolean
@@ -22,7 +22,7 @@ export interface ConfigInput {
   options?: string[]
 }
 
-/** Where the configuration of a server was read, and what its variables mean there. */
+/** The file of a server's configuration, and the values of its variables. */
 export interface ServerSource {
   /** The file, absolute. */
   file: string
@@ -31,11 +31,11 @@ export interface ServerSource {
   workspace?: string
   /** The inputs of the file that the server uses. */
   inputs?: ConfigInput[]
-  /** The person's own file whose server of the same name this server of the working folder replaces. */
+  /** The user's own file whose server this server of the working folder overrides. */
   replaces?: string
 }
 
-/** One value of a server's configuration, and where it is defined. */
+/** One value of a server's configuration with its position. */
 export interface FieldOrigin {
   /** `command`, `args[0]`, `env.TOKEN`. */
   field: string
@@ -55,7 +55,7 @@ export interface ServerOrigin {
   path: string
   line?: number
   fields: FieldOrigin[]
-  /** Definitions of the same name in files that come after this one. They are not used. */
+  /** Definitions of the same name in files with lower precedence. They are not used. */
   overridden: { file: string; format: string; layer: ConfigLayer; line?: number }[]
 }
 
@@ -73,7 +73,7 @@ export interface ConfigProblem {
   message: string
 }
 
-/** A value of the configuration, where it is defined, and its text. The text of a secret is its name in brackets. */
+/** A configuration value with its position. A secret is shown as its name in brackets. */
 export interface ExplainedField extends FieldOrigin {
   value: string
 }
@@ -88,14 +88,14 @@ export interface ExplainedServer extends ServerOrigin {
 export interface ConfigFileState {
   file: string
   layer: ConfigLayer
-  /** The application it belongs to, where it is another one's. */
+  /** The application it belongs to, if not this one. */
   app?: string
   exists: boolean
-  /** Changes go to this file unless they are about a place in another one. */
+  /** Changes go to this file unless they belong to another one. */
   isOwn: boolean
-  /** It is there and cannot be followed; nothing of it is used. */
+  /** It is invalid and not used. */
   isBroken: boolean
-  /** It belongs to another application, or is TOML: it is only read. */
+  /** It belongs to another application, or is TOML, and is not written. */
   isReadOnly: boolean
 }
 
@@ -112,7 +112,7 @@ export interface RulePlace {
 
 /** The configuration of a host: files, servers with the place of each value, rules and problems. */
 export interface ConfigView {
-  /** Another number after every change of a file. */
+  /** Changes with every change of a file. */
   version: number
   files: ConfigFileState[]
   servers: (ExplainedServer & { disabled: boolean })[]
@@ -124,14 +124,14 @@ export interface ConfigView {
   problems: ConfigProblem[]
 }
 
-/** The text of a configuration file, with the names of secrets in brackets in place of their values. */
+/** The text of a configuration file, with secrets as names in brackets. */
 export interface ConfigText {
   file: string
   text: string
   exists: boolean
 }
 
-/** A change of the configuration. Marks of secrets (`[TOKEN]`) stand for the values that the file has. */
+/** A change of the configuration. Marks of secrets (`[TOKEN]`) refer to the values in the file. */
 export type ConfigChange =
   /** Replaces a whole file. */
   | { kind: 'text'; file: string; text: string }
@@ -146,31 +146,31 @@ export type ConfigChange =
   /** Copies servers of other applications into the person's own file. Their secrets are moved to the secret store. */
   | { kind: 'import'; servers: { file: string; name: string }[] }
 
-/** A change of one file before it is written. */
+/** A previewed change of one file. */
 export interface ConfigPlan {
   /** For `config.write`; valid for 15 minutes. */
   id: string
   file: string
-  /** The text of the file now and afterwards, with the names of secrets in brackets. */
+  /** The text of the file before and after, with secrets as names in brackets. */
   before: string
   after: string
-  /** SHA-256 of the file now; null where there is none. The change is refused if the file has another one by then. */
+  /** SHA-256 of the current file; null if there is none. The change is rejected if the file has changed by then. */
   hash: string | null
-  /** Servers that the change adds, removes, or starts anew. */
+  /** Servers that the change adds, removes or restarts. */
   effect: { added: string[]; removed: string[]; changed: string[] }
-  /** Problems of the file afterwards that it does not have now. */
+  /** Problems of the file that the change introduces. */
   problems: ConfigProblem[]
   /** Secrets that are put into the secret store. */
   secrets: string[]
 }
 
-/** A server that another application of the person knows. */
+/** A server in another application's configuration. */
 export interface FoundServer {
   app: string
   file: string
   name: string
   /** The command line or the URL. */
   origin: string
-  /** The configuration has a server of this name already. */
+  /** The configuration has a server with this name already. */
   isKnown: boolean
 }

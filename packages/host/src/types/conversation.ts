@@ -1,6 +1,6 @@
 import type { SamplingMessage, ToolResultContent } from '@jackfield/sdk'
 
-/** Tokens that a conversation used of one model. */
+/** Token usage of one model in a conversation. */
 export interface ModelUsage {
   /** The model's id. */
   readonly model: string
@@ -18,7 +18,7 @@ export interface ToolSwitch {
   readonly on: boolean
 }
 
-/** One thing that happened in a conversation. Entries are only ever added. */
+/** An entry of a conversation. Entries are append-only. */
 export type ConversationEntry =
   /** A turn begins, which this model answers. */
   | { readonly kind: 'turn'; readonly model: string }

@@ -1,4 +1,4 @@
-/** The steps in their order. A program has those of the first group, a server at a URL those of the second. */
+/** The steps in order: first those of a program, then those of a server at a URL. */
 export type DoctorStepName =
   | 'variables'
   | 'environment'

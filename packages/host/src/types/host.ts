@@ -148,7 +148,7 @@ export interface HostOptions {
   secrets?: SecretStore
   /** Store of OAuth tokens. Default: in memory. */
   credentials?: CredentialStore
-  /** Opens a page that the person accepted: for signing in, or a URL elicitation. Default: the system's browser. */
+  /** Opens a page that the user accepted: a login, or a URL elicitation. Default: the system's browser. */
   openPage?: (url: URL) => Promise<void>
   /** Asks for values of `${input:…}`. Default: not asked, and a server that needs one fails. */
   askInput?: AskInput
@@ -233,7 +233,7 @@ export interface Host extends AsyncDisposable {
    * and it is shown the open questions of its kinds. The returned function detaches it.
    */
   attach(surface: Surface): () => void
-  /** Asks again what could not be asked when no surface was attached, such as about changed definitions. */
+  /** Repeats questions that could not be asked while no surface was attached, such as about changed definitions. */
   askAgain(): void
   /** Questions to the person. */
   readonly inbox: Inbox
@@ -243,7 +243,7 @@ export interface Host extends AsyncDisposable {
   readonly secrets: Secrets
   /** Consents to start servers of files in the working folder. */
   readonly consents: ConsentService
-  /** Signing in to servers. */
+  /** Logins to servers. */
   readonly logins: LoginService
   /** Stored conversations. */
   readonly conversations: ConversationStore
@@ -251,7 +251,7 @@ export interface Host extends AsyncDisposable {
   readonly results: Results
   /** Roots: the folders that servers may see. */
   readonly roots: RootsService
-  /** Tool search, and the tokens that definitions take. */
+  /** Tool search, and the token cost of definitions. */
   readonly toolSearch: ToolSearchService
   /** Resources and prompts of all servers, and attachments of conversations. */
   readonly library: Library
@@ -264,21 +264,21 @@ export interface Host extends AsyncDisposable {
   readonly connections: ReadonlyMap<string, ConnectionState>
   /** The command line or URL of a server. @throws McpError 'INVALID' for an unknown server */
   origin(server: string): string
-  /** What a connected server says about itself; undefined while it is not connected. @throws McpError 'INVALID' for an unknown server */
+  /** A connected server's information; undefined while it is not connected. @throws McpError 'INVALID' for an unknown server */
   details(server: string): ServerDetails | undefined
   /**
    * Sends a ping and returns the milliseconds until its response.
-   * @throws McpError 'INVALID' for an unknown server; any other where it does not respond
+   * @throws McpError 'INVALID' for an unknown server, or the error if it does not respond
    */
   ping(server: string, options?: { signal?: AbortSignal }): Promise<number>
   /**
    * Sets the minimum level of a server's log messages, until it is connected again.
-   * @throws McpError 'INVALID' for an unknown server, 'CAPABILITY' where it does not log
+   * @throws McpError 'INVALID' for an unknown server, 'CAPABILITY' if it does not support logging
    */
   setLogLevel(server: string, level: LoggingLevel): Promise<void>
   /** The configured data labels of a server. @throws McpError 'INVALID' for an unknown server */
   labels(server: string): readonly string[]
-  /** Those that models may call. A tool that is for the app of its server alone is not among them. */
+  /** The tools that models may call, without those visible only to their server's app. */
   tools(): CatalogTool[]
   prompts(): CatalogPrompt[]
   /** Without the pages of apps. */
@@ -292,7 +292,7 @@ export interface Host extends AsyncDisposable {
   call(name: string, args: Record<string, unknown>, options: HostCallOptions): Promise<BrokeredCall>
   /** Calls that servers run as tasks. */
   readonly tasks: TaskService
-  /** Pages in which servers show the calls of their tools. */
+  /** Pages of servers that show the calls of their tools. */
   readonly apps: AppService
   read(server: string, uri: string, options?: HostReadOptions): Promise<ReadResourceResult>
   prompt(name: string, args: Record<string, string>, options?: HostReadOptions): Promise<GetPromptResult>

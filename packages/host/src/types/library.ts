@@ -7,29 +7,29 @@ export interface ResourceRef {
   readonly uri: string
 }
 
-/** A place in the tree of everything that can be read: a server, or one segment of a URI. */
+/** A node in the tree of all resources: a server, or one segment of a URI. */
 export interface LibraryNode {
   /** The server's name, or the segment as the server wrote it; the scheme of a URI is its first segment. */
   readonly label: string
-  /** What has its URI end here. A place can be both a resource and a folder of others. */
+  /** The resource or template at this place, which can also have nodes below it. */
   readonly entries: readonly (CatalogResource | CatalogTemplate)[]
-  /** How many resources there are here and beneath. */
+  /** Number of resources here and below. */
   readonly resources: number
-  /** How many templates there are here and beneath. */
+  /** Number of templates here and below. */
   readonly templates: number
   readonly children: readonly LibraryNode[]
 }
 
-/** A prompt with the name a person writes for it. */
+/** A prompt with the name a user types for it. */
 export interface LibraryPrompt extends CatalogPrompt {
   /**
-   * `server.prompt`, typed after a slash. Where that could be read in two ways or holds characters that are hard to
-   * type, it is the prompt's name in the host. It depends on the two names alone.
+   * `server.prompt`, typed after a slash. If that would be ambiguous or hard to type, it is the prompt's qualified name. It
+   * depends only on the two names.
    */
   readonly command: string
 }
 
-/** Something that a search can find. */
+/** A search result's entry. */
 export type LibraryEntry =
   | ({ readonly kind: 'resource' } & CatalogResource)
   | ({ readonly kind: 'template' } & CatalogTemplate)
@@ -43,11 +43,11 @@ export interface SnippetPiece {
 
 /** The text of a resource that was read earlier and matches a search. */
 export interface ContentMatch {
-  /** Where most of the words are, in pieces whose texts together are the snippet. Not made safe to print. */
+  /** The excerpt with most of the words, in pieces that together are the snippet. Not sanitized. */
   readonly snippet: readonly SnippetPiece[]
-  /** When it was read, ISO 8601: its server may say something else by now. */
+  /** When it was read, ISO 8601; it may have changed since. */
   readonly readAt: string
-  /** Why a model is not given it; absent where it may be. */
+  /** Why it is not given to a model; absent if it may be. */
   readonly withheld?: string
 }
 
@@ -56,133 +56,133 @@ export interface LibraryMatch {
   readonly entry: LibraryEntry
   /** Comparable within one search only. */
   readonly score: number
-  /** Absent where only names and descriptions match. */
+  /** Absent if only names and descriptions match. */
   readonly content?: ContentMatch
 }
 
-/** What a search found. */
+/** The result of a search. */
 export interface LibrarySearch {
   /** The best first. */
   readonly matches: readonly LibraryMatch[]
-  /** How many fit at all. */
+  /** Total number of matches. */
   readonly total: number
-  /** Why contents were not searched, in a sentence; absent where they were, or were not asked for. */
+  /** Why contents were not searched, in a sentence; absent if they were, or were not requested. */
   readonly contentUnavailable?: string
 }
 
-/** What a search covers. */
+/** The scope of a search. */
 export interface LibrarySearchOptions {
   server?: string
   kinds?: readonly LibraryEntry['kind'][]
   /** Default 20, at most 200. */
   limit?: number
   /**
-   * Also searches the texts of resources that were read earlier: by the person, for a conversation, or by a model in
-   * one. Default false. The results are for the person: attach a resource to give it to a model.
+   * Also searches the texts of resources that were read earlier: by the user, for a conversation, or by a model in one. Default
+   * false. The results are for the user: attach a resource to give it to a model.
    */
   content?: boolean
 }
 
 /** A JSON value as rows of a tree, of bounded size. */
 export interface JsonNode {
-  /** The member's name, or the place in a list; absent at the top. */
+  /** The member's name, or the index in a list; absent at the top. */
   readonly key?: string
   readonly type: 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null'
-  /** The value of a leaf as JSON, cut where it is long. */
+  /** The value of a leaf as JSON, cut if it is long. */
   readonly value?: string
-  /** Members or items that there are. */
+  /** Total members or items. */
   readonly count?: number
-  /** Those that are shown; fewer than `count` where the tree is too large or too deep. */
+  /** The shown ones; fewer than `count` if the tree is too large or too deep. */
   readonly children?: readonly JsonNode[]
 }
 
 interface KnownContent {
   readonly uri: string
-  /** As the server says; it may be wrong. */
+  /** As reported by the server; it may be wrong. */
   readonly mimeType?: string
   readonly bytes: number
 }
 
 interface KnownText {
   readonly text: string
-  /** Characters that are left out. */
+  /** Number of omitted characters. */
   readonly leftOut: number
 }
 
-/** One content of a resource in the form it is looked at. */
+/** One content of a resource for display. */
 export type ContentPreview = KnownContent &
   (
     | ({ readonly type: 'text' | 'markdown' } & KnownText)
     | ({ readonly type: 'json'; readonly tree: JsonNode } & KnownText)
     | {
         readonly type: 'image'
-        /** In pixels, where the bytes tell. */
+        /** In pixels, if known. */
         readonly width?: number
         readonly height?: number
-        /** Base64; absent where it is too large to be shown. */
+        /** Base64; absent if it is too large to be shown. */
         readonly data?: string
       }
     | { readonly type: 'audio'; readonly data?: string }
     | {
         readonly type: 'binary'
-        /** What the first bytes say it is, such as `pdf`; absent where they do not tell. */
+        /** The type by its first bytes, such as `pdf`; absent if unknown. */
         readonly looksLike?: string
         /** The first 64 bytes in hexadecimal. */
         readonly head: string
       }
   )
 
-/** What a person sees of a resource before they give it to a model. */
+/** The preview of a resource, before it is given to a model. */
 export interface ResourcePreview extends ResourceRef {
   readonly contents: readonly ContentPreview[]
-  /** About what it costs a model that is given it whole: an estimate. */
+  /** Estimated token cost of the whole resource. */
   readonly tokens: number
-  /** Why a model is not given it; absent where it may be. */
+  /** Why it is not given to a model; absent if it may be. */
   readonly withheld?: string
 }
 
 /** One variable of a resource template. */
 export interface TemplateField {
   readonly name: string
-  /** False for variables of a query, a fragment or path parameters, which a URI may do without. */
+  /** False for variables of a query, a fragment or path parameters, which are optional. */
   readonly required: boolean
 }
 
-/** A field that suggestions are wanted for. */
+/** A field to complete. */
 export interface CompletionField {
   readonly server: string
   /** The prompt by its own name, or the template by its text. */
   readonly of: { readonly prompt: string } | { readonly template: string }
   readonly argument: string
-  /** What was typed so far. */
+  /** The text typed so far. */
   readonly value: string
-  /** Other arguments that were chosen already. */
+  /** Other arguments with their values. */
   readonly chosen?: Readonly<Record<string, string>>
 }
 
-/** Suggestions for a field. */
+/** Completions of a field. */
 export interface Completion {
   readonly values: readonly string[]
-  /** How many there are, where the server says so. */
+  /** Total number, if the server reports it. */
   readonly total?: number
-  /** There are others that the server did not name. */
+  /** The server has more values. */
   readonly more: boolean
 }
 
-/** A copy of a resource that goes along with a conversation. */
+/** A copy of a resource attached to a conversation. */
 export interface AttachedCopy extends ResourceRef {
   readonly title: string
   /** When it was read, ISO 8601. */
   readonly at: string
-  /** About what it costs: an estimate. */
+  /** Estimated token cost. */
   readonly tokens: number
-  /** What a model is given. */
+  /** The content for the model. */
   readonly messages: readonly SamplingMessage[]
-  /** The server said since then that the resource changed, or it is known to be different. */
+  /** The server has reported a change since, or a difference is known. */
   readonly stale: boolean
-  /** Whether its server tells of changes; where not, nobody knows whether it is out of date. */
+  /** Whether its server reports changes; if not, it is unknown whether the copy is outdated. */
   readonly watched: boolean
-  /** Why it was attached without being chosen; absent where a person chose it. */
+  /** Why it was attached automatically; absent if the user chose it. */
   readonly because?: string
 }
 
@@ -191,94 +191,94 @@ export interface NotAttached extends ResourceRef {
   readonly reason: string
 }
 
-/** What came of attaching resources, each in the order they were named. */
+/** The result of attaching resources, each list in the given order. */
 export interface AttachResult {
   readonly attached: readonly AttachedCopy[]
-  /** Those that could not be read. */
+  /** Resources that could not be read. */
   readonly failed: readonly NotAttached[]
-  /** Those that are meant for the person alone, and were not read. */
+  /** Resources for the user alone, which were not read. */
   readonly withheld: readonly NotAttached[]
-  /** About what the attached ones cost together. */
+  /** Estimated token cost of the attached ones together. */
   readonly tokens: number
 }
 
-/** What came of choosing resources by what their servers say about them. */
+/** The result of automatic attachment. */
 export interface Inclusion {
-  /** The most important first, each with its `because`. */
+  /** Highest priority first, each with its `because`. */
   readonly included: readonly AttachedCopy[]
   readonly left: readonly NotAttached[]
-  /** About what the included ones cost together; never more than `budget`. */
+  /** Estimated token cost of the attached ones together, at most `budget`. */
   readonly tokens: number
   readonly budget: number
 }
 
-/** What became of a resource since it was attached. */
+/** The difference of a resource and its attached copy. */
 export interface CopyDiff extends ResourceRef {
   readonly changed: boolean
-  /** Word by word; absent where either is no text. */
+  /** A word difference; absent if either is no text. */
   readonly pieces?: readonly { readonly kind: 'same' | 'removed' | 'added'; readonly text: string }[]
-  /** About what each costs. */
+  /** Estimated token cost of each. */
   readonly tokens: { readonly was: number; readonly is: number }
 }
 
-/** What a prompt would say. */
+/** The content of a prompt. */
 export interface PromptPreview {
   readonly prompt: LibraryPrompt
   readonly description?: string
-  /** The messages as the server wrote them, with what each costs about; `withheld` says why a model is not given one. */
+  /** The messages from the server, each with its estimated cost; `withheld` says why a model is not given one. */
   readonly messages: readonly (PromptMessage & { readonly tokens: number; readonly withheld?: string })[]
-  /** What a conversation is told, to be changed as the person likes and given to `Conversation.say`. */
+  /** The messages for a conversation, which can be edited and passed to `Conversation.say`. */
   readonly said: readonly SamplingMessage[]
-  /** About what `said` costs. */
+  /** Estimated cost of `said`. */
   readonly tokens: number
 }
 
-/** Resources and prompts of all servers. Looking at lists starts nothing; contents are read through the host. */
+/** Resources and prompts of all servers. Lists are read without starting servers; contents are read through the host. */
 export interface Library {
-  /** Everything that can be read: one place for each server. */
+  /** The tree of all resources: one node for each server. */
   tree(): LibraryNode[]
   /**
-   * Resources, templates and prompts by their names, titles, URIs, descriptions and types. Beginnings of words are
-   * enough, slips of the pen are borne, and a URI or command written out comes first. With `content`, also the texts of
-   * resources that were read: matches in names come first, then those in texts, by BM25.
+   * Searches resources, templates and prompts by names, titles, URIs, descriptions and types. Word prefixes match, misspellings
+   * are tolerated, and an exact URI or command ranks first. With `content`, also the texts of resources that were read: matches
+   * in names come first, then those in texts, by BM25.
    */
   search(query: string, options?: LibrarySearchOptions): LibrarySearch
-  /** Reads a resource for the person alone. `characters`: of one text, default 20 000. */
+  /** Reads a resource for the user alone. `characters`: of one text, default 20 000. */
   preview(
     server: string,
     uri: string,
     options?: { characters?: number; signal?: AbortSignal },
   ): Promise<ResourcePreview>
-  /** Why a model is not given a resource; undefined where it may be. */
+  /** Why a resource is not given to a model; undefined if it may be. */
   withheld(server: string, uri: string): string | undefined
-  /** The variables of a template. Throws an McpError 'INVALID' for text that is none. */
+  /** The variables of a template. Throws an McpError 'INVALID' for an invalid one. */
   fields(uriTemplate: string): TemplateField[]
-  /** The URI for these variables. Throws an McpError 'INVALID' that names every required one that is missing or unknown. */
+  /** The URI for these variables. Throws an McpError 'INVALID' that names missing required and unknown ones. */
   expand(uriTemplate: string, values: Readonly<Record<string, string>>): string
   /**
-   * Suggestions for a field. A server is asked at most once in 150 ms; of what is typed meanwhile only the last is
-   * asked for, and earlier ones give undefined. Answers are kept for a minute. A server that has none gives no values.
+   * Completions for a field. A server is asked at most once in 150 ms; of the calls in between only the last sends a request, and
+   * earlier ones return undefined. Results are cached for a minute. A server without completions returns no values.
    */
   complete(field: CompletionField, options?: { signal?: AbortSignal }): Promise<Completion | undefined>
   /**
-   * Reads resources, at most 8 at once, and keeps the copies with the conversation; one that is attached already is
-   * replaced. Throws an McpError 'INVALID' for more than 200.
+   * Reads resources, at most 8 at once, and attaches copies to the conversation, replacing attached ones. Throws an McpError
+   * 'INVALID' for more than 200.
    */
   attach(
     conversation: string,
     refs: readonly ResourceRef[],
     options?: { signal?: AbortSignal },
   ): Promise<AttachResult>
-  /** What is attached, in the order it came. */
+  /** The attachments, in the order they were added. */
   attached(conversation: string): AttachedCopy[]
-  /** Takes a copy away, or all of them. */
+  /** Removes one copy, or all. */
   detach(conversation: string, ref?: ResourceRef): void
-  /** Reads a resource anew and compares it with the attached copy. Throws an McpError 'INVALID' where it is not attached. */
+  /** Reads a resource again and compares it with the attached copy. Throws an McpError 'INVALID' if it is not attached. */
   diff(conversation: string, ref: ResourceRef, options?: { signal?: AbortSignal }): Promise<CopyDiff>
   /**
-   * Attaches what servers mean for a model (`annotations.audience`), the highest `priority` first and among equals what
-   * changed last, as long as it fits. `budget`: tokens of all that is attached in this way, default 8 000. `priority`: the
-   * least `priority` that counts, from 0 to 1, default 0. `skip`: why a resource is left out, undefined where it is not.
+   * Attaches resources that servers mark for a model (`annotations.audience`), the highest `priority` first and among equals the
+   * last modified, within the budget. `budget`: tokens of all attachments of this kind, default 8 000. `priority`: the minimum,
+   * from 0 to 1, default 0. `skip`: why a resource is left out, undefined otherwise.
    */
   include(
     conversation: string,
@@ -289,13 +289,13 @@ export interface Library {
       signal?: AbortSignal
     },
   ): Promise<Inclusion>
-  /** Takes what `include` attached away and never includes it again in this conversation: one resource, or anything. */
+  /** Removes what `include` attached and excludes it from this conversation: one resource, or all. */
   exclude(conversation: string, ref?: ResourceRef): void
   /** Prompts of all servers. */
   prompts(): LibraryPrompt[]
   /**
-   * What a prompt would say, by its command or its name in the host. Throws an McpError 'INVALID' that names arguments
-   * that are missing or that it does not have, before its server is asked.
+   * Gets a prompt, by its command or its qualified name. Throws an McpError 'INVALID' that names missing and unknown arguments
+   * before its server is asked.
    */
   prompt(
     name: string,

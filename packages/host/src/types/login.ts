@@ -1,21 +1,19 @@
 import type { Revocation } from '@jackfield/sdk/client/auth'
 
-/** Signing in to servers. Before a page is opened, a question of the kind `login` is asked. */
+/** Logins to servers. Before a page is opened, a question of the kind `login` is asked. */
 export interface LoginService {
   /**
-   * Opens the sign-in page without a question; resolves when the server is connected. The event `login` has the URL of
-   * the page, for another browser.
-   * @throws McpError 'INVALID' for a server that is unknown, disabled or a program; 'UNAUTHORIZED' if signing in failed
+   * Opens the login page without a question; resolves when the server is connected. The event `login` has the URL of the page,
+   * for another browser.
+   * @throws McpError 'INVALID' for a server that is unknown, disabled or a program; 'UNAUTHORIZED' if the login failed
    */
   signIn(server: string): Promise<void>
-  /**
-   * The pending question about signing in to a server, and the login that follows if the person agrees. Never rejects.
-   */
+  /** Waits for the pending login question of a server, and for the login that follows if the user agrees. Never rejects. */
   pending(server: string): Promise<void> | undefined
   /**
-   * Removes the tokens of a server and its cached lists, and revokes the tokens if the authorization server supports
-   * that. If revocation fails, the result has the reason; the tokens are removed anyway.
-   * @throws McpError 'INVALID' for a server that is unknown or a program, or whose credentials its configuration holds
+   * Removes the tokens of a server and its cached lists, and revokes the tokens if the authorization server supports that. If
+   * revocation fails, the result has the reason; the tokens are removed anyway.
+   * @throws McpError 'INVALID' for a server that is unknown or a program, or whose configuration contains credentials
    */
   signOut(server: string): Promise<Revocation>
 }

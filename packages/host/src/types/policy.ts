@@ -1,6 +1,6 @@
 /**
- * What makes a call: a model in a conversation, a program that a model wrote, an app, the tool of a sampling request,
- * a client of the gateway, the person, or a command line.
+ * The caller of a tool: a model in a conversation, a program written by a model, an app, the tool of a sampling request, a client
+ * of the gateway, the user, or a command line.
  */
 export type Caller = 'chat' | 'code' | 'app' | 'sampling' | 'gateway' | 'person' | 'cli'
 
@@ -62,7 +62,7 @@ export interface Decision {
   verdict: Verdict
   /**
    * The rule that decided; `default` when none matched, `remembered:<scope>` for an earlier answer, `typed` for a call
-   * that the person typed, `label` if private data would flow out, `quarantine` for a tool that is out of use, `repeat`
+   * that the person typed, `label` if private data would flow out, `quarantine` for a tool that is disabled, `repeat`
    * for a call that would be made again because its server cannot resume it.
    */
   rule: string

@@ -48,7 +48,7 @@ export interface Questions {
     likeness: readonly { label: string; arguments?: readonly ArgumentTest[] }[]
     /** Data of these labels may flow into the call. */
     labels: readonly string[]
-    /** What the server is, whatever it is called: its command line, or its address. */
+    /** The server's identity for display: its command line or URL. */
     origin?: string
     /** Findings about the tool. */
     findings?: readonly TrustFinding[]
@@ -65,7 +65,7 @@ export interface Questions {
   /** A form or URL elicitation. */
   elicitation: {
     params: ElicitParams
-    /** What the server is, whatever it is called: its command line, or its address. */
+    /** The server's identity for display: its command line or URL. */
     origin?: string
     /** Findings: fields that seem to ask for secrets, suspicious parts of a URL. */
     findings?: readonly TrustFinding[]
@@ -84,7 +84,7 @@ export interface Questions {
     redactions: readonly Redaction[]
     /** Conversation context that the server asks for. */
     context?: SamplingContext
-    /** Why the answer before could not be used; absent at first. */
+    /** Why the previous answer was rejected; absent at first. */
     problem?: string
   }
   /** The sampling result that the server would get. */
@@ -93,10 +93,10 @@ export interface Questions {
     result: CreateMessageResult
     choice: ModelChoice
     usage?: { inputTokens: number; outputTokens: number; cost?: number; currency?: string }
-    /** Why the answer before could not be used; absent at first. */
+    /** Why the previous answer was rejected; absent at first. */
     problem?: string
   }
-  /** Whether this server may see these folders as roots. */
+  /** Whether a server may see these folders as roots. */
   roots: {
     roots: Root[]
     /** Its contents; absent if it was not read. */
@@ -119,9 +119,9 @@ export interface Questions {
   }
   /** Definitions of a server changed. The changed definitions are quarantined until answered. */
   drift: { changes: readonly DefinitionChange[]; findings: readonly TrustFinding[] }
-  /** A server requires signing in: whether to open the browser. */
+  /** A server requires a login: whether to open the browser. */
   login: { url: string; issuer: string; scopes: readonly string[] }
-  /** Whether the page of an app is shown, or something outside its frame that it asks for. */
+  /** Whether to show an app's page, or to allow its action outside the frame. */
   app: { app: AppRef; wants: AppWish; findings?: readonly TrustFinding[] }
 }
 
@@ -139,7 +139,7 @@ export interface HostAnswers {
   approval:
     | { verdict: 'allow'; arguments?: Record<string, unknown>; remember?: Remember }
     | { verdict: 'deny'; reason?: string; remember?: Remember }
-    /** The person writes the result; the tool is not called. */
+    /** The user wrote the result; the tool is not called. */
     | { verdict: 'respond'; result: CallToolResult }
   result: { verdict: 'allow'; result?: CallToolResult } | { verdict: 'deny'; reason?: string }
   /** Only the protocol's own members are sent to the server. */
@@ -172,22 +172,22 @@ export interface HostAnswers {
         /** Further results for this server pass without this question, within its budget. */
         remember?: 'conversation' | 'always'
       }
-    /** Generates again, with another model if named. */
+    /** Generates again, with another model if one is named. */
     | { verdict: 'regenerate'; model?: string }
     | { verdict: 'deny'; reason?: string }
   /** `roots`: a subset of the folders shown. Default all. */
   roots: { verdict: 'allow'; roots?: Root[] } | { verdict: 'deny' }
   install: { verdict: 'allow' } | { verdict: 'deny'; reason?: string }
-  /** `accept`: use the changed definitions; `block`: keep them out of use. */
+  /** `accept`: use the changed definitions; `block`: keep them disabled. */
   drift: { verdict: 'accept' } | { verdict: 'block' }
   login: { verdict: 'allow' } | { verdict: 'deny' }
   /** A link is opened, and a file saved, by the surface that answers. */
   app:
     | {
         verdict: 'allow'
-        /** For a page: those of the permissions asked for that it is given. Default none. */
+        /** For a page: the granted ones of the requested permissions. Default none. */
         permissions?: readonly AppPermission[]
-        /** For a page: shows it also with other contents, as long as it asks for no more. Default false. */
+        /** For a page: also allows other versions, as long as they request no more. Default false. */
         anyContents?: boolean
         /** For a context: later ones of the open page replace it without a question. Default false. */
         always?: boolean

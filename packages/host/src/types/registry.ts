@@ -68,7 +68,7 @@ export interface InstallPlan {
   readonly command: string
   /** The same as words: program and arguments, or the URL alone. */
   readonly words: readonly string[]
-  /** Variables and headers that it gets. */
+  /** Variables and headers it gets. */
   readonly given: readonly GivenValue[]
   readonly needs: readonly NeededValue[]
   readonly findings: readonly TrustFinding[]
@@ -79,7 +79,7 @@ export interface InstallPlan {
   config(values: Readonly<Record<string, readonly string[]>>): ServerConfig
 }
 
-/** What installing a server of a registry does, for the person to review. */
+/** The effects of installing a registry server, for review. */
 export interface ReviewedInstallation extends Omit<InstallPlan, 'config'> {
   /** For `installs.preview` and `installs.install`; valid for 15 minutes. */
   readonly id: string
@@ -93,6 +93,6 @@ export interface ReviewedInstallation extends Omit<InstallPlan, 'config'> {
   readonly digest?: string
   /** Secrets of `needs` that are stored already. */
   readonly stored: readonly string[]
-  /** The configuration has a server of this name already. */
+  /** The configuration has a server with this name already. */
   readonly isKnown: boolean
 }

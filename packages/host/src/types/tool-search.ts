@@ -1,6 +1,6 @@
 import type { CatalogTool } from './catalog.ts'
 
-/** The tokens of one tool's definition in a request to a model. */
+/** The token cost of one tool's definition in a request to a model. */
 export interface ToolWeight {
   readonly name: string
   /** An estimate, see `ToolMeter.tokens`. */
@@ -48,7 +48,7 @@ export interface ToolSearchResult {
   readonly total: number
 }
 
-/** Tool search, and the tokens that definitions take. It uses the known lists and starts no server. */
+/** Tool search, and the token cost of definitions. It uses the known lists and starts no server. */
 export interface ToolSearchService {
   /** `contextTokens`: the context of the model, default 128 000. `isOn`: only tools for which it returns true. */
   meter(options?: { contextTokens?: number; isOn?: (tool: CatalogTool) => boolean }): ToolMeter

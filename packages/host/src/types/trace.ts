@@ -2,37 +2,37 @@ import type { CallToolResult, GetPromptResult, ReadResourceResult } from '@jackf
 import type { Activity } from './activity.ts'
 
 /**
- * What an event is about: a row of the activity log, or something beside it. `wire`: one message. `http`: one request
- * over HTTP with its answer. `stderr`: what a program wrote beside the protocol. `warning`: something was tolerated.
+ * The kind of an event: an activity log row, or one of these. `wire`: one message. `http`: one HTTP request with its response.
+ * `stderr`: output of a program besides the protocol. `warning`: a tolerated violation.
  */
 export type TraceKind = Activity['kind'] | 'wire' | 'http' | 'stderr' | 'warning'
 
-/** One thing that happened, in the order in which everything happened. */
+/** One event in the common order of all events. */
 export interface TraceEvent {
-  /** Grows with every event of one store. */
+  /** Increases with every event of one store. */
   readonly id: number
-  /** ISO 8601, by the clock of the machine. */
+  /** ISO 8601, by the machine's clock. */
   readonly at: string
-  /** Milliseconds by a clock that never goes back, since the program began; null for rows of the activity log. */
+  /** Milliseconds of a monotonic clock since the program began; null for rows of the activity log. */
   readonly tickMs: number | null
   readonly kind: TraceKind
   readonly server: string | null
-  /** One connection of one server, unlike any other; null beside connections. */
+  /** Unique id of a server connection; null for events outside connections. */
   readonly connection: string | null
   readonly direction: 'sent' | 'received' | null
-  /** Of a message or of the request that it answers; of an activity row, the method that it comes from. */
+  /** Of a message or its request; of an activity row, the method it comes from. */
   readonly method: string | null
   /** The tool, prompt or URI. */
   readonly tool: string | null
   /** The JSON-RPC id, as JSON. */
   readonly rpcId: string | null
-  /** The row of the activity log that this is. */
+  /** The row of the activity log. */
   readonly activity: number | null
   /** The event that caused this one. */
   readonly cause: number | null
-  /** The event that this one answers. */
+  /** The event of the request, for a response. */
   readonly reply: number | null
-  /** `ok` or `error` for answers; the outcome of an activity row, `running` until it is over. */
+  /** `ok` or `error` for responses; the outcome of an activity row, `running` until it ends. */
   readonly status: string | null
   readonly durationMs: number | null
   /** Bytes of the whole payload as JSON. */
@@ -41,68 +41,68 @@ export interface TraceEvent {
   readonly summary: string
 }
 
-/** An event with all that was kept of it. */
+/** An event with its stored payload. */
 export interface WholeTraceEvent extends TraceEvent {
-  /** The message, the facts of the HTTP exchange, the detail of the activity row; the text of `stderr`. */
+  /** The message, the HTTP exchange, the detail of the activity row, or the text of `stderr`. */
   readonly payload: unknown
-  /** Set where the payload was too long to be kept whole: it is then the beginning of its JSON text. */
+  /** Set if the payload was too long: it is then the start of its JSON text. */
   readonly cut?: { readonly sha256: string }
 }
 
-/** Which events are wanted. */
+/** Which events to return. */
 export interface TraceQuery {
   /**
-   * What they must be, as in `server:files kind:call status:error dur:>500 text:"not found" -kind:wire since:1h`.
+   * A filter, as in `server:files kind:call status:error dur:>500 text:"not found" -kind:wire since:1h`.
    * @see TraceFilterError
    */
   filter?: string
-  /** So many of the newest. Default 1 000. */
+  /** Only the newest. Default 1 000. */
   limit?: number
-  /** Only events after this one, oldest first where there are more than `limit`. */
+  /** Only events after this one; the oldest if there are more than `limit`. */
   after?: number
 }
 
-/** An event among what it caused. */
+/** An event in the tree of causes. */
 export interface TraceNode {
   readonly event: TraceEvent
-  /** False for what is only there to say where the others come from. */
+  /** False for an ancestor that is included only for context. */
   readonly matched: boolean
   readonly children: readonly TraceNode[]
 }
 
-/** What happened at one server, or beside them all (null), side by side with the others. */
+/** A timeline lane: the events of one server, or of none (null). */
 export interface TraceLane {
   readonly server: string | null
-  /** In the order of their beginnings. Times are milliseconds since 1970. */
+  /** By start time. Times are milliseconds since 1970. */
   readonly spans: readonly { readonly event: TraceEvent; readonly fromMs: number; readonly toMs: number }[]
 }
 
-/** A request with its answer, or a message that wants none. */
+/** A request with its response, or a notification. */
 export interface TracePair {
   readonly message: WholeTraceEvent
-  /** Undefined where none came, or none is wanted. */
+  /** Undefined if there is none. */
   readonly answer?: WholeTraceEvent
 }
 
-/** How often something was asked for, and how that went. */
+/** Counts and times of one method. */
 export interface TraceTally {
   readonly server: string | null
   readonly method: string
   readonly count: number
   readonly errors: number
-  /** Milliseconds that half of the answers took at most; null where none was timed. */
+  /** Median response time in milliseconds; null without timings. */
   readonly p50Ms: number | null
-  /** Milliseconds that 95 of 100 answers took at most. */
+  /** The 95th percentile of response times in milliseconds. */
   readonly p95Ms: number | null
-  /** Of requests and answers together. */
+  /** Of requests and responses together. */
   readonly bytes: number
 }
 
-/** What the events come to. */
+/** Statistics of events. */
 export interface TraceStatistics {
   /** By server and method, the most frequent first. */
   readonly methods: readonly TraceTally[]
-  /** Tokens that models counted, by model. */
+  /** Tokens reported by models, by model. */
   readonly models: readonly {
     readonly model: string
     readonly count: number
@@ -111,7 +111,7 @@ export interface TraceStatistics {
   }[]
 }
 
-/** Which events are counted, and in how many parts of a period. */
+/** Which events are counted, and the bins of a period. */
 export interface TraceBinsQuery {
   /** As in a `TraceQuery`. */
   filter?: string
@@ -129,49 +129,49 @@ export interface TraceBins {
   readonly toMs: number
   /** In the order of the servers' first events. */
   readonly lanes: readonly {
-    /** Null beside servers. */
+    /** Null for events outside servers. */
     readonly server: string | null
-    /** One count for each bin; bin `i` begins at `fromMs + i * (toMs - fromMs) / bins`. The last one includes `toMs`. */
+    /** One count for each bin; bin `i` starts at `fromMs + i * (toMs - fromMs) / bins`. The last one includes `toMs`. */
     readonly events: readonly number[]
     /** Of these, the ones with status `error`. */
     readonly errors: readonly number[]
   }[]
 }
 
-/** How much is kept, and how much was let go. */
+/** Size of the log, and what was discarded. */
 export interface TraceCounters {
   readonly events: number
   readonly bytes: number
-  /** Events that were let go because there were too many or they were too old. */
+  /** Events removed because of the size or age limit. */
   readonly dropped: number
   readonly droppedBytes: number
   /** Events that could not be written. */
   readonly unwritten: number
 }
 
-/** What can be taken out of the log. */
+/** Export formats of the log. */
 export type TraceFormat = 'jsonl' | 'har' | 'otlp'
 
-/** One request that a recorded server was sent, and what it answered. */
+/** One recorded request with its response. */
 export interface RecordedExchange {
   readonly method: string
   readonly params: Record<string, unknown>
-  /** What came before the answer: notices, and questions of the session era with the answers they got. */
+  /** Messages before the response: notifications, and server requests of the session era with their responses. */
   readonly before: readonly {
     readonly message: Record<string, unknown>
     readonly answer?: Record<string, unknown>
   }[]
-  /** `result` or `error` of the answer; undefined where none came. */
+  /** `result` or `error` of the response; undefined if there was none. */
   readonly answer?: Record<string, unknown>
 }
 
-/** One server as it answered, to be played back. */
+/** One recorded server, for playback. */
 export interface RecordedServer {
   readonly revision: string | null
   readonly exchanges: readonly RecordedExchange[]
 }
 
-/** What servers were asked and answered. It is plain JSON. */
+/** Recorded requests and responses of servers, as plain JSON. */
 export interface Recording {
   readonly format: 'jackfield-recording'
   readonly version: 1
@@ -180,57 +180,56 @@ export interface Recording {
   readonly servers: Readonly<Record<string, RecordedServer>>
 }
 
-/** A request that is done again. */
+/** A request to repeat. */
 export interface ReplayRequest {
   readonly method: 'tools/call' | 'resources/read' | 'prompts/get'
   readonly server: string
-  /** The tool or prompt by the server's own name for it, or the URI. */
+  /** The tool or prompt by the server's own name, or the URI. */
   readonly target: string
   readonly arguments: Readonly<Record<string, unknown>>
-  /** What it gave then; undefined where that is not known. */
+  /** The recorded result; undefined if unknown. */
   readonly result?: unknown
 }
 
-/** One place where two results are different. */
+/** One difference of two results. */
 export interface ResultChange {
   /** A JSON Pointer; empty for the whole. */
   readonly path: string
-  /** Absent where there was nothing. */
+  /** The old value; absent if there was none. */
   readonly before?: unknown
-  /** Absent where there is nothing now. */
+  /** The new value; absent if there is none. */
   readonly after?: unknown
 }
 
-/** What doing a request again gave. */
+/** The result of a replay. */
 export interface Replay {
   readonly request: ReplayRequest
   readonly result: CallToolResult | ReadResourceResult | GetPromptResult
-  /** Policy or the person refused. */
+  /** Policy or the user refused. */
   readonly denied: boolean
-  /** Undefined where it is not known what it gave then. */
+  /** Undefined if the recorded result is unknown. */
   readonly changes?: readonly ResultChange[]
 }
 
 /**
- * Everything that happened, as an inspector sees it. Queries run in a thread of their own where the store is a file of more than
- * 4 MB, so that other work of the process continues. All that take a filter reject with a TraceFilterError where it cannot be
- * read.
+ * The message log for inspectors. Queries run in a separate thread if the store is a file of more than 4 MB, so that they do not
+ * block the process. All methods with a filter reject with a TraceFilterError if it is invalid.
  */
 export interface TraceService {
   /** Oldest first. */
   list(query?: TraceQuery): Promise<TraceEvent[]>
   /** The ids of the events, oldest first: all of them, unless the query has a limit. */
   ids(query?: TraceQuery): Promise<number[]>
-  /** Events by id, oldest first. Ids of events that are gone are left out. */
+  /** Events by id, oldest first. Deleted ones are left out. */
   rows(ids: readonly number[]): Promise<TraceEvent[]>
   /**
    * Counts for a timeline.
-   * @throws McpError 'INVALID' where the number of bins or the period is impossible
+   * @throws McpError 'INVALID' if the number of bins or the period is invalid
    */
   bins(query: TraceBinsQuery): Promise<TraceBins>
-  /** One event with all that was kept of it; undefined where it is gone. */
+  /** One event with its payload; undefined if it was deleted. */
   get(id: number): WholeTraceEvent | undefined
-  /** Events under what caused them, with everything that they caused. */
+  /** Events below their causes, with all their effects. */
   tree(query?: TraceQuery): Promise<TraceNode[]>
   timeline(query?: TraceQuery): Promise<TraceLane[]>
   /** Requests with their responses. */
@@ -238,21 +237,21 @@ export interface TraceService {
   statistics(query?: TraceQuery): Promise<TraceStatistics>
   counters(): TraceCounters
   /**
-   * Events as text. `jsonl`: one JSON object a line. `har`: HTTP Archive 1.2. `otlp`: traces of OpenTelemetry as JSON.
-   * Headers that hold credentials are masked, known secrets are replaced. The text comes in pieces; `otlp` comes in one piece, of
-   * at most 100 000 events unless the query says otherwise.
+   * Events as text. `jsonl`: one JSON object per line. `har`: HTTP Archive 1.2. `otlp`: OpenTelemetry traces as JSON. Credentials
+   * in headers are masked, known secrets are replaced. The text comes in chunks; `otlp` in one, of at most 100 000 events unless
+   * the query has a limit.
    */
   export(format: TraceFormat, query?: TraceQuery): AsyncGenerator<string, void, undefined>
   /**
-   * What the servers of the messages answered, to be played back.
-   * @throws McpError 'INVALID' where there is none, or a message was too long to be kept whole
+   * The recorded responses of servers, for playback.
+   * @throws McpError 'INVALID' if there are none, or a message was too long to be stored whole
    */
   recording(query?: TraceQuery): Promise<Recording>
   /**
-   * The request of a call, read or prompt, or of a message about one.
-   * @throws McpError 'INVALID' where the event is none of them, or was not kept whole
+   * The request of a call, read or prompt, or of one of their messages.
+   * @throws McpError 'INVALID' if the event is none of them, or was not stored whole
    */
   request(id: number): ReplayRequest
-  /** Does a request again, with the same policy as any other. */
+  /** Repeats a request, under the same policy as any other. */
   replay(request: ReplayRequest, options?: { signal?: AbortSignal }): Promise<Replay>
 }

@@ -141,7 +141,7 @@ describe('a rule about results', () => {
       'the rule denies',
       { result: () => ({ verdict: 'allow' }) },
       [...rules, rule('deny', { gate: 'result' })],
-      'rule "deny rule" holds it back',
+      'rule "deny rule" withholds it',
     ],
     [
       'the answer is no result',
@@ -149,7 +149,7 @@ describe('a rule about results', () => {
       rules,
       'it needs "content"',
     ],
-  ])('holds it back where %s, and says that the call was made', async (_name, manners, given, words) => {
+  ])('withholds it where %s, and says that the call was made', async (_name, manners, given, words) => {
     const { config, ran } = session()
     const host = await started({ servers: { s: config }, surface: person(manners), rules: given })
     const call = await host.call('s__echo', { text: 'secret' }, chat)

@@ -241,7 +241,7 @@ describe('a call whose program ended while the person thought', () => {
     expect(here.inbox.resumed(id)).toBeUndefined()
     expect(here.inbox.get(id)).toMatchObject({
       state: 'lost',
-      reason: expect.stringContaining('while the answer was on its way, so nobody knows whether it arrived'),
+      reason: expect.stringContaining('while the answer was on its way, so it is unknown whether it arrived'),
     })
     expect(server.calls).toHaveLength(2)
   })

@@ -154,7 +154,7 @@ describe('what is not found', () => {
     expect(found(await started({ servers: { shelf: mine }, store }), 'crane')).toEqual(['note://n'])
   })
 
-  test('is what is out of use, and what was pruned; what is for the person alone says so', async () => {
+  test('is what is disabled, and what was pruned; what is for the person alone says so', async () => {
     const { url } = await shelf({
       resources: {
         n: note('note://n', () => 'The crane is broken', { annotations: { audience: ['user'] } }),

@@ -395,7 +395,7 @@ describe('a trip', () => {
         content: [
           {
             type: 'text',
-            text: '[From Jackfield, not from the person] The call that waited is over. What it gave:',
+            text: '[From Jackfield, not from the person] The call that waited is over. Its result:',
           },
           { type: 'text', text: 'Plan a trip from Oslo to Rome on 2027-06-15' },
         ],

@@ -66,7 +66,7 @@ describe('what a server says', () => {
     )
   })
 
-  it.each(mutations)('is out of use when it changes %s', async (_, change, item, expected) => {
+  it.each(mutations)('is disabled when it changes %s', async (_, change, item, expected) => {
     const { host, server, surface } = await pinned()
     server.says(changed(change))
     await host.reconnect('s')
@@ -83,7 +83,7 @@ describe('what a server says', () => {
     expect((await host.call('s__look', {}, cli)).denied).toBe(false)
   })
 
-  it('stays out of use where accepting it cannot be recorded', async () => {
+  it('stays disabled where accepting it cannot be recorded', async () => {
     const store = join(folder(), 'store.db')
     const server = saying(shop)
     const host = await started({ servers: { s: server.config }, rules: allow, store })
@@ -137,7 +137,7 @@ describe('what a server says', () => {
     expect(surface.asked).toEqual([])
   })
 
-  it('is out of use where it is new, and a tool under another name is recognised', async () => {
+  it('is disabled where it is new, and a tool under another name is recognised', async () => {
     const { host, server, surface } = await pinned()
     server.says(
       changed((s) => {
@@ -162,7 +162,7 @@ describe('what a server says', () => {
     expect(host.activity({ kind: 'drift' }).map(({ summary, outcome }) => [summary, outcome])).toEqual([
       ['s offers less than was agreed to: tool buy, tool look', 'noted'],
       [
-        'tool purchase, tool sell, tool view of s are new or suspicious, and out of use until accepted',
+        'tool purchase, tool sell, tool view of s are new or suspicious, and disabled until accepted',
         'running',
       ],
     ])
@@ -293,7 +293,7 @@ describe('what changed', () => {
     expect(host.activity({ kind: 'drift' }).map(({ outcome }) => outcome)).toEqual(['accepted'])
   })
 
-  it('stays out of use once the person blocks it, until it changes again', async () => {
+  it('stays disabled once the person blocks it, until it changes again', async () => {
     const surface = person({ drift: () => ({ verdict: 'block' }) })
     const { host, server } = await pinned(shop, surface)
     server.says(other)
@@ -338,7 +338,7 @@ describe('what changed', () => {
       {
         server: 's',
         message: expect.stringMatching(
-          /^tool buy of s is not as agreed to, and out of use.*See why with: jackfield trust s$/,
+          /^tool buy of s is different from what you accepted, and disabled.*See why with: jackfield trust s$/,
         ),
       },
     ])
@@ -425,7 +425,7 @@ describe('at first use', () => {
     expect((await host.call('s__add', {}, cli)).denied).toBe(false)
   })
 
-  it('prompts and resources that are out of use can be neither got nor read', async () => {
+  it('prompts and resources that are disabled can be neither got nor read', async () => {
     const { host, server } = await pinned()
     server.says(
       changed((s) => {
@@ -435,9 +435,9 @@ describe('at first use', () => {
     )
     await host.reconnect('s')
     await expect(host.prompt('s__choose', {})).rejects.toThrow(
-      'The prompt choose of s is out of use: its description',
+      'The prompt choose of s is disabled: its description',
     )
-    await expect(host.read('s', 'shop://open')).rejects.toThrow('The resource shop://open of s is out of use')
+    await expect(host.read('s', 'shop://open')).rejects.toThrow('The resource shop://open of s is disabled')
     await expect(host.read('s', 'shop://list')).resolves.toMatchObject({ contents: [{ text: 'read' }] })
   })
 })

@@ -29,7 +29,7 @@ function zedDraft(name: string, entry: unknown): Draft {
     const { settings: _settings, remote: _remote, ...rest } = entry
     return entryDraft(name, rest, path)
   }
-  // Older settings keep the program, its arguments and variables one step further down.
+  // Older settings nest the program, its arguments and variables one level deeper.
   const draft = new Draft(name, path)
   draft.set('command', command['path'], [...path, 'command', 'path'])
   draft.set('args', command['args'], [...path, 'command', 'args'])

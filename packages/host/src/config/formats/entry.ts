@@ -3,7 +3,7 @@ import type { ConfigInput } from '../../types/index.ts'
 import { Draft } from '../draft.ts'
 import type { Path } from '../reader.ts'
 
-/** Members that products write into entries for themselves, and that change nothing about the server. */
+/** Members that other products use for themselves and that do not affect the server. */
 const handledElsewhere = new Set([
   'name',
   'description',
@@ -38,10 +38,10 @@ const approvals = new Set([
   'default_tools_approval_mode',
 ])
 
-/** How a file writes times of `timeout`: some products count in seconds, most in milliseconds. */
+/** The unit of `timeout` in a file: seconds in some products, milliseconds in most. */
 export type TimeoutUnit = 'seconds' | 'milliseconds'
 
-/** An entry of `mcpServers`, in any of the ways that products write it. */
+/** Parses an entry of `mcpServers`, in all forms used by products. */
 export function entryDraft(
   name: string,
   entry: unknown,
@@ -74,7 +74,7 @@ function readEntry(
   else if (key === 'env' || key === 'headers') draft.group(key, value, from)
   else if (key === 'url') draft.set('url', value, from)
   else if (key === 'serverUrl' || key === 'httpUrl') {
-    // Where both stand, Gemini's own reader takes httpUrl.
+    // With both present, Gemini's own reader uses httpUrl.
     draft.set('url', value, from)
   } else if (key === 'transport' || key === 'transportType') {
     if (typeof value === 'string') draft.set('type', value, from)
@@ -118,7 +118,7 @@ function readSandbox(draft: Draft, value: unknown, from: Path): void {
     draft.setIn('sandbox', 'network', network['allowedDomains'], [...from, 'network', 'allowedDomains'])
 }
 
-/** `{ only, without, always }`, or a plain list of names, where `*` is all of them. */
+/** `{ only, without, always }`, or a plain list of names, where `*` means all of them. */
 function readTools(draft: Draft, value: unknown, from: Path): void {
   if (!Array.isArray(value)) draft.group('tools', value, from)
   else if (!value.includes('*')) draft.setIn('tools', 'only', value, from)
@@ -157,20 +157,20 @@ function readAuth(draft: Draft, value: unknown, from: Path): void {
   }
 }
 
-/** What a file says, in one form for all kinds of files. */
+/** The content of a file, in one form for all formats. */
 export interface ReadServers {
   drafts: Draft[]
   inputs: ConfigInput[]
-  /** Something about the whole file. */
+  /** A problem with the whole file. */
   problems: { path: Path; severity: 'error' | 'warning'; message: string }[]
 }
 
-/** A kind of file that names servers. */
+/** A configuration file format. */
 export interface ConfigFormat {
-  /** The product, or the key that it is known by. */
+  /** The product, or the key that identifies the format. */
   readonly name: string
-  /** Whether this document is of this kind. */
+  /** Whether a document has this format. */
   matches(document: JsonRecord, file: string): boolean
-  /** What stands in it that concerns this working folder. Values are taken as they are; whether they can be used is found out later. */
+  /** The content that applies to this working folder. Values are not validated here. */
   read(document: JsonRecord, file: string, workspace: string): ReadServers
 }

@@ -7,7 +7,7 @@ import { type ConfigFormat, mustBeEntry, unused } from './entry.ts'
 const own = new Set(['builtin', 'platform', 'frontend', 'inline_python'])
 const handledElsewhere = new Set(['type', 'name', 'display_name', 'description', 'bundled'])
 
-/** Goose: `extensions` in `config.yaml`. What is part of Goose itself is left out. */
+/** Goose: `extensions` in `config.yaml`. Parts of Goose itself are left out. */
 export const goose: ConfigFormat = {
   name: 'Goose',
   matches: (document, file) => /\.ya?ml$/i.test(file) && isRecord(document['extensions']),
@@ -48,7 +48,7 @@ function readEntry(
   else if (key === 'env_keys' && Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
       if (typeof item !== 'string' || entry['uri'] !== undefined) continue
-      // Goose keeps these in a store of its own, so here the person is asked once.
+      // Goose keeps these in its own store, so the user is asked for them once.
       draft.setIn('env', item, `\${input:${item}}`, [...from, index])
       inputs.push({ id: item, description: `${item} of ${draft.name}`, password: true })
     }

@@ -20,7 +20,7 @@ const formats: readonly ConfigFormat[] = [
   serverJson,
 ]
 
-/** The form of a document, or undefined where it is none that is known. */
+/** The format of a document; undefined if unknown. */
 export function formOf(document: JsonRecord, file: string): ConfigFormat | undefined {
   return formats.find((form) => form.matches(document, file))
 }

@@ -5,8 +5,8 @@ import type { Path } from '../reader.ts'
 import { type ConfigFormat, entryDraft, type ReadServers, type TimeoutUnit } from './entry.ts'
 
 /**
- * `{ "mcpServers": { name: entry } }`: Jackfield, Claude Code and Desktop, Cursor, Windsurf, Cline, Roo Code, Gemini CLI
- * and most others, in JSON or YAML. A list of entries with names is taken too.
+ * `{ "mcpServers": { name: entry } }`: Jackfield, Claude Code and Desktop, Cursor, Windsurf, Cline, Roo Code, Gemini CLI and most
+ * others, in JSON or YAML. A list of entries with names is accepted too.
  */
 export const mcpServers: ConfigFormat = {
   name: 'mcpServers',
@@ -18,7 +18,7 @@ export const mcpServers: ConfigFormat = {
   },
 }
 
-/** `~/.claude.json`: the person's own servers, and those of the folder that is worked in. */
+/** `~/.claude.json`: the user's servers, and those of the working folder. */
 export const claudeCode: ConfigFormat = {
   name: 'Claude Code',
   matches: (document, file) =>
@@ -76,7 +76,7 @@ function isVsCodeSettings(document: JsonRecord): boolean {
   return isRecord(settingsOf(document)[0]['servers'])
 }
 
-/** Settings and dev containers keep the same under other names. */
+/** Settings and dev containers use other names for the same content. */
 function settingsOf(document: JsonRecord): [JsonRecord, Path] {
   const places: Path[] = [['mcp'], ['customizations', 'vscode', 'mcp']]
   for (const path of places) {
@@ -113,14 +113,14 @@ function nameOf(item: unknown): string {
   return isRecord(item) && typeof item['name'] === 'string' ? item['name'] : ''
 }
 
-/** Cline and Roo Code count in seconds. */
+/** Cline and Roo Code use seconds. */
 function timeoutsOf(file: string): TimeoutUnit {
   return /(?:cline_mcp_settings|[\\/]mcp_settings)\.json$|[\\/]\.roo[\\/]mcp\.json$/.test(file)
     ? 'seconds'
     : 'milliseconds'
 }
 
-/** The `inputs` of a file: what the person is asked for once. */
+/** The `inputs` of a file: values that the user is asked for once. */
 function readInputs(value: unknown, problems: ReadServers['problems']): ConfigInput[] {
   if (value === undefined) return []
   if (!Array.isArray(value)) {

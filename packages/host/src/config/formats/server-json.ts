@@ -7,11 +7,11 @@ import type { ConfigFormat } from './entry.ts'
 interface Launcher {
   command: string
   args(identifier: string, version: string | undefined): string[]
-  /** What comes before the arguments of the package, where the launcher would take them for its own options. */
+  /** Options before the package arguments, where the launcher would otherwise parse those. */
   separator?: '--'
 }
 
-/** How packages of each kind are started, without questions and in exactly this version. */
+/** How packages of each kind are started, without prompts and in exactly this version. */
 const launchers: Readonly<Record<string, Launcher>> = {
   npm: {
     command: 'npx',
@@ -29,7 +29,7 @@ const launchers: Readonly<Record<string, Launcher>> = {
   },
 }
 
-/** `server.json`, in which a server is published: its packages and addresses. The first that can be used is taken. */
+/** `server.json`, the published form of a server: its packages and addresses. The first usable one is chosen. */
 export const serverJson: ConfigFormat = {
   name: 'server.json',
   matches: ({ name, packages, remotes }) =>
@@ -144,7 +144,7 @@ function readArguments(draft: Draft, list: unknown, path: Path, inputs: ConfigIn
   }
 }
 
-/** What an argument, variable or header is given: its fixed value, else what the person is asked for where it is needed. */
+/** The value of an argument, variable or header: its fixed value, else an input if it is required. */
 function givenText(name: string, item: JsonRecord, inputs: ConfigInput[]): string | undefined {
   const variables = isRecord(item['variables']) ? item['variables'] : {}
   if (typeof item['value'] === 'string') return filled(item['value'], variables, inputs)
@@ -153,7 +153,7 @@ function givenText(name: string, item: JsonRecord, inputs: ConfigInput[]): strin
   return item['isRequired'] === true ? asked(name, item, inputs) : undefined
 }
 
-/** `{name}` in a text stands for one of its variables. */
+/** Expands `{name}` in a text with its variables. */
 function filled(text: string, variables: JsonRecord, inputs: ConfigInput[]): string {
   return text.replace(/\{([\w-]+)\}/g, (written: string, name: string) => {
     const item = variables[name]

@@ -12,41 +12,41 @@ import { McpError, RpcError } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { rewritten } from '../../shared/json.ts'
 
-/** A piece of a text that is a secret, in one of the forms it may be seen in. */
+/** A segment of a text that is a secret, in any of its encodings. */
 export interface FoundSecret {
-  /** What stands there. */
+  /** The matched text. */
   text: string
   name: string
-  /** The name it is kept under in the store of secrets, where it is kept there. */
+  /** Its name in the secret store, if stored there. */
   isStored?: string | undefined
-  /** Whether it is the value itself, and not another form of it. */
+  /** Whether it is the plain value, not an encoded form. */
   plain: boolean
 }
 
-/** Replaces known secret values wherever they turn up. */
+/** Replaces known secret values in texts. */
 export interface SecretRedactor {
-  /** Another number after every value that was made known. */
+  /** Changes when a value is added. */
   readonly version: number
   /**
-   * Makes a value known; `name` stands in its place from now on. Values of fewer than 6 characters are not replaced.
-   * `kept`: the name it is kept under in the store of secrets.
+   * Adds a value; from now on it is replaced by `name`. Values of fewer than 6 characters are not replaced. `kept`: its name in
+   * the secret store.
    */
   add(value: string, name: string, kept?: string): void
-  /** Makes a value known that is too short, or no text: it is replaced where it stands alone in a member of this name. */
+  /** Adds a value that is too short or no text: it is replaced only as the whole value of a member with this name. */
   addMember(name: string, value: string | number): void
   text(text: string): string
-  /** A text in its pieces: those that are no secret as texts. */
+  /** Splits a text at secrets; the other segments are plain texts. */
   pieces(text: string): (string | FoundSecret)[]
-  /** A copy of a JSON value with every text in it redacted, names of members too; the value itself where it holds none. */
+  /** A copy of a JSON value with all texts and member names redacted; the value itself if it contains no secret. */
   value<T>(value: T): T
-  /** For a text that comes in pieces: holds back what may be the beginning of a secret. */
+  /** Redacts a stream: holds back text that may be the start of a secret. */
   stream(): RedactedStream
 }
 
 export interface RedactedStream {
-  /** Takes a piece and gives what can be shown of all so far. */
+  /** Adds a chunk and returns the text that is safe to emit. */
   push(text: string): string
-  /** Gives what was held back. */
+  /** Returns the held-back text. */
   end(): string
 }
 
@@ -55,9 +55,9 @@ const minChars = 6
 type Form = Omit<FoundSecret, 'text'>
 
 export function createSecretRedactor(): SecretRedactor {
-  /** By each form that a value may be seen in, whose it is. */
+  /** The owner of each encoded form. */
   const forms = new Map<string, Form>()
-  /** By the names of members, values that are secret there. */
+  /** Secret values by member name. */
   const members = new Map<string, Set<string>>()
   let pattern: RegExp | undefined
   let longest = 0
@@ -95,7 +95,7 @@ export function createSecretRedactor(): SecretRedactor {
     return members.get(name)?.has(String(item)) === true ? `[${name}]` : item
   }
 
-  /** How many characters at the end may be the beginning of a secret. */
+  /** Length of the text's end that may be the start of a secret. */
   const open = (given: string): number => {
     for (let length = Math.min(given.length, longest - 1); length > 0; length--) {
       const tail = given.slice(-length)
@@ -151,11 +151,11 @@ export function createSecretRedactor(): SecretRedactor {
 
 interface Rules {
   text: (given: string) => string
-  /** What stands in place of a member; undefined where no member is secret by its name. */
+  /** The replacement for a member's value; undefined if no secret has that member name. */
   member: ((name: string, item: unknown) => unknown) | undefined
 }
 
-/** A structure of the same shape, with only its texts changed. */
+/** Copies a structure, changing only its texts. */
 function redacted<T>(given: T, rules: Rules): T {
   if (!touches(given, rules)) return given
   return rewritten(readJson(JSON.stringify(given)), (item) => {
@@ -178,7 +178,7 @@ function touches(value: unknown, rules: Rules): boolean {
   )
 }
 
-/** A value as it is, in JSON, in a URL, and in base64 wherever in a longer text it begins. */
+/** The encodings of a value: plain, JSON, URL, and base64 at every alignment. */
 function formsOf(value: string): Set<string> {
   const forms = new Set([
     value,
@@ -191,7 +191,7 @@ function formsOf(value: string): Set<string> {
     const encoded = Buffer.concat([Buffer.alloc(before), bytes])
       .toString('base64')
       .replace(/=+$/, '')
-    // Characters at both ends also carry bits of what stands beside the secret.
+    // Characters at both ends also encode bits of the adjacent text.
     const start = Math.ceil((before * 8) / 6)
     const end = Math.floor(((before + bytes.length) * 8) / 6)
     const stable = encoded.slice(start, end)
@@ -202,10 +202,10 @@ function formsOf(value: string): Set<string> {
   return forms
 }
 
-/** By what stands in place of each secret in the redacted copy of a value, the secret. */
+/** Secrets by their marks in the redacted copy of a value. */
 type Marks = ReadonlyMap<string, string>
 
-/** The marks of a value's redacted copy. One that stands for two different texts is left out. */
+/** The marks of a value's redacted copy. Ambiguous ones are left out. */
 export function marksIn(value: unknown, redactor: SecretRedactor): Marks {
   const marks = new Map<string, string>()
   const ambiguous = new Set<string>()
@@ -222,7 +222,7 @@ export function marksIn(value: unknown, redactor: SecretRedactor): Marks {
   return marks
 }
 
-/** A JSON value with the secrets in place of their marks; the value itself where it holds none. */
+/** Restores secrets from their marks; returns the value itself if there are none. */
 export function restoreMarks<T>(value: T, marks: Marks): T {
   if (marks.size === 0) return value
   const text = (given: string): string => {
@@ -248,12 +248,12 @@ function eachText(value: unknown, visit: (text: string) => void): void {
   }
 }
 
-/** Causes of causes that are looked through. */
+/** Maximum depth of causes that is redacted. */
 const maxDepth = 8
 
 /**
- * The error with every known secret taken out of its message, data and causes; the same one where it holds none. A cause
- * that holds one is left out.
+ * The error with every known secret redacted in its message, data and causes; the same error if it contains none. A cause that
+ * contains one is dropped.
  */
 export function redactedError(error: unknown, redactor: SecretRedactor): unknown {
   if (!(error instanceof Error) || !containsSecret(error, redactor)) return error
@@ -276,11 +276,11 @@ function containsSecret(error: unknown, redactor: SecretRedactor, depth = 0): bo
   return cause !== undefined && containsSecret(cause, redactor, depth + 1)
 }
 
-/** Opens what was sealed for this program. Its key is in memory alone and ends with it. */
+/** Opens values sealed for this program. Its key exists only in memory. */
 export interface SealRecipient {
-  /** What others seal with: no secret. */
+  /** The public key for sealing. */
   readonly address: string
-  /** What was sealed; undefined where it was sealed for somebody else or changed on its way. */
+  /** The sealed value; undefined if it was sealed for another program or altered. */
   open(sealed: string, about: string): string | undefined
 }
 
@@ -307,7 +307,7 @@ export function createSealRecipient(): SealRecipient {
   }
 }
 
-/** Seals a text so that only the program of that address reads it. `about` must be the same when it is opened. */
+/** Seals a text so that only the program with that address can open it. `about` must be the same when it is opened. */
 export function sealFor(address: string, text: string, about: string): string {
   const { publicKey, privateKey } = generateKeyPairSync('x25519')
   const iv = randomBytes(ivBytes)

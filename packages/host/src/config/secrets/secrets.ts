@@ -24,13 +24,13 @@ import {
 } from '../variables.ts'
 import type { SecretRedactor } from './redactor.ts'
 
-/** What the answers of inputs are remembered under, as values of forms are under their server. */
+/** The key prefix of input answers, like a server's for form values. */
 const settingsPlace = 'inputs of configuration files'
 const maxSetting = 65_536
 
 interface SecretsDeps {
   store: SecretStore
-  /** Where answers are remembered that are no secrets. */
+  /** Where answers that are no secrets are stored. */
   settings: FormTable
   redactor: SecretRedactor
   env: ConfigEnvironment
@@ -39,15 +39,15 @@ interface SecretsDeps {
   servers: () => Iterable<[string, ServerConfig]>
 }
 
-/** The secrets of one host. `resolve` makes of a configuration what is started. */
+/** The secrets of one host. `resolve` expands a configuration for starting its server. */
 export function createSecrets(deps: SecretsDeps): Secrets & {
   resolve(server: string, config: ServerConfig): Promise<ServerConfig>
-  /** The answer that is kept under a name, or that the person gives now; undefined where they give none. */
+  /** The stored answer, or one given by the user now; undefined if they give none. */
   answer: ResolveDeps['input']
 } {
   const { store, settings, redactor } = deps
   let last: Promise<unknown> = Promise.resolve()
-  /** One question at a time; what two servers want is asked for once. */
+  /** One question at a time, so that servers with the same input share the answer. */
   const input: ResolveDeps['input'] = (secret, server, wanted) => {
     const turn = last.then(async () => {
       const kept = await store.get(secret)
@@ -59,7 +59,7 @@ export function createSecrets(deps: SecretsDeps): Secrets & {
     last = turn.catch(() => {})
     return turn
   }
-  /** The answer to an input of a file. One that is no secret is remembered with the settings. */
+  /** The answer to an input of a file. One that is no secret is stored with the settings. */
   const inputOfFile: ResolveDeps['input'] = (secret, server, wanted) => {
     if (wanted.password === true || isSecretName(wanted.id)) return input(secret, server, wanted)
     const turn = last.then(async () => {
@@ -104,23 +104,23 @@ interface ResolveDeps {
   home: string
   store: SecretStore
   redactor: SecretRedactor
-  /** Gets the value that is kept under a name, or asks the person for it. */
+  /** Reads a stored value, or asks the user for it. */
   input: (secret: string, server: string, input: ConfigInput) => Promise<string | undefined>
 }
 
 const maxFileBytes = 65_536
-/** Bytes of a file of variables. */
+/** Maximum bytes of an env file. */
 export const maxVariablesBytes = 1_048_576
 
-/** The name that the answer to `${input:id}` of a file is kept under. Another file's input of that id is another one. */
+/** The storage name of the answer to a file's `${input:id}`, unique to that file. */
 function inputSecret(id: string, file: string): string {
   return `input ${id} of ${file}`
 }
 
 /**
- * The configuration with every variable replaced by what it stands for now. What is secret of it is made known to the
- * redactor first. The result belongs to the process or address it is for and to nothing else.
- * @throws McpError 'INVALID' that names the field and says what is missing.
+ * Expands all variables of a configuration. Secret values are first added to the redactor. Use the result only for the process or
+ * address it belongs to.
+ * @throws McpError 'INVALID' that names the field and what is missing.
  */
 async function resolveServer(server: string, config: ServerConfig, deps: ResolveDeps): Promise<ServerConfig> {
   learnSecrets(config, deps.redactor)
@@ -272,7 +272,7 @@ async function inputText(
   return value
 }
 
-/** A file beside the configuration, whose text is as secret as anything. */
+/** A file next to the configuration, whose content is treated as secret. */
 async function fileText(path: string, config: string, { redactor }: ResolveDeps): Promise<string> {
   const folder = await realpath(dirname(config))
   const wanted = isAbsolute(path) ? path : join(folder, path)
@@ -294,7 +294,7 @@ async function fileText(path: string, config: string, { redactor }: ResolveDeps)
   return value
 }
 
-/** The variables of a file of `NAME=value` lines. @throws McpError 'INVALID' where it cannot be read */
+/** The variables of a file of `NAME=value` lines. @throws McpError 'INVALID' if it cannot be read */
 export async function fileVariables(file: string): Promise<Record<string, string>> {
   try {
     const variables = parseEnv((await readSmallFile(file, maxVariablesBytes)).toString('utf8'))
@@ -307,7 +307,7 @@ export async function fileVariables(file: string): Promise<Record<string, string
   }
 }
 
-/** Makes the values known that stand in the configuration itself under names that say that they are secret. */
+/** Adds literal values of the configuration to the redactor if their names suggest secrets. */
 export function learnSecrets(config: ServerConfig, redactor: SecretRedactor): void {
   for (const { name, text } of secretTexts(config)) {
     const read = partsOf(text)
@@ -316,7 +316,7 @@ export function learnSecrets(config: ServerConfig, redactor: SecretRedactor): vo
   }
 }
 
-/** Makes the values known that a configuration takes from the environment for something that is secret by its name. */
+/** Adds environment values to the redactor if a configuration uses them under names that suggest secrets. */
 export function learnVariables(config: ServerConfig, env: ConfigEnvironment, redactor: SecretRedactor): void {
   learnSecrets(config, redactor)
   if (config.from === undefined) return
@@ -335,7 +335,7 @@ export function learnVariables(config: ServerConfig, env: ConfigEnvironment, red
   }
 }
 
-/** Every text of a configuration that variables are replaced in, with the name of its member. */
+/** Every text of a configuration that may contain variables, with its member name. */
 function textsOf(config: ServerConfig): { name: string; text: string }[] {
   const members =
     'url' in config
@@ -371,7 +371,7 @@ function secretTexts(config: ServerConfig): { name: string; text: string }[] {
   ]
 }
 
-/** `postgres://user:password@host`, wherever it stands in a text; one that is the user's name again hides nothing. */
+/** `postgres://user:password@host` anywhere in a text; a password equal to the user name is no secret. */
 function passwordsOf(text: string): string[] {
   return Array.from(text.matchAll(/:\/\/([^\s/?#@:]*):([^\s/?#@]+)@/g)).flatMap(([, user, password = '']) =>
     password === user ? [] : [password],
@@ -390,7 +390,7 @@ function flagsOf(args: readonly string[]): [string, string][] {
   })
 }
 
-/** A header's value without the word before the token. */
+/** A header's value without the scheme before the token. */
 function bare(text: string): string {
   return text.replace(/^(?:Bearer|Basic|Token|Digest)\s+/i, '').trim()
 }
@@ -399,14 +399,14 @@ function quoted(name: string): string {
   return /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`
 }
 
-/** One after another, so that the person is asked one thing at a time. */
+/** Sequential, so that the user is asked one question at a time. */
 async function inTurn<T, R>(items: Iterable<T>, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   for (const item of items) results.push(await work(item))
   return results
 }
 
-/** What the person has to give before these servers can start. */
+/** What the user has to enter before these servers can start. */
 async function missingInputs(
   servers: Iterable<[string, ServerConfig]>,
   isKnown: (name: string) => Promise<boolean>,

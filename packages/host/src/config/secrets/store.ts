@@ -7,31 +7,28 @@ import type { EncryptedFiles, StoreKey } from '@jackfield/sdk/client/auth/node'
 import type { SecretStore } from '../../types/index.ts'
 import type { SystemKey } from './system-key.ts'
 
-/** Where the key that seals the secrets comes from. */
+/** The source of the key that seals the secrets. */
 export type SecretKey =
-  /** The keychain of the system; needs the package `@napi-rs/keyring`. */
+  /** The system keychain; needs the package `@napi-rs/keyring`. */
   | { kind: 'keychain' }
   /** At least 12 characters. */
   | { kind: 'passphrase'; text: string }
-  /** A file that is made on first use, readable to its owner alone. */
+  /** A file created on first use, readable by its owner only. */
   | { kind: 'key file'; file: string }
-  /** The keychain of the system, or a file where the system has none. */
+  /** The system keychain, or a file if there is none. */
   | SystemKey
 
 const listName = 'names'
 const maxNames = 1_000
 const maxChars = 65_536
 
-/** Secrets in memory, for as long as the process lives. */
+/** Secrets in memory, for the lifetime of the process. */
 export function memorySecrets(): SecretStore {
   const store = onFirstUse(async () => (await import('@jackfield/sdk/client/auth')).memoryStore())
   return { ...secretStore(store, 'memory, until this program ends'), ready: async () => {} }
 }
 
-/**
- * Secrets in sealed files in this folder. Each kind of key has its own files, since none reads another's. Nothing is
- * opened before it is needed.
- */
+/** Secrets in sealed files in this folder. Each kind of key has its own files. Nothing is opened before first use. */
 export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
   if (key.kind !== 'system') {
     const files = sealedFiles(folder, key)
@@ -42,7 +39,7 @@ export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
       ready,
       get: async (name) => (await secrets.get(name)) ?? refuseOtherKey(folder, name),
       set: async (name, value) => {
-        // A key that cannot be had leaves no folder behind.
+        // An unavailable key leaves no folder behind.
         await ready()
         await secrets.set(name, value)
       },
@@ -52,7 +49,7 @@ export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
   const places = placesOf(folder, key)
   const inKeychain = secretStore(places.inKeychain.open, kinds.keychain)
   const inFile = secretStore(places.inFile.open, kinds['key file'])
-  /** Where a secret is; undefined where there is none of that name. */
+  /** The location of a secret; undefined if there is none with that name. */
   const placeOf = async (name: string): Promise<Secrets | undefined> => {
     if (await places.inKeychain.has(keyOf(name))) return inKeychain
     return (await places.inFile.has(keyOf(name))) ? inFile : undefined
@@ -90,10 +87,7 @@ export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
   }
 }
 
-/**
- * Tokens in sealed files in this folder, kept as secrets are. The key is loaded when a token is first read or written,
- * and not before.
- */
+/** Tokens in sealed files in this folder, like secrets. The key is loaded on first use. */
 export function sealedCredentials(folder: string, key: SecretKey): CredentialStore {
   if (key.kind !== 'system') {
     const files = sealedFiles(folder, key)
@@ -121,7 +115,7 @@ export function sealedCredentials(folder: string, key: SecretKey): CredentialSto
       for (const place of [inKeychain, inFile])
         if (await place.has(name)) await (await place.open()).delete(name)
     },
-    // Locks are always in one folder, whichever key is used inside.
+    // Locks are in one common folder, for all keys.
     exclusive: async (name, work, signal) => (await inFile.open()).exclusive(name, work, signal),
   }
 }
@@ -132,7 +126,7 @@ const kinds = {
   'key file': 'files sealed with a key file',
 } as const
 
-/** Sealed files in one folder, opened when they are first needed. */
+/** Sealed files in one folder, opened on first use. */
 interface SealedFiles {
   /** Whether the folder exists. */
   isThere(): boolean
@@ -140,7 +134,7 @@ interface SealedFiles {
   open(): Promise<EncryptedFiles>
 }
 
-/** The folder of each of the two keys. The files of `key file` have a key that the user chose, so they are apart. */
+/** The folder of each key. `key file` has a user-chosen key, so its files are separate. */
 function placesOf(folder: string, key: SystemKey): { inKeychain: SealedFiles; inFile: SealedFiles } {
   return {
     inKeychain: filesIn(join(folder, 'keychain'), async () => key.inKeychain),
@@ -148,7 +142,7 @@ function placesOf(folder: string, key: SystemKey): { inKeychain: SealedFiles; in
   }
 }
 
-/** Each kind of key has a folder of its own. */
+/** Each kind of key has its own folder. */
 function sealedFiles(folder: string, key: Exclude<SecretKey, SystemKey>): SealedFiles {
   return filesIn(join(folder, key.kind.replace(' ', '-')), async () => {
     const { keychain, keyFile, passphrase } = await import('@jackfield/sdk/client/auth/node')
@@ -176,7 +170,7 @@ function filesIn(directory: string, key: () => Promise<StoreKey>): SealedFiles {
   }
 }
 
-/** A store that is made when it is first wanted; where that fails, it is tried again with the next call. */
+/** A lazily created store; after a failure, the next call tries again. */
 function onFirstUse<T>(make: () => Promise<T>): () => Promise<T> {
   let store: Promise<T> | undefined
   return () => {
@@ -188,7 +182,7 @@ function onFirstUse<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/** The secrets in a folder; none where it or the file of its key does not exist, so that nothing is created. */
+/** The secrets in a folder; none if it or its key file does not exist, so that reading creates nothing. */
 async function readableIn(
   files: SealedFiles,
   key: Exclude<SecretKey, { kind: 'keychain' }>,
@@ -206,7 +200,7 @@ async function namesIn(store: CredentialStore): Promise<string[]> {
   return Array.isArray(kept) ? kept.filter((name) => typeof name === 'string') : []
 }
 
-/** Secrets as credentials of a store. */
+/** Adapts a credential store to secrets. */
 type Secrets = Omit<SecretStore, 'ready'>
 
 function secretStore(open: () => Promise<CredentialStore>, kind: string): Secrets {
@@ -242,7 +236,7 @@ function secretStore(open: () => Promise<CredentialStore>, kind: string): Secret
   }
 }
 
-/** What reading gives; where it is sealed with another key, an error that names it and says what to do. */
+/** Wraps reading: a value sealed with another key gives an error that names the key and the fix. */
 async function explained(reading: Promise<string | undefined>, what: string): Promise<string | undefined> {
   try {
     return await reading
@@ -257,7 +251,7 @@ async function explained(reading: Promise<string | undefined>, what: string): Pr
   }
 }
 
-/** Each folder of sealed files, with what has to be set so that it is read. */
+/** Each folder of sealed files, with the setting needed to read it. */
 const remedies = [
   ['passphrase', 'a passphrase', 'Set JACKFIELD_PASSPHRASE to it'],
   ['key-file', 'a key file', 'Set JACKFIELD_KEY_FILE to it'],
@@ -269,9 +263,9 @@ const remedies = [
   ['keychain', 'the key in the keychain', 'Unset JACKFIELD_PASSPHRASE and JACKFIELD_KEY_FILE'],
 ] as const
 
-/** @throws McpError 'INVALID' where a secret that the key in use does not seal is there, sealed with another one */
+/** @throws McpError 'INVALID' if the secret exists but is sealed with another key */
 function refuseOtherKey(folder: string, name: string): undefined {
-  // The name of the file depends on the name of the secret alone.
+  // The file name depends only on the name of the secret.
   const file = createHash('sha256').update(keyOf(name)).digest('hex').slice(0, 40)
   const found = remedies.find(([place]) => existsSync(join(folder, place, file)))
   if (found === undefined) return undefined

@@ -3,20 +3,19 @@ import { dirname } from 'node:path'
 import { McpError } from '@jackfield/sdk'
 import type { StoreKey } from '@jackfield/sdk/client/auth/node'
 
-/** Where the key is if the system has no keychain, and how that is reported. */
+/** The key file for systems without a keychain, and how its use is reported. */
 export interface SystemKeyOptions {
-  /** The key file used where the system has no keychain; made on first use, readable to its owner alone. */
+  /** The key file for systems without a keychain; created on first use, readable by its owner only. */
   file: string
-  /** Milliseconds that the keychain has to answer. Default 5 000. */
+  /** Milliseconds the keychain has to respond. Default 5 000. */
   timeoutMs?: number
-  /** Called when the key file is made, and once when the keychain does not answer. */
+  /** Called when the key file is created, and once when the keychain does not respond. */
   notify: (message: string) => void
 }
 
 /**
- * The key of the system's keychain, or of a file where the system has no keychain. Credentials sealed with the key in the
- * keychain stay there: without it they are not read, and nothing is written in their place. Share one between stores, so
- * that the keychain is tried once.
+ * The key from the system keychain, or from a file if there is no keychain. Credentials sealed with the keychain's key are
+ * neither read nor replaced without it. Share one instance between stores, so that the keychain is opened once.
  */
 export class SystemKey {
   readonly kind = 'system'
@@ -29,7 +28,7 @@ export class SystemKey {
     this.#options = options
   }
 
-  /** The key in the keychain; it throws the same error for the rest of the run once the keychain was not available. */
+  /** The keychain's key; once the keychain was unavailable, it throws the same error for the rest of the run. */
   readonly inKeychain: StoreKey = {
     load: async () => {
       const key = await this.#tried()
@@ -54,8 +53,8 @@ export class SystemKey {
   }
 
   /**
-   * Whether the keychain gives a key; false where the system has none or it does not answer.
-   * @throws McpError where there is a keychain that refuses
+   * Whether the keychain returns a key; false if there is none or it does not respond.
+   * @throws McpError if the keychain refuses access
    */
   async hasKeychain(): Promise<boolean> {
     const key = await this.#tried()
@@ -86,15 +85,15 @@ export class SystemKey {
     const directory = dirname(this.file)
     const key = keychain({ account: 'secrets', timeoutMs })
     try {
-      // Two processes that both found no key would each make one.
+      // Without the lock, two processes could each create a key.
       return await encryptedFiles({ directory, key }).exclusive('keychain', () => key.load(directory))
     } catch (error) {
-      // Where no lock can be made no key can be, and one that exists is read without it.
+      // If no lock can be created, no key can be either, and an existing one is read without it.
       if (!(error instanceof McpError)) return await key.load(directory).catch(() => Promise.reject(error))
       if (error.details['keychain'] === 'no answer') {
         notify(`the keychain did not answer within ${timeoutMs / 1000} s, so this run does without it`)
       } else if (error.details['keychain'] !== 'absent') {
-        // A keychain that refused may be unlocked meanwhile.
+        // A keychain that refused may be unlocked later.
         this.#attempt = undefined
       }
       return error

@@ -3,7 +3,7 @@ import type { ServerConfig } from '../../types/index.ts'
 import { isSecretName, partsOf } from '../variables.ts'
 import type { SecretRedactor } from './redactor.ts'
 
-/** A configuration whose secrets are named and no longer written out, with the secrets to keep under those names. */
+/** A configuration with literal secrets replaced by names, and the secrets to store under those names. */
 export function withoutSecrets(
   server: string,
   config: ServerConfig,
@@ -28,7 +28,7 @@ export function withoutSecrets(
   return { config: cleaned, secrets }
 }
 
-/** The store, where nothing that servers or forms say is kept with a known secret in it. */
+/** Wraps the store, so that no server or form data with a known secret is stored. */
 export function withoutStoredSecrets(store: Store, redactor: SecretRedactor): Store {
   const { forms, manifests } = store
   const holds = (value: unknown): boolean => redactor.value(value) !== value
@@ -43,7 +43,7 @@ export function withoutStoredSecrets(store: Store, redactor: SecretRedactor): St
     },
     manifests: {
       ...manifests,
-      // A list that is kept without its secrets would not be the one that was agreed to.
+      // A stored list without its secrets would differ from the accepted one.
       put(identity, principal, lists) {
         if (holds(lists)) manifests.forget(identity)
         else manifests.put(identity, principal, lists)

@@ -9,7 +9,7 @@ import {
 import type { FieldKind, FormChoice, FormField, FormPlan } from '../../types/index.ts'
 import { secretRequestedBy } from './secret-fields.ts'
 
-/** Reads the form of a server for showing. `message`: the question's own words, which may ask for a secret too. */
+/** Parses a server's form for display. `message`: the question's text, which may also ask for a secret. */
 export function planForm(schema: ElicitSchema, message = ''): FormPlan {
   const fault = checkElicitSchema(schema)
   if (fault !== undefined) return { fault }
@@ -47,7 +47,7 @@ function fieldOf(key: string, property: ElicitField, schema: ElicitSchema, messa
   }
 }
 
-/** Whether a field without choices does no harm. */
+/** Whether a field without choices is harmless. */
 function canBeEmpty(field: FormField): boolean {
   if (field.omissible || field.default !== undefined) return true
   return field.kind === 'choices' && checkElicitValue(field.schema, []) === undefined
@@ -101,7 +101,7 @@ function range(
   const low = numberAt(property, least)
   const high = numberAt(property, most)
   const unit = (count: number): string => (of === undefined ? '' : ` ${of[count === 1 ? 0 : 1]}`)
-  // A lower bound of nothing says nothing.
+  // A minimum length of zero has no effect.
   const counts = low !== undefined && !(of !== undefined && low <= 0)
   if (counts && high !== undefined) {
     return low === high ? `exactly ${low}${unit(low)}` : `${low} to ${high}${unit(high)}`
@@ -128,10 +128,10 @@ function text(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined
 }
 
-/** Values by field; a field that is left out is not there. */
+/** Values by field; omitted fields are absent. */
 export type FormValues = Readonly<Record<string, ElicitValue>>
 
-/** What is wrong with one value, as a sentence; undefined where nothing is. It says what the wire would say. */
+/** Why one value is invalid, as a sentence; undefined if it is valid. Equal to the wire validation. */
 export function problemWithField(field: FormField, value: ElicitValue | undefined): string | undefined {
   if (value === undefined) {
     if (field.omissible || field.default !== undefined) return undefined
@@ -143,7 +143,7 @@ export function problemWithField(field: FormField, value: ElicitValue | undefine
   return fault === undefined ? undefined : `This ${fault}.`
 }
 
-/** What would be sent: the values with the form's defaults in place of those left out; or what is wrong with them. */
+/** The response content: the values with the form's defaults for omitted ones; or the errors. */
 export function finishForm(
   schema: ElicitSchema,
   values: FormValues,
@@ -153,7 +153,7 @@ export function finishForm(
   return fault === undefined ? { content } : { problem: `${fault[0]?.toUpperCase()}${fault.slice(1)}.` }
 }
 
-/** Reads what a person typed for a field; an empty line is no value. */
+/** Parses the text typed for a field; an empty line means no value. */
 export function readTyped(
   field: FormField,
   typed: string,
@@ -166,7 +166,7 @@ export function readTyped(
   return problem === undefined ? { value } : { problem }
 }
 
-/** A value as a person reads it: the labels of choices, yes and no. As the server wrote it: make it safe. */
+/** A value for display: labels of choices, yes and no. Unsanitized server text. */
 export function shownValue(field: FormField, value: ElicitValue | undefined): string {
   if (value === undefined) return '(left out)'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
@@ -178,7 +178,7 @@ export function shownValue(field: FormField, value: ElicitValue | undefined): st
   return Array.isArray(value) ? value.map(label).join(', ') || '(none)' : label(String(value))
 }
 
-/** What the fields hold, in the form's order, for review before sending. */
+/** The values in form order, for review before sending. */
 export function reviewForm(
   fields: readonly FormField[],
   values: FormValues,

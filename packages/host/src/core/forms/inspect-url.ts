@@ -4,19 +4,16 @@ import { nearlySame, skeleton } from '../../shared/look-alike.ts'
 import { unseenIn } from '../../shared/visible.ts'
 import type { TrustFinding, UrlInspection } from '../../types/index.ts'
 
-/** What an address is judged beside. */
+/** What a URL is compared with. */
 export interface InspectOptions {
-  /** Addresses that the page may be taken for: the server's own. */
+  /** Sites that the page may imitate: the server's own. */
   known?: readonly string[]
 }
 
 const longUrl = 2_000
 const severityOrder = ['danger', 'warning', 'notice']
 
-/**
- * Takes a URL apart that a server wants a person to visit, and says what about it they should know. Nothing is fetched
- * or looked up.
- */
+/** Parses the URL of a URL elicitation and collects warnings for the user. Nothing is fetched or resolved. */
 export function inspectUrl(text: string, { known = [] }: InspectOptions = {}): UrlInspection {
   const url = URL.parse(text)
   if (url === null || url.host === '') {
@@ -25,7 +22,7 @@ export function inspectUrl(text: string, { known = [] }: InspectOptions = {}): U
     return { href, parts: { before: '', host: '', after: href }, findings: [], opens: false, blocked }
   }
   const { href, hostname } = url
-  // The part before the @ can contain the host's name, too.
+  // The part before the @ can also contain a host name.
   const from = href.indexOf(hostname, href.indexOf('//') + 2 + credentialsLength(url))
   const parts = {
     before: href.slice(0, from),
@@ -119,7 +116,7 @@ function findingsAbout(url: URL, text: string, reads: string, known: readonly st
 
 type Add = (severity: TrustFinding['severity'], code: string, message: string) => void
 
-/** What letters outside ASCII in a host name may pretend. */
+/** What non-ASCII letters in a host name may imitate. */
 function hostNameFindings(hostname: string, reads: string, add: Add): void {
   if (reads === '' || reads === hostname) return
   const labels = reads.split('.')
@@ -193,7 +190,7 @@ function imitatedHost(hostname: string, reads: string, own: string): boolean {
   const [domain, real] = [domainOf(reads === '' ? hostname : reads), domainOf(own)]
   if (skeleton(domain) === skeleton(real) || nearlySame(domain, real)) return true
   const name = real.split('.')[0] ?? real
-  // The name of the site as a part of another one's: bank.example.evil.test, login-bank.test.
+  // The site's name as part of another one: bank.example.evil.test, login-bank.test.
   return name.length >= 4 && reads.split(/[.-]/).some((part) => skeleton(part) === skeleton(name))
 }
 

@@ -5,9 +5,9 @@ import type { PromptValues } from '../../types/index.ts'
 import { planForm } from './form.ts'
 import { secretRequestedBy } from './secret-fields.ts'
 
-/** Answers to one server's forms that the person let be remembered. */
+/** Form answers that the user allowed to be remembered, for one server. */
 interface RememberedAnswers {
-  /** Those that fit the fields of this form; undefined where there are none. */
+  /** Answers that fit the fields of this form; undefined if there are none. */
   for(params: ElicitFormParams): Record<string, ElicitValue> | undefined
   /** Stores the values of these fields and removes those of the form's other fields. Secrets are never stored. */
   remember(
@@ -19,7 +19,7 @@ interface RememberedAnswers {
 
 const maxFormValue = 10_000
 
-/** `identity`: what the server is, so that another of the same name gets none of it. */
+/** `identity`: the server's identity, so that another server with the same name gets nothing. */
 export function rememberedAnswers(identity: string, table: FormTable): RememberedAnswers {
   return {
     for(params) {
@@ -60,11 +60,11 @@ const maxPromptValue = 2_000
 /** Dependencies of remembered prompt arguments. */
 interface PromptValuesDeps {
   table: FormTable
-  /** The folder the person works in; without one nothing is remembered. */
+  /** The user's working folder; without one nothing is remembered. */
   workspace: string | undefined
-  /** What a server is, so that another of the same name gets none of it; undefined for an unknown one. */
+  /** The server's identity, so that another server with the same name gets nothing; undefined for an unknown one. */
   identityOf(server: string): string | undefined
-  /** Whether a value has a known secret in it. */
+  /** Whether a value contains a known secret. */
   containsSecret(value: string): boolean
 }
 

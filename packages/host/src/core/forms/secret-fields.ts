@@ -7,15 +7,15 @@ interface FieldWords {
   description?: string | undefined
   kind: FieldKind
   format?: string | undefined
-  /** The words of the question that the field is part of. */
+  /** The text of the question that contains the field. */
   message: string
 }
 
 interface Secret {
   what: string
-  /** Enough as the name of a field. */
+  /** Sufficient as a field name. */
   named: RegExp
-  /** So clear that a description or a message that asks for it is enough. */
+  /** Clear enough to be sufficient in a description or message. */
   spoken?: RegExp
 }
 
@@ -96,10 +96,10 @@ const secrets: readonly Secret[] = [
 const bareToken = /(?:^| )tokens?$/
 const refused = /\b(?:not|never|no|without|nicht|kein\w*|jamais|nunca|don t|isn t|won t)\b.{0,40}$/
 
-/** What secret a field seems to ask for, such as `a password`; undefined where it does not. */
+/** The kind of secret a field seems to ask for, such as `a password`; undefined if none. */
 export function secretRequestedBy(words: FieldWords): string | undefined {
   const { kind, format, description, message } = words
-  // Yes, no and the choices that the server names carry no secret of the person.
+  // Booleans and choices defined by the server contain no secret of the user.
   if (kind === 'boolean' || kind === 'choice' || kind === 'choices') return undefined
   if (format === 'password') return 'a password'
   const isNumber = kind === 'number' || kind === 'integer'

@@ -22,13 +22,13 @@ import { InboxRedaction, type StoredAnswer } from './redaction.ts'
 import { UnrecordedAnswers } from './unrecorded.ts'
 import { type Attachment, WaitingQuestion } from './waiting.ts'
 
-/** Milliseconds between two checks for answers of other programs, while a question is open. */
+/** Interval in milliseconds of checking for answers of other programs while a question is open. */
 const pollMs = 50
-/** Questions that may be open in one program. */
+/** Maximum open questions of one program. */
 const maxOpen = 1_000
 /** Characters of one question as JSON. */
 const maxQuestion = 8_388_608
-/** Characters of all questions that are open in one program. */
+/** Maximum characters of all open questions of one program. */
 const maxOpenCharacters = 67_108_864
 /** Maximum results of resumed calls held in memory. */
 const maxRetainedResults = 64
@@ -38,7 +38,7 @@ export interface InboxDeps {
   redactor: SecretRedactor
   /** Called for every change of an item. `rows`: its activity row and those that led to it. */
   onChange(item: InboxItem, rows: readonly number[]): void
-  /** The person left a question for later. `rows`: its activity row and those that led to it. */
+  /** The user deferred a question. `rows`: its activity row and the rows that led to it. */
   onSuspended(item: InboxItem, rows: readonly number[]): void
   /** Shows the person a warning about a server's question. */
   warn(server: string, message: string): void
@@ -60,8 +60,8 @@ interface Open extends WaitingQuestion {
 }
 
 /**
- * Puts questions to every face that can show them and keeps them in the store, where any program can answer them; the
- * first answer counts.
+ * Shows questions on every surface that supports them and keeps them in the store, where any program can answer them; the first
+ * answer counts.
  */
 export class LiveInbox implements Inbox, QuestionQueue {
   readonly #deps: InboxDeps
@@ -72,7 +72,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
   readonly #attached = new Set<Attachment>()
   /** Questions of suspended calls that this program asked, or whose answer it claimed. */
   readonly #own = new Set<string>()
-  /** The round of a call whose answers are used once more, because the call is made again. */
+  /** The round of a call whose answers are reused because the call is repeated. */
   readonly #reused = new Map<number, number>()
   readonly #results = new Map<number, Promise<BrokeredCall>>()
   #seen = 0
@@ -142,7 +142,10 @@ export class LiveInbox implements Inbox, QuestionQueue {
         else if (now.state === 'open') reject(new McpError('CANCELLED', 'The question stays in the inbox'))
         else
           reject(
-            new McpError('CANCELLED', `The question is ${now.state}: ${now.reason ?? 'nobody waits for it'}`),
+            new McpError(
+              'CANCELLED',
+              `The question is ${now.state}: ${now.reason ?? 'no program waits for it'}`,
+            ),
           )
       }
       const fail = (reason: string, error: unknown): void => {
@@ -251,13 +254,13 @@ export class LiveInbox implements Inbox, QuestionQueue {
     return result
   }
 
-  /** Uses the answers of a round of a call once more, for equal questions of the call that is made again. */
+  /** Reuses the answers of a round for equal questions of the repeated call. */
   reuseAnswers(call: number, round: number): void {
     for (const { id } of this.#deps.store.inbox.ofRound(call, round)) this.#own.delete(id)
     this.#reused.set(call, round)
   }
 
-  /** Lets go of every question: those of parked calls stay open for other programs, the others are lost. */
+  /** Releases every question: those of suspended calls stay open for other programs, the others are lost. */
   close(): void {
     if (this.#closed) return
     this.#closed = true
@@ -281,13 +284,13 @@ export class LiveInbox implements Inbox, QuestionQueue {
     }
   }
 
-  /** The row of a question as it is now. */
+  /** The current state of a question's row. */
   #row(id: string): InboxRow | undefined {
     const row = this.#deps.store.inbox.get(id)
     return row && this.#unrecorded.current(row)
   }
 
-  /** The answer counts if no other came before it; true also if it counts once it can be recorded. */
+  /** The answer is accepted if it is the first; true also if it takes effect once recorded. */
   #settle(id: string, answer: unknown, by: string): boolean {
     const { inbox } = this.#deps.store
     const row = this.#row(id)
@@ -309,9 +312,9 @@ export class LiveInbox implements Inbox, QuestionQueue {
   }
 
   /**
-   * Settles an open question of this program although the store cannot record the answer. A refusal counts at once, and so
-   * does input to a call that is not parked. Input to a parked call counts once it is recorded, because what was sent must not
-   * be sent again by another program.
+   * Settles an open question of this program although the store cannot record the answer. A refusal takes effect at once, and so
+   * does input to a call that is not suspended. Input to a suspended call takes effect once recorded, so that no other program
+   * sends it again.
    * @throws StoreError for an answer that permits something, and for a question of another program
    */
   #settleUnrecorded(
@@ -332,7 +335,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
         ...row,
         ...sealed,
         state: 'answered',
-        // As the store would have it.
+        // As the store would return it.
         answer: { value: readJson(JSON.stringify(value)), by, at: new Date().toISOString() },
       }
       this.#unrecorded.addSettled(now)
@@ -356,13 +359,13 @@ export class LiveInbox implements Inbox, QuestionQueue {
     return now
   }
 
-  /** Forms, URL visits and folders of a parked call can be answered whenever; a model's answer is not asked for twice. */
+  /** Forms, URL elicitations and roots of a suspended call can be answered at any time; a sampling request is not repeated. */
   #suspendedCallFor(question: HostQuestion, activity: number | null): InboxRow['suspended'] {
     if (question.kind !== 'elicitation' && question.kind !== 'roots') return undefined
     return activity === null ? undefined : this.#deps.store.suspendedCalls.above(activity)
   }
 
-  /** The answer that was given while no program waited for it. Equal questions are distinguished by their order. */
+  /** The answer given while no program waited for it. Equal questions are distinguished by their order. */
   #answeredBefore<Q extends HostQuestion>(
     question: Q,
     { call, round }: NonNullable<InboxRow['suspended']>,
@@ -428,7 +431,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
     if (this.#results.size > maxRetainedResults && oldest !== undefined) this.#results.delete(oldest)
   }
 
-  /** Finds out which programs have ended, and what becomes of their questions. */
+  /** Detects which programs have ended, and updates their questions. */
   #sweep(): void {
     if (this.#closed || !this.#owners.shared) return
     const { inbox } = this.#deps.store
@@ -450,7 +453,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
         for (const id of [...this.#open.keys()]) this.#notice(id)
         this.#seen = version
       } catch {
-        // A store that is busy is looked at again the next time.
+        // A busy store is checked again at the next interval.
       }
     }, pollMs)
   }
@@ -483,7 +486,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
 function sameQuestion(one: HostQuestion, other: HostQuestion): boolean {
   const text = ({ id: _id, cause: _cause, ...rest }: HostQuestion): string => {
     if (rest.kind === 'roots') return canonical(rest.roots)
-    // What is filled in beforehand may have changed meanwhile.
+    // Prefilled values may have changed meanwhile.
     return canonical(rest.kind === 'elicitation' ? { ...rest, remembered: null } : rest)
   }
   return text(one) === text(other)

@@ -1,7 +1,7 @@
 import type { InboxRow, InboxTable } from '../../log/store/inbox-tables.ts'
 import { reasonOf } from '../../shared/text.ts'
 
-/** Milliseconds between two attempts to record. */
+/** Interval in milliseconds of the attempts to record. */
 const retryMs = 500
 
 /** An answer that takes effect only once it is recorded. */
@@ -11,8 +11,8 @@ interface PendingAnswer {
 }
 
 /**
- * What the store could not record of questions that are open in this program: settled questions, which are settled all the
- * same, and answers that take effect once they are recorded. Both are tried again until the store can be written.
+ * Changes of this program's questions that the store could not record: settled questions, which are final anyway, and answers
+ * that take effect once recorded. Both are retried until the store can be written.
  */
 export class UnrecordedAnswers {
   readonly #table: Pick<InboxTable, 'answer' | 'withdraw'>
@@ -21,7 +21,7 @@ export class UnrecordedAnswers {
   readonly #pending = new Map<string, PendingAnswer>()
   #retrying: NodeJS.Timeout | undefined
 
-  /** `again`: gives a pending answer once more, which adds it again if it still cannot be recorded. */
+  /** `again`: submits a pending answer again, which adds it here if it still cannot be recorded. */
   constructor(
     table: Pick<InboxTable, 'answer' | 'withdraw'>,
     retryAnswer: (id: string, pending: PendingAnswer) => void,
@@ -30,7 +30,7 @@ export class UnrecordedAnswers {
     this.#retryAnswer = retryAnswer
   }
 
-  /** A row as it is now, which the store may not have. */
+  /** The current state of a row, which the store may not have. */
   current(row: InboxRow): InboxRow {
     const settled = this.#settled.get(row.id)
     return settled !== undefined && row.state === 'open' ? settled : row
@@ -50,7 +50,7 @@ export class UnrecordedAnswers {
     return isFirst
   }
 
-  /** Removes the pending answer to a question that is over. */
+  /** Removes the pending answer to a question that has ended. */
   removePending(id: string): void {
     this.#pending.delete(id)
   }

@@ -17,32 +17,35 @@ import { toolDefinition } from './identity.ts'
 import type { PolicySubject } from './policy.ts'
 import { testsHold } from './rules.ts'
 
-/** One call as remembered answers see it. */
+/** One call as grants see it. */
 export interface GrantSubject {
   key: GrantKey
   arguments: JsonRecord
   conversation: string | undefined
-  /** The folder that relative paths count from, where known. */
+  /** The base folder of relative paths, if known. */
   base: string | undefined
-  /** The server's definitions, as `ServerDefinitions`, where the tool says that it is read-only and none of them waits to be accepted. */
+  /**
+   * The fingerprint of the server's definitions, as in `ServerDefinitions`, if the tool declares itself read-only and all
+   * definitions are accepted.
+   */
   definitions: string | undefined
 }
 
-/** Answers that are remembered beyond one call. */
+/** Answers that apply beyond one call. */
 export interface Grants {
-  /** Every answer that fits the call. */
+  /** Every grant that matches the call. */
   find(subject: GrantSubject): Grant[]
-  /** `label` names the server in lists of answers. */
+  /** `label` names the server in lists of grants. */
   add(subject: GrantSubject, verdict: 'allow' | 'deny', remember: Remember, label: string): void
-  /** Forgets an answer about read-only tools of this server that was given for other definitions than these. */
+  /** Removes a grant for read-only tools of this server that was given for other definitions. */
   removeExcept(identity: string, definitions: string | undefined): void
-  /** Whether there is an answer about read-only tools of this server. */
+  /** Whether there is a grant for read-only tools of this server. */
   coversReadOnly(identity: string): boolean
-  /** Forgets the answers of a conversation that ended. */
+  /** Removes the grants of a conversation that ended. */
   endConversation(conversation: string): void
   /** Oldest first. */
   list(): Grant[]
-  /** Removes one answer and returns it; undefined if there is none of that id. */
+  /** Removes one grant and returns it; undefined if there is none with that id. */
   remove(id: string): Grant | undefined
 }
 
@@ -50,7 +53,7 @@ export function grantKey(identity: string, tool: Tool): GrantKey {
   return { identity, tool: tool.name, definition: toolDefinition(tool) }
 }
 
-/** Lasting answers are in `store`; those of a conversation are in memory and end with the host at the latest. */
+/** Lasting grants are in `store`; those of a conversation are in memory and end with the host at the latest. */
 export function createGrants(
   store: GrantTable,
   workspace: string | undefined,
@@ -110,10 +113,10 @@ export function createGrants(
   }
 }
 
-/** Takes the place of a tool name in the key of an answer about all read-only tools of a server. */
+/** Replaces the tool name in the key of a grant for all read-only tools of a server. */
 const readOnlyTools = '*'
 
-/** A tool of this name has the fingerprint of one definition in its key, which no fingerprint of a server's equals. */
+/** A regular tool with this name has a definition fingerprint in its key, which never equals a server's. */
 function readOnlyKey(identity: string, definitions: string): GrantKey {
   return { identity, tool: readOnlyTools, definition: `server:${definitions}` }
 }
@@ -142,7 +145,7 @@ type ArgumentPattern = Question<'approval'>['likeness'][number]
 const maxExact = 16_384
 const maxNamed = 8
 
-/** Which calls like this one an answer can be remembered for, the narrowest first. Each covers the call itself. */
+/** The patterns of similar calls that a grant can cover, narrowest first. Each matches the call itself. */
 export function argumentPatternsOf(args: JsonRecord, base: string | undefined): ArgumentPattern[] {
   const exact = canonical(args).length <= maxExact
   const found: ArgumentPattern[] = [
@@ -155,7 +158,7 @@ export function argumentPatternsOf(args: JsonRecord, base: string | undefined): 
   return [...found, { label: 'any arguments' }]
 }
 
-/** One likeness that tests every argument `test` knows something about; the others may be anything. */
+/** A pattern that tests every argument for which `test` returns one; the others may have any value. */
 function similarTest(
   args: JsonRecord,
   words: string,

@@ -6,8 +6,8 @@ import type { ServerConfig } from '../../types/index.ts'
 const maxOrigin = 400
 
 /**
- * What a server is, whatever it is called: what is run and where, with the names of its variables, or its address. A
- * remembered answer belongs to this, so it does not carry over to another program that took over the name.
+ * The identity of a server, independent of its name: its command with the names of its variables, or its address. Grants belong
+ * to the identity, so another program with the same name does not get them.
  */
 export function serverIdentity(config: ServerConfig): string {
   if ('url' in config) return fingerprint({ url: config.url })
@@ -19,16 +19,16 @@ export function serverIdentity(config: ServerConfig): string {
   })
 }
 
-/** What a server is, whatever it is called, for a person: its command line, or its address. */
+/** The identity of a server for display: its command line, or its address. */
 export function serverOrigin(config: ServerConfig): string {
   const words = 'url' in config ? config.url : [config.command, ...(config.args ?? [])].join(' ')
   return oneLine(words).slice(0, maxOrigin)
 }
 
-/** By tool, since a list keeps its tools until it is fetched again. */
+/** By tool object, since a list keeps its tools until it is fetched again. */
 const definitions = new WeakMap<Tool, string>()
 
-/** The definition of a tool as persons and models get it. Any change makes it a different tool for approvals. */
+/** The tool definition as users and models see it. Any change makes it a different tool for grants. */
 export function toolDefinition(tool: Tool): string {
   const known = definitions.get(tool)
   if (known !== undefined) return known

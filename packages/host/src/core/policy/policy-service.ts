@@ -24,7 +24,7 @@ import { matches, strictest } from './rules.ts'
 interface LivePolicyOptions extends Pick<ServiceDeps, 'find' | 'recorder' | 'refuseWhenClosed'> {
   rules: readonly PolicyRule[]
   defaultVerdict: Verdict | undefined
-  /** The folder that answers can be remembered for. */
+  /** The folder that grants can be limited to. */
   workspace: string | undefined
   store: Store
   definitions: (server: string) => ServerDefinitions | undefined
@@ -34,10 +34,10 @@ interface LivePolicyOptions extends Pick<ServiceDeps, 'find' | 'recorder' | 'ref
 interface LivePolicy {
   policy: Policy
   service: PolicyService
-  /** Forgets the answers of a conversation that ended. */
+  /** Removes the grants of a conversation that ended. */
   endConversation(conversation: string): void
   /**
-   * Decides by these rules from now on; remembered answers stay. False where they are those there are.
+   * Replaces the rules; grants stay. Returns false if the rules are unchanged.
    * @throws McpError 'INVALID' for an invalid rule; the previous rules then stay
    */
   reload(next: Pick<LivePolicyOptions, 'rules' | 'defaultVerdict'>): boolean
@@ -83,7 +83,7 @@ export function createLivePolicy(options: LivePolicyOptions): LivePolicy {
   }
 }
 
-/** One name for one folder, whatever links lead to it. */
+/** Resolves links, so that a folder has one name. */
 function resolved(folder: string): string {
   try {
     return realpathSync(folder)
@@ -95,7 +95,7 @@ function resolved(folder: string): string {
 interface ServiceDeps {
   policy: Policy
   grants: Grants
-  /** The tool of this name and its server. Throws an McpError for an unknown name. */
+  /** The tool with this name and its server. Throws an McpError for an unknown name. */
   find: (tool: string) => { entry: CatalogTool; connection: { identity: string; config: ServerConfig } }
   log: ActivityLog
   recorder: Recorder
@@ -199,11 +199,11 @@ interface RecordedCall {
   decision: Decision
   labels: string[]
   base: string | undefined
-  /** Whether the arguments were stored whole. */
+  /** Whether the stored arguments are complete. */
   whole: boolean
 }
 
-/** The facts in the row of a call that rules need. */
+/** The facts of a call's row that rules need. */
 function recordedCallOf(detail: JsonRecord): RecordedCall | undefined {
   const { tool, arguments: args, caller, decision, labels, annotations, base, cut } = detail
   const known = callers.find((one) => one === caller)

@@ -7,59 +7,59 @@ import type { Caller, Decision, Grant, GrantScope, PolicyRule, Remember, Verdict
 import { type GrantSubject, type Grants, grantKey } from './grants.ts'
 import { matches, type RuleSubject, strictest } from './rules.ts'
 
-/** What is to be decided about: one call of one tool of one server. */
+/** The call to decide on. */
 export interface PolicySubject {
   /** The configured server name, which rules match. */
   server: string
-  /** The server's identity, which remembered answers match. */
+  /** The server's identity, which grants match. */
   identity: string
   tool: Tool
   arguments: JsonRecord
   caller: Caller
   conversation?: string | undefined
-  /** The folder the server runs in, where it runs on this machine. */
+  /** The folder the server runs in, if it runs on this machine. */
   base?: string | undefined
-  /** Labels of the data that the server gives. */
+  /** Labels of the server's data. */
   gives?: readonly string[] | undefined
 }
 
 export interface Ruling {
   decision: Decision
-  /** How long an answer to the question may be remembered; nothing where every call asks. */
+  /** The allowed durations of a grant; none if every call must be asked about. */
   remember: readonly GrantScope[]
   /** Every rule that matches. */
   matched: readonly PolicyRule[]
-  /** Every remembered answer that fits. */
+  /** Every grant that matches. */
   grants: readonly Grant[]
   /** Labels of data from other servers that may flow into the call. */
   labels: readonly string[]
-  /** The read-only tools of the server that one answer may allow for the conversation; none where it may not. */
+  /** The read-only tools of the server that one grant may allow for the conversation; empty if not available. */
   readOnlyTools: readonly string[]
 }
 
-/** The definitions of a server that has none waiting to be accepted. */
+/** The definitions of a server whose definitions are all accepted. */
 export interface ServerDefinitions {
-  /** Changes with every definition, and whenever the person agrees to another one. */
+  /** Changes with every definition, and when the user accepts another one. */
   fingerprint: string
-  /** Names of the pinned tools that say they are read-only. */
+  /** Names of the pinned tools that declare themselves read-only. */
   readOnlyTools: readonly string[]
 }
 
 export interface Policy {
   readonly rules: readonly PolicyRule[]
   readonly defaultVerdict: Verdict
-  /** `typed`: the person wrote this very call, which answers what would be asked. */
+  /** `typed`: the user typed this exact call, which counts as approval. */
   decide(subject: PolicySubject, typed?: boolean): Ruling
-  /** Whether the caller may have the result; undefined where no rule is about it. */
+  /** Whether the caller may have the result; undefined if no rule applies. */
   decideResult(subject: PolicySubject, typed?: boolean): Decision | undefined
-  /** Remembers an answer, no longer than the ruling lets it. Returns for how long, or undefined if not at all. */
+  /** Stores a grant, no longer than the ruling allows. Returns its duration, or undefined if none was stored. */
   remember(
     subject: PolicySubject,
     verdict: 'allow' | 'deny',
     remember: Remember,
     ruling: Ruling,
   ): GrantScope | undefined
-  /** Notes that a conversation saw data of the server of this name with these labels. */
+  /** Records that a conversation saw data of this server with these labels. */
   noteLabels(conversation: string | undefined, server: string, labels: readonly string[]): void
 }
 
@@ -67,9 +67,9 @@ const userAuthor = 'the person'
 const defaultAuthor = 'Jackfield'
 
 /**
- * Decides by the strictest of all matching rules: deny, then ask, then allow. A remembered answer counts as a rule
- * about exactly one definition of one tool, and stands in for an `ask` only where the rule lets answers be remembered.
- * @throws McpError 'INVALID' for a rule that cannot be followed, since the others alone might allow what it forbids
+ * Decides by the strictest of all matching rules: deny, then ask, then allow. A grant counts as a rule for exactly one definition
+ * of one tool, and replaces an `ask` only if the rule allows grants.
+ * @throws McpError 'INVALID' for an invalid rule, since the others alone might allow what it forbids
  */
 export function createPolicy(options: {
   rules: readonly PolicyRule[]
@@ -77,10 +77,12 @@ export function createPolicy(options: {
   defaultVerdict?: Verdict | undefined
   grants: Grants
   labels: Labels
-  /** The definitions of a server of this name; undefined where one waits to be accepted or none is pinned.
-   * Left out, no answer covers several tools. */
+  /**
+   * The definitions of a server with this name; undefined if one is not accepted or none is pinned. If absent, no grant covers
+   * several tools.
+   */
   definitions?: ((server: string) => ServerDefinitions | undefined) | undefined
-  /** Whether there is a workspace folder to remember answers for. */
+  /** Whether there is a workspace folder to limit grants to. */
   workspace: boolean
 }): Policy {
   const { grants, labels } = options
@@ -104,7 +106,9 @@ export function createPolicy(options: {
     return holdBack && found.verdict === 'allow' ? asked : byRule(found)
   }
 
-  /** The server's definitions, where the tool is pinned and says that it is read-only. Ends an answer about other ones. */
+  /**
+   * The server's definitions, if the tool is pinned and declares itself read-only. Removes a grant given for other definitions.
+   */
   function definitionsFor({ server, identity, tool }: PolicySubject): ServerDefinitions | undefined {
     const isReadOnly = hasReadOnlyHint(tool)
     if (!isReadOnly && !grants.coversReadOnly(identity)) return undefined
@@ -137,7 +141,7 @@ export function createPolicy(options: {
             : [],
       })
       if (decision.verdict === 'deny') return ruling(decision)
-      // What the person writes now says more than what they answered once.
+      // The typed call takes precedence over earlier answers.
       if (typed && decision.verdict === 'ask') {
         return ruling({ verdict: 'allow', rule: 'typed', author: userAuthor })
       }
@@ -164,7 +168,7 @@ export function createPolicy(options: {
         grants.add(grantSubject(subject, undefined), verdict, { ...own, scope }, subject.server)
         return scope
       }
-      // What the person agreed to is what the question named: nothing is remembered if it changed meanwhile.
+      // The user approved the definition in the question: nothing is stored if it changed meanwhile.
       const definitions = definitionsFor(subject)
       const isSame = canonical(definitions?.readOnlyTools ?? []) === canonical(ruling.readOnlyTools)
       if (verdict !== 'allow' || ruling.readOnlyTools.length === 0 || !isSame) return undefined
@@ -184,14 +188,14 @@ function remembered({ verdict, scope, at }: Grant): Decision {
   return { verdict, rule: `remembered:${scope}`, author: userAuthor, at }
 }
 
-/** Whether a rule says outright what becomes of data with this label. */
+/** Whether a rule explicitly decides on data with this label. */
 function isSettled(label: string, matched: readonly PolicyRule[]): boolean {
   return matched.some(
     (rule) => rule.label !== undefined && rule.verdict !== 'ask' && matchesGlob(rule.label, label),
   )
 }
 
-/** What every matching `ask` rule lets be remembered; without any, the default verdict lets everything be. */
+/** The durations allowed by all matching `ask` rules; without any, the default verdict allows every duration. */
 function rememberable(matched: readonly PolicyRule[], workspace: boolean): readonly GrantScope[] {
   const scopes: readonly GrantScope[] = ['conversation', 'workspace', 'always']
   const longest = matched
@@ -212,20 +216,20 @@ function grantSubject(subject: PolicySubject, definitions: ServerDefinitions | u
   return { key, arguments: args, conversation, base, definitions: definitions?.fingerprint }
 }
 
-/** Whether a tool says that it only reads, and does not contradict itself. */
+/** Whether a tool declares itself read-only without contradicting itself. */
 export function hasReadOnlyHint({ annotations }: Tool): boolean {
   return annotations?.readOnlyHint === true && annotations.destructiveHint !== true
 }
 
-/** Which labelled data each conversation saw. */
+/** Labels of the data each conversation saw. */
 interface Labels {
-  /** Notes that data of the server of this name with these labels was seen. */
+  /** Records that data of this server with these labels was seen. */
   add(conversation: string | undefined, server: string, labels: readonly string[]): void
-  /** Labels of data from other servers than this one that was seen. */
+  /** Seen labels of data from other servers than this one. */
   flowing(conversation: string | undefined, server: string): string[]
 }
 
-/** Outside conversations, everything that was seen since the host began counts. */
+/** Outside conversations, all data seen since the host started counts. */
 export function createLabels(table: LabelTable): Labels {
   const outside: SeenLabel[] = []
   return {

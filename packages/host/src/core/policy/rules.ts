@@ -14,9 +14,9 @@ export interface RuleSubject {
   tool: Pick<Tool, 'name' | 'annotations'>
   arguments: JsonRecord
   caller: Caller
-  /** Labels of data that may flow into the call; for rules about results, those of the result. */
+  /** Labels of data that may flow into the call; for result rules, those of the result. */
   labels: readonly string[]
-  /** The folder that relative paths count from, where known. */
+  /** The base folder of relative paths, if known. */
   base: string | undefined
 }
 
@@ -45,7 +45,7 @@ export function matches(rule: PolicyRule, subject: RuleSubject): boolean {
 const absent: unique symbol = Symbol('absent')
 const maxSelected = 10_000
 
-/** How several values of one pointer count: every one must surely fit, or any may. */
+/** With several values for one pointer: every one must match, or any may. */
 type Demand = 'every' | 'any'
 
 /**
@@ -118,9 +118,9 @@ const separator = sep === '/' ? '/' : /[/\\]/
 type Known = boolean | undefined
 
 /**
- * Whether a path or `file:` URI lies in one of the folders, or is one of them, once `..` and links are resolved.
- * Relative paths count from `base`. What a server might read in two ways must be inside in both to be surely inside,
- * and in neither to be surely outside.
+ * Whether a path or `file:` URI is in or equal to one of the folders, after resolving `..` and links. Relative paths start at
+ * `base`. An ambiguous path is inside only if every interpretation is inside, and outside only if every interpretation is
+ * outside.
  */
 export function isInside(value: string, folders: readonly string[], base: string | undefined): Known {
   const meant = meanings(value, base)
@@ -133,7 +133,7 @@ export function isInside(value: string, folders: readonly string[], base: string
   return answers.every(({ inside }) => inside === false) ? false : undefined
 }
 
-/** The absolute paths that a server may take the text for; undefined where that cannot be known. */
+/** The absolute paths that a server may interpret the text as; undefined if unknown. */
 function meanings(value: string, base: string | undefined): string[] | undefined {
   if (value === '' || value.includes('\0')) return undefined
   if (/^file:/i.test(value)) {
@@ -159,7 +159,7 @@ function within(path: string, folder: string): Known {
   return a === b ? a : undefined
 }
 
-/** Compares by name, and by what the file system says is the same folder however it is spelled. */
+/** Compares by name, and by file system identity. */
 function below(path: string, folder: string): boolean {
   const rest = relative(folder, path)
   if (rest === '' || (rest !== '..' && !rest.startsWith(`..${sep}`) && !isAbsolute(rest))) return true
@@ -176,7 +176,7 @@ function identityOf(path: string): string | undefined {
   return found === undefined ? undefined : `${found.dev}:${found.ino}`
 }
 
-/** The path without `..` and links, taken step by step as a system does; steps that do not exist stay as written. */
+/** Resolves `..` and links step by step, as the system does; missing steps stay as written. */
 function real(path: string): string | undefined {
   const { root } = parse(path)
   const todo = path.slice(root.length).split(separator).reverse()

@@ -10,17 +10,17 @@ const maxPlaces = 40
 const maxDepth = 64
 /** Maximum characters of JSON shown on one line. */
 const shortJson = 100
-/** Characters of JSON below which a schema is too common to recognise a tool by. */
+/** Characters of JSON below which a schema is too common to identify a tool. */
 const visibleSchema = 60
 const visibleText = 15
 
-/** Whether a thing is as it was agreed to, waits for the person, or is not wanted by them. */
+/** Whether a definition is accepted, pending, or blocked. */
 export function stateOf({ agreed, seen, blocked }: TrustRow): 'pinned' | 'quarantined' | 'blocked' {
   if (blocked === seen.hash) return 'blocked'
   return agreed?.hash === seen.hash ? 'pinned' : 'quarantined'
 }
 
-/** What is not as it was agreed to; `all` are the things of the same server, where an old name may be found. */
+/** A changed definition; `all` are the definitions of the same server, to find its previous name. */
 export function changesOf(row: TrustRow, all: Iterable<TrustRow>): DefinitionChange[] {
   const { what, name, agreed, seen, listed } = row
   if (!listed) return [{ kind: 'removed', what, name }]
@@ -61,7 +61,7 @@ interface Place {
   after?: string
 }
 
-/** Every place where two definitions differ, as deep inside as it can be said. */
+/** Every difference of two definitions, as deep as possible. */
 function places(before: JsonRecord, after: JsonRecord): Place[] {
   const found: Place[] = []
   let more = 0
@@ -102,7 +102,7 @@ function textOf(says: JsonRecord, name: string): string {
   return typeof text === 'string' ? text : ''
 }
 
-/** Things in words for a person: `tool buy, prompt greet`, shortened after a few. */
+/** Definitions in words: `tool buy, prompt greet`, shortened after a few. */
 export function listed(items: readonly TrustItem[], most = 5): string {
   const words = items.slice(0, most).map(({ what, name }) => (what === name ? what : `${what} ${name}`))
   const more = items.length - words.length
@@ -117,14 +117,14 @@ interface ChangeReviewDeps {
   signal: AbortSignal
 }
 
-/** What waits for the person at one server. */
+/** Pending changes of one server. */
 interface Review {
   server: string
   identity: string
-  /** Whether some of it was not known before. */
+  /** Whether some of it is new. */
   isNew: boolean
   waiting: readonly TrustRow[]
-  /** The changes and the findings about them. */
+  /** The changes, with warnings. */
   notify: () => { changes: readonly DefinitionChange[]; findings: readonly TrustFinding[] }
 }
 
@@ -217,8 +217,8 @@ export class ChangeReview {
 function summary({ server, waiting }: Review): string {
   const are = waiting.length === 1 ? 'is' : 'are'
   const changed = waiting.some(({ agreed }) => agreed !== undefined)
-  const why = changed ? 'not as agreed to' : 'new or suspicious'
-  return `${listed(waiting)} of ${server} ${are} ${why}, and out of use until accepted`
+  const why = changed ? 'different from what you accepted' : 'new or suspicious'
+  return `${listed(waiting)} of ${server} ${are} ${why}, and disabled until accepted`
 }
 
 function reviewCommand(server: string): string {

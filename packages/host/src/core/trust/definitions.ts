@@ -4,7 +4,7 @@ import type { DefinitionText, TrustRow, TrustTable, TrustWriter } from '../../lo
 import { fingerprint, isRecord, type JsonRecord } from '../../shared/json.ts'
 import type { TrustItem } from '../../types/index.ts'
 
-/** What one server offers. */
+/** The definitions of one server. */
 export interface ServerLists {
   readonly tools: readonly Tool[]
   readonly prompts: readonly Prompt[]
@@ -18,11 +18,11 @@ export const noLists: ServerLists = { tools: [], prompts: [], resources: [], tem
 export type Part = TrustItem['what']
 type Listed = Exclude<Part, 'instructions'>
 
-/** One thing that a server says about itself. Its name and what it says hold no known secret. */
+/** One definition of a server. Its name and content contain no known secret. */
 export interface Definition extends TrustItem {
-  /** Everything that models and persons get of it. */
+  /** Its content as models and users see it. */
   says: JsonRecord
-  /** Of what the server says, letter by letter. */
+  /** SHA-256 of the original definition. */
   hash: string
   /** The hash of the redacted definition, if it contained a secret. */
   shownHash?: string
@@ -44,7 +44,7 @@ export class Definitions {
     this.#redactor = redactor
   }
 
-  /** The definition of one entry of a list: all that it says but what changes with a resource's data. */
+  /** The definition of a list entry, without members that change with a resource's data. */
   of(what: Listed, entry: object): Definition {
     const known = this.#definitions.get(entry)
     if (known !== undefined) return known
@@ -63,8 +63,7 @@ export class Definitions {
   }
 
   /**
-   * What a server says at present, by kind. Kinds whose list was not fetched are absent, and so are the instructions
-   * where it is not known what the server said of itself.
+   * A server's current definitions, by kind. Kinds whose list was not fetched are absent, and so are the instructions if unknown.
    */
   all(
     lists: ServerLists,
@@ -97,7 +96,7 @@ export class Definitions {
   }
 }
 
-/** The first of each name; further ones of the same name are not offered. */
+/** The first of each name; duplicates are not offered. */
 function byName(definitions: readonly Definition[]): Map<string, Definition> {
   const found = new Map<string, Definition>()
   for (const definition of definitions) {
@@ -106,7 +105,7 @@ function byName(definitions: readonly Definition[]): Map<string, Definition> {
   return found
 }
 
-/** Members of definitions that not every revision has: the first one that has them, and the last. */
+/** Members that some revisions do not have: the first revision with them, and the last. */
 const members: readonly [name: string, since: string, until?: string][] = [
   ['annotations', '2025-03-26'],
   ['title', '2025-06-18'],
@@ -117,8 +116,8 @@ const members: readonly [name: string, since: string, until?: string][] = [
 ]
 
 /**
- * Whether this is what was agreed to. Members that the revision that is spoken does not have are not compared, nor those that
- * no revision had in which the definition was agreed to.
+ * Whether a definition equals the accepted one. Members that do not exist in the negotiated revision, or in any revision in which
+ * the definition was accepted, are not compared.
  */
 export function isAgreed(
   { agreed }: TrustRow,
@@ -134,15 +133,15 @@ export function isAgreed(
   const apart = new Set([...missingIn([revision]), ...missingIn(agreed.revisions)])
   const before = without(agreed.says, apart)
   const now = without(definition.says, apart)
-  // Where no member is left out, the hash of what the server said, secrets in it too, has decided.
+  // With all members compared, the hash of the original definition decided, secrets included.
   const isWhole =
     fingerprint(before) === fingerprint(agreed.says) && fingerprint(now) === fingerprint(definition.says)
   return !isWhole && fingerprint(before) === fingerprint(now)
 }
 
 /**
- * Servers say which app shows a tool to hosts with apps only, and one store serves hosts with and without. Whether the link is there
- * is therefore no change; what it says is one, and every page is agreed to by itself.
+ * Servers declare a tool's app only to hosts with apps, and one store serves both kinds of hosts. So the presence of the link is
+ * no change, but its value is, and every page is accepted separately.
  */
 function withoutApp(says: JsonRecord): JsonRecord {
   const { _meta: meta, ...rest } = says
@@ -156,8 +155,8 @@ function linksApp({ _meta: meta }: JsonRecord): boolean {
 }
 
 /**
- * What was agreed to, with the members that the revision that is spoken has and no earlier one had: they are agreed to from
- * now on, as a new definition is at first use. The same wording where there is nothing to add.
+ * The accepted definition with members of the negotiated revision that earlier revisions did not have: they are accepted as at
+ * first use. Returned unchanged if there are none.
  */
 export function withRevision(
   agreed: DefinitionText,
@@ -178,7 +177,7 @@ export function withRevision(
   }
 }
 
-/** Whether the members that would be added are there. */
+/** Whether the members to be added exist. */
 export function addsMembers(
   agreed: DefinitionText,
   definition: Definition,
@@ -187,7 +186,7 @@ export function addsMembers(
   return withRevision(agreed, definition, revision).says !== agreed.says
 }
 
-/** The members that none of these revisions has; none where it is not known which were spoken. */
+/** The members that none of these revisions has; empty if the revisions are unknown. */
 function missingIn(revisions: readonly string[] | undefined): string[] {
   if (revisions === undefined) return []
   return members.flatMap(([name, since, until = '9999']) =>

@@ -1,6 +1,6 @@
 import type { TrustFinding } from '../../types/index.ts'
 
-/** Files that a description has no business with, for a pattern over text in lower case. */
+/** Sensitive files, as a pattern over lower-case text. */
 const sensitiveFiles = [
   String.raw`\.ssh\b`,
   String.raw`\bid_(?:rsa|ed25519|ecdsa)\b`,
@@ -14,7 +14,7 @@ const sensitiveFiles = [
   String.raw`\.env(?: file)?\b(?!\w)(?=.{0,40}\b(?:content|secret|pass|send|includ|append|before))`,
 ].join('|')
 
-/** What servers of clouds and hosters speak of by right, as long as they do not have it read. */
+/** Files that servers of cloud providers may mention, unless they request their content. */
 const sensitiveThings = [
   String.raw`\bssh (?:private )?keys?\b`,
   String.raw`\bprivate ssh\b`,
@@ -24,12 +24,12 @@ const sensitiveThings = [
   String.raw`\bseed phrase\b`,
 ].join('|')
 
-/** A way of speaking that a description of a tool has no use for. */
+/** Suspicious phrasing in a tool description. */
 interface Phrase {
   code: string
   severity: TrustFinding['severity']
   pattern: RegExp
-  /** Names what was found, for a person; the text that matched follows it. */
+  /** Names a finding for the user; the matched text follows it. */
   says: string
 }
 
@@ -37,8 +37,8 @@ const user = String.raw`(?:the |your |this |to the )?(?:user|users|human|person|
 const private_ = String.raw`(?:(?:the |its |their |your |all |any |every )*(?:(?:entire|full|whole|complete|previous|prior|recent|current) )+(?:conversation|chat|message|messages|dialogue|context|prompt|system prompt)|(?:conversation|chat|message) history|system prompt|credentials?|api[ _-]?keys?|access tokens?|secrets?|private keys?|ssh keys?|passwords?|environment variables|env vars|seed phrase|session cookies?)\b`
 
 /**
- * Texts are matched in lower case with single spaces and without hidden characters. Every gap is bounded, so matching
- * takes time in proportion to the text.
+ * Texts are matched in lower case with single spaces and without hidden characters. Every gap is bounded, so matching takes
+ * linear time.
  */
 const phrases: readonly Phrase[] = [
   {
@@ -180,17 +180,19 @@ const phrases: readonly Phrase[] = [
 
 const searched = phrases.map((phrase) => ({ ...phrase, pattern: new RegExp(phrase.pattern, 'g') }))
 
-/** Ends right before what it forbids: "do not", "never share or", "**do not** ever". "Do not forget to" forbids nothing. */
+/**
+ * Ends directly before the forbidden action: "do not", "never share or", "**do not** ever". "Do not forget to" forbids nothing.
+ */
 const negation =
   /(?:\b(?:do not|don't|does not|doesn't|never|must not|mustn't|should not|shouldn't|shall not|cannot|can't|may not|will not|won't|avoid|refrain from|instead of|rather than|no need to)|(?<!\b(?:if|or|whether) )\bnot)[ *_]+(?:(?:ever|please|to|be|directly|accidentally|also|any|it|them|or|and|share|sharing|send|sending|paste|pasting|pass|passing|include|including|put|putting|write|writing|store|storing|print|log|expose|exposing|read|reading|open|access|copy|return|show|provide|submit|commit|enter)[ ,*_]+){0,6}["'`]?(?:(?:~|\$home)?\/)?$/
-/** Takes a prohibition back, in the sentence that holds it. */
+/** Cancels a prohibition in the same sentence. */
 const negationEnd = /\b(?:without|unless|except|but|instead|only if|just|rather)\b/
 const beforeLength = 80
 const afterLength = 60
-/** So many forbidden matches are looked past; a text with more is no ordinary one. */
+/** Maximum forbidden matches that are skipped; a text with more is suspicious. */
 const maxNegated = 200
 
-/** The words of the first match that the text does not forbid; undefined where there is none. */
+/** The first match that the text does not forbid; undefined if there is none. */
 function notNegated(plain: string, pattern: RegExp): string | undefined {
   pattern.lastIndex = 0
   for (let count = 0; ; count += 1) {
@@ -208,7 +210,7 @@ function notNegated(plain: string, pattern: RegExp): string | undefined {
   }
 }
 
-/** A phrase that was found, with the words that say it. */
+/** A matched phrase with its text. */
 interface PhraseMatch {
   code: string
   severity: TrustFinding['severity']
@@ -216,7 +218,7 @@ interface PhraseMatch {
   words: string
 }
 
-/** Every phrase of one text that speaks to a model rather than of a tool. */
+/** Every phrase of a text that addresses a model instead of describing a tool. */
 export function phrasesIn(text: string): PhraseMatch[] {
   const plain = flat(text)
   const found: PhraseMatch[] = []
@@ -229,7 +231,7 @@ export function phrasesIn(text: string): PhraseMatch[] {
     said.add(says)
     found.push({ code, severity, says, words: words.trim() })
   }
-  // One such phrase may be clumsy; several in one text are a plan.
+  // One such phrase may be accidental; several in one text are not.
   const addressed = found.filter((one) => one.code !== 'reads-secrets' || one.severity === 'danger')
   if (addressed.length < 2) return found
   return found.map((one) => (addressed.includes(one) ? { ...one, severity: 'danger' } : one))
@@ -272,7 +274,7 @@ const places: readonly { pattern: RegExp; what: string }[] = [
   { pattern: /[\\/]wallet\.dat\b|[\\/]\.(?:ethereum|bitcoin|solana)(?:[\\/:]|$)/i, what: 'your wallet' },
 ]
 
-/** What kind of private place a path names, in words; undefined for ordinary paths. */
+/** The kind of private location of a path; undefined for ordinary paths. */
 export function sensitivePath(path: string): string | undefined {
   return places.find(({ pattern }) => pattern.test(path))?.what
 }

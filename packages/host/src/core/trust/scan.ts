@@ -5,11 +5,11 @@ import type { TrustFinding } from '../../types/index.ts'
 import type { Definition, Part } from './definitions.ts'
 import { phrasesIn } from './phrases.ts'
 
-/** One text of a server, and its place. */
+/** One text of a server, with its location. */
 interface ScannedText {
   at: string
   text: string
-  /** A name of a parameter or the like, rather than prose. */
+  /** A parameter name or the like, not prose. */
   isName?: boolean
 }
 
@@ -87,11 +87,11 @@ function scanText(
   return found
 }
 
-/** Names of parameters that have a model fill in what it knows of this machine or of the conversation. */
+/** Parameter names that make a model fill in data about this machine or the conversation. */
 const asking =
   /content.{0,20}(?:ssh|id_?rsa|passwd|\.?env_?file|credential|secret)|(?:^|_)(?:entire|full|whole|complete|previous)_?(?:conversation|chat|context|prompt)|(?:conversation|chat)_?history|(?:your|current)_?system_?prompt|(?:all|other)_?tools?_?(?:names|descriptions|list)|ssh_?(?:private_?)?key_?contents?/i
 
-/** What the shape of a text says, whatever its words. */
+/** Findings from the form of a text, independent of its words. */
 function shapeFindings(at: string, text: string): TrustFinding[] {
   const found: TrustFinding[] = []
   const add = (severity: TrustFinding['severity'], code: string, message: string): void => {
@@ -124,7 +124,7 @@ function encodedText(text: string): string | undefined {
   return undefined
 }
 
-/** Marks that turn text around, tags, escapes and long runs are there to deceive; a single soft hyphen is not. */
+/** Bidirectional controls, tags, escapes and long runs are deceptive; a single soft hyphen is not. */
 function severityOf(unseen: readonly Unseen[], text: string): TrustFinding['severity'] {
   const harmless = (code: number, at: number): boolean =>
     code === 0xad || code === 0x200e || code === 0x200f || code === 0x0d || (code === 0xfeff && at === 0)
@@ -139,7 +139,7 @@ function whereOf({ what, name }: Definition): string {
   return what === 'instructions' ? 'instructions' : `${places[what]}.${name}`
 }
 
-/** Every text of a definition, names of members included. Embedded pictures are none. */
+/** Every text of a definition, including member names, without embedded pictures. */
 function textsOf(definition: Definition): ScannedText[] {
   const texts: ScannedText[] = []
   const left: { value: unknown; at: string }[] = [
@@ -168,16 +168,16 @@ function count(n: number, thing: string): string {
   return `${n} ${thing}${n === 1 ? '' : 's'}`
 }
 
-/** What other servers are called and offer, to find who poses as whom. */
+/** Names of other servers and their tools, to find impersonation. */
 export interface Neighbours {
-  /** Tools of other servers: by name, by the look-alike form of the name, and by the name without separators. */
+  /** Tools of other servers: by name, by confusable skeleton, and by the name without separators. */
   readonly byName: ReadonlyMap<string, string>
   readonly byLook: ReadonlyMap<string, { server: string; tool: string }>
   /** Names of the server's own tools. */
   readonly own: ReadonlySet<string>
 }
 
-/** Looks up the tools of all servers but one. */
+/** Indexes the tools of all other servers. */
 export function neighboursOf(server: string, all: ReadonlyMap<string, readonly string[]>): Neighbours {
   const byName = new Map<string, string>()
   const byLook = new Map<string, { server: string; tool: string }>()
@@ -233,7 +233,7 @@ function nameFindings(
 const orders =
   /\b(?:must|always|never|instead|before|whenever|when|should|do not|don't|first|replace|redirect|change|override)\b/i
 
-/** Whether a text speaks of another server's tool, and whether it says what to do with it. */
+/** Whether a text mentions another server's tool, and whether it gives instructions about it. */
 function othersNamedIn(
   text: string,
   { byName, own }: Neighbours,
@@ -247,7 +247,7 @@ function othersNamedIn(
   return undefined
 }
 
-/** What the name of a server gives away beside the names of the others. */
+/** Findings from a server's name compared with the others. */
 export function serverFindings(server: string, others: Iterable<string>): TrustFinding[] {
   for (const other of others) {
     if (other === server) continue

@@ -36,7 +36,7 @@ interface TrustDeps {
 }
 
 interface CheckedRevision extends Pick<ServerConnection, 'lists' | 'client'> {
-  /** The revision that was spoken last. */
+  /** The last negotiated revision. */
   revision: string | undefined
 }
 
@@ -48,9 +48,9 @@ export class Trust implements TrustService {
   readonly #ledger: Ledger
   readonly #definitions: Definitions
   readonly #changeReview: ChangeReview
-  /** What was looked at last, by connection: looking again would find nothing new. */
+  /** Results by connection: an unchanged list needs no second check. */
   readonly #checked = new WeakMap<ServerConnection, CheckedRevision>()
-  /** Why definitions that were never accepted are out of use: lists ask about each of them again and again. */
+  /** Why never accepted definitions are disabled; computed once, since lists ask repeatedly. */
   readonly #unaccepted = new WeakMap<Definition, string>()
 
   constructor(deps: TrustDeps) {
@@ -62,7 +62,7 @@ export class Trust implements TrustService {
     )
   }
 
-  /** Compares what a server says now with what was agreed to, if it was not done since its lists were fetched. */
+  /** Compares a server's definitions with the accepted ones, once after each fetch of its lists. */
   check(connection: ServerConnection): void {
     const { lists, client, name } = connection
     const identity = this.#identity(connection)
@@ -101,7 +101,7 @@ export class Trust implements TrustService {
     )
   }
 
-  /** Accepts what changed about a server whose definitions are not pinned, and gives the changes. */
+  /** Accepts the changes of a server whose definitions are not pinned, and returns them. */
   #acceptChanges(server: string, identity: string): DefinitionChange[] {
     const rows = this.#ledger.rows(identity)
     const changed = [...rows.values()].filter((row) => row.listed && stateOf(row) === 'quarantined')
@@ -125,27 +125,27 @@ export class Trust implements TrustService {
       this.#review(server.name, this.#identity(server), false)
   }
 
-  /** What decides about the things of one server. */
+  /** Decisions on the definitions of servers. */
   gate(connection: ServerConnection): TrustGate {
     if (this.#deps.signal.aborted) return () => closed
     this.check(connection)
     const { name } = connection
     const identity = this.#identity(connection)
-    // Another program on the same store may have decided meanwhile.
+    // Another program on the store may have decided meanwhile.
     if (this.#changeReview.asks(identity)) this.#review(name, identity, false)
     const rows = this.#ledger.rows(identity)
     const revision = this.#checked.get(connection)?.revision
     return (what, entry) => this.#refusal(name, this.#definitions.of(what, entry), rows, revision)
   }
 
-  /** Why a tool may not be called now; undefined where it may. */
+  /** Why a tool may not be called; undefined if it may. */
   usable(server: string, tool: string): string | undefined {
     const connection = this.#deps.servers().get(server)
     const found = connection?.lists.tools.find(({ name }) => name === tool)
     return connection === undefined || found === undefined ? undefined : this.gate(connection)('tool', found)
   }
 
-  /** Throws an McpError 'INVALID' that says why, where a prompt or resource of that name may not be used now. */
+  /** Throws an McpError 'INVALID' with the reason if a prompt or resource with that name may not be used. */
   refuse(connection: ServerConnection, what: 'prompt' | 'resource', name: string): void {
     const found =
       what === 'prompt'
@@ -153,10 +153,10 @@ export class Trust implements TrustService {
         : connection.lists.resources.find((resource) => resource.uri === name)
     const reason = found && this.gate(connection)(what, found)
     if (reason === undefined) return
-    throw new McpError('INVALID', `The ${what} ${name} of ${connection.name} is out of use: ${reason}`)
+    throw new McpError('INVALID', `The ${what} ${name} of ${connection.name} is disabled: ${reason}`)
   }
 
-  /** Decides by its URI whether a resource may be shown, also while its server is not connected. */
+  /** Decides by URI whether a resource may be shown, also while its server is not connected. */
   usableResources(connection: ServerConnection): (uri: string) => boolean {
     const gate = this.gate(connection)
     const listed = new Map(connection.lists.resources.map((resource) => [resource.uri, resource]))
@@ -169,7 +169,7 @@ export class Trust implements TrustService {
     }
   }
 
-  /** What a server says about its use, where that is as it was agreed to. */
+  /** A server's instructions, if they are accepted. */
   instructions(connection: ServerConnection): string | undefined {
     const text = connection.client?.server.instructions
     if (text === undefined || this.#deps.signal.aborted) return undefined
@@ -257,7 +257,7 @@ export class Trust implements TrustService {
     return gone
   }
 
-  /** The rows that are meant: those named, or all that are quarantined. */
+  /** The rows to change: those named, or all pending ones. */
   #chosen(server: string, items: readonly TrustItem[] | undefined): TrustRow[] {
     const { name, identity } = this.#find(server)
     const rows = this.#ledger.rows(identity)
@@ -291,7 +291,7 @@ export class Trust implements TrustService {
     return items.map(({ what, name }) => ({ what, name }))
   }
 
-  /** What the person answered about exactly these wordings; what changed meanwhile stays as it is. */
+  /** The user's answer about these exact definitions; later changes are unaffected. */
   #settle(identity: string, asked: readonly TrustRow[], verdict: 'accept' | 'block'): void {
     const rows = this.#ledger.rows(identity)
     const same = asked.flatMap((row) => {
@@ -321,7 +321,7 @@ export class Trust implements TrustService {
       this.#ledger.write(identity, (writer: TrustWriter) => write(writer))
     } catch (error) {
       const names = listed([...rows, ...removed])
-      const message = `What ${server} says could not be pinned (${names}), so it stays out of use: ${reasonOf(error)}`
+      const message = `What ${server} says could not be pinned (${names}), so it stays disabled: ${reasonOf(error)}`
       this.#deps.emit({ type: 'warning', server, message })
     }
   }
@@ -393,7 +393,7 @@ export class Trust implements TrustService {
     return neighboursOf(server, new Map(tools))
   }
 
-  /** Why a thing may not be used, in words that a model may read; undefined where it may. */
+  /** Why a definition is disabled, in words that a model may read; undefined if it is enabled. */
   #refusal(
     server: string,
     definition: Definition,
@@ -443,7 +443,7 @@ interface ListCheckOptions {
   connection: ServerConnection
   /** The key under which the server is stored. */
   identity: string
-  /** The revision that is spoken, where one is. */
+  /** The negotiated revision, if any. */
   revision: string | undefined
   ledger: Ledger
   definitions: Definitions
@@ -451,24 +451,24 @@ interface ListCheckOptions {
   profile: string
   /** ISO 8601. */
   at: string
-  /** Whether a thing must not be pinned unseen, even at first use. */
+  /** Whether a definition must not be pinned without a question, even at first use. */
   isDangerous: (definition: Definition) => boolean
 }
 
 /** The result of checking the lists of a server. */
 interface ListCheck {
   identity: string
-  /** Things that are new or say something else than before. */
+  /** Definitions that are new or changed. */
   rows: TrustRow[]
-  /** Things that were listed before. */
+  /** Definitions that were listed before. */
   removed: TrustItem[]
   /** Stores the result; undefined if there is nothing to store. */
   write: ((writer: TrustWriter) => void) | undefined
 }
 
 /**
- * Compares what a server says with what is known of it. A list that was never seen is pinned; what is new in one that
- * was, or says something else, is only noted. Resources come and go with data, so new ones are pinned too.
+ * Compares a server's definitions with the stored ones. On first sight a list is pinned; later, new and changed items are only
+ * recorded. Resources change with data, so new ones are pinned too.
  */
 function checkLists(options: ListCheckOptions): ListCheck {
   const { connection, identity, revision, ledger, definitions, profile, at, isDangerous } = options

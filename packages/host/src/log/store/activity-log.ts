@@ -17,10 +17,10 @@ import {
 import type { BegunRow, LogWriter } from './log-writer.ts'
 import { cannotRecord } from './store-error.ts'
 
-/** What is known of a row when the thing it tells of begins. */
+/** The data of a row at its start. */
 type ActivityStart = Pick<Activity, 'kind' | 'server' | 'summary' | 'cause' | 'detail'>
 
-/** What is known when it is over; `detail` adds to what was there. */
+/** The data of a row at its end; `detail` is merged with the detail at the start. */
 interface ActivityEnd {
   outcome: string
   durationMs: number | null
@@ -31,22 +31,22 @@ interface ActivityFilter {
   id?: number
   server?: string
   kind?: Activity['kind']
-  /** The newest so many. Default 1 000. */
+  /** Maximum rows, the newest. Default 1 000. */
   limit?: number
 }
 
-/** The append-only log. A row whose thing never ended, because the program died, stays `running`. */
+/** The append-only log. A row without an end, because its program died, stays `running`. */
 export interface ActivityLog {
   begin(start: ActivityStart): number
-  /** Returns what reads the whole row. */
+  /** Returns a reader of the whole row. */
   end(id: number, end: ActivityEnd): () => Activity
   /** Oldest first. */
   list(filter?: ActivityFilter): Activity[]
-  /** Every row of a kind since a time (ISO 8601), oldest first, one after another. */
+  /** Every row of a kind since a time (ISO 8601), oldest first, as an iterator. */
   since(kind: Activity['kind'], time: string): Iterable<Activity>
-  /** Whether everything is as it was written. */
+  /** Verifies the hash chain. */
   verify(head?: string): ActivityVerification
-  /** Takes rows before this time (ISO 8601) away; gives their count. */
+  /** Deletes rows before this time (ISO 8601) and returns their number. */
   prune(before: string): number
 }
 
@@ -57,7 +57,7 @@ const columns = `a.id, a.at, a.kind, a.server, a.summary, a.cause, a.detail,
 export function createActivityLog(database: DatabaseSync, writer: LogWriter): ActivityLog {
   const chain = createChain(database)
   const one = database.prepare(`SELECT ${columns} WHERE a.id = ?`)
-  /** Rows that began here and did not end. */
+  /** Rows that began in this program and did not end. */
   const open = new Map<number, BegunRow>()
   adopt(database, chain)
   const read = (id: number): Activity => {
@@ -153,14 +153,14 @@ function toActivity(row: Record<string, unknown>): Activity {
   }
 }
 
-/** What the beginning and the end tell; both may tell what was cut. */
+/** The start's and the end's data; both may have been cut. */
 function joined(begin: JsonRecord, end: JsonRecord): JsonRecord {
   const [first, second] = [begin['cut'], end['cut']]
   const both = isRecord(first) && isRecord(second)
   return { ...begin, ...end, ...(both && { cut: { ...first, ...second } }) }
 }
 
-/** Links what was written before there was a chain, as it stands. */
+/** Adds rows written before the chain existed to the chain. */
 function adopt(database: DatabaseSync, chain: Chain): void {
   if (headOf(database).position > 0) return
   const rows = database.prepare('SELECT * FROM activity ORDER BY id')
@@ -183,7 +183,7 @@ function adopt(database: DatabaseSync, chain: Chain): void {
   })
 }
 
-/** The tool, prompt or URI that a row is about. */
+/** The tool, prompt or URI of a row. */
 function targetOf({ tool, prompt, uri }: JsonRecord): string | null {
   const target = [tool, prompt, uri].find((one) => typeof one === 'string')
   return target === undefined ? null : target.slice(0, storedText)
@@ -215,14 +215,14 @@ export const activityKinds: readonly Activity['kind'][] = [
   'conversation',
 ]
 
-/** Characters of JSON one row may keep. */
+/** Maximum characters of a row's JSON. */
 const maxDetail = 262_144
 const storedText = 2_000
 const maxItems = 100
 
 /**
- * The detail of a row as JSON text. What is too long to keep is cut, and says so where it was cut; `cut` then holds the
- * length and the SHA-256 of each such member's whole JSON.
+ * The detail of a row as JSON text. Parts that are too long are cut and marked; `cut` then has the length and the SHA-256 of each
+ * such member's whole JSON.
  */
 function detailText(detail: JsonRecord): string {
   const whole = JSON.stringify(detail)
@@ -261,9 +261,9 @@ function shorten(value: unknown, depth: number): unknown {
 }
 
 /**
- * Takes away every link before the first row that is of `before` or later, with its contents, and links a note of the
- * hash that the chain goes on from. Gives the count of rows taken away.
- * @throws McpError 'INVALID' where `before` is no time
+ * Deletes every link before the first row at or after `before`, with its contents, and adds a link with the hash from which the
+ * chain continues. Returns the number of deleted rows.
+ * @throws McpError 'INVALID' if `before` is not a time
  */
 function pruneChain(database: DatabaseSync, chain: Chain, before: string): number {
   const time = Date.parse(before)
@@ -320,18 +320,18 @@ export type RowStart = Omit<ActivityStart, 'cause' | 'detail'> & {
   detail?: JsonRecord
 }
 
-/** A row whose thing is under way. */
+/** A row in progress. */
 export interface OpenRow {
   readonly id: number
-  /** Tells how it ended; only the first time counts. */
+  /** Ends the row; only the first call takes effect. */
   close(outcome: string, detail?: JsonRecord): void
 }
 
-/** Writes the activity log and tells of every finished row. */
+/** Writes the activity log and emits an event for every finished row. */
 export interface Recorder {
-  /** Throws a StoreError where the row cannot be written, so that nothing happens that the log does not know of. */
+  /** Throws a StoreError if the row cannot be written, so that nothing happens without a log entry. */
   open(start: RowStart): OpenRow
-  /** Writes something that is already over. */
+  /** Writes a row that is complete. */
   note(start: RowStart, outcome: string, durationMs?: number | null): number
 }
 
@@ -369,7 +369,7 @@ export function createRecorder(
             heard.row(log.end(id, { outcome, durationMs, detail }))
             isFailing = false
           } catch (error) {
-            // What happened has happened; its result must not be lost because the disk is full.
+            // The work is done; its result must not be lost because the disk is full.
             if (!isFailing) heard.failed(error)
             isFailing = true
           }

@@ -2,29 +2,29 @@ import type { DatabaseSync } from 'node:sqlite'
 import { readJson } from '@jackfield/sdk/internal'
 import type { ArgumentTest, GrantScope } from '../../types/index.ts'
 
-/** One definition of one tool of one server, by what they are and not by what they are called. */
+/** One definition of one tool of one server, by identity and fingerprint. */
 export interface GrantKey {
   identity: string
   tool: string
   definition: string
 }
 
-/** An answer about a tool. */
+/** A grant for a tool. */
 export interface StoredGrant {
   key: GrantKey
   verdict: 'allow' | 'deny'
   scope: GrantScope
-  /** The conversation or the workspace folder that it holds in; empty where it holds everywhere. */
+  /** The conversation or workspace folder in which it is valid; empty for everywhere. */
   within: string
   /** Empty: any arguments. */
   arguments: readonly ArgumentTest[]
-  /** Names the server for a person who looks through the answers. */
+  /** The server's name for lists of grants. */
   label: string
   /** ISO 8601. */
   at: string
 }
 
-/** Answers about tools that outlive the host. One of the same key, scope, place and arguments replaces another. */
+/** Grants that outlive the host. One with the same key, scope, place and arguments replaces another. */
 export interface GrantTable {
   find(key: GrantKey): StoredGrant[]
   put(grant: StoredGrant): void
@@ -52,7 +52,7 @@ export function createGrantTable(database: DatabaseSync, version: () => number):
     within,
     JSON.stringify(tests),
   ]
-  /** Every answer by its key, while nobody writes one. */
+  /** Every grant by its key, cached until the next write. */
   let known: Map<string, StoredGrant[]> | undefined
   let knownVersion: number | undefined
   const byKey = (): Map<string, StoredGrant[]> => {
@@ -99,13 +99,13 @@ function toGrant(row: Record<string, unknown>): StoredGrant {
   }
 }
 
-/** A label of data that a conversation saw, and the name of the server that gave the data. */
+/** A label of data that a conversation saw, and the server of the data. */
 export interface SeenLabel {
   label: string
   server: string
 }
 
-/** Which labelled data each conversation saw, so that one that is taken up again still knows. */
+/** The labels of data that each conversation saw, so that a resumed one still has them. */
 export interface LabelTable {
   add(conversation: string, seen: SeenLabel): void
   of(conversation: string): SeenLabel[]
@@ -139,11 +139,11 @@ export const formMigration: string = `
 
 const maxStoredPerServer = 500
 
-/** Values of forms' fields that the person let be remembered, by what the server is. */
+/** Form values that the user allowed to be remembered, by identity of the server. */
 export interface FormTable {
-  /** The value as it was sent; undefined where there is none. */
+  /** The value as it was sent; undefined if there is none. */
   get(identity: string, field: string): unknown
-  /** Keeps a value; the oldest of the server's are dropped beyond 500. */
+  /** Stores a value; beyond 500, the oldest of the server are removed. */
   set(identity: string, field: string, value: unknown): void
   forget(identity: string, field: string): void
 }

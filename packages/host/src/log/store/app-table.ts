@@ -18,7 +18,7 @@ export const appMigration: string = `
   ) STRICT;
 `
 
-/** What the person decided about the pages of apps, by what their servers are and not by what they are called. */
+/** The user's decisions about app pages, by identity of their servers. */
 export interface AppTable {
   get(identity: string, uri: string): AppConsent | undefined
   list(): AppConsent[]

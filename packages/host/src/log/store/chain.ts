@@ -2,27 +2,27 @@ import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { ActivityFault, ActivityVerification } from '../../types/index.ts'
 
-/** What a link of the chain is about: the beginning of a row, its end, or that older links were taken away. */
+/** The subject of a link: the start of a row, its end, or the removal of older links. */
 type LinkKind = 'row' | 'end' | 'prune'
 
-/** One stored value as it was given, or as the bytes it was read as. */
+/** One stored value as given, or as the bytes that were read. */
 export type ChainField = string | number | null | Uint8Array
 
-/** What was written, for its link. */
+/** The written values, for their link. */
 export interface Link {
   kind: LinkKind
   id: number
   fields: readonly ChainField[]
 }
 
-/** The chain over the activity log: each link's hash covers what was written and the hash of the link before. */
+/** The hash chain of the activity log: each link's hash covers the written values and the previous hash. */
 export interface Chain {
-  /** Runs `write` and links what it wrote, all or nothing. */
+  /** Runs `write` and links what it wrote, atomically. */
   append(write: () => readonly Link[]): void
 }
 
 export function createChain(database: DatabaseSync): Chain {
-  // The first statement writes, so that it waits for other programs and then sees what they appended.
+  // The first statement writes, so that it waits for other programs and then sees their rows.
   const lock = database.prepare('UPDATE activity_head SET position = position RETURNING position, hash')
   const link = database.prepare(
     'INSERT INTO activity_chain (position, kind, activity, hash) VALUES (?, ?, ?, ?)',
@@ -44,7 +44,7 @@ export function createChain(database: DatabaseSync): Chain {
   }
 }
 
-/** SHA-256 over the hash before and every stored byte, in hexadecimal. */
+/** SHA-256 over the previous hash and every stored byte, in hexadecimal. */
 function linkHash(before: string, kind: string, id: number, fields: readonly ChainField[]): string {
   const all = [before, kind, id, ...fields]
   if (!all.some((field) => field instanceof Uint8Array)) {
@@ -66,7 +66,7 @@ function textOf(field: ChainField): string {
   return `${Buffer.byteLength(text)}:${text};`
 }
 
-/** All of the work or nothing of it, also within a transaction that is under way. */
+/** Runs work in a transaction, also within an open one. */
 export function atomically<T>(database: DatabaseSync, work: () => T): T {
   database.exec('SAVEPOINT whole')
   try {
@@ -79,18 +79,18 @@ export function atomically<T>(database: DatabaseSync, work: () => T): T {
   }
 }
 
-/** Undoes a transaction. SQLite has done so itself where the disk is full or cannot be written. */
+/** Rolls back. SQLite has done so itself if the disk is full or cannot be written. */
 export function rollBack(database: DatabaseSync, statement = 'ROLLBACK'): void {
   try {
     database.exec(statement)
   } catch {
-    // No transaction is left; the caller throws the error that ended it.
+    // No transaction is open; the caller throws the error that ended it.
   }
 }
 
 const maxFaults = 20
 
-/** What each kind of link is about, as the bytes that are stored. */
+/** The stored tag of each kind of link. */
 const contents = {
   row: ['r.at', 'r.kind', 'r.server', 'r.summary', 'r.cause', 'r.detail'],
   end: ['e.outcome', 'e.duration_ms', 'e.detail'],
@@ -112,7 +112,7 @@ const unlinked = (table: string, id: string, kind: string): string =>
   `SELECT ${id} AS id FROM ${table} WHERE NOT EXISTS
    (SELECT 1 FROM activity_chain c WHERE c.kind = '${kind}' AND c.activity = ${table}.${id}) LIMIT ${maxFaults}`
 
-/** Goes over the whole log once and tells where it is not as it was written. */
+/** Verifies the whole log and reports the faults. */
 export function checkChain(database: DatabaseSync, wanted?: string): ActivityVerification {
   return atomically(database, () => {
     const faults: ActivityFault[] = []
@@ -207,7 +207,7 @@ function missing(at: number, position: number): string {
   return count > 1 ? `Links ${at + 1} to ${position - 1} are gone.` : `Link ${position} does not belong here.`
 }
 
-/** Where the chain was noted to end, and up to where it was pruned. */
+/** The noted end of the chain, and where it was pruned to. */
 export function headOf(database: DatabaseSync): { position: number; hash: string; pruned: number } {
   const row = database.prepare('SELECT position, hash, pruned FROM activity_head').get()
   return {

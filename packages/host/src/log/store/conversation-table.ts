@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { rollBack } from './chain.ts'
 import { cannotRecord } from './store-error.ts'
 
-/** What is known of one conversation without reading it. */
+/** The data of a conversation without its entries. */
 export interface ConversationRow {
   id: string
   title: string
@@ -14,33 +14,33 @@ export interface ConversationRow {
   outputTokens: number
   /** The conversation it was forked from. */
   parent: string | null
-  /** How many entries of the parent it begins with. */
+  /** Number of entries shared with the parent. */
   shared: number
 }
 
-/** An entry on its way into the table. */
+/** An entry to be inserted. */
 interface NewConversationEntry {
   at: string
   /** JSON. */
   entry: string
 }
 
-/** Kept conversations: one row each, and entries that are only added. */
+/** Stored conversations: one row each, and append-only entries. */
 export interface ConversationTable {
   list(limit: number): ConversationRow[]
   get(id: string): ConversationRow | undefined
-  /** Up to three rows whose ids begin so. */
+  /** Up to three rows with this id prefix. */
   beginningWith(start: string): ConversationRow[]
-  /** Entries of its own, as JSON: those from the place `from` on (default all) and before the place `before`. */
+  /** Its own entries as JSON, from place `from` (default 0) to before `before`. */
   entries(id: string, before: number, from?: number): string[]
-  /** How many entries there are, with the shared ones. */
+  /** Number of entries, including shared ones. */
   count(id: string): number | undefined
   hasForks(id: string): boolean
   create(row: ConversationRow): void
-  /** Adds entries after the first `known` and takes over what changed of the row; false where there are others already. */
+  /** Appends entries after the first `known` and updates the row; false if other entries were appended. */
   append(row: ConversationRow, known: number, entries: readonly NewConversationEntry[]): boolean
   remove(id: string): void
-  /** Lets go of the oldest that nothing was forked from, while there are too many or they are too large together. */
+  /** Deletes the oldest conversations without forks, while there are too many or their total size is too large. */
   prune(): void
 }
 
@@ -162,7 +162,7 @@ export function createConversationTable(
           const { count: there, characters } = size.get() ?? {}
           if (Number(there) <= bounds.conversations && Number(characters) <= bounds.characters) return
           const id = oldest.get()?.['id']
-          // The only one left is the one that is being held.
+          // The only one left is the one being written.
           if (typeof id !== 'string' || Number(there) <= 1) return
           remove.run(id)
         }

@@ -18,7 +18,7 @@ import { taskMigration } from './task-table.ts'
 import { traceFactsMigration, traceMigration } from './trace-table.ts'
 import { trustMigration, trustRevisionsMigration } from './trust-table.ts'
 
-/** Statements that bring a store from one version to the next; the store's `user_version` counts those done. */
+/** Migrations; the store's `user_version` is the number of those applied. */
 const migrations: readonly string[] = [
   `
   CREATE TABLE activity (
@@ -165,8 +165,8 @@ const migrations: readonly string[] = [
 ]
 
 /**
- * Opens the SQLite file, or memory for `:memory:`, and brings its schema up to date. Only its owner may read it, also where
- * it was there before and others could. Never replaces a file that cannot be opened.
+ * Opens the SQLite file, or memory for `:memory:`, and migrates its schema. Its mode is set so that only its owner may read it. A
+ * file that cannot be opened is never replaced.
  * @throws StoreError
  */
 export function openDatabase(file: string): DatabaseSync {
@@ -195,7 +195,7 @@ export function openDatabase(file: string): DatabaseSync {
   }
 }
 
-/** A number that changes when another connection wrote to the store. It is read once in a synchronous run. */
+/** A number that changes when another connection wrote to the store. It is read once per synchronous run. */
 export function createStoreVersion(database: DatabaseSync): () => number {
   const read = database.prepare('PRAGMA data_version')
   let version: number | undefined
@@ -212,9 +212,9 @@ export function createStoreVersion(database: DatabaseSync): () => number {
 }
 
 /**
- * Renames a damaged store, with the files SQLite keeps beside it, so that the next host begins a new one. Nothing is
- * deleted. Returns the new name.
- * @throws StoreError where it is not damaged, is in use, or cannot be renamed
+ * Renames a damaged store and the files SQLite keeps beside it, so that the next host creates a new one. Nothing is deleted.
+ * Returns the new name.
+ * @throws StoreError if it is not damaged, is in use, or cannot be renamed
  */
 export function setAsideStore(file: string): string {
   const fault = faultIn(file)
@@ -238,7 +238,7 @@ export function setAsideStore(file: string): string {
   return aside
 }
 
-/** Checks every page of a store without changing it; undefined where it is sound. */
+/** Checks every page of a store read-only; undefined if it is intact. */
 function faultIn(file: string): StoreFault | undefined {
   const { DatabaseSync } = sqlite()
   try {
@@ -264,7 +264,7 @@ function sqlite(): typeof import('node:sqlite') {
   )
 }
 
-/** Those that SQLite keeps beside the file, and makes like it, were made before too. */
+/** SQLite's side files get the mode of the main file, and may exist already. */
 function restrictToOwner(file: string): void {
   if (process.platform === 'win32') return
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
@@ -274,12 +274,12 @@ function restrictToOwner(file: string): void {
 }
 
 /**
- * Reads the first page of every table and index: a damaged one would be noticed only when it is used, which may be after a
- * call was made.
+ * Reads the first page of every table and index: otherwise a damaged one would be noticed only on use, possibly after a call was
+ * made.
  */
 function readRoots(database: DatabaseSync): void {
   const quoted = (name: unknown): string => `"${String(name).replaceAll('"', '""')}"`
-  // Those of a full-text index are not among them: SQLite may lack its module.
+  // Without those of a full-text index, whose module SQLite may lack.
   const tables = database
     .prepare("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'")
     .all()

@@ -6,15 +6,15 @@ import type { Caller, Decision, HostQuestion, InboxItem } from '../../types/inde
 import { rollBack } from './chain.ts'
 import type { LogWriter } from './log-writer.ts'
 
-/** A question, and who waits for its answer. */
+/** A question, and the program that waits for its answer. */
 export interface InboxRow extends Omit<InboxItem, 'waits' | 'resumable'> {
-  /** The program that waits; null where none does. */
+  /** The program that waits; null if none does. */
   readonly owner: string | null
-  /** The parked call that asked, by its first activity row, and which of its rounds. */
+  /** The suspended call that asked: its first activity row, and the round. */
   readonly suspended: { readonly call: number; readonly round: number } | undefined
-  /** What an answer that holds secrets is sealed for; absent where no other program can answer. */
+  /** The public key for answers with secrets; absent if no other program can answer. */
   readonly address?: string
-  /** Set where the answer is not all that was answered: the whole, sealed for the program that waits, or nothing. */
+  /** Set if the stored answer is redacted: the whole answer sealed for the waiting program, or empty. */
   readonly sealed?: string
 }
 
@@ -23,7 +23,7 @@ type NewInboxRow = Pick<InboxRow, 'question' | 'activity' | 'owner' | 'suspended
 interface InboxFilter {
   state?: InboxItem['state'] | 'all'
   server?: string
-  /** The newest so many. Default 1 000. */
+  /** Maximum rows, the newest. Default 1 000. */
   limit?: number
 }
 
@@ -32,38 +32,38 @@ export const sealedMigration: string = `
   ALTER TABLE inbox ADD COLUMN sealed TEXT;
 `
 
-/** Questions to the person, each of them answered at most once whatever programs are on the store. */
+/** Questions to the user, each answered at most once across all programs on the store. */
 export interface InboxTable {
   add(row: NewInboxRow): InboxRow
   get(id: string): InboxRow | undefined
   /** Oldest first. */
   list(filter?: InboxFilter): InboxRow[]
-  /** Questions of one round of a parked call, in the order they were put. */
+  /** Questions of one round of a suspended call, in the order they were asked. */
   ofRound(call: number, round: number): InboxRow[]
-  /** Whether this answer counts: false where the question was no longer open. */
+  /** Whether this answer was accepted: false if the question was no longer open. */
   answer(id: string, answer: { value: unknown; sealed?: string; by: string }): boolean
-  /** The whole answer was taken, so that what was sealed of it need not stay. */
+  /** Deletes the sealed answer after it was used. */
   isClaimed(id: string): void
   /** Whether it was open until now. */
   withdraw(id: string, reason: string): boolean
-  /** The server no longer takes the answers of a round. */
+  /** The server no longer accepts the answers of a round. */
   markLost(call: number, round: number, reason: string): void
-  /** How many questions a program waits for. */
+  /** Number of questions a program waits for. */
   countOf(owner: string): number
-  /** The programs that wait for an answer, or for a parked call. */
+  /** The programs that wait for an answer, or own a suspended call. */
   owners(): string[]
-  /** A program ended: what can be taken up again stays open, the rest is lost. Gives what is lost. */
+  /** A program ended: resumable questions stay open, the others are lost. Returns the lost ones. */
   abandon(owner: string, reason: string): InboxRow[]
-  /** An activity row and those that led to it. */
+  /** An activity row and the rows that led to it. */
   above(activity: number): number[]
-  /** Changes whenever another program wrote to the store. */
+  /** Changes when another program wrote to the store. */
   version(): number
 }
 
 const columns = `id, question, state, at, activity, owner, call, round, answer, answered_by, answered_at, reason,
   address, sealed`
-const isPending = ' while the answer was on its way, so nobody knows whether it arrived'
-/** Settled questions that are kept. */
+const isPending = ' while the answer was on its way, so it is unknown whether it arrived'
+/** Settled questions that are stored. */
 const maxStoredSettled = 1_000
 
 export function createInboxTable(
@@ -215,15 +215,15 @@ function stateOf(state: unknown): InboxItem['state'] {
   return state === 'answered' || state === 'withdrawn' || state === 'lost' ? state : 'open'
 }
 
-/** A place in a value where a secret was, and how the text there is put together again. */
+/** A place where a secret was removed from a value, and how its text is restored. */
 export interface Hole {
-  /** The members that lead there. */
+  /** The path to it. */
   at: readonly (string | number)[]
-  /** Texts, and names in the store of secrets; absent where the value is among those that are sealed. */
+  /** Texts, and names in the secret store; absent if the value is among the sealed ones. */
   parts?: readonly (string | { secret: string })[]
 }
 
-/** A call as it was sent, and why it was. */
+/** A call as it was sent, and its cause. */
 interface SuspendedRequest {
   server: string
   tool: string
@@ -231,44 +231,44 @@ interface SuspendedRequest {
   caller: Caller
   conversation?: string
   decision: Decision
-  /** Where secrets were taken out of the call and of what its server asked: places begin with `request` or `asked`. */
+  /** Where secrets were removed from the call and the input requests: paths start with `request` or `asked`. */
   holes?: readonly Hole[]
 }
 
-/** A call whose server asked back and keeps nothing itself: whoever has the answers can go on with it. */
+/** A call that waits for input while its server keeps no state: any program with the answers can continue it. */
 export interface SuspendedCall {
   /** The activity row of the call. */
   readonly call: number
-  /** What the server is, whatever it is called. */
+  /** The identity of the server. */
   readonly identity: string
   readonly request: SuspendedRequest
-  /** How often the server asked back. */
+  /** Number of rounds. */
   readonly round: number
   readonly asked: Round
-  /** The answers may have gone out. */
+  /** The answers may have been sent. */
   readonly sent: boolean
-  /** The program that goes on with it; null where none does. */
+  /** The program that continues it; null if none does. */
   readonly owner: string | null
 }
 
 export interface SuspendedCallTable {
-  /** Keeps the newest round of a call. */
+  /** Stores the newest round of a call. */
   put(call: Pick<SuspendedCall, 'call' | 'identity' | 'request' | 'asked'>, owner: string): void
   get(call: number): SuspendedCall | undefined
-  /** The parked call that led to an activity row, through whatever lies between. */
+  /** The suspended call that caused an activity row, directly or indirectly. */
   above(activity: number): { call: number; round: number } | undefined
-  /** The answers of the round go out now. */
+  /** Marks the answers of the round as being sent. */
   sending(call: number, owner: string): void
-  /** Takes a call that no program goes on with, and whose answers have not gone out; false where there is none. */
+  /** Takes ownership of a call without an owner whose answers were not sent; false if there is none. */
   claim(call: number, owner: string): boolean
-  /** Another program may go on with the call. */
+  /** Releases the ownership of the call. */
   release(call: number, owner: string): void
-  /** The call is over. False where this program does not go on with it. */
+  /** Deletes the call. False if this program does not own it. */
   end(call: number, owner: string): boolean
-  /** The row of the person's consent to a call, else of the call itself. */
+  /** The row of the user's approval of a call, else of the call itself. */
   approvalOf(call: number): number
   count(): number
-  /** Gives up the oldest call that no program goes on with; undefined where there is none. */
+  /** Deletes the oldest call without an owner; undefined if there is none. */
   forgetOldest(): { call: number; round: number } | undefined
 }
 

@@ -3,7 +3,7 @@ import { reasonOf } from '../../shared/text.ts'
 import type { Activity } from '../../types/index.ts'
 import { type Chain, createChain, type Link } from './chain.ts'
 
-/** An activity row as it is stored first. */
+/** An activity row in its first stored form. */
 export interface BegunRow extends Pick<Activity, 'kind' | 'server' | 'summary' | 'cause'> {
   /** ISO 8601. */
   at: string
@@ -20,17 +20,17 @@ export interface EndedRow {
   detail: string
 }
 
-/** An event beside the activity log. Others refer to it before it is stored. */
+/** An event that is no activity row. It can be referred to before it is stored. */
 export interface TraceEntry {
   readonly row: NewTraceRow
-  /** Its place in the log, once it is stored. */
+  /** Its id in the log, once stored. */
   seq?: number
 }
 
-/** What caused an event: another one, or an activity row by its id. */
+/** The cause of an event: another event, or an activity row by its id. */
 export type TraceCause = TraceEntry | { readonly activity: number }
 
-/** An event beside the activity log, as it is written. */
+/** An event that is no activity row, to be written. */
 export interface NewTraceRow {
   /** Milliseconds since 1970. */
   at: number
@@ -49,16 +49,16 @@ export interface NewTraceRow {
   bytes: number
   summary: string
   payload: string
-  /** Hash of the whole payload, where that is not kept whole. */
+  /** Hash of the whole payload, if it was cut. */
   sha256: string | null
 }
 
 /** Milliseconds for which rows stay in the queue, and events in memory. */
 const flushMs = 200
-/** Rows and events, and characters of them, that are written at the latest. */
+/** Number and total characters of rows and events that trigger a write. */
 const maxPending = 512
 const maxPendingChars = 1_048_576
-/** What a row costs beside its payload. */
+/** The size of a row in addition to its payload. */
 const rowBytes = 256
 
 /**
@@ -70,14 +70,14 @@ const rowBytes = 256
 export class LogWriter {
   readonly #statements: Statements
   readonly #append: Chain['append']
-  /** Events, and ids of rows that began here, in order. */
+  /** Events, and ids of rows of this program, in order. */
   #pending: (TraceEntry | number)[] = []
   #chars = 0
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
-  /** Called with the bytes of the events that were stored. */
+  /** Called with the size of the stored events in bytes. */
   onStored: (bytes: number) => void = () => {}
-  /** Events that were lost because the store could not be written. Rows stay in the queue then. */
+  /** Events that were lost because the store could not be written. Rows then stay in the queue. */
   unwritten = 0
   #isFailing = false
 
@@ -86,7 +86,7 @@ export class LogWriter {
     this.#append = createChain(database).append
   }
 
-  /** Commits a row and gives its id. */
+  /** Commits a row and returns its id. */
   begin({ at, kind, server, summary, cause, target, detail }: BegunRow): number {
     // `get` would stop at the returned row and hide an error of the commit.
     const [row] = this.#statements.queueRow.all(at, kind, server, summary, cause, target, detail)
@@ -108,7 +108,7 @@ export class LogWriter {
     return entry
   }
 
-  /** Sets what caused an event, where that was found out later. */
+  /** Sets the cause of an event that was found out later. */
   setCause(entry: TraceEntry, cause: TraceCause): void {
     entry.row.cause = cause
     if (entry.seq === undefined) return
@@ -116,7 +116,7 @@ export class LogWriter {
     this.#statements.setCause.run(seq, entry.seq)
   }
 
-  /** The event that an activity row is. */
+  /** The event of an activity row. */
   eventOf(activity: number): number | null {
     this.flush()
     return numberOf(this.#statements.eventOf.get(activity)?.['seq'])
@@ -147,7 +147,7 @@ export class LogWriter {
     }
   }
 
-  /** Writes what is left; events are ignored from here on. */
+  /** Writes the rest; later events are ignored. */
   close(): void {
     this.flush()
     this.#isClosed = true
@@ -179,9 +179,9 @@ class Batch {
   readonly #statements: Statements
   readonly #begun = new Map<number, QueuedRow>()
   readonly #ends = new Map<number, QueuedRow>()
-  /** By their place in the queue. */
+  /** By position in the queue. */
   readonly #links = new Map<number, Link>()
-  /** The events that activity rows are. */
+  /** The events of activity rows. */
   readonly #events = new Map<number, number>()
   readonly seqs = new Map<TraceEntry, number>()
   bytes = 0
@@ -190,13 +190,13 @@ class Batch {
     this.#statements = statements
   }
 
-  /** Gives what is linked to the chain, in the order in which it was queued. */
+  /** Returns the rows to be added to the chain, in queue order. */
   move(pending: readonly (TraceEntry | number)[]): readonly Link[] {
     const { queue, clear, count } = this.#statements
     for (const row of queue.all()) {
       const id = Number(row['activity'])
       if (row['kind'] !== null) this.#begun.set(id, row)
-      // The first end counts.
+      // The first end takes effect.
       else if (!this.#ends.has(id)) this.#ends.set(id, row)
     }
     if (this.#begun.size + this.#ends.size > 0) clear.run()
@@ -257,7 +257,7 @@ class Batch {
     const durationMs = numberOf(row['duration_ms'])
     const detail = String(row['detail'])
     const { end, endEvent } = this.#statements
-    // Where another process ended it first, or it was pruned, this end does not count.
+    // If another process ended it first, or it was pruned, this end has no effect.
     if (Number(end.run(id, outcome, durationMs, detail).changes) === 0) return
     this.#links.set(Number(row['seq']), { kind: 'end', id, fields: [outcome, durationMs, detail] })
     if (!this.#events.has(id)) endEvent.run(outcome, durationMs, detail.length, id)
@@ -310,7 +310,7 @@ function numberOf(value: unknown): number | null {
   return typeof value === 'number' ? value : null
 }
 
-/** The method that an activity row of a kind comes from. */
+/** The method of an activity row's kind. */
 const methods: Readonly<Record<string, string>> = {
   call: 'tools/call',
   read: 'resources/read',
@@ -325,8 +325,8 @@ type Statements = ReturnType<typeof statementsOf>
 function statementsOf(database: DatabaseSync) {
   const prepare = (sql: string): StatementSync => database.prepare(sql)
   return {
-    // The next id is that after the last one in the queue or, where no row is in it, in the log. SELECT in place of VALUES would
-    // make a temporary table.
+    // The next id follows the last one in the queue or, if the queue is empty, in the log. SELECT instead of VALUES would create
+    // a temporary table.
     queueRow: prepare(
       `INSERT INTO activity_queue (activity, at, kind, server, summary, cause, target, detail)
        VALUES (1 + coalesce((SELECT activity FROM activity_queue WHERE kind IS NOT NULL ORDER BY seq DESC LIMIT 1),
@@ -357,8 +357,10 @@ function statementsOf(database: DatabaseSync) {
   } as const
 }
 
-/** The queue of the activity log: rows have a kind, ends have none. What triggers did for each row is done for each batch, and
- * kinds and tools are found in the narrow index of all events. */
+/**
+ * The queue of the activity log: starts have a kind, ends have none. Work that triggers did for each row is done for each batch,
+ * and kinds and tools are found in the narrow index of all events.
+ */
 export const logQueueMigration: string = `
   CREATE TABLE activity_queue (
     seq INTEGER PRIMARY KEY,

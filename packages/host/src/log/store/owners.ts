@@ -3,13 +3,13 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 
-/** Tells which of the programs on one store still run. */
+/** Detects which of the programs on one store are still running. */
 export interface Owners {
-  /** This program's own name, another one each time it runs. */
+  /** This program's id, unique to each start. */
   readonly me: string
-  /** Whether other programs can be on the store. */
+  /** Whether other programs can use the store. */
   readonly shared: boolean
-  /** From here on others see that this program runs, until it ends in whatever way. */
+  /** Lets other programs detect that this program runs, until it ends in any way. */
   lock(): void
   /** Whether that program has ended. */
   isGone(owner: string): boolean
@@ -17,12 +17,12 @@ export interface Owners {
 }
 
 const own = /^[0-9a-f-]{36}$/
-/** Milliseconds to wait for programs that make, look at or take away a lock at this moment. */
+/** Milliseconds to wait for programs that create, check or delete a lock at this moment. */
 const lockTimeoutMs = 5000
 
 /**
- * A program that runs holds a lock on a file of its own beside the store. The system lets go of the lock when the
- * program ends, however that happens, so no clock and no process number can tell a wrong story.
+ * A running program holds a lock on its own file next to the store. The system releases the lock when the program ends in any
+ * way, so neither clocks nor reused process ids matter.
  */
 export function createOwners(store: string): Owners {
   const me = randomUUID()
@@ -31,7 +31,7 @@ export function createOwners(store: string): Owners {
   const fileOf = (owner: string): string => join(folder, `${owner}.lock`)
   let held: DatabaseSync | undefined
 
-  /** One program at a time: a lock that is just being made looks like one that was left. Undefined where that is not to be had. */
+  /** One program at a time: a lock being created looks like an abandoned one. Undefined if the lock is unavailable. */
   const alone = <T>(work: () => T): T | undefined => {
     const gate = lockOn(join(folder, 'gate'), lockTimeoutMs)
     try {
@@ -41,7 +41,7 @@ export function createOwners(store: string): Owners {
     }
   }
 
-  /** Whether that program has ended; its file is taken away then. */
+  /** Whether that program has ended; its file is then deleted. */
   const clearOf = (owner: string): boolean => {
     if (owner === me) return false
     if (!own.test(owner) || !existsSync(fileOf(owner))) return true
@@ -80,7 +80,7 @@ export function createOwners(store: string): Owners {
   }
 }
 
-/** Locks a file for as long as it stays open; undefined where another program holds it for longer than one waits. */
+/** Locks a file for as long as it stays open; undefined if another program holds it longer than the wait. */
 function lockOn(file: string, waitMs = 0): DatabaseSync | undefined {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   const lock = new DatabaseSync(file)

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { reasonOf } from '../../shared/text.ts'
 import { atomically } from './chain.ts'
 
-/** A resource of one server, as one principal sees it. */
+/** A resource of one server, as read by one principal. */
 interface ResourceTextKey {
   identity: string
   principal: string
@@ -12,7 +12,7 @@ interface ResourceTextKey {
 export interface NewResourceText extends ResourceTextKey {
   mimeType: string | null
   text: string
-  /** The words of the URI and of the text, normalized, separated by spaces: what queries match. */
+  /** The words of the URI and of the text, normalized and separated by spaces: what queries match. */
   uriWords: string
   textWords: string
   /** When it was read, ISO 8601. */
@@ -28,11 +28,11 @@ export interface ResourceTextRow extends ResourceTextKey {
   relevance: number
 }
 
-/** The texts of resources that were read, with a full-text index, for as long as there is room. */
+/** The texts of resources that were read, with a full-text index and a size limit. */
 export interface ResourceTextTable {
-  /** Why texts are neither stored nor found, in a sentence; undefined where they are. */
+  /** Why texts are neither stored nor found, in a sentence; undefined if they are. */
   readonly unavailable: string | undefined
-  /** Stores a text in place of the one that was read before, and removes the oldest where there are too many. */
+  /** Stores a text, replacing the previous one, and removes the oldest beyond the limit. */
   put(text: NewResourceText): void
   /** Matching rows of these phrases (normalized words separated by spaces; the last word may be a prefix). */
   match(phrases: readonly string[]): ResourceTextRow[]
@@ -41,7 +41,7 @@ export interface ResourceTextTable {
   text(seq: number): string | undefined
   /** Removes what was read before a time, ISO 8601. */
   prune(before: string): void
-  /** Removes everything of a server, under all identities. */
+  /** Removes all texts of a server, under all identities. */
   forget(identity: string): void
 }
 
@@ -61,8 +61,8 @@ export const resourceTextMigration = `
 `
 
 /**
- * Creates the index where there is none and this SQLite has FTS5. It is no part of a migration, since a store must open
- * without FTS5 too. It keeps no copy of the words, which come normalized: spaces alone separate them.
+ * Creates the index if it is missing and this SQLite has FTS5. It is no part of a migration, since a store must open without FTS5
+ * too. It is contentless; words are normalized and separated by spaces only.
  */
 export function createTextIndex(database: DatabaseSync): void {
   try {
@@ -91,9 +91,9 @@ export const resourceTextBounds: ResourceTextBounds = { bytes: 67_108_864, texts
 /** For a host without a file. */
 export const memoryResourceTextBounds: ResourceTextBounds = { ...resourceTextBounds, bytes: 8_388_608 }
 
-/** What a match in the URI counts, next to one in the text. */
+/** Weight of a match in the URI, relative to one in the text. */
 const uriWeight = 4
-/** Rows of one query. */
+/** Maximum rows of one query. */
 const maxMatches = 1_000
 
 export function createResourceTextTable(
@@ -133,10 +133,10 @@ export function createResourceTextTable(
 
 const notBuiltIn = `the SQLite of this Node (${process.versions.node}) was built without FTS5, its full-text search`
 
-/** The full-text index; undefined where SQLite has none. */
+/** The full-text index; undefined if SQLite has none. */
 function openIndex(database: DatabaseSync) {
   try {
-    // Without the module, an index that another Node created is there and cannot be read.
+    // Without the module, an index created by another Node exists and cannot be read.
     database.exec('SELECT rowid FROM resource_words LIMIT 0')
   } catch (error) {
     if (lacksIndex(error)) return undefined
@@ -186,7 +186,7 @@ function openIndex(database: DatabaseSync) {
     trim(oldest: string, { bytes, texts }: ResourceTextBounds): void {
       for (const { seq } of surplus.all(bytes, texts, oldest)) removeRow(Number(seq))
     },
-    /** Removes words whose text is gone, and rewrites the index without them. */
+    /** Removes words whose text was deleted, and rewrites the index without them. */
     compact(): void {
       dropOrphans.run()
       database.exec(`INSERT INTO resource_words (resource_words) VALUES ('optimize')`)

@@ -1,11 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-/** One kept result, as JSON text. */
+/** A stored result, as JSON text. */
 interface ResultRow {
   id: string
   server: string
   tool: string
-  /** The conversation that it was given to. */
+  /** The conversation of the call. */
   conversation: string | null
   /** The activity row of the call. */
   activity: number | null
@@ -14,10 +14,10 @@ interface ResultRow {
   at: string
 }
 
-/** Results of tools that were too large for a model, for as long as there is room. */
+/** Tool results that were too large for a model, within a size limit. */
 export interface ResultTable {
   get(id: string): ResultRow | undefined
-  /** Keeps one, and lets go of the oldest where there are too many or they are too large together. */
+  /** Stores a result, and deletes the oldest beyond the limits. */
   put(result: ResultRow): void
 }
 

@@ -1,18 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { readJson } from '@jackfield/sdk/internal'
 
-/** A folder as it was when the person was asked about it. `real` is null where it was missing. */
+/** A folder at the time of the question. `real` is null if it was missing. */
 export interface SeenFolder {
   uri: string
   real: string | null
 }
 
-/** What the person said about the folders that one server may know, in one workspace. */
+/** The user's decision on the roots of one server, in one workspace. */
 export interface RootsConsent {
   verdict: 'allow' | 'deny'
-  /** What they were asked about. */
+  /** The folders in the question. */
   offered: SeenFolder[]
-  /** What of it the server may know. */
+  /** The folders the server may see. */
   agreed: SeenFolder[]
   by: string
   /** ISO 8601. */
@@ -26,7 +26,7 @@ interface RootsAsked {
 }
 
 export interface RootsTable {
-  /** Folders that were added in a workspace, oldest first. */
+  /** Folders added in a workspace, oldest first. */
   added(workspace: string): { uri: string; name: string | null }[]
   add(workspace: string, uri: string, name: string | undefined): void
   remove(workspace: string, uri: string): boolean

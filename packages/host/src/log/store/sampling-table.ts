@@ -1,29 +1,29 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { rollBack } from './chain.ts'
 
-/** One request of a server for a model's answer. */
+/** One sampling request of a server. */
 interface SamplingUse {
   server: string
   /** Milliseconds since 1970. */
   at: number
-  /** The row of the call that led to it. */
+  /** The row of the call that caused it. */
   cause: number | null
   /** Whether it offers tools. */
   tools: boolean
-  /** Whether it passes without asking the person. */
+  /** Whether it is not reviewed by the user. */
   auto: boolean
-  /** Used so far, with what is kept free for an answer under way. */
+  /** Usage so far, plus the reservation for a running request. */
   tokens: number
   cost?: { cost: number; currency: string } | undefined
 }
 
-/** What one server used. */
+/** The usage of one server. */
 export interface SamplingTally {
-  /** Requests of the last minute, and when the first of them came. */
+  /** Requests of the last minute, and the time of the first. */
   requests: number
   oldest: number | undefined
   requestsToday: number
-  /** Of the last 24 hours. */
+  /** In the last 24 hours. */
   tokens: number
   autoTokens: number
   cost: Record<string, number>
@@ -31,10 +31,10 @@ export interface SamplingTally {
   last: number | undefined
 }
 
-/** A look at requests or answers of a server that is left out until it is taken back. */
+/** A skipped review of a server's requests or results, until revoked. */
 interface StoredSamplingGrant {
   id: string
-  /** What the server is, whatever it is called. */
+  /** The server's identity. */
   identity: string
   server: string
   stage: 'request' | 'result'
@@ -42,12 +42,12 @@ interface StoredSamplingGrant {
   at: string
 }
 
-/** What servers used of the person's models, and the person's lasting answers about it. */
+/** Sampling usage of servers, and the user's lasting grants. */
 export interface SamplingTable {
-  /** Does work that no other process sharing the store can come between; undone where it throws. */
+  /** Runs work in an exclusive transaction; rolled back if it throws. */
   alone<T>(work: () => T): T
   tally(server: string, now: number): SamplingTally
-  /** Requests with tools that the row led to. */
+  /** Requests with tools caused by the row. */
   rounds(cause: number): number
   add(use: SamplingUse): number
   change(id: number, use: Pick<SamplingUse, 'auto' | 'tokens' | 'cost'>): void
@@ -55,7 +55,7 @@ export interface SamplingTable {
   servers(since: number): string[]
   grants(): StoredSamplingGrant[]
   addGrant(grant: StoredSamplingGrant): void
-  /** False where there is none of that id. */
+  /** False if there is none with that id. */
   removeGrant(id: string): boolean
 }
 

@@ -1,12 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-/** That the person agreed to start one server as one file defines it. */
+/** A consent to start one server as one file defines it. */
 interface Consent {
-  /** Of the file and everything that says what is started, as one hash. */
+  /** One hash of the file and everything that defines the started server. */
   identity: string
   file: string
   server: string
-  /** The command line or address that was agreed to. */
+  /** The command line or URL in the question. */
   command: string
   /** ISO 8601. */
   at: string
@@ -14,11 +14,11 @@ interface Consent {
 
 export interface ConsentTable {
   has(identity: string): boolean
-  /** What was agreed to last for the server that a file calls so. */
+  /** Consents, by file and server name. */
   last(file: string, server: string): Consent | undefined
   put(consent: Consent): void
   list(): Consent[]
-  /** Forgets every consent about a server of a file; how many there were. */
+  /** Removes every consent for a server of a file; returns their number. */
   remove(file: string, server: string): number
 }
 
@@ -67,10 +67,10 @@ function consentOf(row: Record<string, unknown>): Consent {
   }
 }
 
-/** What servers with variables in their command or address were when those were last looked up. */
+/** Identities of servers with variables in their command or address, as last resolved. */
 export interface IdentityTable {
   get(template: string): string | undefined
-  /** Keeps one; the oldest are dropped beyond 1 000. */
+  /** Stores one; beyond 1 000, the oldest are removed. */
   put(template: string, identity: string): void
 }
 
@@ -104,14 +104,14 @@ export function createIdentityTable(database: DatabaseSync, now: () => number = 
   }
 }
 
-/** How a server was found to speak. */
+/** The detected era of a server. */
 interface KnownEra {
   era: 'session' | 'stateless'
-  /** Of the server, as it says itself. */
+  /** The server's version, as it reports it. */
   version: string | undefined
 }
 
-/** What servers were found to speak, by what they are. */
+/** The detected eras of servers, by identity. */
 export interface EraTable {
   get(identity: string): KnownEra | undefined
   put(identity: string, known: KnownEra): void
@@ -152,23 +152,20 @@ export function createEraTable(database: DatabaseSync, now: () => number = Date.
   }
 }
 
-/** What a server listed when it last ran, as JSON text. */
+/** The cached lists of a server, as JSON text. */
 interface Manifest {
   lists: string
-  /** When it was listed, in milliseconds since 1970. */
+  /** When they were fetched, in milliseconds since 1970. */
   atMs: number
 }
 
-/**
- * What servers listed, by what they are and who they listed it to: one that shows different things to different people
- * is never taken at what it showed somebody else.
- */
+/** Cached lists by server and principal, because a server may show different things to different users. */
 export interface ManifestTable {
-  /** Undefined also where it is older than 30 days. */
+  /** Undefined also if it is older than 30 days. */
   get(identity: string, principal: string): Manifest | undefined
-  /** Keeps nothing of more than 8 million characters. */
+  /** Ignores lists of more than 8 million characters. */
   put(identity: string, principal: string, lists: string): void
-  /** Forgets what a server listed to anybody. */
+  /** Removes the cached lists of a server for all principals. */
   forget(identity: string): void
 }
 

@@ -1,9 +1,8 @@
 import { oneLine, reasonOf } from '../../shared/text.ts'
 
 /**
- * Why a store cannot be used. `damaged`: it is no SQLite file, or its pages contradict each other. `full`: the disk is
- * full. `denied`: no permission, or a read-only file system. `busy`: another program holds it locked. `newer`: a newer
- * version wrote it.
+ * Why a store cannot be used. `damaged`: it is no SQLite file, or its pages are inconsistent. `full`: the disk is full. `denied`:
+ * no permission, or a read-only file system. `busy`: locked by another program. `newer`: written by a newer version.
  */
 export type StoreFault = 'damaged' | 'full' | 'denied' | 'busy' | 'newer' | 'other'
 
@@ -18,7 +17,7 @@ export class StoreError extends Error {
   }
 }
 
-/** What to do about each. */
+/** The advice for each. */
 export const advice: Readonly<Record<StoreFault, string>> = {
   damaged: 'It was left as it is. Set it aside, or name another file.',
   full: 'Free some space, or name a file on another disk.',
@@ -28,7 +27,7 @@ export const advice: Readonly<Record<StoreFault, string>> = {
   other: 'Name another file, or repair this one.',
 }
 
-/** Primary result codes of SQLite, and system errors, by what they mean for a store. */
+/** SQLite result codes and system errors, by reason. */
 const faults: Readonly<Record<string | number, StoreFault>> = {
   3: 'denied', // SQLITE_PERM
   5: 'busy', // SQLITE_BUSY
@@ -53,7 +52,7 @@ export function faultOf(error: unknown): StoreFault {
   return 'code' in error && typeof error.code === 'string' ? (faults[error.code] ?? 'other') : 'other'
 }
 
-/** An error of the store as a StoreError; undefined for any other error. */
+/** Converts an SQLite error to a StoreError; undefined for any other error. */
 export function asStoreError(error: unknown): StoreError | undefined {
   if (error instanceof StoreError) return error
   if (!(error instanceof Error) || !('code' in error) || error.code !== 'ERR_SQLITE_ERROR') return undefined
@@ -63,7 +62,7 @@ export function asStoreError(error: unknown): StoreError | undefined {
   })
 }
 
-/** The error of work that does not proceed because the store cannot record it. */
+/** The error of work that stops because the store cannot record it. */
 export function cannotRecord(what: string, error: unknown): StoreError {
   const fault = faultOf(error)
   const reason = `it cannot be recorded: ${reasonOf(error)}. ${advice[fault]}`

@@ -48,7 +48,7 @@ import {
 } from './trace-table.ts'
 import { createTrustTable, type TrustTable } from './trust-table.ts'
 
-/** Everything the host keeps beyond its own life. */
+/** Everything the host stores. */
 export interface Store {
   readonly activity: ActivityLog
   readonly apps: AppTable
@@ -84,7 +84,7 @@ function boundsOf(file: string, { megabytes, days }: LogSettings): TraceBounds {
   }
 }
 
-/** Opens the store in a SQLite file, or in memory for `:memory:`. `log`: what is kept of the messages. */
+/** Opens the store in a SQLite file, or in memory for `:memory:`. `log`: settings of the message log. */
 export function openStore(file: string, log: LogSettings = {}): Store {
   const database = openDatabase(file)
   const owners = createOwners(file)

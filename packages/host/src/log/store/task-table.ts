@@ -25,13 +25,13 @@ export interface TaskRow {
   /** The program that polls it; it may have ended since. */
   readonly owner: string | null
   readonly server: string
-  /** What the server is, whatever it is called. */
+  /** The server's identity. */
   readonly identity: string
-  /** The id that the server gave it. */
+  /** The server's id of the task. */
   readonly task: string
   readonly request: {
     readonly tool: string
-    /** Without the values of secrets. */
+    /** Without secrets. */
     readonly arguments: JsonRecord
     readonly caller: Caller
     readonly conversation?: string
@@ -43,13 +43,13 @@ export interface TaskRow {
   readonly expiresAt: string | null
 }
 
-/** Tasks that are not over. */
+/** Unfinished tasks. */
 export interface TaskTable {
   add(row: TaskRow): void
   setStatus(call: number, status: HostTask['status'], message: string | null): void
-  /** Makes this program the owner; false where another one was faster. */
+  /** Takes ownership; false if another program was faster. */
   claim(call: number, from: string | null, owner: string): boolean
-  /** Another program may continue it. */
+  /** Releases the ownership. */
   release(call: number, owner: string): void
   remove(call: number): void
   /** Oldest first. */

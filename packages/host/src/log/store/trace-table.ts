@@ -11,44 +11,44 @@ interface TraceCounts {
 
 export type TraceRow = Record<string, SQLOutputValue>
 
-/** Everything that happened in one order: rows of the activity log stand in it by themselves, the rest is added. */
+/** All events in one order: activity rows are included automatically, other events are added. */
 export interface TraceTable {
   /** Undefined for a store in memory. */
   readonly file: string | undefined
-  /** Unlike that of any other store. */
+  /** Unique to the store. */
   readonly salt: string
   /** Bytes of the whole store. */
   size(): number
-  /** Nothing is written any more. */
+  /** Stops writing. */
   readonly closed: boolean
   close(): void
   add(row: NewTraceRow): TraceEntry
-  /** Sets what caused an event, where that was found out later. */
+  /** Sets the cause of an event that was found out later. */
   setCause(entry: TraceEntry, cause: TraceCause): void
-  /** Drops what is too old or too much, as is done with what is added from time to time. */
+  /** Removes events beyond the age and size limits, as also happens after additions. */
   trim(): void
-  /** The event that an activity row is. */
+  /** The event of an activity row. */
   eventOf(activity: number): number | null
   counts(): TraceCounts
-  /** Writes what was added, so that other connections see it. */
+  /** Writes added events, so that other connections see them. */
   flush(): void
-  /** Rows of `trace t`, by SQL that the room writes. */
+  /** Rows of `trace t`, by generated SQL. */
   all(sql: string, values?: readonly SQLInputValue[]): TraceRow[]
 }
 
 export interface TraceBounds {
-  /** Bytes of all payloads that are kept beside the activity log. */
+  /** Bytes of all payloads besides the activity log. */
   bytes: number
   ageMs: number
 }
 
 export const traceBounds: TraceBounds = { bytes: 209_715_200, ageMs: 30 * 86_400_000 }
-/** What a host without a file keeps. */
+/** The limit of a host without a file. */
 export const memoryTraceBounds: TraceBounds = { bytes: 8_388_608, ageMs: traceBounds.ageMs }
 
-/** The share that is left after something had to go, so that it is not done with every row. */
+/** The share of the limit to which events are removed, so that not every addition removes some. */
 const retainedShare = 0.98
-/** Events that are dropped at once: calls wait meanwhile. */
+/** Events removed in one batch, since calls wait meanwhile. */
 const maxDropped = 1_000
 
 export function createTraceTable(
@@ -79,7 +79,7 @@ export function createTraceTable(
       excess -= Number(row['stored'])
     }
     if (last > 0) drop.run(last)
-    // The next batch goes on with what is left.
+    // The next batch continues with the rest.
     sinceLook = dropped === maxDropped ? Number.POSITIVE_INFINITY : 0
   }
 
@@ -197,7 +197,7 @@ export const traceMigration: string = `
   CREATE TRIGGER trace_gone AFTER DELETE ON activity BEGIN DELETE FROM trace WHERE activity = OLD.id; END;
 `
 
-/** The narrow columns of every event in order, so that what no other index finds is found without reading payloads. */
+/** The narrow columns of all events in order, to search without reading payloads. */
 export const traceFactsMigration: string = `
   CREATE INDEX trace_facts ON trace (seq, at, kind, server, connection, direction, method, tool, status, ms, bytes);
 `

@@ -4,48 +4,48 @@ import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import type { TrustItem } from '../../types/index.ts'
 import { rollBack } from './chain.ts'
 
-/** One wording of one thing that a server says about itself. */
+/** One version of one definition of a server. */
 export interface DefinitionText {
   hash: string
   says: JsonRecord
-  /** When it was first seen, or agreed to. ISO 8601. */
+  /** When it was first seen or accepted. ISO 8601. */
   at: string
-  /** The revisions that it was said in, which not all have the same members. Undefined where that is not known. */
+  /** The revisions in which it was seen, which have different members. Undefined if unknown. */
   revisions?: readonly string[]
 }
 
-/** One thing of one server: what was agreed to, and what it said when it was last seen. */
+/** One definition of a server: the accepted version and the version last seen. */
 export interface TrustRow extends TrustItem {
   agreed?: DefinitionText
   seen: DefinitionText
-  /** The hash of a wording that the person does not want. */
+  /** The hash of a version that the user blocked. */
   blocked?: string
   listed: boolean
 }
 
 interface TrustedServer {
   identity: string
-  /** What it was called when it was last seen. */
+  /** Its name when last seen. */
   label: string
   at: string
 }
 
-/** The names in one list of a server, as it gives it to a host that can do what `profile` says. */
+/** The names in one list of a server, as shown to a host with the capabilities of `profile`. */
 export interface ListKey {
   identity: string
   what: TrustItem['what']
   profile: string
 }
 
-/** What servers said about themselves, by what they are and not by what they are called. */
+/** Definitions of servers, by identity. */
 export interface TrustTable {
-  /** A number that changes when another program wrote to the store. */
+  /** Changes when another program wrote to the store. */
   version(): number
   servers(): TrustedServer[]
   rows(identity: string): TrustRow[]
-  /** The names last listed; undefined where the list was never seen under this profile. */
+  /** The names last listed; undefined if the list was never seen with this profile. */
   names(key: ListKey): string[] | undefined
-  /** Does all of it or nothing. */
+  /** Runs work in a transaction. */
   write(work: (writer: TrustWriter) => void): void
 }
 
@@ -54,7 +54,7 @@ export interface TrustWriter {
   row(identity: string, row: TrustRow): void
   names(key: ListKey, names: readonly string[]): void
   remove(identity: string, item: TrustItem): void
-  /** Forgets everything about a server. */
+  /** Deletes all rows of a server. */
   forget(identity: string): void
 }
 
@@ -85,7 +85,7 @@ export function createTrustTable(database: DatabaseSync, version: () => number):
   const writer: TrustWriter = {
     server: ({ identity, label, at }) => putServer.run(identity, label, at),
     row: (identity, { what, name, agreed, seen, blocked, listed }) => {
-      // What was agreed to and is still said is kept once.
+      // Equal accepted and current versions are stored once.
       const apart = agreed !== undefined && agreed.hash !== seen.hash
       putRow.run(
         identity,

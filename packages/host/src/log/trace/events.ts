@@ -11,10 +11,10 @@ const columns = `t.seq, t.at, t.tick, t.kind, t.server, t.connection, t.directio
 const whole = `${columns}, t.payload, t.sha256, a.detail, e.detail AS end_detail`
 const joins = 'LEFT JOIN activity a ON a.id = t.activity LEFT JOIN activity_end e ON e.activity = t.activity'
 const defaultLimit = 1_000
-/** How many values one statement is given. */
+/** Maximum parameters of one statement. */
 const chunk = 500
 
-/** Reads events out of the store. */
+/** Reads events from the store. */
 export class Events {
   readonly #table: () => Pick<TraceTable, 'all'>
   readonly #now: () => number
@@ -42,7 +42,7 @@ export class Events {
     return newestFirst ? ids.reverse() : ids
   }
 
-  /** Two ids: the events of a query come after the first, and up to the second. */
+  /** Two ids: the events of a query are after the first, up to the second. */
   range(query: TraceQuery): [after: number, last: number] {
     const edge = (order: string, offset: number): number | undefined => {
       const [row] = this.rows(
@@ -57,7 +57,7 @@ export class Events {
     if (limit === undefined) return [after ?? 0, last]
     const most = Math.max(0, Math.trunc(limit))
     if (most === 0) return [last, last]
-    // The newest so many, or with `after` the oldest so many after it.
+    // The newest `limit` events, or the oldest `limit` after `after`.
     if (after === undefined) return [(edge('DESC', most - 1) ?? 1) - 1, last]
     return [after, edge('ASC', most - 1) ?? last]
   }
@@ -82,7 +82,7 @@ export class Events {
     ).map(toEvent)
   }
 
-  /** What these events caused, and what answers them. */
+  /** The effects of these events, and their responses. */
   under(ids: readonly number[]): TraceEvent[] {
     return inChunks(ids, (some) =>
       this.#all(
@@ -92,20 +92,20 @@ export class Events {
     ).map(toEvent)
   }
 
-  /** Answers to these requests. */
+  /** Responses to these requests. */
   answersTo(ids: readonly number[]): WholeTraceEvent[] {
     return inChunks(ids, (some) =>
       this.#all(`SELECT ${whole} FROM trace t ${joins} WHERE t.reply IN (${marks(some)})`, some),
     ).map(toWhole)
   }
 
-  /** Rows of any statement whose conditions are those of the query. */
+  /** Rows of a statement with the query's conditions. */
   rows(query: TraceQuery, sql: (where: string) => string): TraceRow[] {
     const { text, values } = this.#where(query)
     return this.#all(sql(text), values)
   }
 
-  /** How the store would look for what a filter wants, one line a step. */
+  /** The query plan of a filter, one step per line. */
   plan(query: TraceQuery): string[] {
     return this.#select(columns, '', query, 'EXPLAIN QUERY PLAN ').map((row) => String(row['detail']))
   }

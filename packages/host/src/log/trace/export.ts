@@ -14,17 +14,17 @@ import type { SpanIds } from './tap.ts'
 interface ExportDeps {
   events: Events
   ids: SpanIds
-  /** Who says it. */
+  /** The producer of the export. */
   creator: { name: string; version: string }
 }
 
-/** Events of one tree export, unless the query says otherwise. */
+/** Maximum events of an export as a tree, unless the query has a limit. */
 const treeLimit = 100_000
-/** Events that are read at once, and the bytes that these should not exceed by much. */
+/** Events read at once, and their approximate maximum bytes. */
 const maxAtOnce = 16
 const bytesAtOnce = 262_144
 
-/** Events as text in a format that other programs read. Other work of the program runs between two pieces. */
+/** Events as text in formats for other programs. Other work of the program runs between two chunks. */
 export async function* exported(
   format: TraceFormat,
   query: TraceQuery,
@@ -42,7 +42,7 @@ export async function* exported(
   }
 }
 
-/** The events of a query that are there now, oldest first, a few at a time. */
+/** The current events of a query, oldest first, in batches. */
 async function* pages(query: TraceQuery, events: Events): AsyncGenerator<WholeTraceEvent[], void, undefined> {
   let [after, last] = events.range(query)
   let count = 1
@@ -65,7 +65,7 @@ interface NameValue {
   value: string
 }
 
-/** HTTP Archive 1.2. Bodies are those of the messages, where they are known. */
+/** HTTP Archive 1.2. Bodies are those of the messages, if known. */
 async function* har(
   { filter = '', ...query }: TraceQuery,
   { events, creator }: ExportDeps,
@@ -148,15 +148,15 @@ function textOf(event: WholeTraceEvent | undefined): string | undefined {
   return typeof event.payload === 'string' ? event.payload : JSON.stringify(event.payload)
 }
 
-/** Kinds of spans, by the numbers of the OpenTelemetry protocol. */
+/** Span kinds of the OpenTelemetry protocol. */
 const internal = 1
 const client = 3
-/** Codes of a span's status. */
+/** Status codes of the OpenTelemetry protocol. */
 const unset = 0
 const failed = 2
 
 /**
- * Traces as OTLP/JSON: every activity and every request is a span, inside of what caused it.
+ * Traces as OTLP/JSON: every activity and every request is a span, with its cause as the parent.
  * @see https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
  */
 function otlp(roots: readonly TraceNode[], { ids, creator }: ExportDeps): object {
@@ -243,10 +243,10 @@ function nanos(ms: number): string {
   return `${BigInt(Math.round(ms * 1_000)) * 1_000n}`
 }
 
-/** So many generations of causes are followed, since a store may hold anything. */
+/** Maximum depth of causes, since a store may contain cycles. */
 const maxDepth = 64
 
-/** Events under what caused them, with everything that they caused. */
+/** Events below their causes, with all their effects. */
 export function treeOf(events: Events, query: TraceQuery): TraceNode[] {
   const found = events.list(query)
   const matched = new Set(found.map(({ id }) => id))
@@ -269,7 +269,7 @@ export function treeOf(events: Events, query: TraceQuery): TraceNode[] {
   const children = new Map<number | null, TraceEvent[]>()
   for (const event of [...all.values()].sort((a, b) => a.id - b.id)) {
     const parent = parentOf(event)
-    // What comes before the event it is said to come from belongs to no tree.
+    // An event before its supposed cause belongs to no tree.
     const place = parent !== null && all.has(parent) && parent < event.id ? parent : null
     const siblings = children.get(place) ?? []
     children.set(place, siblings)
@@ -288,11 +288,11 @@ function parentOf({ reply, cause }: TraceEvent): number | null {
   return reply ?? cause
 }
 
-/** What happened when, one lane for each server and one for everything beside them. */
+/** A timeline with one lane for each server and one for everything else. */
 export function timelineOf(events: Events, query: TraceQuery): TraceLane[] {
   const lanes = new Map<string | null, { event: TraceEvent; fromMs: number; toMs: number }[]>()
   const found = events.list(query)
-  // An answer says when its request began and how long it took.
+  // A response has the start and duration of its request.
   const answered = new Set(found.map(({ reply }) => reply))
   const known = new Map(found.map((event) => [event.id, event]))
   for (const event of found) {
@@ -311,14 +311,14 @@ export function timelineOf(events: Events, query: TraceQuery): TraceLane[] {
     .sort((a, b) => (a.spans[0]?.fromMs ?? 0) - (b.spans[0]?.fromMs ?? 0))
 }
 
-/** When what an event came from began: times are whole milliseconds and durations are not, so it may seem earlier. */
+/** The start of the cause: times are whole milliseconds and durations are not, so it may appear earlier. */
 function earliestOf(event: TraceEvent, known: ReadonlyMap<number, TraceEvent>): number {
   const request = event.reply === null ? event : known.get(event.reply)
   const cause = known.get(request?.cause ?? event.cause ?? -1)
   return cause === undefined || cause === event ? Number.NEGATIVE_INFINITY : timesOf(cause).fromMs
 }
 
-/** When an event began and ended. What is written down at its end says how long it took before. */
+/** Start and end of an event. One that is logged at its end has its duration. */
 function timesOf(event: TraceEvent): { fromMs: number; toMs: number } {
   const at = Date.parse(event.at)
   const ms = event.durationMs ?? 0
@@ -326,7 +326,7 @@ function timesOf(event: TraceEvent): { fromMs: number; toMs: number } {
   return isEnd ? { fromMs: at - ms, toMs: at } : { fromMs: at, toMs: at + ms }
 }
 
-/** Messages with their answers; an answer that matches alone brings its request along. */
+/** Requests with their responses; a response that matches alone includes its request. */
 export function pairsOf(events: Events, { filter = '', ...query }: TraceQuery): TracePair[] {
   const found = events.wholes({ ...query, filter: `kind:wire ${filter}` })
   const have = new Map(found.map((event) => [event.id, event]))

@@ -1,15 +1,15 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { Condition, Term } from './filter.ts'
 
-/** A condition over `trace t`, an event. */
+/** An SQL condition on `trace t`, an event. */
 export interface Sql {
   text: string
   values: SQLInputValue[]
 }
 
 /**
- * The terms as one condition of SQL; what they want is found by indexes where there is one for it. Texts are looked for
- * last, and beside other terms only in what those leave, since they alone need whole events.
+ * The terms as one SQL condition, using indexes where available. Text searches come last, because they read whole payloads, and
+ * are limited to the matches of the other terms.
  */
 export function sqlOf(terms: readonly Term[]): Sql {
   const isText = ({ condition }: Term): boolean => condition.key === 'text'
@@ -79,7 +79,7 @@ function wordSql(column: string, oneOf: readonly string[]): Sql {
   return { text: parts.map(({ text }) => text).join(' OR '), values: parts.flatMap(({ values }) => values) }
 }
 
-/** Most things end well; only what did not is in the index. */
+/** Only unsuccessful outcomes are indexed, since most are successful. */
 function statusSql(oneOf: readonly string[]): Sql {
   const { text, values } = wordSql('t.status', oneOf)
   const mayBeOk = oneOf.some((one) => one === 'ok' || one.includes('*'))
@@ -103,7 +103,7 @@ function rangeSql(
   }
 }
 
-/** Everything that comes of these events, near or far. */
+/** All direct and indirect effects of these events. */
 function causeSql(ids: readonly number[]): Sql {
   const first = among('s.cause', ids)
   const answers = among('s.reply', ids)
@@ -118,10 +118,10 @@ function causeSql(ids: readonly number[]): Sql {
   }
 }
 
-/** `row`: the event, as the statement calls it. */
+/** `row`: the alias of the event in the statement. */
 function textSql(wanted: string, row: string): Sql {
   const plain = pattern(wanted)
-  // In JSON, quotes and line feeds are written with a backslash.
+  // In JSON, quotes and line feeds are escaped.
   const json = pattern(JSON.stringify(wanted).slice(1, -1))
   const like = `LIKE ? ESCAPE '\\'`
   const asWritten = json === plain ? '' : ` OR (${row}.kind = 'stderr' AND ${row}.payload ${like})`

@@ -1,10 +1,10 @@
 import type { TraceKind } from '../../types/index.ts'
 import { activityKinds } from '../store/activity-log.ts'
 
-/** What events are about: rows of the activity log, and what crossed the wire beside them. */
+/** Kinds of events: activity log rows, and messages and other events. */
 export const traceKinds: readonly TraceKind[] = [...activityKinds, 'wire', 'http', 'stderr', 'warning']
 
-/** The conditions of a filter; all of them must hold. */
+/** The terms of a filter; all must match. */
 export type Condition =
   | { key: WordKey; oneOf: readonly string[] }
   | { key: 'dur' | 'bytes'; over?: number; least?: number; below?: number; most?: number }
@@ -15,7 +15,7 @@ export type Condition =
 export interface Term {
   condition: Condition
   negated: boolean
-  /** Where it begins, counted from 1. */
+  /** Its start, counted from 1. */
   column: number
 }
 
@@ -38,8 +38,8 @@ const sizes: Readonly<Record<string, number>> = { b: 1, k: 1_000, kb: 1_000, m: 
 const maxTerms = 50
 
 /**
- * Reads a filter such as `server:files dur:>500 -kind:wire "not found"`. A word without a key is searched for in
- * everything. `now` is what `since:1h` counts from, in milliseconds since 1970.
+ * Parses a filter such as `server:files dur:>500 -kind:wire "not found"`. A word without a key is searched for everywhere. `now`
+ * is the reference of `since:1h`, in milliseconds since 1970.
  * @throws TraceFilterError
  */
 export function parseFilter(filter: string, now: number): Term[] {
@@ -55,7 +55,7 @@ interface Word {
   value: string
   quoted: boolean
   column: number
-  /** Where the value begins. */
+  /** Where the value starts. */
   valueColumn: number
 }
 
@@ -172,11 +172,11 @@ function time(key: string, value: string, now: number, wrong: Wrong): number {
   return at
 }
 
-/** A filter cannot be read: the message says where, why and what could stand there. */
+/** An invalid filter: the message says where, why and what is allowed there. */
 export class TraceFilterError extends Error {
   override readonly name: string = 'TraceFilterError'
   readonly filter: string
-  /** The place in the filter, counted from 1. */
+  /** The position in the filter, counted from 1. */
   readonly column: number
 
   constructor(filter: string, column: number, message: string) {

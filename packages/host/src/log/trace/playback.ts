@@ -6,11 +6,11 @@ import { oneLine } from '../../shared/text.ts'
 import type { RecordedExchange, RecordedServer } from '../../types/index.ts'
 import { changesBetween, requestKey, subscriptionKey, withoutMeta } from './recording.ts'
 
-/** How a recording is served. */
+/** Options of a playback. */
 export interface PlaybackOptions {
   input: Readable
   output: Writable
-  /** Hears of requests that the recording does not have. */
+  /** Called for requests that are not in the recording. */
   onMismatch?: (message: string) => void
 }
 
@@ -20,9 +20,9 @@ const internalError = -32603
 const maxLevels = 64
 
 /**
- * Answers over standard streams as the recorded server did, in its revision, until the input ends. A request is known
- * by its method and params; one that was made several times gets its answers in turn, the last one for good.
- * @throws McpError 'LIMIT' for a message without an end
+ * Responds over standard streams as the recorded server did, in its revision, until the input ends. A request is identified by
+ * method and params; a repeated one gets its recorded responses in order, the last one repeatedly.
+ * @throws McpError 'LIMIT' for a message that is too long
  */
 export async function playBack(
   server: RecordedServer,
@@ -36,7 +36,7 @@ export async function playBack(
     output.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   }
 
-  /** The exchange whose turn it is. */
+  /** The next exchange to play. */
   function next(method: string, params: JsonRecord): RecordedExchange | undefined {
     const wanted = requestKey(method, params)
     const same = server.exchanges.filter((one) => requestKey(one.method, one.params) === wanted)
@@ -100,7 +100,7 @@ export async function playBack(
   }
 }
 
-/** What ends with a line feed and nothing else: other ends of lines may stand inside a message. */
+/** Splits at line feeds only: other line ends may be part of a message. */
 async function* linesOf(input: Readable): AsyncGenerator<string> {
   input.setEncoding('utf8')
   let pieces: string[] = []
@@ -132,7 +132,7 @@ function messageIn(line: string): JsonRecord | undefined {
   }
 }
 
-/** A notice with the names that this time's request has; undefined for progress that nobody wants this time. */
+/** A notification with the ids of the current request; undefined for progress without a token. */
 function expectedAs(message: JsonRecord, id: unknown, token: unknown): JsonRecord | undefined {
   const params = isRecord(message['params']) ? message['params'] : {}
   if ('progressToken' in params) {

@@ -9,21 +9,21 @@ import type { TraceTable } from '../store/trace-table.ts'
 import { parseFilter } from './filter.ts'
 import { createQueries, type Queries, type QueryInput, type QueryName, type QueryResult } from './queries.ts'
 
-/** What a thread is asked for. */
+/** A request to the thread. */
 export type QueryRequest =
   | { name: QueryName; input: QueryInput<QueryName> }
   | { format: TraceFormat; query: TraceQuery }
 
-/** What a thread sends over the port of a request: values, each after the one before was acknowledged, then `end`. */
+/** Messages of the thread on a request's port: values, each after the previous one was acknowledged, then `end`. */
 export type Answer<T> = { value: T } | { end: true } | { problem: string; fault: StoreFault | 'invalid' }
 
 const program = fileURLToPath(new URL(`./query-thread${extname(import.meta.url)}`, import.meta.url))
-/** Bytes of a store up to which a query takes less time than a message to a thread and back. */
+/** Store size in bytes up to which a query is faster than a message to a thread and back. */
 const smallStore = 4_000_000
-/** A thread without queries for so long is ended. */
+/** Idle milliseconds after which the thread ends. */
 const idleMs = 30_000
 
-/** Runs queries of the log without blocking the event loop: in a thread where the store is a large file, else at once. */
+/** Runs log queries without blocking the event loop: in a thread for a large file, else directly. */
 export class QueryRunner {
   readonly #table: () => TraceTable
   readonly #now: () => number
@@ -42,7 +42,7 @@ export class QueryRunner {
   /** Rejects with a TraceFilterError, an McpError 'INVALID' or 'CONNECTION_CLOSED', or a StoreError. */
   async run<K extends QueryName>(name: K, input: QueryInput<K>): Promise<QueryResult<K>> {
     this.#refuseWhenClosed()
-    // The error of a filter names a place in it, so it is thrown here.
+    // A filter error names a position, so it is thrown here.
     if ('filter' in input && input.filter !== undefined) parseFilter(input.filter, this.#now())
     if (this.#isSmall()) return this.#queries().run(name, input)
     for await (const result of this.#request<QueryResult<K>>({ name, input })) return result
@@ -55,7 +55,7 @@ export class QueryRunner {
     yield* this.#isSmall() ? this.#queries().export(format, query) : this.#request<string>({ format, query })
   }
 
-  /** Ends the thread. Queries that run are rejected. */
+  /** Ends the thread. Running queries are rejected. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#end()
@@ -108,7 +108,7 @@ export class QueryRunner {
       execArgv: ['--disable-warning=ExperimentalWarning'],
     })
     thread.unref()
-    // Its end, for whatever reason, closes the ports of its requests.
+    // When the thread ends for any reason, the ports of its requests are closed.
     thread.on('error', () => {})
     thread.once('exit', () => {
       if (this.#thread === thread) this.#thread = undefined

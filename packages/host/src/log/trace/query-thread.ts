@@ -7,7 +7,7 @@ import { asStoreError, faultOf } from '../store/store-error.ts'
 import { createQueries } from './queries.ts'
 import type { Answer, QueryRequest } from './query-runner.ts'
 
-/** The thread in which a `QueryRunner` has its queries run: one connection that cannot write. */
+/** The thread in which a `QueryRunner` runs queries: one read-only connection. */
 
 const file: string = workerData
 const database = new DatabaseSync(file, { readOnly: true })

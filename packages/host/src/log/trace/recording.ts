@@ -17,12 +17,12 @@ type Open = { -readonly [K in keyof RecordedExchange]: RecordedExchange[K] } & {
   token: unknown
 }
 
-/** Those of one message, and what stands around it here. */
+/** A message with its log data. */
 const maxLevels = 64 + 8
 
 /**
- * What servers answered, in the order in which they were asked.
- * @throws McpError 'INVALID' where there is nothing, or a message was not kept whole
+ * The responses of servers, in the order of their requests.
+ * @throws McpError 'INVALID' if there are none, or a message was cut
  */
 export function recordingOf(events: Events, query: TraceQuery, now: number): Recording {
   const { filter = '' } = query
@@ -52,7 +52,7 @@ export function recordingOf(events: Events, query: TraceQuery, now: number): Rec
   return { format: 'jackfield-recording', version: 1, at: new Date(now).toISOString(), servers }
 }
 
-/** One connection's requests with all that came of them. */
+/** One connection's requests with all related messages. */
 function recordedConnection(messages: readonly WholeTraceEvent[]): RecordedServer {
   const exchanges: Open[] = []
   const open = new Map<number, Open>()
@@ -100,7 +100,7 @@ function messageOf(event: WholeTraceEvent): JsonRecord {
   return event.payload
 }
 
-/** The request that a notice or question belongs to: by its token, else the last one that is open. */
+/** The request of a notification or server request: by its token, else the last open one. */
 function ownerOf(params: JsonRecord, open: ReadonlyMap<number, Open>): Open | undefined {
   const all = [...open.values()]
   if (params['progressToken'] !== undefined) return all.find(({ token }) => token === params['progressToken'])
@@ -108,7 +108,7 @@ function ownerOf(params: JsonRecord, open: ReadonlyMap<number, Open>): Open | un
   return all.findLast(({ method }) => (method === 'subscriptions/listen') === subscribed)
 }
 
-/** The member of `_meta` that says which subscription a notice is for (2026-07-28). */
+/** The member of `_meta` with the subscription id of a notification (2026-07-28). */
 export const subscriptionKey = 'io.modelcontextprotocol/subscriptionId'
 
 function revisionIn(params: JsonRecord): string | undefined {
@@ -168,7 +168,7 @@ function exchangeOf(value: unknown): RecordedExchange | undefined {
   return said && { method, params, before: told, answer: said }
 }
 
-/** A notice, or a question with its answer; nothing else of a message is played back. */
+/** A notification, or a server request with its response; other messages are not replayed. */
 function notificationsOf({ message, answer }: JsonRecord): RecordedExchange['before'][number] | undefined {
   if (!isRecord(message)) return undefined
   const { method, params } = message
@@ -190,7 +190,7 @@ function answerOf(answer: unknown): JsonRecord | undefined {
 
 const maxChanges = 200
 
-/** Where two JSON values are different, by JSON Pointer; the first 200 places. */
+/** The differences of two JSON values, as JSON Pointers; the first 200. */
 export function changesBetween(before: unknown, after: unknown): ResultChange[] {
   const changes: ResultChange[] = []
   const look = (path: string, a: unknown, b: unknown): void => {
@@ -212,24 +212,24 @@ export function changesBetween(before: unknown, after: unknown): ResultChange[] 
   return changes
 }
 
-/** What is in `_meta` belongs to one sending and not to what was sent. */
+/** `_meta` belongs to one transmission, not to the content. */
 export function withoutMeta(value: unknown): unknown {
   if (!isRecord(value)) return value
   const { _meta: _, ...rest } = value
   return rest
 }
 
-/** How often a request was made in one of two recordings only, or what it gave then and now. */
+/** How often a request occurs in only one of two recordings, or its results in both. */
 export interface RecordingChange {
   readonly server: string
   readonly method: string
   readonly params: Readonly<Record<string, unknown>>
-  /** Undefined where both have it. */
+  /** Undefined if both have it. */
   readonly only?: 'first' | 'second'
   readonly changes: readonly ResultChange[]
 }
 
-/** What is different between two recordings, whatever the order in which things were asked. */
+/** The differences of two recordings, independent of the order of requests. */
 export function recordingChanges(first: Recording, second: Recording): RecordingChange[] {
   const names = new Set([...Object.keys(first.servers), ...Object.keys(second.servers)])
   return [...names].flatMap((server) => {
@@ -262,7 +262,7 @@ function byRequest(recording: Recording, server: string): Map<string, Exchange[]
   return found
 }
 
-/** Requests by which a server is met: who asks makes no difference. */
+/** Connection setup requests, which are the same for every client. */
 const occurrences: ReadonlySet<string> = new Set([
   'initialize',
   'server/discover',
@@ -270,7 +270,7 @@ const occurrences: ReadonlySet<string> = new Set([
   'ping',
 ])
 
-/** One text for requests that are the same, whoever sends them and when. */
+/** A key that is equal for equal requests, independent of sender and time. */
 export function requestKey(method: string, params: unknown): string {
   return occurrences.has(method) ? method : `${method} ${canonical(withoutMeta(params))}`
 }

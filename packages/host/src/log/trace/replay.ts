@@ -4,12 +4,12 @@ import type { Host, Replay, ReplayRequest, WholeTraceEvent } from '../../types/i
 import type { Events } from './events.ts'
 import { changesBetween, withoutMeta } from './recording.ts'
 
-/** Levels of what may be done again; what goes deeper cannot be compared to its end. */
+/** Maximum nesting depth for replay; deeper values cannot be compared completely. */
 const maxLevels = 256
 
 const methods: readonly ReplayRequest['method'][] = ['tools/call', 'resources/read', 'prompts/get']
 
-/** The request that an event is about. Throws an McpError 'INVALID' where it is about none that can be done again. */
+/** The request of an event. Throws an McpError 'INVALID' if it has none that can be repeated. */
 export function requestOf(events: Events, id: number): ReplayRequest {
   const event = events.get(id)
   if (event === undefined) throw new McpError('INVALID', `There is no event ${id} in the log`)
@@ -76,7 +76,7 @@ function notWhole({ id, summary }: WholeTraceEvent): McpError {
 
 type Doing = Pick<Host, 'call' | 'read' | 'prompt' | 'tools' | 'prompts'>
 
-/** Does a request again, as the person's own wish, and compares what it gives. */
+/** Repeats a request as a request of the user, and compares the results. */
 export async function replayed(
   host: Doing,
   request: ReplayRequest,
@@ -122,7 +122,7 @@ function texts(args: Readonly<JsonRecord>): Record<string, string> {
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, inWords(value)]))
 }
 
-/** What a server says beside the result is not compared. */
+/** Only the result is compared, not `_meta`. */
 function comparable(result: unknown): unknown {
   const value = withoutMeta(result)
   if (!isRecord(value)) return value

@@ -11,7 +11,7 @@ interface Group {
   times: number[]
 }
 
-/** How often what was asked for, and what models used. */
+/** Request counts, and model usage. */
 export function statisticsOf(events: Events, query: TraceQuery): TraceStatistics {
   const groups = new Map<string, Group>()
   const rows = events.rows(
@@ -60,7 +60,7 @@ function modelsOf(events: Events, query: TraceQuery): TraceStatistics['models'] 
   }))
 }
 
-/** Of values in rising order. */
+/** The value at a percentile of sorted values. */
 function quantile(sorted: readonly number[], share: number): number | null {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? null
 }

@@ -14,27 +14,27 @@ interface TapDeps {
   table: TraceTable
   activeRequests: ActiveRequests
   redactor: SecretRedactor
-  /** Whether anything is written. */
+  /** Whether messages are logged. */
   keep: boolean
-  /** Further headers that hold credentials. */
+  /** Additional headers with credentials. */
   maskedHeaders: readonly string[]
-  /** Sends what goes over HTTP. */
+  /** Sends HTTP requests. */
   fetch: Fetch
-  /** What is sent along so that servers can tell which call a request is a part of; undefined for nothing. */
+  /** Trace context sent to servers; undefined for none. */
   traceparents: Traceparents | undefined
-  /** An event could not be written. */
+  /** Called when an event could not be written. */
   failed: (error: unknown) => void
   now: () => number
   tick: () => number
 }
 
-/** Sees one connection. */
+/** Records one connection. */
 export interface Tap {
   readonly connection: string
   message(direction: 'sent' | 'received', message: JsonRpcMessage): void
-  /** Tells which call a message belongs to. */
+  /** Sets the call that a message belongs to. */
   readonly telemetry: ClientTelemetry
-  /** Sends what goes over HTTP, and sees it. */
+  /** Sends HTTP requests and records them. */
   readonly fetch: Fetch
 }
 
@@ -46,9 +46,9 @@ interface OpenRequest {
   cause: TraceCause | null
 }
 
-/** Bytes of one payload that are kept. */
+/** Maximum bytes stored of one payload. */
 const maxPayload = 1_048_576
-/** Requests without an answer that one connection is remembered to have. */
+/** Maximum remembered requests without a response of one connection. */
 const maxOpen = 10_000
 
 export function createTap(server: string, deps: TapDeps): Tap {
@@ -58,7 +58,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
   /** The activity row of each request of this client. */
   const rowOf = new Map<string | number, number>()
   const spans = new WeakMap<TelemetrySpan, number>()
-  /** Questions of the session era, by their params. */
+  /** Server requests of the session era, by their params. */
   const questions = new WeakMap<object, TraceEntry>()
 
   const write = (row: Written): TraceEntry | undefined => {
@@ -83,7 +83,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
     const token = message.params?.['progressToken']
     const request = isId(token) ? rowOf.get(token) : undefined
     if (request !== undefined) return rowCause(request)
-    // Neither says which request it belongs to.
+    // Neither has the id of its request.
     return 'id' in message || message.method === 'notifications/message'
       ? rowCause(activeRequests.find(server, undefined).row)
       : null
@@ -219,7 +219,7 @@ type Written = Omit<NewTraceRow, 'at' | 'tick' | 'server' | 'connection' | 'byte
   payload: unknown
 }
 
-/** A payload as it is kept: whole, or its beginning and the hash of all of it. */
+/** A payload for the store: whole, or its start and the hash of all of it. */
 export function storedPayload(payload: unknown): Pick<NewTraceRow, 'payload' | 'bytes' | 'sha256'> {
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload)
   const bytes = Buffer.byteLength(text)
@@ -274,7 +274,7 @@ const secretName =
   /(?:^|[-_])(?:token|secret|key|password|auth|signature|session|code|sig)(?:$|[-_])|api-?key/i
 const hidden = '[masked]'
 
-/** Headers by name in lower case; those that may hold credentials, or that `more` names, are masked. */
+/** Headers by lower-case name; those that may contain credentials, or are in `more`, are masked. */
 function maskedHeaders(headers: Headers, more: readonly string[] = []): Record<string, string> {
   const all = new Set([...secretHeaders, ...more.map((name) => name.toLowerCase())])
   return Object.fromEntries(
@@ -282,7 +282,7 @@ function maskedHeaders(headers: Headers, more: readonly string[] = []): Record<s
   )
 }
 
-/** An address without what may be a credential in it. */
+/** A URL without possible credentials. */
 function maskedUrl(given: URL): string {
   const url = new URL(given)
   if (url.username !== '') url.username = 'masked'
@@ -293,20 +293,20 @@ function maskedUrl(given: URL): string {
   return url.href
 }
 
-/** The protocol's own headers say which session it is, and are no credential. */
+/** The protocol's own headers identify the session and are no credentials. */
 function soundsSecret(name: string): boolean {
   return secretName.test(name) && !name.startsWith('mcp-')
 }
 
-/** The ids under which rows of the activity log are told to others as parts of a trace. */
+/** Trace context ids of activity log rows. */
 export interface SpanIds {
-  /** 32 hexadecimal digits, the same for everything that comes from one thing. */
+  /** 32 hexadecimal digits, equal for all events with the same root cause. */
   trace(root: number): string
   /** 16 hexadecimal digits. */
   span(event: number): string
 }
 
-/** Ids of W3C trace context that come from nothing but the store and an event's number. */
+/** W3C trace context ids, derived only from the store and an event's number. */
 export function createSpanIds(salt: string): SpanIds {
   const hash = (what: string, id: number): string =>
     createHash('sha256').update(`${salt} ${what} ${id}`).digest('hex')
@@ -316,7 +316,7 @@ export function createSpanIds(salt: string): SpanIds {
   }
 }
 
-/** What requests carry along in `_meta`, by the activity row that they are made for. */
+/** Trace context in the `_meta` of requests, by their activity row. */
 interface Traceparents {
   of(row: Activity['id']): Record<string, string> | undefined
 }

@@ -9,11 +9,11 @@ import { QueryRunner } from './query-runner.ts'
 import { replayed, requestOf } from './replay.ts'
 import { createSpanIds, createTap, createTraceparents, storedPayload, type Tap } from './tap.ts'
 
-/** The log as an inspector sees it, and what writes it. */
+/** The log for inspectors, and its writers. */
 export interface Trace extends TraceService {
-  /** Gives what sees each new connection of a server. */
+  /** Returns the recorder of a new connection of a server. */
   tap(server: string, options?: HostConnectOptions): () => Tap
-  /** Ends the queries that run. */
+  /** Ends running queries. */
   close(): Promise<void>
 }
 
@@ -21,7 +21,7 @@ type Doing = Pick<Host, 'on' | 'call' | 'read' | 'prompt' | 'tools' | 'prompts'>
 
 const globalFetch: Fetch = (url, init) => fetch(url, init)
 const maxDepth = 64
-/** Makes the room of the log. `table` is asked for when something is written or read, and not before. */
+/** Creates the message log. `table` is called on the first read or write. */
 export function createTrace(
   host: Doing,
   activeRequests: ActiveRequests,

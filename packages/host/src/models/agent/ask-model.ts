@@ -1,7 +1,7 @@
 import type { Host, Model, ModelReply, ModelRequest } from '../../types/index.ts'
 import { toolUses } from './blocks.ts'
 
-/** Asks a model and writes a row about it. */
+/** Sends a request to a model and writes its row. */
 export async function askModel(
   host: Host,
   model: Model,

@@ -8,24 +8,24 @@ import type {
 } from '@jackfield/sdk'
 import type { ModelReply } from '../../types/index.ts'
 
-/** The blocks of a message, also where it has a single one. */
+/** The blocks of a message as an array. */
 export function blocksOf(content: SamplingMessage['content']): SamplingContent[] {
   return Array.isArray(content) ? content : [content]
 }
 
-/** The calls that a reply asks for. */
+/** The tool calls of a reply. */
 export function toolUses({ content }: Pick<ModelReply | SamplingMessage, 'content'>): ToolUseContent[] {
   return blocksOf(content).filter((block) => block.type === 'tool_use')
 }
 
-/** What a message says in words. */
+/** The text of a message. */
 export function wordsOf({ content }: Pick<SamplingMessage, 'content'>): string {
   return blocksOf(content)
     .flatMap((block) => (block.type === 'text' ? [block.text] : []))
     .join('\n\n')
 }
 
-/** The result of a call, with what the model gets of it. */
+/** The result of a call, with the model's version of it. */
 export function toolResult(
   use: Pick<ToolUseContent, 'id'>,
   result: CallToolResult,
@@ -39,7 +39,7 @@ export function toolResult(
   }
 }
 
-/** A result that says why there is none. */
+/** A result that states why there is none. */
 export function failed(message: string): CallToolResult {
   return { content: [{ type: 'text', text: message }], isError: true }
 }

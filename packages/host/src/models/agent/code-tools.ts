@@ -7,7 +7,7 @@ const characters = 18_000
 
 const names = { run: 'run_code', describe: 'describe_api' } as const
 
-/** Tools for programs over the servers' tools. */
+/** Tools for running programs that call the servers' tools. */
 export const codeTools: readonly ModelTool[] = [
   {
     name: names.run,

@@ -32,137 +32,140 @@ import { createToolOffer } from './tool-offer.ts'
 import { isSwitchedOn, switched } from './tool-switches.ts'
 import { Transcript } from './transcript.ts'
 
-/** What happens to one tool call of the model. */
+/** Events of one tool call of the model. */
 export type ToolCallEvent =
   | { type: 'start'; id: string; name: string; arguments: Record<string, unknown> }
-  /** The person left a question of the call for later: the turn continues, and `onLate` is called when the call ends. */
+  /** The user deferred a question of the call: the turn continues, and `onLate` is called when the call ends. */
   | { type: 'later'; id: string; name: string; item: InboxItem }
-  /** The server takes long for the task that it made of the call: likewise. */
+  /** The call runs as a long task at its server: the turn continues likewise. */
   | { type: 'task'; id: string; name: string; task: HostTask }
   | {
       type: 'end'
       id: string
       name: string
       result: CallToolResult
-      /** Set when policy or the person refused. */
+      /** Set if policy or the user refused. */
       denied: boolean
-      /** Absent for the conversation's own tools, which change nothing. */
+      /** Absent for the conversation's own tools, which have no effects. */
       decision?: Decision
-      /** The row of the call, where there is one. */
+      /** The row of the call, if any. */
       activity?: number
     }
 
-/** How a call ended whose question the person had left for later. */
+/** The outcome of a call with a deferred question. */
 export type LateResult = Extract<ToolCallEvent, { type: 'end' }>
 
-/** What one turn of a conversation tells while it runs, and how to end it. */
+/** Callbacks of one turn, and its signal. */
 export interface SayOptions {
-  /** Hears the model's text as it is made. */
+  /** Called with the model's text as it is generated. */
   onText?: (delta: string) => void
   onToolCall?: (event: ToolCallEvent) => void
-  /** The model is asked again, after a pause. */
+  /** Called before the model request is retried after a pause. */
   onWait?: ModelRequest['onWait']
-  /** Ends the turn; calls under way are cancelled. */
+  /** Ends the turn; running calls are cancelled. */
   signal?: AbortSignal
 }
 
-/** How one turn of the person ended. */
+/** The outcome of one turn. */
 export interface Turn {
   /** The model's text after its last tool call. */
   text: string
   /**
-   * `maxTurns`: the model still wanted tools when the bound was reached. `maxCalls`: it wanted more tool calls than it
-   * may make; saying something continues the work. `cancelled`: the signal was aborted.
+   * `maxTurns`: the model requested tools again at the limit of requests. `maxCalls`: it requested more tool calls than allowed;
+   * another message continues the work. `cancelled`: the signal was aborted.
    */
   stopReason: ModelReply['stopReason'] | 'maxTurns' | 'maxCalls' | 'cancelled'
-  /** Tool calls that were not run because of `maxCalls` or `maxCallsPerReply`; the model got an error for each. Absent where all were run. */
+  /**
+   * Tool calls that were not run because of `maxCalls` or `maxCallsPerReply`; the model got an error for each. Absent if all were
+   * run.
+   */
   callsNotRun?: number
-  /** How often the model was asked. */
+  /** Number of model requests. */
   rounds: number
   usage: { inputTokens: number; outputTokens: number }
 }
 
-/** Characters of unreadable arguments that the model is shown. */
+/** Maximum characters of invalid arguments that the model is shown. */
 const maxWritten = 200
 
 type Tally = Pick<Turn, 'rounds' | 'usage'> & { calls: number }
 
-/** Something the person says: words, or whole messages such as those of a prompt (see `promptMessages`). */
+/** A message of the user: text, or whole messages such as those of a prompt (see `promptMessages`). */
 export type UserInput = string | readonly SamplingMessage[]
 
-/**
- * What a conversation runs on: the host with its tools, the model that answers, and how much of both one
- * turn may use.
- */
+/** Options of a conversation: the host with its tools, the model, and the limits of one turn. */
 export interface ConversationOptions {
   host: Host
   model: Model
-  /** What it is kept under, with answers remembered for it and labels of data it saw. Default a new id. */
+  /** Its id, which its grants and data labels refer to. Default a new id. */
   id?: string
-  /** Goes on with a kept one: its id, or the beginning of it. */
+  /** Resumes a stored conversation: its id, or a prefix of it. */
   resume?: string
-  /** Added to the system prompt. */
+  /** Appended to the system prompt. */
   system?: string
-  /** How often the model may be asked in one turn. Default 25. */
+  /** Maximum model requests in one turn. Default 25. */
   maxTurns?: number
-  /** Tool calls of one turn, those of programs (`run_code`) included. Default 200. */
+  /** Maximum tool calls of one turn, those of programs (`run_code`) included. Default 200. */
   maxCalls?: number
-  /** Tool calls that the model may ask for in one reply. Default 50. */
+  /** Maximum tool calls in one reply. Default 50. */
   maxCallsPerReply?: number
-  /** Milliseconds for which a turn waits for a call that is a task; its result comes later. Default 10 000. */
+  /** Milliseconds a turn waits for a call that runs as a task; its result follows later. Default 10 000. */
   taskPatienceMs?: number
-  /** Tokens of one reply. Default 8 192. */
+  /** Maximum tokens of one reply. Default 8 192. */
   maxTokens?: number
-  /** Characters of one tool result that the model gets. Default 20 000. */
+  /** Maximum characters of one tool result for the model. Default 20 000. */
   resultCharacters?: number
   /** Lets the model write programs that call the tools (`run_code`, `describe_api`). Default false. */
   codeMode?: boolean
-  /** Hears how calls end whose question the person had left for later. The model is told with the next turn. */
+  /** Called when a call with a deferred question ends. The model gets the result with the next turn. */
   onLate?: (result: LateResult) => void
 }
 
-/** One conversation of a person with a model that uses the host's tools. */
+/** A conversation of a user with a model that uses the host's tools. */
 export interface Conversation {
-  /** Unlike that of any other conversation. */
+  /** Unique id. */
   readonly id: string
-  /** Everything said so far, as the model sees it. */
+  /** All messages so far, as the model sees them. */
   readonly messages: readonly SamplingMessage[]
-  /** The person's first words, until it is given another one. */
+  /** The user's first words, until another title is set. */
   title: string
-  /** What it cost so far, by model. */
+  /** Usage so far, by model. */
   readonly usage: readonly ModelUsage[]
-  /** Tokens that the last request and its reply filled of the model's context; undefined where that is not known. */
+  /** Tokens of the last request and its reply in the model's context; undefined if unknown. */
   readonly contextTokens: number | undefined
-  /** Every tool call of the model, in order. A call keeps its place for good, also in forks. */
+  /** Every tool call of the model, in order. A call keeps its index, also in forks. */
   readonly calls: readonly ConversationCall[]
-  /** Which tools the person switched on or off, in the order they did. The last one that fits a tool counts. */
+  /** Tools that the user switched on or off, in order. The last matching switch decides. */
   readonly toolSwitches: readonly ToolSwitch[]
-  /** Calls without a result, since the program ended while they were under way. The model is told so. */
+  /** Calls without a result, because the program ended while they ran. The model is informed. */
   readonly unfinished: readonly ToolUseContent[]
-  /** The model that answers; another one takes over from the next `say`. */
+  /** The model that answers; a new one takes effect with the next `say`. */
   model: Model
-  /** Lets the model answer, running the tools it asks for. Rejects when the model fails; the conversation can go on. */
+  /**
+   * Sends a message and lets the model answer, running the tools it calls. Rejects if the model fails; the conversation can
+   * continue.
+   */
   say(said: UserInput, options?: SayOptions): Promise<Turn>
   /**
-   * Switches tools on or off for the model of this conversation, from its next request on: what is off is not offered,
-   * and a call of it is refused. The person can call it all the same. It is kept with the conversation and its forks.
-   * @throws McpError 'INVALID' for a pattern that fits no tool, no server and no earlier switch; nothing changes then
+   * Switches tools on or off for the model of this conversation, from its next request on: a tool that is off is not offered, and
+   * its calls are refused. The user can still call it. Stored with the conversation and its forks.
+   * @throws McpError 'INVALID' for a pattern that matches no tool, no server and no earlier switch; nothing changes then
    */
   switchTools(on: boolean, patterns: readonly string[]): void
-  /** Whether the model is offered this tool. */
+  /** Whether this tool is offered to the model. */
   isToolOn(tool: Pick<CatalogTool, 'server' | 'name' | 'tool'>): boolean
-  /** Asks the model for a summary of everything so far. Nothing changes by it, see `compact`. */
+  /** Asks the model for a summary of everything so far. Changes nothing, see `compact`. */
   summarize(options?: Pick<SayOptions, 'onText' | 'onWait' | 'signal'>): Promise<string>
-  /** Adds the result of a call that an earlier program made: the model gets it with the next turn. */
+  /** Adds the result of a call made by an earlier program: the model gets it with the next turn. */
   addLateResult(name: string, call: Pick<BrokeredCall, 'result' | 'denied' | 'activity'>): void
-  /** From here on the model gets this summary in place of everything before, which stays kept. */
+  /** From here on the model gets this summary instead of everything before, which stays stored. */
   compact(summary: string): void
 }
 
 /**
- * Starts a conversation, or goes on with a kept one. Every tool call goes through the host's broker as caller `chat`, and
- * everything that is said is kept at `host.conversations`.
- * @throws McpError 'INVALID' where there is none to resume
+ * Starts a conversation, or resumes a stored one. Every tool call goes through the host's broker as caller `chat`, and every
+ * message is stored in `host.conversations`.
+ * @throws McpError 'INVALID' if there is none to resume
  */
 export function createConversation(options: ConversationOptions): Conversation {
   const { host, id, resume, codeMode = false } = options
@@ -239,7 +242,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     say.onToolCall?.(ended(use.id, wanted.name, done))
   }
 
-  /** A call is over whose question was left for later. */
+  /** A call with a deferred question ended. */
   function takeLate(id: string, name: string, outcome: ToolOutcome): void {
     if (outcome.suspended === true) return
     late.push(lateResultMessages(name, outcome.result, fitted(name, outcome.result, outcome.activity)))
@@ -247,16 +250,16 @@ export function createConversation(options: ConversationOptions): Conversation {
     if (id !== '') options.onLate?.(ended(id, name, outcome))
   }
 
-  /** Between turns, what came late is kept at once where that is possible; else the next turn tells it. */
+  /** Between turns, late results are stored at once if possible; otherwise the next turn delivers them. */
   function tellLateWhereKept(): void {
     try {
       tellLate()
     } catch {
-      // Another window has the conversation, or the host is closed: the next turn says so.
+      // Another client continued the conversation, or the host is closed: the next turn reports it.
     }
   }
 
-  /** Tells the model what came after the turn that called for it. */
+  /** Gives the model the results that arrived after the turn of their call. */
   function tellLate(): void {
     for (let next = late[0]; next !== undefined; next = late[0]) {
       transcript.addNote(next)
@@ -264,7 +267,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     }
   }
 
-  /** What the model gets of a result; what is too large for it is kept, to be read in parts. */
+  /** The model's version of a result; one that is too large is stored, to be read in parts. */
   function fitted(name: string, result: CallToolResult, activity: number | undefined): ContentBlock[] {
     const entry = host.tools().find((one) => one.name === name)
     return host.results.fit(forModel(result), {
@@ -277,8 +280,8 @@ export function createConversation(options: ConversationOptions): Conversation {
   }
 
   /**
-   * Runs the calls one after another, as many as one reply and one turn may make. Every one gets a result, also those that
-   * were not run. Returns how many are over the bound.
+   * Runs the calls in order, up to the limits of a reply and a turn. Every call gets a result, also those that were not run.
+   * Returns how many were over the limit.
    */
   async function runAll(
     uses: ToolUseContent[],
@@ -301,7 +304,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       return 0
     } finally {
       const ended =
-        say.signal?.aborted === true ? 'The person stopped this turn' : 'This turn ended with an error'
+        say.signal?.aborted === true ? 'The user stopped this turn' : 'This turn ended with an error'
       const reason = failed(bound ?? `${ended}; the call has no result.`)
       for (const use of uses.slice(done)) transcript.result(toolResult(use, reason))
     }
@@ -339,7 +342,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     }
   }
 
-  /** One thing at a time is asked of the model. */
+  /** Model requests are sequential. */
   async function alone<T>(work: () => Promise<T>): Promise<T> {
     refuseWhileBusy()
     busy = true
@@ -418,7 +421,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       refuseWhileBusy()
       if (summary.trim() === '') throw new McpError('INVALID', 'A summary needs words.')
       transcript.summarize(summary.trim())
-      // What the model was told of changed tools is gone with the rest.
+      // Earlier notices about changed tools were removed with the rest.
       offer = createToolOffer(host, { codeMode, isOn })
     },
   }

@@ -4,13 +4,13 @@ import { blocksOf } from './blocks.ts'
 import { promptMessages } from './prompt-messages.ts'
 import { type CallOrigin, type OfferedTools, performCall, type ToolOutcome } from './tool-calls.ts'
 
-/** Milliseconds for which a turn waits for a task. */
+/** Milliseconds a turn waits for a task. */
 const defaultTaskPatienceMs = 10_000
 
 /** Why a turn continues without the result of a call. */
 export type DeferredCall = { readonly question: InboxItem } | { readonly task: HostTask }
 
-/** A call that runs on: the person left its question for later, or its server takes long for its task. */
+/** A call that continues after its turn: the user deferred its question, or it is a long task. */
 export interface LateCall {
   readonly later: DeferredCall
   /** The activity row of the call. */
@@ -19,8 +19,8 @@ export interface LateCall {
 }
 
 /**
- * Runs one call, until it is over, the person leaves a question of it for later, or it is a task that takes longer than
- * `taskPatienceMs`. From then on the signal no longer ends it: it outlives the turn.
+ * Runs one call, until it ends, the user defers a question of it, or its task takes longer than `taskPatienceMs`. From then on
+ * the signal no longer ends it: it outlives the turn.
  */
 export async function performUntilDeferred(
   host: Host,
@@ -58,7 +58,7 @@ export async function performUntilDeferred(
   }
 }
 
-/** What the model gets in place of a result. */
+/** The model's placeholder for a result. */
 export function deferredResult(later: DeferredCall): CallToolResult {
   if ('task' in later) {
     const { task } = later
@@ -70,14 +70,14 @@ export function deferredResult(later: DeferredCall): CallToolResult {
   return { content: [{ type: 'text', text }] }
 }
 
-/** How the model is told of a result that came after the turn had gone on. */
+/** The message to the model with a result that arrived after its turn. */
 export function lateResultMessages(
   name: string,
   { isError }: CallToolResult,
   content: ContentBlock[],
 ): SamplingMessage {
   const how = isError === true ? 'has failed' : 'is over'
-  const head = `[From Jackfield, not from the person] The call of ${name} whose result was not there yet ${how}. What it gave:`
+  const head = `[From Jackfield, not from the person] The call of ${name} whose result was not there yet ${how}. Its result:`
   const blocks = promptMessages({ messages: content.map((block) => ({ role: 'user', content: block })) })
   const said: SamplingContent[] = blocks.flatMap((message) => blocksOf(message.content))
   return { role: 'user', content: [{ type: 'text', text: head }, ...said] }

@@ -3,8 +3,8 @@ import { isForPersonOnly } from '../../shared/audience.ts'
 import { textBlock } from '../messages.ts'
 
 /**
- * A prompt's messages as the conversation takes them: embedded images and audio become messages, other resources and
- * links become words, and what is meant for the person alone is left out.
+ * Converts a prompt's messages for a conversation: embedded images and audio become messages, other resources and links become
+ * text, and content for the user alone is left out.
  */
 export function promptMessages(prompt: Pick<GetPromptResult, 'messages'>): SamplingMessage[] {
   const forModels = prompt.messages.filter(({ content }) => !isForPersonOnly(content.annotations))

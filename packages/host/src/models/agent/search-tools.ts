@@ -8,7 +8,7 @@ const bounds = { found: 25, inspected: 5, characters: 16_000, description: 160, 
 
 const names = { search: 'search_tools', inspect: 'inspect_tool', call: 'call_tool' } as const
 
-/** Three tools in place of all others; they name the servers that are there at the time. */
+/** Three tools that replace all others; their descriptions name the current servers. */
 export function searchTools(tools: readonly CatalogTool[]): ModelTool[] {
   const servers = [...Map.groupBy(tools, ({ server }) => server)]
     .slice(0, bounds.servers)
@@ -66,14 +66,14 @@ export function isSearchTool(name: string): boolean {
   return own.has(name)
 }
 
-/** The call that a `call_tool` stands for; anything else as it is. */
+/** The call that a `call_tool` contains; any other call unchanged. */
 export function meant<T extends { name: string; input: Record<string, unknown> }>(use: T): T {
   const { name, arguments: args = {} } = use.input
   if (use.name !== names.call || typeof name !== 'string' || own.has(name) || !isRecord(args)) return use
   return { ...use, name, input: args }
 }
 
-/** Runs one of `searchTools`, save a call that `meant` understands. A failure is a result the model can read. */
+/** Runs one of `searchTools`, except calls that `meant` translates. A failure is a result the model can read. */
 export function callSearchTool(
   host: Host,
   name: string,
@@ -158,7 +158,7 @@ function shown({ name, server, tool }: CatalogTool, detail: unknown): string {
   return `${name}(${parameters.join(', ')}${properties.length > 12 ? ', …' : ''})  ${said}`
 }
 
-/** As many of the parts as fit, and how many did not. */
+/** As many of the parts as fit, and the number of the others. */
 function within(parts: readonly string[]): string {
   const kept: string[] = []
   let room = bounds.characters

@@ -1,6 +1,6 @@
 import type { SamplingMessage } from '@jackfield/sdk'
 
-/** What a model is asked for when a conversation is to be made shorter. */
+/** The instruction for a summary of a conversation. */
 export const summaryRequest: SamplingMessage = {
   role: 'user',
   content: {

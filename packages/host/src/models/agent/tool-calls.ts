@@ -5,45 +5,45 @@ import { callCodeTool, isCodeTool } from './code-tools.ts'
 import { callSearchTool, isSearchTool } from './search-tools.ts'
 import { callVirtual, isVirtual } from './virtual-tools.ts'
 
-/** What became of one tool call of the model. */
+/** The outcome of one tool call of the model. */
 export interface ToolOutcome {
   result: CallToolResult
   denied: boolean
   decision?: Decision
-  /** The row of the call, where it went through the broker. */
+  /** The row of the call, if it went through the broker. */
   activity?: number
-  /** The host was closed while the call waited for an answer; answering goes on with it elsewhere. */
+  /** The host was closed while the call waited for an answer; answering resumes it elsewhere. */
   suspended?: boolean
-  /** Tool calls that a program made. */
+  /** Tool calls of a program. */
   calls?: number
 }
 
-/** Whose call it is. */
+/** The origin of a call. */
 export interface CallOrigin {
   conversation: string
-  /** The row of the model's answer. */
+  /** The row of the model's reply. */
   cause: number
   signal?: AbortSignal
-  /** Tool calls that a program may make at most. */
+  /** Maximum tool calls of a program. */
   maxCalls: number
-  /** Hears the row of the call as soon as it is written. */
+  /** Called with the row of the call as soon as it is written. */
   onRow?: (row: number) => void
 }
 
-/** Which tools a conversation's model is offered, beside the conversation's own. */
+/** The tools offered to a conversation's model, besides the conversation's own. */
 export interface OfferedTools {
   codeMode: boolean
-  /** Whether the person left this tool switched on. */
+  /** Whether the user left this tool switched on. */
   isOn: (tool: CatalogTool) => boolean
 }
 
-/** The tools that a wrong name may stand for: those whose own name it is, else those with a similar name. */
+/** Candidates for a wrong name: tools with that plain name, else those with a similar name. */
 function namesLike(wanted: string, names: readonly string[]): string[] {
   const own = names.filter((name) => name.endsWith(`__${wanted}`))
   return (own.length > 0 ? own : nearNames(wanted, names)).slice(0, 3)
 }
 
-/** Runs one call: the conversation's own tools here, every other through the broker. */
+/** Runs one call: the conversation's own tools here, all others through the broker. */
 export async function performCall(
   host: Host,
   use: { name: string; input: Record<string, unknown> },

@@ -6,26 +6,26 @@ import { searchTools } from './search-tools.ts'
 import type { OfferedTools } from './tool-calls.ts'
 import { virtualTools } from './virtual-tools.ts'
 
-/** Which tools a conversation's model is given. */
+/** Selects the tools offered to a conversation's model. */
 export interface ToolOffer {
   /**
-   * Takes in which tools there are now. Gives what the model must be told about a change since the last time; undefined
-   * at first, and where nothing changed.
+   * Updates the current tools. Returns the notice for the model about a change; undefined on the first call, and without a
+   * change.
    */
   update(model: Model): string | undefined
   /**
-   * For the next request. What was given once stays in its place, byte for byte, so that prefixes stay cached; only what
-   * the person switches off is taken out.
+   * The tools for the next request. Tools keep their position and exact text, so that prompt prefixes stay cached; only those
+   * switched off by the user are removed.
    */
   tools(model: Model): ModelTool[]
 }
 
 interface OfferedTool {
   tool: CatalogTool['tool']
-  /** The definition that the model knows; undefined where it finds it by searching. */
+  /** The definition that the model was given; undefined if it finds the tool by search. */
   known: string | undefined
   present: boolean
-  /** It is there, and the person switched it off. */
+  /** It exists, and the user switched it off. */
   off?: true
 }
 
@@ -35,8 +35,8 @@ const named = 30
 const changedCharacters = 4_000
 
 /**
- * Gives a model all tools, in the order they were first seen. From the point where they would take too much of its
- * context, new ones are found with `search_tools` instead. A model that pays no tokens gets what there is at the time.
+ * Offers all tools, in the order they were first seen. Beyond a share of the context, new ones are found with `search_tools`
+ * instead. A model without token costs gets the current tools.
  */
 export function createToolOffer(host: Host, { codeMode, isOn }: OfferedTools): ToolOffer {
   const offered: ModelTool[] = [...virtualTools, ...(codeMode ? codeTools : [])]

@@ -5,17 +5,17 @@ import type { CatalogTool, Host, ToolSwitch } from '../../types/index.ts'
 
 type Named = Pick<CatalogTool, 'server' | 'name' | 'tool'>
 
-/** Switches that one conversation keeps. */
+/** Tool switches of one conversation. */
 const maxSwitches = 200
 
-/** Whether a tool is on: as the last switch that fits it says, else it is. */
+/** Whether a tool is on: decided by the last matching switch; on by default. */
 export function isSwitchedOn(tool: Named, switches: readonly ToolSwitch[]): boolean {
   return switches.findLast(({ pattern }) => matches(pattern, tool))?.on ?? true
 }
 
 /**
- * The switches after these patterns were switched. Earlier ones that no longer decide anything are left out.
- * @throws McpError 'INVALID' for a pattern that fits nothing
+ * The switches with these patterns added. Earlier switches without effect are removed.
+ * @throws McpError 'INVALID' for a pattern that matches nothing
  */
 export function switched(
   before: readonly ToolSwitch[],
@@ -39,7 +39,7 @@ export function switched(
   }
   const made = [...new Set(patterns)].map((pattern) => ({ pattern, on }))
   const all = [...before.filter(({ pattern }) => !patterns.includes(pattern)), ...made]
-  // Nothing before the last "*" counts, and neither does "on" before the first "off".
+  // Switches before the last "*" have no effect, nor does "on" before the first "off".
   const counted = all.slice(
     Math.max(
       0,

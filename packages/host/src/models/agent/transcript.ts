@@ -15,23 +15,23 @@ const titleLength = 60
 const lost =
   'There is no result: the program ended while this call was under way. Whether it took effect is not known.'
 
-/** What was said in a conversation: kept as it comes, and as the model sees it. */
+/** The messages of a conversation: stored as they arrive, and in the model's form. */
 export class Transcript {
   readonly id: string
   readonly messages: SamplingMessage[] = []
-  /** Calls that were under way when the program that held the conversation ended. */
+  /** Calls that were running when the program of the conversation ended. */
   readonly unfinished: readonly ToolUseContent[]
-  /** Every call that a model asked for, in order, including those before a summary. */
+  /** Every call of a model, in order, including those before a summary. */
   readonly calls: ConversationCall[] = []
   readonly #store: ConversationStore
   readonly #usage = new Map<string, { inputTokens: number; outputTokens: number }>()
   #title = ''
   #switches: readonly ToolSwitch[] = []
-  /** Tokens of the last request and its reply; undefined where they do not say how large the context is now. */
+  /** Tokens of the last request and its reply; undefined if they do not reflect the current context. */
   #filled: number | undefined
-  /** Entries that are there, kept or not. */
+  /** Number of entries, stored or not. */
   #known = 0
-  /** Entries that are stored together with the next one: results of unfinished calls, switches before the first turn. */
+  /** Entries to be stored with the next one: results of unfinished calls, switches before the first turn. */
   #unsaved: ConversationEntry[] = []
 
   constructor(desk: ConversationStore, given: { id: string } | { resume: string } | undefined) {
@@ -59,7 +59,7 @@ export class Transcript {
     if (short !== '') this.#add({ kind: 'title', title: short })
   }
 
-  /** What it cost so far, by model. */
+  /** Usage so far, by model. */
   get usage(): ModelUsage[] {
     return [...this.#usage].map(([model, tokens]) => ({ model, ...tokens }))
   }
@@ -68,7 +68,7 @@ export class Transcript {
     return this.#switches
   }
 
-  /** Stored at once, except before the first turn: a conversation in which nothing was said is not stored. */
+  /** Stored at once, except before the first turn: an empty conversation is not stored. */
   set switches(switches: readonly ToolSwitch[]) {
     const entry: ConversationEntry = { kind: 'tools', switches }
     if (this.#known > 0) this.#add(entry)
@@ -82,7 +82,7 @@ export class Transcript {
     return this.#filled
   }
 
-  /** A turn of the person begins. */
+  /** Starts a turn of the user. */
   begin(model: string, told: string | undefined, said: readonly SamplingMessage[]): void {
     const message = (by: 'person' | 'host', one: SamplingMessage): ConversationEntry => ({
       kind: 'message',
@@ -114,7 +114,7 @@ export class Transcript {
     this.#add({ kind: 'message', by: 'host', message: userText(text) })
   }
 
-  /** The host tells the model something that has more than words. */
+  /** A host message to the model with content other than text. */
   addNote(message: SamplingMessage): void {
     this.#add({ kind: 'message', by: 'host', message })
   }
@@ -179,7 +179,7 @@ export class Transcript {
   }
 
   #applyToCall({ result, activity }: Extract<ConversationEntry, { kind: 'result' }>): void {
-    // Providers may use an id again in a later reply.
+    // Providers may reuse an id in a later reply.
     const at = this.calls.findLastIndex((call) => call.id === result.toolUseId && call.result === undefined)
     const call = this.calls[at]
     if (call !== undefined) this.calls[at] = { ...call, result, ...(activity !== undefined && { activity }) }
@@ -196,7 +196,7 @@ export class Transcript {
 
 const summaryHead = '[From Jackfield, not from the person] A summary of the conversation so far:\n\n'
 
-/** Calls of the last answer that have no result. */
+/** Calls of the last reply without a result. */
 function openCalls(messages: readonly SamplingMessage[]): ToolUseContent[] {
   const at = messages.findLastIndex((message) => message.role === 'assistant')
   const last = messages[at]

@@ -3,12 +3,12 @@ import type { Host, ModelRequest } from '../../types/index.ts'
 
 type ModelTool = NonNullable<ModelRequest['tools']>[number]
 
-/** Entries of one kind shown to the model at once; `match` narrows. */
+/** Maximum entries of one kind shown to the model at once; `match` filters. */
 const shown = 100
-/** Characters of a kept result that are read at once. */
+/** Maximum characters of a stored result per read. */
 const readable = { usual: 5_000, most: 10_000 }
 
-/** Tools the conversation itself offers, so that a model can find and read what servers publish. */
+/** The conversation's own tools, with which a model finds and reads what servers offer. */
 export const virtualTools: readonly ModelTool[] = [
   {
     name: 'list_resources',

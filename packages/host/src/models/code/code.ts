@@ -17,7 +17,7 @@ interface CodeDeps {
 const maxProgram = 200_000
 const maxRunning = 8
 
-/** Runs programs, each with a row that its calls have as their cause. */
+/** Runs programs, each with a row that is the cause of its calls. */
 export function createCode(deps: CodeDeps): Code {
   let running = 0
   const chosen = ({ servers, isOn }: Pick<CodeOptions, 'servers' | 'isOn'>): CatalogTool[] =>

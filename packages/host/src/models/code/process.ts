@@ -8,22 +8,22 @@ import { reasonOf } from '../../shared/text.ts'
 const file = fileURLToPath(new URL(`./program-process${extname(import.meta.url)}`, import.meta.url))
 const engineMegabytes = 256
 
-/** What Node itself keeps from a program that found a way out of its engine: writing, other programs, threads, addons. */
+/** Node permissions denied to a program that escaped its engine: writing, other programs, threads, addons. */
 const fenced = process.allowedNodeEnvironmentFlags.has('--permission')
   ? ['--permission', '--allow-fs-read=*']
   : []
 
 /** A process in which one program runs. */
 export interface ProgramProcess {
-  /** Gives the program what came of one of its calls. */
+  /** Returns the outcome of a call to the program. */
   answer(id: number, answer: string): void
-  /** Ends it at once, whatever the program does; settles when it is gone. */
+  /** Kills it immediately; settles when it has exited. */
   end(): Promise<void>
 }
 
 /**
- * Starts a program in a process of its own: what goes wrong in it, up to the end of its engine, ends nothing else.
- * `ended` hears why the process is gone where it went by itself.
+ * Starts a program in its own process, so that a crash of its engine affects nothing else. `ended` is called with the reason if
+ * the process exits by itself.
  */
 export function startProgram(
   job: Job,
@@ -36,7 +36,7 @@ export function startProgram(
       env: process.env['SystemRoot'] === undefined ? {} : { SystemRoot: process.env['SystemRoot'] },
       execArgv: [`--max-old-space-size=${engineMegabytes}`, ...fenced],
       stdio,
-      // What the terminal sends to the host is for the host to decide on.
+      // Signals of the terminal are handled by the host.
       detached: process.platform !== 'win32',
     }),
   )
@@ -49,7 +49,7 @@ export function startProgram(
   )
   child.on('error', () => {})
   const send = (message: ToProgram): void => {
-    // Where it is gone already, `ended` has heard of it.
+    // If it has exited already, `ended` was called.
     if (child.connected) child.send(message, () => {})
   }
   child.on('message', hear)
@@ -64,10 +64,10 @@ export function startProgram(
   }
 }
 
-/** What a program's process is to run. */
+/** The job of a program's process. */
 export interface Job {
   program: string
-  /** Servers with the tools they have, by their own names. */
+  /** Servers with their tools, by name. */
   servers: readonly (readonly [server: string, tools: readonly string[]])[]
   memoryBytes: number
   cpuMs: number
@@ -75,7 +75,7 @@ export interface Job {
   calls: number
 }
 
-/** What the process tells. */
+/** Messages from the process. */
 export type FromProgram =
   | { type: 'call'; id: number; server: string; tool: string; arguments: string }
   | { type: 'log'; text: string }
@@ -83,7 +83,7 @@ export type FromProgram =
   | { type: 'show'; text: string }
   | { type: 'end'; outcome: 'ok' | 'error' | 'limit'; value?: string; error?: string }
 
-/** What the process is told: first its job, then answers to calls, as JSON text that the program reads. */
+/** Messages to the process: first its job, then call results, as JSON text that the program reads. */
 export type ToProgram =
   | { type: 'job'; job: Job }
   /** `answer` is `{ result }` or `{ error, denied }`. */

@@ -2,7 +2,7 @@ import { reasonOf } from '../../shared/text.ts'
 import type { FromProgram, ToProgram } from './process.ts'
 import { runInSandbox } from './sandbox.ts'
 
-// Runs one program for the host that started this process, and ends with that host.
+// Runs one program for the host that started this process, and exits with that host.
 
 const host = process.send?.bind(process)
 if (host === undefined) throw new Error('Only the host starts this.')

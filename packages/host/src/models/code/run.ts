@@ -17,11 +17,11 @@ import { type FromProgram, type Job, type ProgramProcess, startProgram } from '.
 interface RunDeps {
   tools: readonly CatalogTool[]
   call: Host['call']
-  /** Tells how calls end at their servers, and of questions, by which the clock stops. */
+  /** Reports how calls end at their servers, and questions, during which the clock stops. */
   on: Host['on']
 }
 
-/** Tool calls that a program may make. */
+/** Maximum tool calls of the program. */
 export const defaultCalls = 200
 
 const defaults = {
@@ -34,7 +34,7 @@ const defaults = {
 
 type Ended = Pick<Extract<FromProgram, { type: 'end' }>, 'value' | 'error'> & Pick<CodeRun, 'outcome'>
 
-/** Runs one program to its end. `row` is its activity, the cause of its calls. */
+/** Runs one program. `row` is its activity, the cause of its calls. */
 export async function runProgram(
   program: string,
   row: number,
@@ -114,7 +114,7 @@ export async function runProgram(
     const ended = await ending.promise
     if (ended.outcome !== 'ok' && ended.outcome !== 'error') abort()
     await process.end()
-    // A call that the program did not wait for is an effect all the same.
+    // A call that the program did not await still has an effect.
     await Promise.all(running)
     return conclude(ended, told, limits.outputCharacters)
   } finally {
@@ -135,7 +135,7 @@ function outcomeOf(done: BrokeredCall, watched: Watched): CodeCall['outcome'] {
   return done.result.isError === true ? 'failed' : 'ok'
 }
 
-/** What the program is told. A refusal and a failure are errors there, which it may catch. */
+/** The program's view of an outcome. Refusals and failures are errors, which it may catch. */
 function answerTo({ result, denied, error }: BrokeredCall, kept: ContentHandles): object {
   const failed = denied || error !== undefined || result.isError === true
   return failed
@@ -160,11 +160,11 @@ function conclude(
   }
 }
 
-/** Content that programs got, which they hold by its number. */
+/** Content that programs received, referred to by number. */
 class ContentHandles {
   readonly #blocks: ContentBlock[] = []
 
-  /** A result as the program sees it: texts are there, everything else is a piece it can show. */
+  /** A result as the program sees it: texts are included, other content is a reference it can show. */
   add(result: CallToolResult): JsonRecord {
     const content = result.content.map((block) => {
       this.#blocks.push(block)
@@ -229,7 +229,7 @@ const outcomes: Readonly<Record<CodeCall['outcome'], string>> = {
   unknown: 'no answer came; it may have had its effect',
 }
 
-/** A run as a model is told it; where it did not end well, with every call that was made before. */
+/** A run as text for a model; a failed one lists every call that was made before. */
 function report(
   run: Pick<CodeRun, 'outcome' | 'error' | 'logs' | 'calls'>,
   returned: string | undefined,
@@ -275,10 +275,10 @@ function count(calls: number): string {
   return calls === 1 ? '1 call' : `${calls} calls`
 }
 
-/** How calls end whose server said what became of them. */
+/** How calls ended at servers that reported it. */
 const known: ReadonlySet<string> = new Set(['ok', 'error', 'changed'])
 
-/** What the host tells about the calls of one program while it runs. */
+/** Host events about the calls of one program while it runs. */
 class Watched {
   readonly #row: number
   readonly #unsure = new Set<number>()
@@ -290,7 +290,7 @@ class Watched {
     this.#row = row
   }
 
-  /** Notes a call; the returned function says that it is over. */
+  /** Registers a call; the returned function marks it as ended. */
   begin(server: string, tool: string): () => void {
     const key = keyOf(server, tool)
     this.#underWay.set(key, (this.#underWay.get(key) ?? 0) + 1)
@@ -301,12 +301,12 @@ class Watched {
     }
   }
 
-  /** Whether the call of this activity went out to its server, and nobody can say what became of it there. */
+  /** Whether the call of this activity was sent to its server with unknown outcome. */
   isUnsure(activity: number): boolean {
     return this.#unsure.has(activity)
   }
 
-  /** While a person is asked because of one of the calls, the program's time does not run. */
+  /** The program's time limit is paused while the user is asked about one of its calls. */
   observe(event: HostEvent, clock: Clock): void {
     if (event.type === 'call' && event.state === 'ends' && event.call.cause === this.#row) {
       if (!known.has(event.outcome)) this.#unsure.add(event.call.activity)
@@ -328,15 +328,15 @@ function keyOf(server: string, tool: string): string {
   return JSON.stringify([server, tool])
 }
 
-/** Time that runs out, save while it is stopped. */
+/** A time limit that can be paused. */
 interface Clock {
-  /** Stops it; the returned function lets it go on, once every stop is over. */
+  /** Pauses it; the returned function resumes it, once every pause has ended. */
   pause(): () => void
-  /** Ends it for good. */
+  /** Stops it. */
   clear(): void
 }
 
-/** Calls `out` once `ms` have passed, without the time in which it was stopped. */
+/** Calls `out` after `ms`, without paused time. */
 function createClock(ms: number, out: () => void): Clock {
   let left = ms
   let since = performance.now()

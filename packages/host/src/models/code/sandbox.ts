@@ -9,21 +9,21 @@ import {
 } from 'quickjs-emscripten-core'
 import type { FromProgram, Job } from './process.ts'
 
-// The package declares its CommonJS form, where the engine is one step deeper.
+// The package declares its CommonJS form, in which the engine is nested one level deeper.
 const engine = 'default' in quickjs ? quickjs.default : quickjs
 const pageBytes = 65_536
-/** What the engine itself starts with. */
+/** The engine's initial memory. */
 const minPages = 256
 const file = 'program.js'
 const maxLines = 5_000
 const maxShown = 100
 
-/** Starts the program; gives the function that hands it the answers to its calls. */
+/** Starts the program; returns the function that delivers call results to it. */
 export async function runInSandbox(
   job: Job,
   tell: (message: FromProgram) => void,
 ): Promise<(id: number, answer: string) => void> {
-  // The engine does not count what it allocates in WebAssembly, so the memory itself ends where the program's does.
+  // The engine does not count its allocations in WebAssembly, so the memory limit is set on the WebAssembly memory.
   const pages = Math.max(minPages, Math.ceil(job.memoryBytes / pageBytes))
   const wasmMemory = new WebAssembly.Memory({ initial: minPages, maximum: pages })
   const variant = newVariant(engine, { wasmMemory })
@@ -51,7 +51,7 @@ export async function runInSandbox(
     return exhausted || over
   })
 
-  /** Lets the program go on until it waits or ends. */
+  /** Runs pending jobs of the program until it waits or ends. */
   function go(step: () => void): void {
     if (over) return
     since = performance.now()
@@ -77,7 +77,7 @@ export async function runInSandbox(
 
   function fail(message: string): void {
     if (exhausted) return
-    // Where not even an error fits any more, null is thrown.
+    // If there is no room for an error object, null is thrown.
     const memory = message === 'null' || /out of memory|memory access out of bounds/i.test(message)
     if (memory) end('limit', { error: `It used more than ${job.memoryBytes} bytes of memory.` })
     else end('error', { error: message.slice(0, 4_000) })
@@ -92,7 +92,7 @@ export async function runInSandbox(
     )
   }
 
-  /** A text of at most what is left to put out; undefined once nothing is. */
+  /** A text cut to the remaining output; undefined if nothing remains. */
   function bounded(text: string): string | undefined {
     if (room <= 0) return undefined
     const kept = text.slice(0, room)
@@ -161,7 +161,7 @@ export async function runInSandbox(
   }
 }
 
-/** The program as a function; types are taken off where it is no JavaScript. */
+/** The program as a function; types are removed if it is not JavaScript. */
 function compiled(vm: QuickJSContext, program: string): { main: QuickJSHandle } | { problem: string } {
   const first = vm.evalCode(wrapped(program), file)
   if (!first.error) return { main: first.value }
@@ -185,7 +185,7 @@ function withoutTypes(text: string): string | undefined {
   }
 }
 
-/** What a program threw, as a text. `String` would call what the program put into an object. */
+/** A thrown value as text. `String` would call code of the program. */
 function inWords(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
@@ -197,8 +197,8 @@ function printed(error: unknown): string {
 }
 
 /**
- * What a program finds in its world, written in the JavaScript of that world. It is given the ways out, and gives back
- * a function that runs a program and tells how it ended.
+ * The program's globals, in JavaScript that runs inside the engine. It receives host functions and returns a function that runs a
+ * program and reports its outcome.
  */
 const prelude: string = `((call, show, log, list) => {
   'use strict'

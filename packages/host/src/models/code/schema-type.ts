@@ -5,8 +5,8 @@ import type { CatalogTool } from '../../types/index.ts'
 const bounds = { depth: 8, members: 80, branches: 20, parts: 1_000, characters: 8_000, remark: 300 }
 
 /**
- * A JSON Schema as a TypeScript type on the lines of a declaration. What has no counterpart there, or would be too
- * long, is `unknown`; the server checks the values anyway.
+ * A JSON Schema as a TypeScript type, for a declaration. Constructs without a counterpart, or too long ones, are `unknown`; the
+ * server validates values anyway.
  */
 export function schemaType(schema: unknown, indent = ''): string {
   const text = typeOf(schema, { root: schema, depth: 0, indent, parts: { left: bounds.parts } })
@@ -17,7 +17,7 @@ interface Place {
   root: unknown
   depth: number
   indent: string
-  /** What may still be written in all, since references can make a small schema endless. */
+  /** Remaining output size, since references can expand a small schema endlessly. */
   parts: { left: number }
 }
 
@@ -48,7 +48,7 @@ function typeOf(schema: unknown, at: Place): string {
   return simple(type, schema, at)
 }
 
-/** An object whose other members are described in branches beside its own. */
+/** An object whose other members are in branches next to its own. */
 function withBranches(own: string, schema: JsonRecord, at: Place): string {
   const typesIn = (branches: unknown): string[] =>
     Array.isArray(branches) ? branches.slice(0, bounds.branches).map((branch) => typeOf(branch, at)) : []
@@ -112,7 +112,7 @@ function remark(property: unknown, indent: string): string[] {
   return [comment(`${property['description'].slice(0, bounds.remark)}${preset}`, indent)]
 }
 
-/** A text of a server as one comment that it can neither end nor turn into a directive to the compiler. */
+/** A server's text as one comment that can neither end early nor be a compiler directive. */
 function comment(text: string, indent: string): string {
   return `${indent}/** ${commentText(text)} */`
 }
@@ -124,14 +124,14 @@ export function commentText(text: string): string {
     .replace(/@(?=ts-)/gi, '\\@')
 }
 
-/** A name as a member is declared: quoted where it is no identifier. */
+/** A member name, quoted if it is no identifier. */
 export function memberName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name)
 }
 
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu
 
-/** A text as a literal of JavaScript; what does not show, or turns text around, is escaped. */
+/** A text as a JavaScript literal; invisible and bidirectional characters are escaped. */
 export function quoted(text: string): string {
   return JSON.stringify(text).replace(hidden, (character) =>
     Array.from(
@@ -151,7 +151,7 @@ function union(types: readonly string[]): string {
   return different.includes('unknown') || different.length === 0 ? 'unknown' : different.join(' | ')
 }
 
-/** What a reference inside the schema points at. */
+/** The target of a reference inside the schema. */
 function referred(root: unknown, reference: string): unknown {
   if (!reference.startsWith('#/')) return reference === '#' ? root : undefined
   let found = root
@@ -185,7 +185,7 @@ declare function show(...things: unknown[]): void
 
 declare const console: { log(...values: unknown[]): void }`
 
-/** What a program can use, as TypeScript: the same for all servers, then every tool as a function. */
+/** The API of a program as TypeScript: the common part, then every tool as a function. */
 export function declarations(tools: readonly CatalogTool[]): string {
   const servers = Map.groupBy(tools, ({ server }) => server)
   const members = [...servers].map(([server, own]) => {

@@ -1,13 +1,13 @@
-/** When a trip is meant to be, in ISO dates. */
+/** The dates of a trip, in ISO form. */
 interface Span {
-  /** Undefined where the text only says when the trip ends. */
+  /** Undefined if the text only says when the trip ends. */
   start: string | undefined
   end: string | undefined
-  /** What was assumed, in words. */
+  /** Assumptions, in words. */
   assumed: string | undefined
 }
 
-/** A day that a text names. */
+/** A day in a text. */
 interface Mention {
   /** Its place in the text. */
   from: number
@@ -54,7 +54,7 @@ const day = '(\\d{1,2})(?:st|nd|rd|th)?'
 const year = '(?:,?\\s+(\\d{4}))?'
 const dash = '\\s*(?:-|–|—|to|until|through)\\s*'
 const weekday = `(${weekdays.join('|')})`
-/** Short names count after these words only, since "sun" is also what one travels for. */
+/** Short names count only after these words, since "sun" has other meanings. */
 const shortWeekday = '(sun|mon|tues?|wed|thu(?:rs?)?|fri|sat)'
 
 const isoDate = /\b(\d{4})-(\d{2})-(\d{2})\b/g
@@ -81,13 +81,13 @@ const weekOrMonth =
   /\b(?:(early|mid|late|beginning of|start of|middle of|end of)[\s-]+)?(?:the\s+)?(?:(next)\s+(week|month)|(this|the|next|coming)\s+(weekend))\b/gi
 const dayOfMonth = /\bon\s+the\s+(\d{1,2})(?:st|nd|rd|th)\b(?!\s+of\b)/gi
 
-/** Between two days that are the first and the last of a trip. */
+/** Between the first and the last day of a trip. */
 const connection =
   /^\s*,?\s*(?:and\s+)?(?:-|–|—|to|until|till|through|and|(?:return(?:ing)?|(?:come|coming|get|go|fly)\s+(?:back|home)|back|home))(?:\s+(?:on|the|by|home))*\s*$/i
-/** Before a day that is the last of a trip. */
+/** Before the last day of a trip. */
 const ending = /\b(?:until|till|return(?:ing)?|back|home)\s+(?:on\s+|by\s+|the\s+|at\s+|home\s+)*$/i
 
-/** Finds when a trip is meant to be. Dates without a year are the next that lie ahead of `today`. */
+/** Finds the dates of a trip. Dates without a year are the next after `today`. */
 export function findSpan(text: string, today: Date): Span | undefined {
   const now = iso(today)
   return (
@@ -99,12 +99,12 @@ export function findSpan(text: string, today: Date): Span | undefined {
   )
 }
 
-/** The text without amounts of time that say when a trip begins, such as "in two weeks". */
+/** The text without durations until the start, such as "in two weeks". */
 export function withoutStart(text: string): string {
   return text.replace(relativeAmount, ' ')
 }
 
-/** A count as it is written: digits, a word, or "a". */
+/** Parses a count: digits, a word, or "a". */
 export function numberOf(word: string): number {
   const spelled = numbers.indexOf(word.toLowerCase())
   if (spelled !== -1) return spelled
@@ -128,7 +128,7 @@ export function iso(date: Date): string {
   return date.toISOString().slice(0, 10)
 }
 
-/** The first day that is named, and the last where it follows; `asEnd` reads the second one relative to the first. */
+/** The first day, and the last if it follows; `asEnd` parses the second one relative to the first. */
 function spanIn(
   text: string,
   mentions: readonly Mention[],
@@ -150,7 +150,7 @@ function spanIn(
   }
 }
 
-/** Two ISO dates are a span whatever is written between them. */
+/** Two ISO dates are a period, whatever is between them. */
 function isIso(text: string, ...mentions: Mention[]): boolean {
   return mentions.every(({ from, to }) => /^\d{4}-\d{2}-\d{2}$/.test(text.slice(from, to)))
 }
@@ -161,7 +161,7 @@ function isoMentions(text: string): Mention[] {
   )
 }
 
-/** `15.06.2027` has the day first; `06/15/2027` the month, unless that cannot be. */
+/** `15.06.2027` has the day first; `06/15/2027` the month, unless that is impossible. */
 function numericMentions(text: string): Mention[] {
   return [...text.matchAll(numericDate)].flatMap((match) => {
     const [written, first = '', separator, second = '', stated = ''] = match
@@ -268,7 +268,7 @@ function lastDay(text: string, { from, to, date }: Mention): (start: string) => 
   return (start) => (wanted === -1 ? date : onWeekday(start, wanted, false))
 }
 
-/** Days that a text leaves open: a week, a weekend, a month or a part of it. */
+/** Periods without exact days: a week, a weekend, a month or a part of it. */
 function vagueSpan(text: string, today: Date): Span | undefined {
   const now = iso(today)
   const vague = (written: string, start: string): Span => ({
@@ -298,7 +298,7 @@ function vagueSpan(text: string, today: Date): Span | undefined {
   }
   for (const match of text.matchAll(monthPart)) {
     const [written, part, name = '', stated] = match
-    // The name alone may be another word: "may", or that of a person.
+    // The name alone may be another word: "may", or a first name.
     if (part === undefined && !/^(?:in|during|next|this)\s/i.test(written)) continue
     const span = spanOf(monthNumber(name), dayIn(part), 1, undefined, stated, today)
     if (span === undefined) continue

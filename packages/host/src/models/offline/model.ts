@@ -5,15 +5,15 @@ import { addDays, iso } from './dates.ts'
 import { canPlan, planTrip } from './planner.ts'
 
 const sign = '[offline planner — not a language model]'
-/** Within one turn, after it was said in full. */
+/** In the same turn, after the full notice. */
 const shortSign = '[offline planner]'
 
 /** Characters that count as one token, fewer than any tokenizer needs on average. */
 const charactersPerToken = 3
 
 /**
- * Answers by rules where no language model is set up: it plans and books trips with a travel server's tools, ranks
- * flights a server lists, and says of everything else that it cannot. It says what it is wherever it speaks.
+ * A rule-based planner for use without a language model: it plans and books trips with a travel server's tools, ranks flights
+ * that a server lists, and declines everything else. It always says what it is.
  */
 export const offlineModel: Model = {
   id: 'offline',
@@ -58,7 +58,7 @@ function isResult(message: ModelRequest['messages'][number] | undefined): boolea
   return blocksOf(message?.content ?? []).some((block) => block.type === 'tool_result')
 }
 
-/** What the planner can do, with an example that works on this day. */
+/** What the planner can do, with an example for the current date. */
 function help(isAble: boolean, today: Date): string {
   const model =
     'For anything else, set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OLLAMA_HOST, and a language model answers.'
@@ -72,12 +72,12 @@ function help(isAble: boolean, today: Date): string {
   ].join('\n')
 }
 
-/** The calendar day here, as midnight UTC. */
+/** The local calendar day, as midnight UTC. */
 function localDay(now: Date): Date {
   return new Date(Date.UTC(now.getFullYear(), now.getMonth(), now.getDate()))
 }
 
-/** Keeps to the limits a language model would keep to. */
+/** Applies the limits of a language model. */
 function fit(content: SamplingContent[], request: ModelRequest): ModelReply {
   const uses = content.some((block) => block.type === 'tool_use')
   let stopReason: ModelReply['stopReason'] = uses ? 'toolUse' : 'endTurn'
@@ -101,19 +101,19 @@ function place(text: string, part: string): number {
   return at === -1 ? text.length : at
 }
 
-/** One flight as a server listed it for a model to compare. */
+/** One flight in a list to compare. */
 interface Listed {
   id: string
   price: number
   minutes: number
   stops: number
-  /** Hour of departure, where it is listed. */
+  /** Hour of departure, if listed. */
   hour: number | undefined
 }
 
 /**
- * Ranks the flights of a question that lists them in columns (`id | price | …`) and asks for the best ones as JSON.
- * Undefined where the question is none of that kind.
+ * Ranks the flights of a request that lists them in columns (`id | price | …`) and asks for the best ones as JSON. Undefined for
+ * any other request.
  */
 function rankFlights(question: string): string | undefined {
   const flights = listed(question)

@@ -7,7 +7,7 @@ import { readTrip, type Trip } from './trip.ts'
 
 type ModelTool = NonNullable<ModelRequest['tools']>[number]
 
-/** What the planner says next, and the tools it wants. */
+/** The planner's reply and tool calls. */
 interface Move {
   text: string
   uses: { name: string; input: Record<string, unknown> }[]
@@ -16,27 +16,27 @@ interface Move {
 interface Plan {
   trip: Trip
   tools: ReadonlyMap<string, ModelTool>
-  /** Results since the person named this trip. */
+  /** Results since the user named this trip. */
   done: readonly Done[]
-  /** Where the person last spoke. */
+  /** The index of the user's last message. */
   spoke: number
   /** ISO date. */
   today: string
   seen: ReadonlySet<string>
 }
 
-/** Whether there are tools to plan trips with. */
+/** Whether the tools for planning trips are available. */
 export function canPlan({ tools = [] }: Pick<ModelRequest, 'tools'>): boolean {
   return tools.some(({ name }) => baseName(name) === 'searchFlights')
 }
 
-/** Small talk and questions about the planner itself, which belong to no trip. */
+/** Small talk and questions about the planner itself. */
 const smallTalk =
   /^\W*(?:hi|hello|hey|hallo|good (?:morning|afternoon|evening|day)|help(?: me)?|what can you do|what do you do|who are you|what are you|how are you)(?:\s+(?:there|you|planner|jackfield|for me))?[\s,.!?]*(?:(?:what can you do|who are you|help)(?: for me)?[\s.!?]*)?$/i
 const thanks =
   /^\W*(?:many )?(?:thanks|thank you|thx)(?:[\s,]+(?:a lot|so much|very much|you|planner))*[\s.!]*$/i
 
-/** The next move of a trip being planned; undefined where the words are not about travelling. */
+/** The next step of a trip; undefined if the text is not about travelling. */
 export function planTrip(request: ModelRequest, today: Date): Move | undefined {
   const tools = new Map((request.tools ?? []).map((tool) => [baseName(tool.name), tool]))
   const all = personTexts(request.messages)
@@ -74,7 +74,7 @@ export function planTrip(request: ModelRequest, today: Date): Move | undefined {
   })
 }
 
-/** The text that began the present trip: the last one that named another destination than before. */
+/** The text that started the current trip: the last one with a new destination. */
 function tripStart(texts: readonly string[], today: Date): number | undefined {
   let start: number | undefined
   let destination: string | undefined
@@ -156,7 +156,7 @@ function missing(trip: Trip, today: string): string {
   ].join(' ')
 }
 
-/** What was assumed about the date, for a sentence that names it. */
+/** The assumption about the date, for a sentence with it. */
 function assumption({ assumed }: Trip): string {
   return assumed.length === 0 ? '' : ` (${assumed.join('; ')})`
 }
@@ -174,8 +174,8 @@ function toRead({ tools, seen }: Plan, destination: string, start: string): Move
 }
 
 /**
- * What of a tool's result is meant for the person. Results are written for a model: this leaves out JSON, notes in
- * brackets, and sentences that name tools or instruct the model.
+ * The part of a tool result for the user. Results are written for a model: this removes JSON, notes in brackets, and sentences
+ * that name tools or instruct the model.
  */
 function forPerson({ tools }: Plan, text: string): string {
   const names = [...tools.keys(), 'read_result', 'read_resource', 'list_resources', 'search_tools']
@@ -287,7 +287,7 @@ function firstLine(text: string): string {
   return text.split('\n')[0] ?? ''
 }
 
-/** The last result of a tool; a failed one no longer counts once the person has spoken again. */
+/** The last result of a tool; a failed one is ignored after the user's next message. */
 function latest(plan: Plan, tool: string): Done | undefined {
   return plan.done.findLast(
     (done) => done.tool === tool && !(plan.spoke > done.index && (done.isError || wasRefused(done))),
@@ -303,7 +303,7 @@ function say(text: string): Move {
   return { text, uses: [] }
 }
 
-/** Calls a tool with those of the arguments that it has. */
+/** Calls a tool with those arguments that it has. */
 function use(plan: Plan, tool: string, text: string, args: Record<string, unknown>): Move {
   const found = plan.tools.get(tool)
   if (found === undefined) return say(`The tool ${tool} is not there.`)
@@ -315,20 +315,20 @@ function use(plan: Plan, tool: string, text: string, args: Record<string, unknow
   return { text, uses: [{ name: found.name, input }] }
 }
 
-/** One tool call of the conversation and what came of it. */
+/** One tool call of the conversation with its result. */
 interface Done {
-  /** The tool's own name, without the server's before it. */
+  /** The tool's own name, without the server prefix. */
   tool: string
   input: Record<string, unknown>
   text: string
-  /** The JSON value in the result, where there is one. */
+  /** The JSON value in the result, if any. */
   value: unknown
   isError: boolean
-  /** The message that holds the result. */
+  /** The index of the message with the result. */
   index: number
 }
 
-/** What the person said, oldest first, without resources that were added and without messages of the host to a model. */
+/** The user's texts, oldest first, without attached resources and host messages. */
 function personTexts(messages: readonly SamplingMessage[]): { index: number; text: string }[] {
   return messages.flatMap((message, index) => {
     const blocks = blocksOf(message.content)
@@ -341,12 +341,12 @@ function personTexts(messages: readonly SamplingMessage[]): { index: number; tex
   })
 }
 
-/** Messages that the host writes to a model are marked so. */
+/** The mark of host messages to a model. */
 function isOfHost(block: SamplingContent | undefined): boolean {
   return block?.type === 'text' && block.text.startsWith('[From Jackfield')
 }
 
-/** URIs of resources that are part of the conversation: added by the person, or asked for with a tool. */
+/** URIs of resources in the conversation: attached by the user, or read with a tool. */
 function resourcesSeen(messages: readonly SamplingMessage[]): Set<string> {
   const uris = messages.flatMap((message) =>
     blocksOf(message.content).flatMap((block) => {
@@ -359,7 +359,7 @@ function resourcesSeen(messages: readonly SamplingMessage[]): Set<string> {
   return new Set(uris)
 }
 
-/** The tool calls made from a message on, with their results. */
+/** The tool calls from a message on, with their results. */
 function callsSince(messages: readonly SamplingMessage[], from: number): Done[] {
   const asked = new Map<string, { tool: string; input: Record<string, unknown> }>()
   const done: Done[] = []
@@ -383,7 +383,7 @@ function callsSince(messages: readonly SamplingMessage[], from: number): Done[] 
   return done
 }
 
-/** A tool's own name: what follows the server's in `server__tool`. */
+/** A tool's own name: the part after the server prefix in `server__tool`. */
 function baseName(name: string): string {
   const at = name.indexOf('__')
   return at === -1 ? name : name.slice(at + 2)
@@ -396,13 +396,13 @@ function jsonIn(texts: readonly string[]): unknown {
     try {
       return readJson(text)
     } catch {
-      // Text that only begins like JSON.
+      // Text that only starts like JSON.
     }
   }
   return undefined
 }
 
-/** Follows names into a value; undefined where there is no such place. */
+/** Follows a path into a value; undefined if it does not exist. */
 export function at(value: unknown, ...path: (string | number)[]): unknown {
   let current = value
   for (const name of path) {
@@ -412,7 +412,7 @@ export function at(value: unknown, ...path: (string | number)[]): unknown {
   return current
 }
 
-/** The text at a place in a value. */
+/** The text at a path in a value. */
 function textAt(value: unknown, ...path: (string | number)[]): string | undefined {
   const found = at(value, ...path)
   return typeof found === 'string' ? found : typeof found === 'number' ? String(found) : undefined

@@ -1,6 +1,6 @@
 import { addDays, count, daysBetween, findSpan, numberOf, withoutStart } from './dates.ts'
 
-/** What a person said about a trip; what they did not say is undefined. */
+/** The data of a trip in the user's texts; missing parts are undefined. */
 export interface Trip {
   destination: string | undefined
   origin: string | undefined
@@ -14,15 +14,15 @@ export interface Trip {
   interests: string[]
   /** Such as "morning departure" or "direct". */
   preferences: string[]
-  /** Who to write to about the trip. */
+  /** The recipient of an e-mail about the trip. */
   emails: string[]
-  /** What was taken for granted, in words. */
+  /** Assumptions, in words. */
   assumed: string[]
-  /** Whether the person wants more than to look at flights. */
+  /** Whether the user wants more than a list of flights. */
   book: boolean
 }
 
-/** Reads what texts say about a trip; a later text wins over an earlier one. */
+/** Parses texts about a trip; a later text overrides an earlier one. */
 export function readTrip(texts: readonly string[], today: Date): Trip {
   const last = <T>(find: (text: string) => T | undefined): T | undefined =>
     texts.reduce<T | undefined>((found, text) => find(text) ?? found, undefined)
@@ -40,7 +40,7 @@ export function readTrip(texts: readonly string[], today: Date): Trip {
   }
 }
 
-/** When the trip begins and ends. A length that is named later than its last day takes the place of that. */
+/** Start and end of the trip. A duration stated after its last day replaces that day. */
 function readSpan(texts: readonly string[], today: Date): Pick<Trip, 'start' | 'end' | 'days' | 'assumed'> {
   let start: string | undefined
   let end: string | undefined
@@ -63,7 +63,7 @@ function readSpan(texts: readonly string[], today: Date): Pick<Trip, 'start' | '
   return { start, end: days === undefined ? undefined : addDays(start, days), days, assumed }
 }
 
-/** A text that is only the name of a place answers where the trip starts, once it is known where it goes. */
+/** A text that is only a place name is the origin, once the destination is known. */
 function answeredOrigin(texts: readonly string[]): string | undefined {
   const named = texts.findIndex((text) => findDestination(text) !== undefined)
   const answer = texts
@@ -77,12 +77,12 @@ function answeredOrigin(texts: readonly string[]): string | undefined {
   return answer?.trim().replace(/\.$/, '')
 }
 
-// A place ends where the sentence goes on to something else.
+// A place name ends where the sentence continues.
 const after =
   '(?=\\s+(?:on|in|at|for|with|from|to|next|leaving|departing|starting|between|by|and|around|during|this|tomorrow|today|tonight|the\\s+day|monday|tuesday|wednesday|thursday|friday|saturday|sunday|early|mid|late|end\\s+of|coming|one|two|three|four|five|six|seven|an?|return(?:ing)?|back|until|within|under|via|please|unless|if|when|as|or|but|so|because|then|\\d|[-–—])|\\s*[,.;:!?)\\n"]|\\s*$)'
 const place = `((?:[\\p{L}][\\p{L}'’.-]*)(?:\\s[\\p{L}][\\p{L}'’.-]*){0,3}?(?:\\s\\([A-Z]{3}\\))?)${after}`
 
-/** Up to four words that begin with a capital. */
+/** Up to four capitalized words. */
 const capitals = "\\p{Lu}[\\p{L}'’.-]*(?:\\s\\p{Lu}[\\p{L}'’.-]*){0,3}"
 
 const destinations = [

@@ -12,18 +12,18 @@ import type { SamplingRedactor } from './redact.ts'
 
 type Money = { cost: number; currency: string }
 
-/** What an answer under way may use at most. */
+/** Maximum usage of a running request. */
 interface Reserve {
   tokens: number
-  /** Undefined where the model has no price. */
+  /** Undefined if the model has no price. */
   money: Money | undefined
 }
 
-/** A server asks for more than its limits leave. */
+/** A request exceeds the server's limits. */
 export class OverLimit extends Error {
   override readonly name: string = 'OverLimit'
   readonly limit: keyof SamplingLimits
-  /** Milliseconds until the same request may be let through, where that is known. */
+  /** Milliseconds until the same request is allowed, if known. */
   readonly retryAfterMs: number | undefined
 
   constructor(limit: keyof SamplingLimits, message: string, retryAfterMs?: number) {
@@ -35,7 +35,7 @@ export class OverLimit extends Error {
 
 const minuteMs = 60_000
 
-/** Counts what servers use, in the store, so that neither a restart nor a second process gives more. */
+/** Counts the usage of servers in the store, so that neither a restart nor a second process resets it. */
 export class Budget {
   readonly #table: SamplingTable
   readonly #now: () => number
@@ -45,7 +45,7 @@ export class Budget {
     this.#now = now
   }
 
-  /** Lets a request in and keeps free what its answer may use. @throws OverLimit */
+  /** Admits a request and reserves its maximum usage. @throws OverLimit */
   admit(
     server: string,
     limits: SamplingLimits,
@@ -71,14 +71,14 @@ export class Budget {
   }
 }
 
-/** What one request used so far. */
+/** The usage of one request so far. */
 export class Spending {
   readonly #table: SamplingTable
   readonly #now: () => number
   readonly #use: { id: number; server: string; limits: SamplingLimits }
-  /** As the store has it. */
+  /** As stored. */
   #reserved: { tokens: number; cost: Money | undefined }
-  /** What was really used. */
+  /** The actual usage. */
   #spent: { tokens: number; cost: Money | undefined } = { tokens: 0, cost: undefined }
   #auto = false
 
@@ -94,7 +94,7 @@ export class Spending {
     this.#reserved = { tokens, cost }
   }
 
-  /** Whether it passes without asking the person; undefined where the budget for that does not last, which is said in words. */
+  /** Whether it passes without a review; undefined if the budget for that is exhausted, with the reason. */
   passes(): { left: number } | { why: string } {
     if (this.#auto) return { left: 0 }
     const { server, limits } = this.#use
@@ -116,7 +116,7 @@ export class Spending {
     })
   }
 
-  /** Keeps free what another answer may use, besides what was used already. @throws OverLimit */
+  /** Reserves the usage of another model request, in addition to the current usage. @throws OverLimit */
   reserve(reserve: Reserve): void {
     const { server, limits } = this.#use
     this.#table.alone(() => {
@@ -128,13 +128,13 @@ export class Spending {
     })
   }
 
-  /** Notes what an answer really used, in place of what was kept free. */
+  /** Replaces the reservation with the actual usage. */
   spend(used: Reserve): void {
     this.#spent = sum(this.#spent, used)
     this.settle()
   }
 
-  /** Nothing more will be used. */
+  /** Releases the reservation. */
   settle(): void {
     this.#reserved = this.#spent
     this.#write()
@@ -152,7 +152,7 @@ function sum(
   const { money } = more
   const tokens = spent.tokens + more.tokens
   if (money === undefined || spent.cost === undefined) return { tokens, cost: money ?? spent.cost }
-  // Another model may be priced in another currency; what cannot be added is counted in the later one.
+  // Another model may have a price in another currency; the cost is then counted in the later one.
   const before = spent.cost.currency === money.currency ? spent.cost.cost : 0
   return { tokens, cost: { cost: before + money.cost, currency: money.currency } }
 }
@@ -226,7 +226,7 @@ export function requestTokens({
   return said + offered + (systemPrompt === undefined ? 0 : textTokens(systemPrompt) + tokensPerMessage)
 }
 
-/** Tokens of an answer, estimated in the same way where its model does not count them. */
+/** Tokens of a reply, estimated in the same way if its model does not report them. */
 export function replyTokens({ content }: Pick<ModelReply, 'content'>): number {
   return (Array.isArray(content) ? content : [content]).reduce((sum, block) => sum + blockTokens(block), 0)
 }
@@ -244,7 +244,7 @@ function blockTokens(block: SamplingContent): number {
   }
 }
 
-/** Money for so many tokens; undefined where the person gave no price. */
+/** The cost of so many tokens; undefined without a configured price. */
 export function costOf(
   facts: ModelFacts | undefined,
   inputTokens: number,
@@ -255,7 +255,7 @@ export function costOf(
   return { cost, currency: facts.currency ?? 'USD' }
 }
 
-/** What a request may use of one model at most. */
+/** The maximum usage of a request with one model. */
 export function estimateOf(params: CreateMessageParams, facts: ModelFacts | undefined): SamplingEstimate {
   const inputTokens = requestTokens(params)
   const outputTokens = params.maxTokens
@@ -275,12 +275,12 @@ export function createWeigher(settings: SamplingSettings, redactor: SamplingReda
   }
 }
 
-/** What is known of a model. */
+/** The known data of a model. */
 export function factsOf({ models }: SamplingSettings, model: string): ModelFacts | undefined {
   return models?.find(({ id }) => id === model)
 }
 
-/** The most that one request may use of a model. */
+/** The maximum usage of one request with a model. */
 export function reserveFor(params: CreateMessageParams, facts: ModelFacts | undefined): Reserve {
   const inputTokens = requestTokens(params)
   return {

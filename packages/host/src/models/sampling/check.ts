@@ -32,7 +32,7 @@ export function requestFault(params: CreateMessageParams): string | undefined {
   return checkSampling(params)
 }
 
-/** Why an answer does not fit its request; undefined when it does. */
+/** Why a result does not match its request; undefined if it does. */
 export function resultFault(params: CreateMessageParams, result: CreateMessageResult): string | undefined {
   if (!isRecord(result) || (result.role !== 'assistant' && result.role !== 'user')) {
     return 'an answer needs a role, assistant or user'

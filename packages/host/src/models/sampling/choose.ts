@@ -2,34 +2,34 @@ import { McpError, type ModelPreferences } from '@jackfield/sdk'
 import { oneLine } from '../../shared/text.ts'
 import type { Model, ModelChoice, ModelFacts, RankedModel } from '../../types/index.ts'
 
-/** What of a model its choice depends on. */
+/** Model data used for ranking. */
 type Candidate = Pick<Model, 'id' | 'isLanguageModel' | 'contextTokens'>
 
 interface ChoiceNeeds {
   facts: readonly ModelFacts[]
-  /** Tokens of request and answer; models known to have no room for them come last. */
+  /** Tokens of request and reply; models with too small a context are ranked last. */
   tokens?: number
-  /** The id of the model of the conversation that the request belongs to. */
+  /** The id of the model of the request's conversation. */
   chosen?: string
 }
 
 const maxHints = 20
 const priorities = ['cost', 'speed', 'intelligence'] as const
-/** A request reads about three times what its answer writes. */
+/** A request reads about three times as many tokens as it writes. */
 const shareOfInput = 0.75
 
 /**
- * Ranks models for a server's preferences. The first hint that is part of a model's name, or of its id where the hint
- * names the provider, whatever the case, puts the models it fits before all others. Among equals the model of the
- * conversation comes first; where the request belongs to none, the score decides,
+ * Ranks models for a server's preferences. The first hint that is part of a model's name, or of its id if the hint names the
+ * provider, ignoring case, puts the matching models first. Among equals the model of the conversation comes first; without a
+ * conversation, the score decides,
  *
  *     (costPriority × cost + speedPriority × speed + intelligencePriority × intelligence) ÷ sum of the priorities
  *
- * with each trait from 0 to 1, and after it the person's order. `cost` is 1 for the cheapest and 0 for the dearest model
- * where every model has a price in one currency, else a rough rank by family, as are traits that the person does not
- * tell. Models without room for the request come last. A planner by rules comes after every language model, unless the
- * person put it first: then they after it.
- * @throws McpError 'INVALID' where there is no model
+ * with each trait from 0 to 1, and then the configured order. `cost` is 1 for the cheapest and 0 for the most expensive model if
+ * every model has a price in one currency, else a rough rank by family, as are traits that are not configured. Models with too
+ * small a context come last. The offline planner comes after every language model, unless it is configured first: then they come
+ * after it.
+ * @throws McpError 'INVALID' if there is no model
  */
 export function chooseModel(
   models: readonly Candidate[],
@@ -70,12 +70,12 @@ export function chooseModel(
   return { model: best.model, why: reason(best, ranking, hints, weights, needs.chosen), ranking }
 }
 
-/** The same ranking with another model in front, because the person said so. */
+/** The same ranking with another model first, because the user chose it. */
 export function chosenByPerson(choice: ModelChoice, model: string): ModelChoice {
   return model === choice.model ? choice : { ...choice, model, why: 'you chose it' }
 }
 
-/** A provider's name is no part of its models' names: `llama` means no other model of `ollama`. */
+/** A provider's name is no part of its models' names: `llama` matches no other model of `ollama`. */
 function matchesHint(id: string, name: string | undefined, hint: string): boolean {
   const whole = id.toLowerCase()
   const slash = whole.indexOf('/')
@@ -124,7 +124,7 @@ function traitsOf(models: readonly Candidate[], needs: ChoiceNeeds): Map<string,
   )
 }
 
-/** How cheap each model is among all; undefined where some have no price or the currencies differ. */
+/** The relative cost of each model; undefined if some have no price or the currencies differ. */
 function cheapnessOf(
   models: readonly Candidate[],
   needs: ChoiceNeeds,
@@ -151,7 +151,7 @@ function scoreOf(ranks: Ranks, weights: Ranks): number {
   const total = priorities.reduce((sum, name) => sum + weights[name], 0)
   if (total === 0) return 0
   const score = priorities.reduce((sum, name) => sum + weights[name] * ranks[name], 0) / total
-  // Rounded, so that sums in another order do not decide between equals.
+  // Rounded, so that floating point errors do not decide between equals.
   return Math.round(score * 1e9) / 1e9
 }
 
@@ -189,7 +189,7 @@ function reason(
   return `${fault}, and ${first}`
 }
 
-/** How a model stands to others, each from 0 to 1 and higher for better. */
+/** Relative traits of a model, each from 0 to 1, higher is better. */
 interface Ranks {
   /** Cheaper is higher. */
   cost: number
@@ -200,8 +200,8 @@ interface Ranks {
 const middling: Ranks = { cost: 0.5, speed: 0.5, intelligence: 0.5 }
 
 /**
- * Rough relative ranks by words that makers put into names of their models; the first that fits counts. They say only
- * which of two is likelier the cheaper, faster or abler one, and whatever the person says about a model goes before.
+ * Rough relative ranks by common words in model names; the first match counts. They only estimate which of two models is cheaper,
+ * faster or more capable; the user's settings take precedence.
  */
 const families: readonly (readonly [RegExp, Ranks])[] = [
   [/^offline$/, { cost: 1, speed: 1, intelligence: 0 }],
@@ -212,7 +212,7 @@ const families: readonly (readonly [RegExp, Ranks])[] = [
   [/sonnet|medium|gpt|claude|gemini/, { cost: 0.45, speed: 0.6, intelligence: 0.75 }],
 ]
 
-/** The ranks of a model nobody said anything about. */
+/** The ranks of a model without settings. */
 function ranksOf(id: string): Ranks {
   const name = id.toLowerCase()
   return families.find(([words]) => words.test(name))?.[1] ?? middling

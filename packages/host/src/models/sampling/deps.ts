@@ -16,35 +16,35 @@ import type {
 } from '../../types/index.ts'
 import { offlineModel } from '../offline/model.ts'
 
-/** What sampling needs of the host. */
+/** Dependencies of sampling. */
 export interface SamplingDeps {
   questions: QuestionQueue
-  /** In the person's order. */
+  /** In the configured order. */
   models: readonly Model[]
   settings: SamplingSettings
   recorder: Recorder
   activity: Pick<ActivityLog, 'list'>
   table: SamplingTable
-  /** Where a request comes from, and the row that caused it. */
+  /** The cause of a request: its call, and that call's row. */
   find(server: string, asked: AskContext['cause']): { cause: Cause; row: number | null }
-  /** What a server is, whatever it is called; undefined for an unknown one. */
+  /** A server's identity; undefined for an unknown one. */
   identityOf(server: string): string | undefined
   emit(event: HostEvent): void
   /** Milliseconds since 1970. */
   now(): number
 }
 
-/** Answers requests of servers for a model's message. */
+/** Handles sampling requests of servers. */
 export interface Sampling {
   readonly service: SamplingService
   /** A conversation ended. */
   endConversation(conversation: string): void
-  /** Whether a request of this server could be answered now: somebody can look at it, or said before that nobody needs to. */
+  /** Whether a request of this server could be answered now: a surface can review it, or the review is skipped. */
   canAnswer(server: string): boolean
   answer(server: string, params: CreateMessageParams, context: AskContext): Promise<CreateMessageResult>
 }
 
-/** One request on its way from the server to the model and back. */
+/** One sampling request in progress. */
 export interface SamplingRequest {
   server: string
   /** The models that may answer it. */
@@ -56,7 +56,7 @@ export interface SamplingRequest {
   signal: AbortSignal
 }
 
-/** The person said no. */
+/** The user refused. */
 export class SamplingRefused extends Error {
   override readonly name: string = 'SamplingRefused'
   readonly detail: JsonRecord
@@ -67,10 +67,10 @@ export class SamplingRefused extends Error {
   }
 }
 
-/** How often an answer that cannot be used is asked for anew. */
+/** Maximum retries for unusable replies. */
 export const maxAttempts = 5
 
-/** Waits for one step, no longer than it is wanted, and says in its row if it failed. */
+/** Waits for one step until the signal aborts, and records a failure in the row. */
 export async function stepped<T>(
   step: OpenRow,
   signal: AbortSignal,
@@ -97,8 +97,8 @@ function whileWanted<T>(work: (signal: AbortSignal) => Promise<T>, signal: Abort
 }
 
 /**
- * Whether a model answers a server without a review: only the built-in offline planner itself, which needs no network,
- * costs nothing and involves no third party. Another model of that id does not.
+ * Whether a model answers without a review: only the built-in offline planner itself, which needs no network, costs nothing and
+ * involves no third party. Another model with that id does not qualify.
  */
 export function passesOffline(
   server: string,

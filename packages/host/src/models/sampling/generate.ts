@@ -18,13 +18,13 @@ import { type SamplingDeps, type SamplingRequest, stepped } from './deps.ts'
 import type { SamplingRedactor } from './redact.ts'
 import type { ReviewedRequest } from './review.ts'
 
-/** A model's answer as the server would be told it, and what it used. */
+/** A model's reply as a sampling result, and its usage. */
 export interface Generated {
   result: CreateMessageResult
   usage: { inputTokens: number; outputTokens: number; cost?: number; currency?: string }
 }
 
-/** Asks the chosen model what was agreed to, with everything blanked that must not leave. */
+/** Sends the approved request to the chosen model, with redactions applied. */
 export async function generate(
   { params: agreed, choice, context }: ReviewedRequest,
   spending: Spending,
@@ -56,7 +56,7 @@ export async function generate(
     const inputTokens = given.usage?.inputTokens ?? requestTokens(params)
     const outputTokens = given.usage?.outputTokens ?? replyTokens(given)
     spending.spend({ tokens: inputTokens + outputTokens, money: costOf(facts, inputTokens, outputTokens) })
-    // A reply that says it was cut tells what was made, not what is left of it.
+    // A reply marked as cut reports the generated tokens, not the remaining ones.
     const used = given.stopReason === 'maxTokens' ? replyTokens(given) : outputTokens
     const kept = limitTokens(given, params.maxTokens, used)
     const fault = faultOf(kept) ?? replyFault(params, kept)
@@ -69,7 +69,7 @@ export async function generate(
 }
 
 function faultOf({ unreadable = {}, stopReason }: ModelReply): string | undefined {
-  // What is cut off at the limit is not run.
+  // Tool calls cut off at the limit are not run.
   if (stopReason === 'maxTokens' || Object.keys(unreadable).length === 0) return undefined
   return 'it calls a tool with arguments that are no JSON object'
 }
@@ -91,7 +91,7 @@ function redactionSummary(redactions: readonly Redaction[]): { rule: string; cou
   return redactions.map(({ rule, count }) => ({ rule, count }))
 }
 
-/** A single block stands alone, as every revision knows it. */
+/** A single block is not an array, as in every revision. */
 function resultOf(reply: ModelReply): CreateMessageResult {
   const blocks = Array.isArray(reply.content) ? reply.content : [reply.content]
   const [only = { type: 'text', text: '' } as const] = blocks
@@ -108,8 +108,8 @@ const maxCharacters = 4_000
 const searchedTexts = 500
 
 /**
- * What a server's `includeContext` would add: calls of the conversation that its request belongs to, with what they
- * gave, of that server or of all. Undefined where it asks for none.
+ * The context for a server's `includeContext`: calls of the request's conversation with their results, of that server or of all.
+ * Undefined if it asks for none.
  */
 export function contextFor(
   { includeContext }: CreateMessageParams,
@@ -128,7 +128,7 @@ export function contextFor(
   return { wanted: includeContext, texts }
 }
 
-/** The texts as a message that stands before the others. */
+/** The texts as a message before the others. */
 function contextMessage({ texts }: SamplingContext): SamplingMessage {
   return { role: 'user', content: texts.map(({ text }) => ({ type: 'text', text })) }
 }

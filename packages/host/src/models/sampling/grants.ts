@@ -8,13 +8,13 @@ interface GrantEntry {
   identity: string
 }
 
-/** A grant that lets a request pass, in words for the log. */
+/** A grant that skips a review, in words for the log. */
 interface Passing {
   by: 'config' | 'conversation' | 'always'
   id?: string
 }
 
-/** What the person lets pass without asking. Lasting answers belong to what a server is, not to what it is called. */
+/** Skipped reviews. Lasting grants belong to a server's identity, not to its name. */
 export class SamplingGrants {
   readonly #table: SamplingTable
   readonly #settings: SamplingSettings
@@ -31,7 +31,7 @@ export class SamplingGrants {
     this.#identityOf = identityOf
   }
 
-  /** By what this look is left out for a server; undefined where the person wants to be asked. */
+  /** The grant that skips this review for a server; undefined if the user is asked. */
   find(server: string, stage: SamplingStage, conversation: string | undefined): Passing | undefined {
     if (approvedByConfig(server, this.#settings).includes(stage)) return { by: 'config' }
     const identity = this.#identityOf(server)
@@ -65,7 +65,7 @@ export class SamplingGrants {
     this.#passing.push({ identity, grant: { id, server, stage, scope, ...within, at } })
   }
 
-  /** The config's first, then the person's answers, oldest first. */
+  /** Those of the configuration first, then the user's grants, oldest first. */
   list(): SamplingGrant[] {
     const configured = Object.keys(this.#settings.servers ?? {}).flatMap((server) =>
       approvedByConfig(server, this.#settings).map((stage) => ({ server, stage, scope: 'config' as const })),
@@ -77,7 +77,7 @@ export class SamplingGrants {
     return [...configured, ...answered.sort((a, b) => (a.at ?? '').localeCompare(b.at ?? ''))]
   }
 
-  /** Takes an answer back; gives what it was. */
+  /** Revokes a grant and returns it. */
   remove(id: string): SamplingGrant | undefined {
     const grant = this.list().find((entry) => entry.id === id)
     const place = this.#passing.findIndex((entry) => entry.grant.id === id)
@@ -87,7 +87,7 @@ export class SamplingGrants {
   }
 }
 
-/** The looks that the config leaves out for a server. */
+/** The reviews that the configuration skips for a server. */
 function approvedByConfig(server: string, { servers }: SamplingSettings): readonly SamplingStage[] {
   return entryOf(servers, server)?.approve ?? []
 }

@@ -10,26 +10,26 @@ interface Rule {
   find: Finder
 }
 
-/** Work that the person's patterns may take for one request. */
+/** Maximum pattern matching work for one request. */
 const maxSteps = 15_000_000
 const maxPlaces = 10
 const always = ['private-key', 'bearer-token', 'api-key'] as const
 
-/** Blanks what must not reach a model. */
+/** Redacts requests before they reach a model. */
 export interface SamplingRedactor {
   /**
-   * The request as it goes out, and what was blanked in it. Names, ids, types and binary data stay as they are.
-   * @throws McpError 'INVALID' where the patterns cannot search all of it in bounded time; nothing may be sent then
+   * The request as it is sent, and the redactions. Names, ids, types and binary data are unchanged.
+   * @throws McpError 'INVALID' if the patterns cannot search all of it in bounded time; nothing may be sent then
    */
   redact<P extends Blanked>(params: P): { params: P; redactions: Redaction[] }
 }
 
 /**
- * Makes a redactor of the built-in rules and the person's own, which come after.
+ * Creates a redactor of the built-in rules, followed by the configured ones.
  * @throws McpError 'INVALID' for a pattern that cannot be searched in linear time
  */
 export function createSamplingRedactor(given: readonly RedactionRule[] = []): SamplingRedactor {
-  // Rules that cannot be followed are told of now and not at the first request.
+  // Invalid rules are reported now and not at the first request.
   rulesOf(given, () => {})
   return {
     redact(params) {
@@ -105,7 +105,7 @@ function blank(value: string, at: string, rules: readonly Rule[], tally: Tally):
     let from = 0
     for (let span = find(text, from); span !== undefined; span = find(text, from)) {
       const [start, end] = span
-      // A pattern that fits nothing at all would be found everywhere.
+      // A pattern that matches the empty text would match everywhere.
       if (end === start) {
         if (start >= text.length) break
         clean += text.slice(from, start + 1)
@@ -175,7 +175,7 @@ function recordWith<R extends object>(record: R, text: (value: string) => string
   return copy
 }
 
-/** Replaces every text at any depth; the names of members stay. */
+/** Replaces every text at any depth; member names stay. */
 function visit(value: object, text: (value: string) => string): void {
   for (const [key, member] of Object.entries(value)) {
     if (typeof member === 'string') {
@@ -184,10 +184,10 @@ function visit(value: object, text: (value: string) => string): void {
   }
 }
 
-/** Finds the next place to blank, beginning at `from` or later: [start, end). */
+/** Finds the next match at or after `from`: [start, end). */
 type Finder = (text: string, from: number) => readonly [number, number] | undefined
 
-/** The scanners that are built in, each linear in the text: their repetitions are bounded or cannot overlap. */
+/** The built-in scanners, each linear in the text: their repetitions are bounded or cannot overlap. */
 const scanners: Readonly<Record<'api-key' | 'bearer-token' | 'private-key' | 'email', Finder>> = {
   'api-key': matching(
     /(?<![A-Za-z0-9_-])(?:sk-|pk_live_|sk_live_|rk_live_|xox[abeoprs]-|gh[oprsu]_|github_pat_|glpat-|npm_|AIza|hf_|gsk_|AKIA|ASIA)[A-Za-z0-9_-]{12,400}/g,
@@ -209,7 +209,7 @@ function matching(pattern: RegExp): Finder {
   }
 }
 
-/** A key in PEM form; one whose end is missing reaches to the end of the text. */
+/** A key in PEM form; without its end marker it extends to the end of the text. */
 function privateKey(text: string, from: number): readonly [number, number] | undefined {
   const head = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----/g
   head.lastIndex = from

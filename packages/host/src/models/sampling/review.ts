@@ -16,15 +16,15 @@ import {
 import { contextFor, type Generated } from './generate.ts'
 import type { SamplingGrants } from './grants.ts'
 
-/** What the person agreed to send, and to which model. */
+/** The approved request, and its model. */
 export interface ReviewedRequest {
   params: CreateMessageParams
   choice: ModelChoice
-  /** Texts that the person let be added. */
+  /** Context texts that the user allowed. */
   context: SamplingContext | undefined
 }
 
-/** Lets the person see and edit what a server asks, unless a grant or the offline planner makes the review unnecessary. */
+/** Lets the user review and edit a server's request, unless a grant or the offline planner makes that unnecessary. */
 export async function reviewRequest(
   asked: CreateMessageParams,
   choice: ModelChoice,
@@ -71,7 +71,7 @@ export async function reviewRequest(
       kind: 'sampling',
       server,
       cause: row.id,
-      summary: `The person looks at what ${server} asks`,
+      summary: `The user reviews the sampling requests of ${server}`,
       detail: { stage: 'request', model: choice.model, why: choice.why, ...asksAnyway },
     })
     const question = {
@@ -99,7 +99,7 @@ export async function reviewRequest(
       step.close('error', { by, reason: problem })
       continue
     }
-    // The person may ask for less than the server wants, never for more.
+    // The user may lower the server's token limit, never raise it.
     const params = { ...edited, maxTokens: Math.min(edited.maxTokens ?? asked.maxTokens, asked.maxTokens) }
     const changed = canonical(params) !== canonical(asked)
     const chosen = answer.model === undefined ? choice : chosenByPerson(choice, answer.model)
@@ -120,7 +120,7 @@ export async function reviewRequest(
   throw new Error(`The answer could not be used: ${problem}`)
 }
 
-/** A server that asked for context it does not get is in the log with it. */
+/** Context that a server requested and did not get is logged. */
 function ignored(context: SamplingContext | undefined): { contextIgnored?: string } {
   return context === undefined ? {} : { contextIgnored: context.wanted }
 }
@@ -130,10 +130,10 @@ function unknownModel(model: string | undefined, models: SamplingRequest['models
   return `there is no model "${model}"; there are ${models.map(({ id }) => id).join(', ')}`
 }
 
-/** What the person decided about an answer: the server is told it, or a model is asked again. */
+/** The user's decision about a result: return it, or generate again. */
 type Outcome = { result: CreateMessageResult } | { again: string }
 
-/** Lets the person see and edit the result for a server, unless a grant or the offline planner makes the review unnecessary. */
+/** Lets the user review and edit the result, unless a grant or the offline planner makes that unnecessary. */
 export async function reviewResult(
   params: CreateMessageParams,
   made: Generated,

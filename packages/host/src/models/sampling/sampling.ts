@@ -28,12 +28,12 @@ import { SamplingGrants } from './grants.ts'
 import { createSamplingRedactor } from './redact.ts'
 import { reviewRequest, reviewResult } from './review.ts'
 
-/** Conversations whose model is known; a program that never leaves one loses the oldest. */
+/** Maximum conversations with a known model; beyond that the oldest is dropped. */
 const maxConversations = 1_000
 
 /**
- * Answers servers' sampling requests: within the server's limits the person sees and may edit what would be asked, a
- * model answers, and the person sees and may edit what would be told.
+ * Handles servers' sampling requests: within the server's limits the user reviews and may edit the request, a model answers, and
+ * the user reviews and may edit the result.
  */
 export function createSampling(deps: SamplingDeps): Sampling {
   const { models, questions, recorder, settings } = deps
@@ -44,7 +44,7 @@ export function createSampling(deps: SamplingDeps): Sampling {
   const parts = { ...deps, redactor, weigh, grants }
   const ofConversations = new Map<string, Model>()
 
-  /** The model of the conversation a request belongs to, also where its cause is unknown and only one is held here. */
+  /** The model of a request's conversation, also if its cause is unknown and only one conversation is open. */
   function conversationModel({ conversation, caller }: Cause): Model | undefined {
     if (conversation !== undefined) return ofConversations.get(conversation)
     const [only, ...others] = ofConversations.values()
@@ -62,7 +62,7 @@ export function createSampling(deps: SamplingDeps): Sampling {
     })
   }
 
-  /** Lets the request in, or refuses it before anybody is asked. */
+  /** Admits the request, or rejects it before any question. */
   function admit(given: CreateMessageParams, passage: SamplingRequest, cause: number | null) {
     const { server } = passage
     const limits = limitsOf(server, settings)
@@ -158,7 +158,7 @@ export function createSampling(deps: SamplingDeps): Sampling {
   }
 }
 
-/** Writes how a request failed, and gives what its server hears of it. */
+/** Records the failure of a request, and returns the error for the server. */
 function ended(error: unknown, { row, signal }: SamplingRequest): RpcError {
   if (error instanceof SamplingRefused) {
     row.close('denied', error.detail)
@@ -179,7 +179,7 @@ function ended(error: unknown, { row, signal }: SamplingRequest): RpcError {
   return new RpcError(ErrorCode.InternalError, why)
 }
 
-/** What is still kept free for an answer that will not come is given back; a closed store has nothing to give. */
+/** Releases the reservation of a request that failed; a closed store has none. */
 function settled(spending: Spending): void {
   try {
     spending.settle()
@@ -194,7 +194,7 @@ function usesTools({ content }: CreateMessageParams['messages'][number]): boolea
 
 const dayMs = 86_400_000
 
-/** What a face shows of sampling besides its questions. */
+/** The public sampling service. */
 function createService(
   deps: SamplingDeps & { grants: SamplingGrants; weigh: Weigher },
 ): Omit<SamplingService, 'setModel'> {

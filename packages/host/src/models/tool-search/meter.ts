@@ -2,10 +2,10 @@ import type { CatalogTool, ModelRequest, ToolMeter, ToolWeight } from '../../typ
 
 const defaultContext = 128_000
 
-/** Past either, definitions are not given to a model in full. */
+/** Beyond either limit, definitions are not given to a model in full. */
 const meterLimits = { share: 0.1, tools: 40 } as const
 
-/** Weighs definitions; one that did not change is weighed once. */
+/** Counts tokens of definitions; each unchanged definition is counted once. */
 export function createMeter(): (tools: readonly CatalogTool[], contextTokens?: number) => ToolMeter {
   const known = new WeakMap<CatalogTool['tool'], ToolWeight>()
   const weigh = (entry: CatalogTool): ToolWeight => {
@@ -70,15 +70,15 @@ function sum(weights: readonly { tokens: number }[]): number {
 
 const bytesPerToken = 3.5
 
-/** About how many tokens a text is; no model's tokenizer is asked. */
+/** Estimated tokens of a text; no tokenizer is used. */
 export function estimateTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / bytesPerToken)
 }
 
-/** A tool as a request to a model carries it. */
+/** A tool in the form of a model request. */
 export type ModelTool = NonNullable<ModelRequest['tools']>[number]
 
-/** A tool of the catalog in the form that models are given. */
+/** A tool of the catalog in the form for models. */
 export function modelTool({ name, tool }: CatalogTool): ModelTool {
   const title = tool.title ?? tool.annotations?.title
   const description = [title, tool.description].filter((part) => part !== undefined).join(': ')

@@ -25,10 +25,10 @@ const weights = {
 }
 const boost = { name: 3, title: 2, description: 1, parameters: 0.5, server: 1.2 }
 
-/** Tools by the words that tell of them. Only what changed since the last look is read anew. */
+/** A search index of tools. Only changes since the last update are indexed. */
 export class ToolIndex {
   readonly #tools = new Map<string, CatalogTool>()
-  /** Neighbouring words of descriptions, made when they are first asked for. */
+  /** Adjacent words of descriptions, computed on first use. */
   readonly #pairs = new Map<string, ReadonlySet<string>>()
   readonly #index = new MiniSearch<Entry>({
     fields: ['name', 'title', 'description', 'parameters', 'server'],
@@ -36,7 +36,7 @@ export class ToolIndex {
     processTerm: (term) => term,
   })
 
-  /** Brings the index to these tools; gives how many were read. */
+  /** Updates the index to these tools; returns how many were indexed. */
   update(tools: readonly CatalogTool[]): number {
     const present = new Map(tools.map((entry) => [entry.name, entry]))
     for (const name of this.#tools.keys()) if (!present.has(name)) this.#drop(name)
@@ -74,14 +74,14 @@ export class ToolIndex {
     return { matches: matches.slice(0, limit), total: matches.length }
   }
 
-  /** Every word counts once, by the best of its forms; tools that answer more of the words come out above. */
+  /** Every word counts once, by its best form; tools that match more words rank higher. */
   #scores(query: string): Map<string, number> {
     const { words: all, verbs } = wish(query)
     const asked = all.slice(0, bounds.words)
     const scores = new Map<string, { score: number; answered: number }>()
     for (const [at, word] of asked.entries()) {
       if (asked.indexOf(word) < at) continue
-      // Names are often written in one word what people write in two.
+      // Names often join words that users write separately.
       const joined = [`${asked[at - 1] ?? ''}${word}`, `${word}${asked[at + 1] ?? ''}`]
       for (const [name, score] of this.#best(word, joined)) {
         const before = scores.get(name)
@@ -108,7 +108,7 @@ export class ToolIndex {
     )
   }
 
-  /** Servers whose name is among the words, and how much that says: less where tools of others have the word as well. */
+  /** Servers whose name is among the words, with a weight: less if other servers' tools contain the word as well. */
   #servers(asked: ReadonlySet<string>): Map<string, number> {
     const all = new Set([...this.#tools.values()].map(({ server }) => server))
     const found = new Map<string, number>()
@@ -124,7 +124,7 @@ export class ToolIndex {
     return found
   }
 
-  /** How many of these neighbouring words a tool's description has as neighbours too. */
+  /** How many of these adjacent words are also adjacent in a tool's description. */
   #together(name: string, pairs: ReadonlySet<string>): number {
     if (pairs.size === 0) return 0
     let own = this.#pairs.get(name)
@@ -136,7 +136,7 @@ export class ToolIndex {
     return [...pairs].filter((pair) => own.has(pair)).length
   }
 
-  /** How well each tool answers one word, by the best of the word's forms. */
+  /** The score of each tool for one word, by the word's best form. */
   #best(word: string, joined: readonly string[]): Map<string, number> {
     const best = new Map<string, number>()
     const take = (term: string, weight: number, loose: { prefix?: boolean; fuzzy?: number } = {}): void => {
@@ -146,14 +146,14 @@ export class ToolIndex {
       }
     }
     take(word, 1, { prefix: word.length > 3 })
-    // A word that nobody wrote is likely a slip.
+    // A word that occurs nowhere is probably misspelled.
     if (best.size === 0 && word.length > 4) take(word, 1, { fuzzy: 0.25 })
     for (const other of synonyms(word)) take(other, weights.synonym)
     for (const one of joined) if (one !== word) take(one, 1)
     return best
   }
 
-  /** Tools whose name stands in the query as it is, alone or among other words. */
+  /** Tools whose exact name is in the query, alone or among other words. */
   #named(query: string): string[] {
     const pasted = new Set(query.toLowerCase().split(/[\s,;"'`()]+/))
     const whole = query.trim().toLowerCase()
@@ -187,7 +187,7 @@ function toEntry({ name, server, tool }: CatalogTool): Entry {
   }
 }
 
-/** A name, and its neighbouring parts written as one word. */
+/** A name, and its adjacent parts joined. */
 function nameText(name: string): string {
   const parts = words(name)
   const pairs = parts.slice(1).map((part, at) => `${parts[at]}${part}`)
@@ -207,7 +207,7 @@ function parameterText(schema: unknown): string {
     .join('\n')
 }
 
-/** Search and meter over the tools there are at the time. */
+/** Search and token counts over the current tools. */
 export function createToolSearch(tools: () => readonly CatalogTool[]): ToolSearchService {
   const index = new ToolIndex()
   const meter = createMeter()

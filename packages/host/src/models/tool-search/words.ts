@@ -1,11 +1,11 @@
-/** Words that say nothing about what a tool does. */
+/** Words without meaning for a tool's function. */
 const empty = new Set(
   'a an the of to in on at by for from with and or is are be been was it its this that these those as into onto i me my we our you your he his she her they them their what which who when where how do does did can could should would will please want need tool tools using use used given if so not no any some let lets there here up out about another other else again just now'.split(
     ' ',
   ),
 )
 
-/** What a person is after who asks in this way, as the verb that tools have in their names for it. */
+/** Question words, and the tool-name verbs they suggest. */
 const intents: readonly (readonly [RegExp, string])[] = [
   [/^(?:which|what|list|all|every|my|our)\b|\b(?:all|every|which|newest|latest|are there)\b/i, 'list'],
   [/^(?:how|is|are|who|where|will|why|did|does|show|look at)\b|\b(?:details?|what is|current)\b/i, 'get'],
@@ -15,7 +15,7 @@ const intents: readonly (readonly [RegExp, string])[] = [
   [/\b(?:statistics|figures|trends?|totals?|average)\b/i, 'analyze'],
 ]
 
-/** Ways of putting a wish whose words mean something else one by one, and the words that tools have for it. */
+/** Idioms, and the words that tools use instead. */
 const idioms: readonly (readonly [RegExp, string])[] = [
   [/\bget (?:to|home)\b/gi, ' directions route '],
   [/\bhow (?:big|large)\b/gi, ' size info '],
@@ -24,7 +24,7 @@ const idioms: readonly (readonly [RegExp, string])[] = [
   [/\b(?:warmer|hotter|colder|cooler)\b/gi, ' temperature '],
   [/\b(?:brighter|dimmer|darker)\b/gi, ' light brightness '],
   [/\bto the (?:page|site|url)\b|\bgo to\b/gi, ' navigate '],
-  // Names of files and addresses say what is meant, not what it is called.
+  // File names and URLs are data, not search words.
   [
     /(?<![\w/])(?:[\w-]+|\*)\.(?:txt|md|log|json|csv|tsv|ya?ml|xml|html?|pdf|docx?|xlsx?|png|jpe?g|py|ts|rs|go)\b/gi,
     ' file ',
@@ -32,10 +32,10 @@ const idioms: readonly (readonly [RegExp, string])[] = [
   [/\bhttps?:\/\/\S+|\b[\w-]+\.(?:com|org|net|io|dev)\b/gi, ' url '],
 ]
 
-/** How people say in which form they want something; the form is not what they look for. */
+/** Words for the output format, which do not describe the tool. */
 const form = /\bas (?:an? )?(?:csv|json|pdf|excel|file)(?: file)?\b/i
 
-/** The words of a query, and the verbs that the way it is put suggests, whether or not they stand in it. */
+/** The words of a query, and the verbs suggested by its phrasing. */
 export function wish(query: string): { words: string[]; verbs: string[] } {
   const verbs = intents.flatMap(([way, verb]) => (way.test(query) ? [stem(verb)] : []))
   const plain = idioms.reduce((text, [idiom, meant]) => text.replace(idiom, meant), query)
@@ -43,7 +43,7 @@ export function wish(query: string): { words: string[]; verbs: string[] } {
   return { words: words(plain.replace(form, ' ')), verbs: [...verbs, stem('export')] }
 }
 
-/** The words of a text for searching: names split at their humps, lower case, without accents, endings taken off. */
+/** The words of a text for searching: names split at case changes, lower case, without accents, stemmed. */
 export function words(text: string): string[] {
   return text
     .normalize('NFKD')
@@ -58,7 +58,7 @@ export function words(text: string): string[] {
     .map(stem)
 }
 
-/** Takes the common endings off an English word, so that `creating`, `created` and `creation` meet `create`. */
+/** Removes common English endings, so that `creating`, `created` and `creation` match `create`. */
 function stem(word: string): string {
   if (/^[^aeiouy\d]{2}s$/.test(word)) return word.slice(0, -1)
   if (word.length <= 3 || !/^[a-z]+$/.test(word)) return word
@@ -74,12 +74,12 @@ function stem(word: string): string {
   return base.endsWith('e') && base.length > 3 ? base.slice(0, -1) : base
 }
 
-/** `stopp` of `stopped` is `stop`, while `call` of `called` stays. */
+/** `stopp` of `stopped` becomes `stop`, while `call` of `called` stays. */
 function single(base: string): string {
   return /([bdgmnprt])\1$/.test(base) ? base.slice(0, -1) : base
 }
 
-/** Words that people and authors of tools use for the same thing, a group on each line. */
+/** Synonyms, one group on each line. */
 const groups = `
 create add new make insert open write register compose draft propose reserve enter file arrange
 delete remove erase drop destroy trash purge discard clear rid throw kill
@@ -262,7 +262,7 @@ for (const group of groups) {
   }
 }
 
-/** Words that mean about the same as a word that `words` gave. */
+/** Synonyms of a word returned by `words`. */
 export function synonyms(word: string): ReadonlySet<string> {
   return others.get(word) ?? nothing
 }

@@ -26,8 +26,8 @@ const sleepAfterMs = 600_000
 const maxTimerMs = 2 ** 31 - 1
 
 /**
- * One client of one server, kept alive: a server that goes away is brought back with growing pauses, a program only
- * until it failed too often. Lists outlive an absence, so that names do not come and go with every hiccup.
+ * One client of one server, kept connected: a lost remote server is reconnected with growing pauses, a program only until it has
+ * failed too often. Lists are kept across reconnects, so that names do not disappear for a moment.
  */
 export class ServerConnection {
   readonly name: string
@@ -96,12 +96,12 @@ export class ServerConnection {
     })
   }
 
-  /** What it is, whatever it is called. */
+  /** Its identity, independent of its name. */
   get identity(): string {
     return this.#options.identity()
   }
 
-  /** Who it shows things to: the account, or whatever it knows the caller by. */
+  /** The principal: the account, or the credentials that the server identifies the caller by. */
   get principal(): string {
     return principalOf(this.name, this.config)
   }
@@ -110,7 +110,7 @@ export class ServerConnection {
     return this.#states.state
   }
 
-  /** What the server offers; empty once it is given up. */
+  /** The server's definitions; empty once the server has failed. */
   get lists(): ServerLists {
     return hasLists(this.state) ? this.#listCache.lists : noLists
   }
@@ -120,14 +120,14 @@ export class ServerConnection {
     return this.#client
   }
 
-  /** The process id while connected; undefined for a server at an address. */
+  /** The process id while connected; undefined for a remote server. */
   get pid(): number | undefined {
     return this.#client === undefined ? undefined : this.#pid
   }
 
   /**
-   * Connects for the first time, or again after it failed. Resolves when the server is ready or cannot be; a lazy one
-   * whose lists are known is left asleep.
+   * Connects for the first time, or again after a failure. Resolves when the server is ready or failed; a lazy one with cached
+   * lists stays idle.
    */
   async start(): Promise<void> {
     if (this.state.state === 'disabled' || this.#ended.signal.aborted) return
@@ -146,7 +146,7 @@ export class ServerConnection {
     await this.#restart({ state: 'reconnecting', attempt: 1, reason: 'it was asked for', inMs: 0 })
   }
 
-  /** Lets the person sign in, who agreed to that. Resolves when the server is ready. */
+  /** Starts the login that the user agreed to. Resolves when the server is ready. */
   async signIn(): Promise<void> {
     if (!('url' in this.config))
       throw new McpError('INVALID', `${this.name} is a program, which needs no sign-in`)
@@ -163,7 +163,7 @@ export class ServerConnection {
     }
   }
 
-  /** Forgets who is signed in, and what they were shown. */
+  /** Removes the login and the lists of its account. */
   async signOut(): Promise<Revocation> {
     if (!('url' in this.config))
       throw new McpError('INVALID', `${this.name} is a program, which needs no sign-in`)
@@ -183,7 +183,7 @@ export class ServerConnection {
   async ready(signal: AbortSignal, conversation?: string): Promise<Client> {
     const connected = this.readyNow(conversation)
     if (connected !== undefined) return connected
-    // Made only to wait: its timer outlives the call.
+    // Created only to wait: its timer outlives the call.
     let giveUp: AbortSignal | undefined
     if (this.state.state === 'asleep') this.#begin('it is needed')
     while (this.#client === undefined || !isUp(this.state)) {
@@ -198,21 +198,21 @@ export class ServerConnection {
     return this.#client
   }
 
-  /** The client of a request that is made now; undefined where the server is not connected. */
+  /** The client for a request made now; undefined while the server is not connected. */
   readyNow(conversation?: string): Client | undefined {
     this.#idleTimer.use(conversation)
     return isUp(this.state) ? this.#client : undefined
   }
 
-  /** A conversation is over, so it no longer counts on this server. */
+  /** A conversation ended, so it no longer keeps this server running. */
   endConversation(conversation: string): void {
     this.#idleTimer.endConversation(conversation)
     this.#goToSleep()
   }
 
   /**
-   * A request failed in a way that a lost connection would explain; finds out whether it is one. A child process
-   * needs no such check, since its end is noticed.
+   * A request failed in a way that a lost connection could explain; checks whether it is lost. A child process needs no check,
+   * since its exit is noticed.
    */
   async suspect(client: Client): Promise<void> {
     await this.#healthCheck?.suspect(client)
@@ -252,7 +252,7 @@ export class ServerConnection {
     await this.#run(() => this.#once(state, mode))
   }
 
-  /** One attempt at a time; a connection that is lost while it is being made is made again. */
+  /** One attempt at a time; a connection lost during setup is made again. */
   #run(work: () => Promise<void>): Promise<void> {
     this.#attempt ??= work().finally(() => {
       this.#attempt = undefined
@@ -304,7 +304,7 @@ export class ServerConnection {
     this.#watchOver(client)
   }
 
-  /** Watches an open connection: whether it is alive, and whether it is still used. */
+  /** Watches an open connection for loss and for idleness. */
   #watchOver(client: Client): void {
     this.#idleTimer.use(undefined)
     this.#goToSleep()
@@ -313,7 +313,7 @@ export class ServerConnection {
     )
   }
 
-  /** The machine slept: what was waited for is tried at once, and what was known may be old. */
+  /** The machine was suspended: pending retries run at once, and cached data may be outdated. */
   #awake(): void {
     this.#retryNow.abort()
     this.#retryNow = new AbortController()
@@ -322,7 +322,7 @@ export class ServerConnection {
     this.#listCache.refreshAll()
   }
 
-  /** Ends a lazy server that is not used any more. */
+  /** Stops an idle lazy server. */
   #goToSleep(): void {
     clearTimeout(this.#sleepTimer)
     const client = this.#client
@@ -370,7 +370,7 @@ export class ServerConnection {
       if (tooOften && !('url' in this.config)) {
         return this.#fail(last, `failed too often within a minute, last: ${reasonOf(last)}`)
       }
-      // A connection that lasts only a moment does not count as recovered.
+      // A connection that is lost within moments does not reset the backoff.
       const inMs = backoff(Math.max(attempt, this.#breaker.recent))
       this.#become({ state: 'reconnecting', attempt, reason: reasonOf(last), inMs })
       await pause(inMs, AbortSignal.any([this.#ended.signal, this.#retryNow.signal]))
@@ -383,7 +383,7 @@ export class ServerConnection {
     }
   }
 
-  /** Gives up. Servers over the network often recover, so they are retried from time to time. */
+  /** Stops retrying. Remote servers often recover, so they are retried from time to time. */
   async #fail(error: unknown, reason = reasonOf(error)): Promise<void> {
     const failure = failureFrom(error)
     this.#listCache.lists = noLists
@@ -400,7 +400,7 @@ export class ServerConnection {
     )
     this.#options.onLists()
     if (error instanceof SignInNeeded) this.#options.onSignIn(error)
-    // A refusal or a missing program does not recover; a sign-in can happen in another program.
+    // A refusal or a missing program does not recover by itself; a login can happen in another program.
     if (!('url' in this.config) || failure?.code === 'INVALID' || this.#ended.signal.aborted) return
     this.#coolDown = setTimeout(() => this.start(), coolDownMs).unref()
   }

@@ -13,13 +13,13 @@ interface ListCacheOptions {
   kinds: readonly ListKind[]
   /** Whether they are kept up to date. */
   follow: boolean
-  /** Milliseconds that a list may take. */
+  /** Milliseconds a list may take. */
   timeoutMs: number
   /** Aborted when the connection is closed. */
   signal: AbortSignal
-  /** Lists were fetched, or could not be. */
+  /** Lists were fetched or failed. */
   onFetched: (client: Client) => void
-  /** A watch ended: finds out whether the connection did. */
+  /** A subscription ended: checks whether the connection did. */
   suspect: (client: Client) => Promise<void>
   onWarning: (message: string) => void
 }
@@ -54,7 +54,7 @@ export class ListCache {
     this.#lists = lists
   }
 
-  /** Why a list could not be fetched; undefined where all could. */
+  /** Why a list could not be fetched; undefined if all could. */
   get problem(): { reason: string; error?: Failure } | undefined {
     if (this.#problems.size === 0) return undefined
     const problems = [...this.#problems.values()]
@@ -63,7 +63,7 @@ export class ListCache {
     return { reason, ...(error !== undefined && { error }) }
   }
 
-  /** Watches this client's server and fetches its lists. Resolves when both were tried. */
+  /** Subscribes to changes with this client and fetches its lists. Resolves when both were tried. */
   async begin(client: Client, withinMs: number): Promise<void> {
     const { follow, signal, kinds } = this.#options
     const since = performance.now()
@@ -86,7 +86,7 @@ export class ListCache {
     this.#due = Number.POSITIVE_INFINITY
   }
 
-  /** The server says that a list changed. */
+  /** The server reports a changed list. */
   changed(kind: ListKind): void {
     if (this.#options.follow) this.#refreshSoon(kind)
   }
@@ -126,7 +126,7 @@ export class ListCache {
     return client !== this.#client || this.#options.signal.aborted
   }
 
-  /** A refresh that is due sooner takes a later one along. */
+  /** A refresh that is due earlier includes later ones. */
   #refreshSoon(kind: ListKind, afterMs = debounceMs): void {
     if (!this.#options.kinds.includes(kind)) return
     this.#stale.add(kind)

@@ -4,19 +4,19 @@ import type { Client } from '@jackfield/sdk/client'
 const pingTimeoutMs = 5_000
 
 interface HealthCheckOptions {
-  /** How long nothing may come before the server is asked for a sign of life, in milliseconds; 0 for never. */
+  /** Milliseconds of silence after which the server is pinged; 0 for never. */
   readonly idlePingMs: number
-  /** Does something that leaves no trace among the messages. */
+  /** Sends a message that is not logged. */
   readonly quietly: (work: () => Promise<void>) => Promise<void>
   /** The connection is lost. */
   readonly onLost: (client: Client, error: McpError) => void
-  /** The clock jumped, as it does when the machine slept. */
+  /** The clock jumped, as after a suspend. */
   readonly onJump: () => void
 }
 
 /**
- * Checks that a connection over the network is alive, after silence and after a failed request. The end of
- * a child process is noticed without.
+ * Checks that a remote connection is alive, after silence and after a failed request. The exit of a child process is noticed
+ * without a check.
  */
 export class HealthCheck {
   readonly #options: HealthCheckOptions
@@ -27,7 +27,10 @@ export class HealthCheck {
     this.#options = options
   }
 
-  /** Begins with a connection, and ends with the one before. `quietMs` is how long nothing came; undefined once it is gone. */
+  /**
+   * Starts with a connection, and ends the previous one. `quietMs` is the time since the last message; undefined once it is
+   * closed.
+   */
   begin(client: Client, quietMs: () => number | undefined): void {
     this.end()
     const { idlePingMs, onJump } = this.#options
@@ -40,7 +43,7 @@ export class HealthCheck {
     })
   }
 
-  /** Asks for a sign of life, once at a time. */
+  /** Sends a ping, one at a time. */
   async suspect(client: Client): Promise<void> {
     const { idlePingMs, quietly, onLost } = this.#options
     const timeoutMs = Math.min(pingTimeoutMs, idlePingMs === 0 ? pingTimeoutMs : idlePingMs)
@@ -61,11 +64,11 @@ export class HealthCheck {
 }
 
 interface PulseOptions {
-  /** Milliseconds between looks; 0 for none. */
+  /** Interval in milliseconds; 0 for none. */
   everyMs: number
   /** Called after this long without a message. */
   onSilence: () => void
-  /** The machine slept, or its clock was set. */
+  /** The machine was suspended, or its clock was set. */
   onJump: () => void
   /** Milliseconds since the last message; undefined while not connected. */
   quietMs: () => number | undefined
@@ -74,7 +77,7 @@ interface PulseOptions {
 const tickMs = 5_000
 const jumpMs = 15_000
 
-/** Looks now and then whether a connection that says nothing is still there, and whether the machine slept. */
+/** Checks periodically whether a silent connection is alive, and whether the machine was suspended. */
 class Pulse {
   readonly #options: PulseOptions
   readonly #timer: NodeJS.Timeout
@@ -108,7 +111,7 @@ const idleSince: ReadonlySet<string> = new Set(['subscriptions/listen'])
 /** Tracks the messages of one connection: the time of the last one, and whether a response is pending. */
 export class Traffic {
   readonly #now: () => number
-  /** When each open request began, by who asked and its id. */
+  /** Start times of open requests, by sender and id. */
   readonly #open = new Map<string, number>()
   #lastMs: number
 
@@ -117,12 +120,12 @@ export class Traffic {
     this.#lastMs = now()
   }
 
-  /** When the last message was. */
+  /** Time of the last message. */
   get lastMs(): number {
     return this.#lastMs
   }
 
-  /** Whether a request of either side waits for its answer; a watch does not count. */
+  /** Whether a request of either side is pending, not counting subscriptions. */
   get isBusy(): boolean {
     for (const [key, since] of this.#open) if (this.#now() - since > maxMs) this.#open.delete(key)
     return this.#open.size > 0
@@ -145,11 +148,11 @@ export class Traffic {
 
 const conversationMs = 3_600_000
 
-/** Says when a lazy server may be ended: nothing runs, nothing came for a while, and no conversation counts on it. */
+/** Decides when a lazy server may be stopped: no running request, no message for a while, and no conversation that uses it. */
 export class IdleTimer {
   readonly #afterMs: number
   readonly #now: () => number
-  /** When a conversation last used the server. One that is silent for an hour is taken to be over. */
+  /** When a conversation last used the server. After an hour without use it counts as ended. */
   readonly #conversations = new Map<string, number>()
   #usedMs: number
 
@@ -168,7 +171,7 @@ export class IdleTimer {
     this.#conversations.delete(conversation)
   }
 
-  /** Milliseconds until the next check; 0 if the server may be ended now. */
+  /** Milliseconds until the next check; 0 if the server may be stopped now. */
   dueMs(traffic: Traffic): number {
     const now = this.#now()
     for (const [id, since] of this.#conversations) {

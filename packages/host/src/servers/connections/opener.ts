@@ -28,19 +28,19 @@ interface OpenerOptions extends ConnectionOptions {
   onChange: (change: ServerChange) => void
 }
 
-/** A client, and what watches over it. */
+/** A client and its monitoring. */
 interface Opened {
   client: Client
   traffic: Traffic
   /** The process id of a server that is a program. */
   pid: number | undefined
-  /** When it was begun to be spoken to, by `performance.now`. */
+  /** When the connection attempt began, by `performance.now`. */
   sinceMs: number
-  /** Call it when the client is closed. */
+  /** To be called when the client is closed. */
   ended: () => void
 }
 
-/** The share of the time to ready that a server has for introducing itself; the rest is for its lists. */
+/** The share of the start limit for the initial handshake; the rest is for its lists. */
 const meetingShare = 0.875
 
 /** Opens clients of one server. */
@@ -52,7 +52,7 @@ export class Opener {
     this.#options = options
   }
 
-  /** Whether a person can sign in there. */
+  /** Whether the server supports a login. */
   get signsIn(): boolean {
     return this.#login !== undefined
   }
@@ -62,7 +62,7 @@ export class Opener {
     return this.#options.prepare(this.#options.config, this.#options.signal)
   }
 
-  /** `openly` lets the person sign in; otherwise a server that requires it fails with a SignInNeeded. */
+  /** `openly` allows the login; otherwise a server that requires it fails with a SignInNeeded. */
   async open(config: ServerConfig, mode: 'quietly' | 'openly'): Promise<Opened> {
     const { identity, eras, revisions, agreedRoots, login, connectTimeoutMs } = this.#options
     const { onStderr, onWarning } = this.#options
@@ -93,12 +93,12 @@ export class Opener {
     return { client, traffic, pid, sinceMs, ended: () => said.end() }
   }
 
-  /** Does something where the person is asked for no login. */
+  /** Runs work during which the user is not asked for a login. */
   withoutStateChanges<T>(work: () => Promise<T>): Promise<T> {
     return this.#during('quietly', work)
   }
 
-  /** Forgets the tokens and has them revoked. @throws McpError 'INVALID' where they are none of this host's */
+  /** Removes the tokens and revokes them. @throws McpError 'INVALID' if this host has none */
   async forget(): Promise<Revocation> {
     const config = await this.prepare()
     const login = 'url' in config ? await this.#options.login(config) : undefined
@@ -137,21 +137,21 @@ export class Opener {
 }
 
 interface DialOptions {
-  /** The configuration with its variables replaced. */
+  /** The configuration with its variables expanded. */
   config: ServerConfig
   identity: string
   eras: EraTable
   /** Revisions the host allows; undefined for all. */
   revisions: readonly ProtocolVersion[] | undefined
-  /** How to sign in; undefined if the server is not signed in to. */
+  /** The login; undefined if the server has none. */
   auth: Authorization | undefined
-  /** Folders that a sandboxed server may read, because they are its allowed roots. */
+  /** Folders a sandboxed server may read, because they are its allowed roots. */
   agreedRoots: () => Promise<readonly string[]>
-  /** Milliseconds until the server must have introduced itself. */
+  /** Milliseconds for the initial handshake. */
   withinMs: number
   /** The configured limit that `withinMs` is a part of, for messages. */
   limitMs: number
-  /** Sends what goes over HTTP. */
+  /** Sends HTTP requests. */
   fetch: Fetch
   connect: ConnectOptions
   onStderr: (text: string) => void
@@ -186,15 +186,15 @@ async function dial(options: DialOptions): Promise<Client> {
   }
 }
 
-/** The same failure, with what a person can do about it. */
+/** The same failure, with a fix. */
 function withAdvice(error: unknown, advice: string | undefined): unknown {
   if (advice === undefined || !(error instanceof McpError)) return error
   return new McpError(error.code, `${advice} (${error.message})`, { cause: error, details: error.details })
 }
 
 /**
- * Connects to a server in the era it is known to speak, and learns that where it is not known. A server that was found
- * to be of the session era is not asked again which it is, until its version changes or it no longer answers so.
+ * Connects to a server in its known era, or detects the era. A server of the session era is not probed again until its version
+ * changes or it stops responding in that era.
  */
 async function findRevision(options: Negotiated): Promise<Client> {
   const { identity, eras, withinMs } = options
@@ -224,7 +224,7 @@ async function rememberRevision(
 ): Promise<Client> {
   const client = await negotiate(options, allowed, withinMs)
   const { era, info } = client.server
-  // One that was not asked is not known.
+  // Without a probe, its support is unknown.
   if (modern.every((version) => allowed.includes(version))) {
     options.eras.put(options.identity, { era, version: info?.version })
   }
@@ -249,7 +249,7 @@ function negotiate(
     ...options,
     revisions,
     connectTimeoutMs: withinMs,
-    // Leaves time to start a server again that says nothing to the first question.
+    // Leaves time to restart a server that does not respond to the first request.
     probeTimeoutMs: Math.min(probeTimeoutMs, Math.ceil(withinMs / 2)),
   }).catch((error: unknown) => {
     throw withConfiguredLimit(error, 'the attempt to connect', limitMs)
@@ -269,7 +269,7 @@ function revisionsFor({ config, revisions }: DialOptions): readonly ProtocolVers
   )
 }
 
-/** Whether a failure may come from a server that changed its era; one that cannot be reached says nothing about that. */
+/** Whether a failure may come from a changed era; an unreachable server says nothing about that. */
 function mayBeOther(error: unknown): boolean {
   if (!(error instanceof McpError)) return true
   const { code, details } = error
@@ -280,31 +280,31 @@ function mayBeOther(error: unknown): boolean {
 export interface ConnectionOptions {
   name: string
   config: ServerConfig
-  /** The identity of the server, which changes with the values of its variables. */
+  /** The server's identity, which changes with the values of its variables. */
   identity: () => string
-  /** The configuration to start, after consent and with its variables replaced. */
+  /** The configuration to start, after consent and with its variables expanded. */
   prepare: (config: ServerConfig, signal: AbortSignal) => Promise<ServerConfig>
-  /** Whether the person has yet to agree. */
+  /** Whether consent is still needed. */
   needsApproval: () => Promise<boolean>
   /** Redacts a state. */
   shown: (state: ConnectionState) => ConnectionState
   /** The client's information and handlers. */
   client: ConnectOptions
-  /** Revisions to speak; default all. */
+  /** Allowed revisions; default all. */
   revisions?: readonly ProtocolVersion[] | undefined
-  /** What can be answered at the moment; asked for with every new connection. */
+  /** The current handlers for input requests, read for every new connection. */
   answers: () => AnswerOptions
-  /** How to sign in; undefined if the server is not signed in to. */
+  /** The login; undefined if the server has none. */
   login: (config: HttpServerConfig) => Promise<Login | undefined>
-  /** Folders that it may read in a sandbox, because they are its allowed roots. */
+  /** Folders it may read in a sandbox, because they are its allowed roots. */
   agreedRoots: () => Promise<readonly string[]>
-  /** Makes what sees one connection. */
+  /** Creates the recorder of one connection. */
   tap: () => Tap
   eras: EraTable
   manifests: ManifestTable
   texts: Pick<ResourceTextTable, 'forget'>
   connectTimeoutMs: number
-  /** Milliseconds of silence after which a server over the network is asked whether it is there; 0 for never. */
+  /** Milliseconds of silence after which a remote server is pinged; 0 for never. */
   idlePingMs: number
   /** Lists to fetch; default all. */
   lists?: readonly ListKind[] | undefined
@@ -312,9 +312,9 @@ export interface ConnectionOptions {
   follow?: boolean | undefined
   /** Called after every change of `state`. */
   onState: (state: ConnectionState) => void
-  /** The lists have new contents. */
+  /** The lists were updated. */
   onLists: () => void
-  /** The server requires signing in, at a page that was not opened. */
+  /** The server requires a login, and the page was not opened. */
   onSignIn: (needed: SignInNeeded) => void
   onResourceUpdated: (uri: string) => void
   onStderr: (text: string) => void
@@ -328,7 +328,7 @@ interface StderrFilterBounds {
 
 const bounds: StderrFilterBounds = { maxChars: 262_144, windowMs: 60_000 }
 
-/** Passes on text up to a bound per window of time; the rest is counted and reported once. */
+/** Emits text up to a limit per time window; the rest is counted and reported once. */
 export class StderrFilter {
   readonly #pass: (text: string) => void
   readonly #emit: (message: string) => void

@@ -1,7 +1,7 @@
 import { McpError } from '@jackfield/sdk'
 import type { ConnectionState, Failure, ServerConfig } from '../../types/index.ts'
 
-/** A state before it is known when it began. */
+/** A state without its start time. */
 export type StateDetails = ConnectionState extends infer S
   ? S extends unknown
     ? Omit<S, 'sinceMs'>
@@ -13,7 +13,7 @@ export function isUp({ state }: Pick<ConnectionState, 'state'>): boolean {
   return state === 'ready' || state === 'degraded'
 }
 
-/** Whether a client is on its way, so that it is worth waiting for. */
+/** Whether a connection attempt is running, so that waiting makes sense. */
 export function isComing({ state }: Pick<ConnectionState, 'state'>): boolean {
   return state === 'connecting' || state === 'reconnecting'
 }
@@ -23,30 +23,30 @@ export function hasLists({ state }: Pick<ConnectionState, 'state'>): boolean {
   return isUp({ state }) || isComing({ state }) || state === 'asleep'
 }
 
-/** The state in words, with what to do about it. */
+/** The state in words, with a fix. */
 export function describe(state: ConnectionState): string {
   const why = 'reason' in state ? ` (${state.reason})` : ''
   return `${state.state}${why}${'fix' in state ? `. ${state.fix}` : ''}`
 }
 
-/** What will not heal by itself: trying again right away would only repeat it. */
+/** Failures that do not recover by themselves: an immediate retry would only repeat them. */
 export function isFinal(error: unknown): boolean {
   return error instanceof McpError && ['INVALID', 'UNAUTHORIZED', 'VERSION_MISMATCH'].includes(error.code)
 }
 
-/** Why a server was given up. */
+/** Why a server failed. */
 interface ConnectFailure {
   readonly name: string
   readonly config: ServerConfig
   readonly reason: string
   readonly failure: Failure | undefined
-  /** Whether it waits for the person's consent. */
+  /** Whether it waits for consent. */
   readonly unapproved: boolean
-  /** Whether one can sign in there. */
+  /** Whether a login is possible. */
   readonly signsIn: boolean
 }
 
-/** The state of a server that was given up, with what its person can do about it. */
+/** The state of a failed server, with what the user can do. */
 export function failedState({
   name,
   config,
@@ -69,7 +69,7 @@ export function howToSignIn(name: string): string {
   return `Sign in with: jackfield login ${name}`
 }
 
-/** What a person can do about a server that cannot be reached. */
+/** What the user can do about an unreachable server. */
 function fixFor(name: string, config: ServerConfig, error: Failure | undefined): string {
   const look = `Look it over with: jackfield doctor ${name}`
   const remote = 'url' in config
@@ -102,7 +102,7 @@ interface StateStoreOptions {
   shown: (state: ConnectionState) => ConnectionState
   /** Called after every change of `state`. */
   onState: (state: ConnectionState) => void
-  /** From when this is aborted on nothing changes any more. */
+  /** Once aborted, nothing changes any more. */
   signal: AbortSignal
 }
 

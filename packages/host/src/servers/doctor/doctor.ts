@@ -30,14 +30,14 @@ import { askHttp, checkAccess, greetTls, openPort, readAddress, resolveName } fr
 import { DoctorSteps, type Finding, StepFailure } from './steps.ts'
 
 interface DiagnoseOptions {
-  /** Asks for consent and replaces variables. */
+  /** Asks for consent and expands variables. */
   prepare: (config: ServerConfig) => Promise<ServerConfig>
-  /** A step as it may be shown. */
+  /** Redacts a step. */
   shown: (step: DoctorStep) => DoctorStep
   onStep?: ((step: DoctorStep) => void) | undefined
-  /** The credentials that are kept for a server; undefined where it is given others. */
+  /** The stored credentials of a server; undefined if its configuration has others. */
   login: (config: HttpServerConfig) => Promise<Login | undefined>
-  /** Which proxy an address is reached through. */
+  /** The proxy for a URL. */
   env: ConfigEnvironment
   signal: AbortSignal
 }
@@ -46,7 +46,7 @@ const connectMs = 15_000
 const listMs = 10_000
 const maxOutputChars = 4_096
 
-/** Looks a server over, step by step, each with what was found and what to do about it. */
+/** Diagnoses a server step by step, each with a finding and a fix. */
 export async function diagnoseServer(
   server: string,
   config: ServerConfig,
@@ -135,7 +135,7 @@ async function diagnoseAddress(
   await finish(chart, () => tried)
 }
 
-/** What both kinds of server have in common, once there is a connection. */
+/** The steps for both kinds of server, once connected. */
 async function finish(
   chart: DoctorSteps,
   tried: () => Tried | undefined,
@@ -161,7 +161,7 @@ function options(
   return { connectTimeoutMs, probeTimeoutMs: Math.ceil(connectTimeoutMs / 3), signal }
 }
 
-/** A step that needs what an earlier one found; where that failed, this one is never begun. */
+/** A step that needs the result of an earlier one; not started if that one failed. */
 function needed<T, R>(value: T | undefined, work: (value: T) => Promise<R>): Promise<R> {
   if (value === undefined) throw new StepFailure('something before it failed', 'Begin there.')
   return work(value)
@@ -170,7 +170,7 @@ function needed<T, R>(value: T | undefined, work: (value: T) => Promise<R>): Pro
 const firstBytes = 200
 const maxNames = 60
 
-/** Finds the file that a command names, as the system would. */
+/** Finds the file of a command, as the system would. */
 async function findProgram({
   command,
   env,
@@ -193,7 +193,7 @@ async function findProgram({
   throw new StepFailure(`no folder of PATH holds a program "${command}"`, advice(command))
 }
 
-/** Which variables it gets, and which of this process's environment it does not. */
+/** Which environment variables it gets, and which of this process it does not. */
 function checkEnvironment({ env = {}, sandbox }: StdioServerConfig): Finding {
   const usual = Object.keys(defaultEnvironment())
   const given = [...new Set([...usual, ...Object.keys(env)])]
@@ -263,14 +263,14 @@ async function isFolder(path: string): Promise<boolean> {
   )
 }
 
-/** A connection that was tried, and what was noticed on the way. */
+/** A connection attempt, with observations. */
 interface Tried {
   client: Client | undefined
   error: unknown
   warnings: string[]
 }
 
-/** Connects, whatever comes of it. */
+/** Connects and never rejects. */
 async function tryToConnect(target: ClientTransportFactory, options: ConnectOptions): Promise<Tried> {
   const warnings: string[] = []
   try {
@@ -297,7 +297,7 @@ function checkStart({ error }: Tried, said: string): { finding: Finding; found: 
   throw new StepFailure(message, fix)
 }
 
-/** Whether it writes messages and nothing else. */
+/** Whether it writes only protocol messages to stdout. */
 function checkOutput({ warnings }: Tried): { finding: Finding; found: true } {
   const noise = warnings.filter((warning) => warning.startsWith('Ignored output that is not a message'))
   const [first] = noise
@@ -309,7 +309,7 @@ function checkOutput({ warnings }: Tried): { finding: Finding; found: true } {
   )
 }
 
-/** Whether both sides agree on a revision. */
+/** Whether both sides support a common revision. */
 function checkHandshake({ client, error }: Tried): { finding: Finding; found: Client } {
   if (client !== undefined) {
     const { info, era, revision } = client.server
@@ -331,7 +331,7 @@ function handshakeAdvice(error: unknown): string {
   return 'It responds, but not with valid MCP messages. Report the output above to its author.'
 }
 
-/** Whether everything it offers can be listed. */
+/** Whether all its lists can be fetched. */
 async function checkLists(client: Client, withinMs: number): Promise<{ finding: Finding; found: true }> {
   const { lists, problems } = await refreshLists(client, noLists, everyKind, withinMs)
   const [problem] = problems.values()

@@ -9,12 +9,12 @@ import { type Finding, StepFailure } from './steps.ts'
 
 const stepTimeoutMs = 8_000
 
-/** The parts of an address that the steps look at. */
+/** The parsed URL for the steps. */
 interface Place {
   url: URL
   host: string
   port: number
-  /** The proxy that it is reached through. */
+  /** The proxy that is used. */
   proxy?: EnvProxy
 }
 
@@ -30,7 +30,7 @@ export function readAddress(text: string, env: ConfigEnvironment): { finding: Fi
       message: url.href,
       ...(plain && {
         note: true,
-        fix: 'Everybody on the way can read along. Use https where the server offers it.',
+        fix: 'Anyone on the network path can read the traffic. Use https where the server offers it.',
       }),
     },
     found: { url, host, port, ...(proxy !== undefined && { proxy }) },
@@ -133,11 +133,11 @@ function tlsAdvice(code: string, proxy: EnvProxy | undefined): string {
   return 'Does the server speak https on this port? If not, write http.'
 }
 
-/** How the address answers to a message of the protocol. */
+/** How the URL responds to a protocol message. */
 interface Answer {
   status: number
   type: string
-  /** Only the older transport answers here. */
+  /** Only the HTTP+SSE transport responds here. */
   older: boolean
   challenge: string | null
 }
@@ -241,7 +241,7 @@ export function checkAccess(
       'Ask its operator for access, or for a token with more scopes.',
     )
   return {
-    finding: { message: hasCredentials ? 'the credentials are accepted' : 'open to everybody' },
+    finding: { message: hasCredentials ? 'the credentials are accepted' : 'open to everyone' },
     found: true,
   }
 }

@@ -1,15 +1,15 @@
 import { reasonOf } from '../../shared/text.ts'
 import type { DoctorReport, DoctorStep, DoctorStepName } from '../../types/index.ts'
 
-/** What a step found: all is well, or well with a remark. */
+/** A successful finding, possibly with a remark. */
 export interface Finding {
   message: string
-  /** It works, but this is worth knowing. */
+  /** It works, with a remark. */
   note?: boolean
   fix?: string
 }
 
-/** What a step found wrong, with what to do about it. */
+/** A failed step, with a fix. */
 export class StepFailure extends Error {
   override readonly name: string = 'Fault'
   readonly fix: string
@@ -20,18 +20,18 @@ export class StepFailure extends Error {
   }
 }
 
-/** The steps of one examination. Once one failed the rest is skipped. */
+/** The steps of one diagnosis. After a failed step the rest is skipped. */
 export class DoctorSteps {
   readonly #steps: DoctorStep[] = []
   readonly #report: (step: DoctorStep) => void
   #failed = false
 
-  /** `told` hears of every step when it is done. */
+  /** `told` is called with every finished step. */
   constructor(told: (step: DoctorStep) => void) {
     this.#report = told
   }
 
-  /** Does one step and gives what `work` gave with its finding; undefined where it failed or was skipped. */
+  /** Runs one step and returns the value that `work` returned with its finding; undefined if it failed or was skipped. */
   async step<T>(
     name: DoctorStepName,
     work: () => Promise<{ finding: Finding; found: T }>,

@@ -3,18 +3,18 @@ import { McpError } from '@jackfield/sdk'
 import { libraries } from '../../shared/libraries.ts'
 import { oneLine } from '../../shared/text.ts'
 
-/** What a bundle may hold. */
+/** Limits of a bundle. */
 interface ArchiveLimits {
   /** Bytes of all files together. */
   readonly bytes: number
   readonly files: number
-  /** How many times larger a file may be than what it is packed in. */
+  /** Maximum compression ratio of a file. */
   readonly ratio: number
 }
 
 /** One file of an archive. */
 export interface PackedFile {
-  /** With `/` between its parts; never absolute, never with `..`. */
+  /** With `/` as separator; never absolute, never with `..`. */
   readonly path: string
   readonly bytes: Uint8Array
   readonly executable: boolean
@@ -39,15 +39,15 @@ const endSize = 22
 const locatorSize = 20
 const entrySize = 46
 const maxCommentChars = 65_535
-/** Below this, how well something is packed says nothing. */
+/** Below this size the compression ratio is not checked. */
 const smallFile = 1_000_000
 const typeMask = 0o170000
 const regular = 0o100000
 const folder = 0o040000
 
 /**
- * The files of a zip archive. Nothing is unpacked before its whole directory was looked over.
- * @throws McpError 'INVALID' for what is no archive or leads out of it, 'LIMIT' for one that is too large
+ * The files of a zip archive. Its whole directory is checked before anything is unpacked.
+ * @throws McpError 'INVALID' for an invalid archive or one with paths outside it, 'LIMIT' for one that is too large
  */
 export function unpacked(bytes: Uint8Array, limits: ArchiveLimits = archiveLimits): PackedFile[] {
   const entries = directory(bytes, limits)
@@ -117,7 +117,7 @@ function directory(bytes: Uint8Array, limits: ArchiveLimits): Entry[] {
   if (count === 0xffff || at === 0xffffffff || isLocated) {
     throw tooLarge('is too large an archive (zip64)')
   }
-  // What unpacks it may count by either number, and must see no other directory than the one that is looked over here.
+  // The unpacking library may use either number, and must see the same directory that is checked here.
   if (view.getUint16(end + 8, true) !== count) throw invalid('is damaged: its directory has two lengths')
   if (count > limits.files) throw tooLarge(`holds more than ${limits.files} files`)
   const entries: Entry[] = []
@@ -135,7 +135,7 @@ function directory(bytes: Uint8Array, limits: ArchiveLimits): Entry[] {
       packed: view.getUint32(at + 20, true),
       size: view.getUint32(at + 24, true),
       checksum: view.getUint32(at + 16, true),
-      // The upper half holds a mode where the archive was made on a Unix.
+      // The upper half is the file mode in archives made on Unix.
       mode: view.getUint8(at + 5) === 3 ? view.getUint32(at + 38, true) >>> 16 : 0,
     })
     at = next
@@ -143,14 +143,14 @@ function directory(bytes: Uint8Array, limits: ArchiveLimits): Entry[] {
   return entries
 }
 
-/** Whether a file or folder of this name is that on every system, and nothing else. */
+/** Whether a name is a plain file or folder name on every system. */
 export function isPlainName(name: string): boolean {
   const isDevice = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])\s*(?:\.|$)/i.test(name)
   const isStrange = [...name].some((char) => char < ' ' || '\\:*?"<>|'.includes(char))
   return name !== '' && !isDevice && !isStrange && !/[. ]$/.test(name)
 }
 
-/** A path that stays where it is put. */
+/** A path inside the target folder. */
 function plainPath(name: string): string {
   if (name.length > 1_000 || !name.split('/').every(isPlainName)) {
     throw invalid(`holds "${oneLine(name)}", which is no plain path inside of it`)

@@ -11,15 +11,15 @@ import { scanCommand } from '../launch/command-scan.ts'
 import { isPlainName, type PackedFile, unpacked } from './archive.ts'
 import { commandOf, given, placeholderFor, wordsOf } from './plan.ts'
 
-/** Where bundles are unpacked, and what their variables stand for. */
+/** Where bundles are unpacked, and the values of their variables. */
 export interface BundleOptions {
   /** The folder of all bundles. */
   folder: string
-  /** What `${HOME}` stands for. */
+  /** The value of `${HOME}`. */
   home: string
-  /** What the server is called here. Default: the name in the bundle. */
+  /** The server's name here. Default: the name in the bundle. */
   name?: string
-  /** Who published it, where a registry says so; what the bundle says of its author counts for nothing then. */
+  /** The publisher according to the registry; the author in the bundle is then ignored. */
   publisher?: string
   /** Default that of this machine. */
   platform?: NodeJS.Platform
@@ -28,17 +28,17 @@ export interface BundleOptions {
 /** A bundle (`.mcpb`) that was read and not yet unpacked. */
 export interface Bundle {
   readonly plan: InstallPlan
-  /** Where it is unpacked. */
+  /** The target folder. */
   readonly folder: string
   /** SHA-256 of the bundle, in hexadecimal. */
   readonly hash: string
-  /** Unpacks it, in place of what was unpacked there before. */
+  /** Unpacks it, replacing an earlier version. */
   unpack(): Promise<void>
 }
 
 const variable = /\$\{(__dirname|HOME|DESKTOP|DOCUMENTS|DOWNLOADS|pathSeparator|\/|user_config\.([^}]+))\}/g
 const whole = /^\$\{user_config\.([^}]+)\}$/
-/** Bytes at the end of a bundle in which a signature is looked for. */
+/** Bytes at the end of a bundle in which a signature is searched for. */
 const maxSignature = 65_536
 const named: Readonly<Record<string, string>> = {
   DESKTOP: 'Desktop',
@@ -48,7 +48,7 @@ const named: Readonly<Record<string, string>> = {
 
 /**
  * Reads a bundle with its manifest (versions 0.1 to 0.3).
- * @throws McpError 'INVALID' for one that cannot be used here, 'LIMIT' for one that is too large
+ * @throws McpError 'INVALID' for an unusable one, 'LIMIT' for one that is too large
  */
 export function readBundle(bytes: Uint8Array, options: BundleOptions): Bundle {
   const files = unpacked(bytes)
@@ -100,19 +100,19 @@ export function readBundle(bytes: Uint8Array, options: BundleOptions): Bundle {
   }
 }
 
-/** A signature follows the archive. It names a certificate, and nothing here says whose certificates count. */
+/** A signature follows the archive. It contains a certificate, but no trusted certificates are configured. */
 function signatureFindings(bytes: Uint8Array): TrustFinding[] {
   if (!Buffer.from(bytes.subarray(-maxSignature)).includes('MCPB_SIG_V1')) return []
   const message = 'Its signature was not checked: compare its checksum with the one its publisher gives.'
   return [{ severity: 'notice', code: 'unchecked-signature', at: 'command', message }]
 }
 
-/** Takes the unpacked files of a bundle away. */
+/** Removes the unpacked files of a bundle. */
 export async function removeBundle(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
 }
 
-/** How the server is started, with everything replaced. An argument that is one value with several becomes several. */
+/** The command of the server with all variables expanded. An argument that is a list value becomes several arguments. */
 function started(
   { command, args, env }: BundleCommand,
   folder: string,
@@ -141,7 +141,7 @@ function started(
   }
 }
 
-/** A bundle must not read variables and files of this machine by itself. */
+/** A bundle must not read variables and files of this machine. */
 function refuseOthers(written: string): void {
   const rest = written.replace(variable, '')
   const read = partsOf(rest)
@@ -183,22 +183,22 @@ async function unpackInto(folder: string, files: readonly PackedFile[]): Promise
   }
 }
 
-/** How the server of a bundle is started, with its variables as they stand. */
+/** The command of a bundle's server, with variables as written. */
 interface BundleCommand {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
 }
 
-/** What a bundle says about itself. */
+/** The contents of a bundle's manifest. */
 interface Manifest {
   readonly name: string
   readonly version: string
   readonly author?: string
   readonly start: BundleCommand
-  /** What the person is asked for, in its order. */
+  /** The values the user is asked for, in its order. */
   readonly needs: readonly Omit<NeededValue, 'secret'>[]
-  /** Those of `needs` that are secrets. */
+  /** The secrets among `needs`. */
   readonly sensitive: ReadonlySet<string>
 }
 
@@ -214,8 +214,8 @@ const plainName = /^[A-Za-z0-9][\w.@-]{0,99}$/
 const plainVersion = /^[A-Za-z0-9][\w.+-]{0,99}$/
 
 /**
- * Reads `manifest.json`, for one platform.
- * @throws McpError 'INVALID' for one that cannot be followed here
+ * Parses `manifest.json` for one platform.
+ * @throws McpError 'INVALID' for unsupported content
  */
 export function readManifest(text: string, platform: NodeJS.Platform): Manifest {
   const manifest = object(parsed(text), 'manifest.json')

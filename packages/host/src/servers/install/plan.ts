@@ -16,9 +16,8 @@ const maxTexts = 500
 const maxLevels = 64
 
 /**
- * What installing a published server would put into the person's configuration. `name`: what it is called there;
- * default the last part of its own.
- * @throws McpError 'INVALID' where it cannot be started from here, or not in exactly one version
+ * The configuration entry for a published server. `name`: its name there; default the last part of its own.
+ * @throws McpError 'INVALID' if it cannot be started here, or not in exactly one version
  */
 export function planFrom(document: Readonly<JsonRecord>, name?: string): InstallPlan {
   const full = inWords(document['name'])
@@ -47,7 +46,7 @@ export function planFrom(document: Readonly<JsonRecord>, name?: string): Install
   }
 }
 
-/** What installing a server by its own command line or address would do. */
+/** The configuration entry for a server given by its command line or URL. */
 export function planForServer(name: string, config: ServerConfig): InstallPlan {
   return planOf(name, config, [])
 }
@@ -89,12 +88,12 @@ function planOf(name: string, config: ServerConfig, inputs: readonly ConfigInput
   }
 }
 
-/** What a document says of a published server. Whatever else stands in it is no part of what was agreed to. */
+/** The parts of a server document that are used. Everything else in it is ignored. */
 function published({ name, version, packages, remotes }: Readonly<JsonRecord>): string {
   return JSON.stringify({ name, version, packages, remotes })
 }
 
-/** Whoever published it must not read variables and files of this machine through its texts. */
+/** The publisher must not read variables and files of this machine through its texts. */
 function refuseVariables(name: string, config: ServerConfig, inputs: readonly ConfigInput[]): void {
   const texts = textsOf(config)
   if (texts.length > maxTexts) throw new McpError('INVALID', `${oneLine(name)} has too many arguments`)
@@ -114,18 +113,18 @@ function refuseVariables(name: string, config: ServerConfig, inputs: readonly Co
   }
 }
 
-/** How one program fetches and runs a package, and what a publisher may write for it. */
+/** How one program fetches and runs a package, and what a publisher may specify for it. */
 interface Runner {
   registryType: string
-  /** Registries the program asks by itself; a package published elsewhere would be another package here. */
+  /** Registries that the program uses by default; a package of another registry would be a different one here. */
   registries: readonly string[]
   /** The words before the options. */
   verbs: readonly string[]
-  /** A package name. A URL, a path or a repository is none. */
+  /** A package name, neither a URL, a path nor a repository. */
   name: RegExp
-  /** What is between the name and the version. */
+  /** The separator of name and version. */
   before: '@' | '==' | ':'
-  /** One version, neither a range nor a tag that may move. */
+  /** One exact version, neither a range nor a tag. */
   version: RegExp
   example: string
   flags: ReadonlySet<string>
@@ -176,7 +175,7 @@ const runners: Readonly<Record<string, Runner>> = {
   },
   docker: {
     registryType: 'oci',
-    // The name of an image says its registry.
+    // The name of an image includes its registry.
     registries: [],
     verbs: ['run'],
     name: /^(?:[a-z0-9.-]+(?::\d+)?\/)?[a-z0-9._-]+(?:\/[a-z0-9._-]+)*$/,
@@ -189,8 +188,8 @@ const runners: Readonly<Record<string, Runner>> = {
 }
 
 /**
- * What a published server runs must be one package of a public registry in one exact version, fetched as this machine
- * fetches packages: so the same thing runs tomorrow that the person agreed to today.
+ * A published server must run one package of a public registry in one exact version, so that later starts run exactly what the
+ * user approved.
  * @throws McpError 'INVALID' that says what is wrong, why, and what to do
  */
 function refuseUnclearPackage(config: ServerConfig, document: Readonly<JsonRecord>): void {
@@ -225,7 +224,7 @@ function refuseUnclearPackage(config: ServerConfig, document: Readonly<JsonRecor
 
 type Refuse = (what: string, why: string) => McpError
 
-/** The first word that is no option of the runner: what it fetches and runs. */
+/** The first word that is no option of the runner: the package. */
 function packageWord({ command, args = [] }: StdioServerConfig, runner: Runner, refuse: Refuse): string {
   const changes = `It could change what ${command} fetches or runs.`
   let n = runner.verbs.length
@@ -253,7 +252,7 @@ function refuseInexact(
   const digest = before === ':' ? /^(.+)@sha256:[0-9a-f]{64}$/.exec(word)?.[1] : undefined
   const at = before === '@' ? word.lastIndexOf('@') : before === ':' ? colonOf(word) : word.indexOf(before)
   const [called, wanted] = at < 1 ? [word, ''] : [word.slice(0, at), word.slice(at + before.length)]
-  // An image may have a tag besides its digest; the digest is what counts.
+  // An image may have a tag besides its digest; the digest decides.
   const plain =
     digest === undefined ? called : digest.slice(0, colonOf(digest) === -1 ? undefined : colonOf(digest))
   if (!name.test(plain)) {
@@ -277,7 +276,7 @@ function colonOf(image: string): number {
   return image.indexOf('/', colon) === -1 ? colon : -1
 }
 
-/** A name that reads like an option would have the runner do something else. */
+/** A name that looks like an option would be parsed as one. */
 function refuseOptionNames(texts: readonly unknown[], refuse: Refuse): void {
   for (const text of texts) {
     if (typeof text !== 'string' || !/^-|[\s\0]/.test(text)) continue
@@ -288,7 +287,7 @@ function refuseOptionNames(texts: readonly unknown[], refuse: Refuse): void {
   }
 }
 
-/** What is run must be what the document publishes, and what the document says of it must hold for what is run. */
+/** The started package must be the published one, and its metadata must match. */
 function refuseEntries(word: string, runner: Runner, own: readonly JsonRecord[], refuse: Refuse): void {
   const entry = own.find(({ identifier, version }) =>
     [inWords(identifier), `${inWords(identifier)}${runner.before}${inWords(version)}`].includes(word),
@@ -315,7 +314,7 @@ function refuseEntries(word: string, runner: Runner, own: readonly JsonRecord[],
   }
 }
 
-/** The text that stands in a configuration for a value: the name of the secret it is kept as, or the value itself. */
+/** The text in a configuration for a value: the name of its secret, or the value itself. */
 export function placeholderFor(need: NeededValue, value: string): string {
   if (need.secret !== undefined) return `\${secret:${need.secret}}`
   const read = partsOf(value)
@@ -324,8 +323,8 @@ export function placeholderFor(need: NeededValue, value: string): string {
 }
 
 /**
- * What was given for a value, or its default.
- * @throws McpError 'INVALID' where it is missing or does not fit
+ * The given value or its default.
+ * @throws McpError 'INVALID' if it is missing or invalid
  */
 export function given(
   need: NeededValue,
@@ -351,17 +350,17 @@ export function given(
   return all
 }
 
-/** The command line as it would be run, or the address. */
+/** The command line or URL. */
 export function commandOf(config: ServerConfig): string {
   return 'url' in config ? config.url : wordsOf(config).map(quoted).join(' ')
 }
 
-/** Program and arguments, or the address alone. */
+/** Program and arguments, or the URL alone. */
 export function wordsOf(config: ServerConfig): string[] {
   return 'url' in config ? [config.url] : [config.command, ...(config.args ?? [])]
 }
 
-/** A server with every one of its texts replaced. */
+/** Maps every text of a server. */
 function mapTexts(config: ServerConfig, text: (given: string) => string): ServerConfig {
   const record = (all: Record<string, string>): Record<string, string> =>
     Object.fromEntries(Object.entries(all).map(([name, value]) => [name, text(value)]))

@@ -8,13 +8,13 @@ import { oneLine, reasonOf } from '../../shared/text.ts'
 import type { Registry, RegistryServer } from '../../types/index.ts'
 import { fetchIn } from '../network/fetch.ts'
 
-/** Which registry is asked, and with what. */
+/** The registry and how it is accessed. */
 export interface RegistryOptions {
   /** Default the official registry. */
   url?: string
-  /** Default the global `fetch`, and where `env` names a proxy for an address, a request through that proxy. */
+  /** Default the global `fetch`, or a request through the proxy that `env` sets for the URL. */
   fetch?: Fetch
-  /** The environment with the variables that name a proxy. Default `process.env`. */
+  /** The environment with proxy variables. Default `process.env`. */
   env?: ConfigEnvironment
   /** Milliseconds for one request. Default 15 000. */
   timeoutMs?: number
@@ -28,7 +28,7 @@ const maxLevels = 64
 
 /**
  * A client of an MCP registry (API v0.1).
- * @throws McpError 'INVALID' for an address that is neither https nor on this machine
+ * @throws McpError 'INVALID' for a URL that is neither https nor on this machine
  */
 export function createRegistry({
   url = official,
@@ -128,7 +128,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** One entry: the description with what the registry knows of it, or the description alone. */
+/** One entry: the server document with the registry's metadata, or the document alone. */
 function readEntry(entry: unknown): RegistryServer | undefined {
   if (!isRecord(entry)) return undefined
   const document = isRecord(entry['server']) ? entry['server'] : entry
@@ -158,18 +158,18 @@ function kindsIn(list: unknown, key: string): string[] {
   return [...new Set(kinds)]
 }
 
-/** What fetch() says of a failure is that it failed; what came before says why. */
+/** The message of fetch() is generic; its cause has the reason. */
 function reasonBelow(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined
   return reasonOf(cause instanceof Error && cause.message !== '' ? cause : error)
 }
 
-/** A bundle that a published server is packed in. */
+/** The bundle of a published server. */
 export interface PublishedBundle {
   readonly url: string
   /** SHA-256 in hexadecimal. */
   readonly hash: string
-  /** The namespace of the registry that it was published in. */
+  /** The registry namespace of its publisher. */
   readonly publisher: string
 }
 
@@ -178,8 +178,8 @@ const withinMs = 900_000
 const maxRedirects = 5
 
 /**
- * The bundle of a published server, where it is packed in nothing else.
- * @throws McpError 'INVALID' for one without the hash that says which bundle is meant
+ * The bundle of a published server that has no other package.
+ * @throws McpError 'INVALID' for one without a hash
  */
 export function bundleIn({ name, packages }: Readonly<JsonRecord>): PublishedBundle | undefined {
   const all = Array.isArray(packages) ? packages.filter(isRecord) : []
@@ -196,18 +196,18 @@ export function bundleIn({ name, packages }: Readonly<JsonRecord>): PublishedBun
   return { url, hash: hash.toLowerCase(), publisher: full.slice(0, full.lastIndexOf('/')) }
 }
 
-/** What requests for a bundle may be given. */
+/** Options of bundle downloads. */
 export interface FetchBundleOptions {
-  /** Default the global `fetch`, and where `env` names a proxy for an address, a request through that proxy. */
+  /** Default the global `fetch`, or a request through the proxy that `env` sets for the URL. */
   fetch?: Fetch
-  /** The environment with the variables that name a proxy. Default `process.env`. */
+  /** The environment with proxy variables. Default `process.env`. */
   env?: ConfigEnvironment
   signal?: AbortSignal
 }
 
 /**
- * Fetches a bundle.
- * @throws McpError 'INVALID' where it is another one than was published, 'LIMIT' where it is too large
+ * Downloads a bundle.
+ * @throws McpError 'INVALID' if its hash differs from the published one, 'LIMIT' if it is too large
  */
 export async function fetchBundle(
   { url, hash }: Pick<PublishedBundle, 'url' | 'hash'>,
@@ -244,7 +244,7 @@ function isHere({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && loopback.test(hostname)
 }
 
-/** What a place answers, after a few redirects; none of them leads out of encryption or into this machine. */
+/** Follows a few redirects, only to https URLs outside this machine. */
 async function reached(place: URL, get: Fetch, signal: AbortSignal): Promise<Response> {
   let at = place
   for (let hop = 0; ; hop++) {

@@ -17,10 +17,7 @@ const secretName =
 const secretHeader = /^(?:authorization|cookie|x-api-key|api-key|x-auth-token|.*-(?:token|secret|key))$/i
 const loopback = /^(?:localhost|.*\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
-/**
- * What a person should look at before a server is started, or an address is spoken to, for the first time. It reads
- * the configuration and nothing else.
- */
+/** Warnings to show before a server is first started or contacted. Reads only the configuration. */
 export function scanCommand(config: ServerConfig): TrustFinding[] {
   return 'url' in config ? scanAddress(config) : scanProgram(config)
 }
@@ -98,7 +95,7 @@ function scanProgram(config: StdioServerConfig): TrustFinding[] {
   for (const [n, arg] of args.entries()) {
     const where = `args[${n}]`
     const path = sensitivePath(arg)
-    // What a container is given is told with its mounts.
+    // A container's mounts are reported separately.
     if (containers.has(program)) continue
     if (path !== undefined) add('danger', 'sensitive-path', where, `It names ${path}.`)
     if (/^(?:\/|~|~\/|\$HOME|\$\{HOME\}|%USERPROFILE%|[A-Za-z]:\\?)$/.test(arg) && !containers.has(program)) {
@@ -221,7 +218,7 @@ const mounting = /^(?:-v|--volume|--mount)=/
 const containerOptionWithValue =
   /^(?:-v|-e|-p|-u|-w|-l|-h|-m|--(?:volume|mount|env|env-file|publish|user|workdir|name|label|network|net|cap-add|pid|ipc|userns|uts|security-opt|entrypoint|platform|add-host|dns|memory|cpus|hostname|pull|gpus|device|tmpfs))$/
 
-/** What the options of `docker run` and its like let the container reach, and whether its image is a fixed one. */
+/** The access that options of `docker run` and the like give a container, and whether its image is pinned. */
 function containerFindings(args: readonly string[]): TrustFinding[] {
   const found: TrustFinding[] = []
   const add = (severity: TrustFinding['severity'], code: string, n: number, message: string): void => {
@@ -289,21 +286,21 @@ function image(name: string, n: number, add: Add): void {
   }
 }
 
-/** Options of the runners that take the next word along. */
+/** Options of package runners that take a value. */
 const runnerOptionWithValue = /^(?:--python|--index|--index-url|--extra-index-url|--registry|-C|--cache)$/
-/** Those that name a package, which is fetched and may run whatever it likes while it is installed. */
+/** Options that name a package; its install scripts may run any code. */
 const naming = /^(?:-p|--package|--from|--spec|--with)(?:=|$)/
-/** Those of npm and pnpm that have a shell run what follows. */
+/** Options of npm and pnpm that run a shell command. */
 const script = /^(?:-c|--call|--shell-mode)(?:=|$)/
 const runsScripts = new Set(['npx', 'pnpx', 'npm', 'pnpm'])
 
-/** What a runner such as `npx` or `uvx` is asked to fetch and run. */
+/** The package that a runner such as `npx` or `uvx` fetches and runs. */
 interface Wanted {
   packages: { name: string; at: number }[]
   runsScript: boolean
 }
 
-/** Says so where a runner fetches whatever version of a package is the newest, or has a shell run a script. */
+/** Warns if a runner fetches the newest version of a package, or runs a script in a shell. */
 function packageFindings(program: string, args: readonly string[]): TrustFinding[] {
   const start = firstWord(program, args)
   if (start === undefined) return []
@@ -323,9 +320,9 @@ function unpinnedFinding({ name, at }: { name: string; at: number }): TrustFindi
   return { severity: 'warning', code: 'unpinned-package', at: `args[${at}]`, message }
 }
 
-/** Programs that run the one that is named after them. */
+/** Programs that run the program named after them. */
 const wrappers = new Set(['env', 'nice', 'nohup', 'time', 'timeout', 'stdbuf', 'setsid', 'exec', 'corepack'])
-/** Scripts that are what these programs start. */
+/** Scripts that implement these programs. */
 const scripts: Readonly<Record<string, string>> = {
   'npx-cli.js': 'npx',
   'npm-cli.js': 'npm',
@@ -357,7 +354,7 @@ export function programName(command: string): string {
   return name.toLowerCase().replace(/\.(?:exe|cmd|bat|com)$/, '')
 }
 
-/** Where the words of the package begin, for programs that run packages. */
+/** Index of the first package word, for package runners. */
 function firstWord(program: string, args: readonly string[]): number | undefined {
   if (program === 'npx' || program === 'bunx' || program === 'uvx' || program === 'pnpx') return 0
   const verbs = args.filter((arg) => !arg.startsWith('-')).slice(0, 2)
@@ -412,7 +409,7 @@ function isPinned(name: string): boolean {
 
 type Effect = Pick<TrustFinding, 'severity' | 'code' | 'message'>
 
-/** Variables that only change what a program prints or how long it waits, though their names begin like others below. */
+/** Variables that only affect output or timing, although their names match the prefixes below. */
 const harmless =
   /^(?:PYTHON(?:UNBUFFERED|IOENCODING|UTF8|DONTWRITEBYTECODE|HASHSEED|FAULTHANDLER)|(?:npm_config|UV|PIP)_(?:yes|loglevel|quiet|color|no_color|progress|no_progress|update_notifier|fund|audit|disable_pip_version_check|http_timeout|default_timeout))$/i
 const loading =
@@ -422,7 +419,7 @@ const choosing =
 const network =
   /^(?:(?:HTTPS?|ALL|FTP|NO)_PROXY|NODE_EXTRA_CA_CERTS|NODE_USE_(?:SYSTEM_CA|ENV_PROXY)|SSL_CERT_(?:FILE|DIR)|(?:REQUESTS|CURL|AWS)_CA_BUNDLE|OPENSSL_CONF|OPENSSL_MODULES)$/i
 
-/** What setting a variable of this name does to a program besides giving it a value; undefined where that is nothing. */
+/** The effect of setting a variable, if it can change what a program runs or contacts; undefined if it cannot. */
 export function variableEffect(name: string): Effect | undefined {
   if (harmless.test(name)) return undefined
   if (loading.test(name)) {

@@ -28,14 +28,14 @@ interface ConsentDeps {
   redactor: SecretRedactor
   env: ConfigEnvironment
   home: string
-  /** Agrees to everything without asking. */
+  /** Consents to everything without asking. */
   agreeToAll: boolean
   configOf: (server: string) => ServerConfig | undefined
   /** The identity of a server when its variables were last resolved; undefined if it has none. */
   lastIdentity: (config: ServerConfig) => string | undefined
 }
 
-/** `written`: the identity without what the values of its variables add to it. */
+/** `written`: the identity without the values of its variables. */
 type Wanted = ConsentNeeded & { identity: string; written: string }
 
 const changedElsewhere: TrustFinding = {
@@ -46,10 +46,10 @@ const changedElsewhere: TrustFinding = {
     'Its command line is what you agreed to, and something else changed: the program, a file that it names, a variable, or its file of variables.',
 }
 
-/** Whether the person agreed to start what a file of the working folder names. */
+/** Whether the user consented to start a server of a working folder's file. */
 export class Consents implements ConsentService {
   readonly #deps: ConsentDeps
-  /** Why not, by what was refused in this run. */
+  /** The refusals of this run, with reasons. */
   readonly #refused = new Map<string, string>()
   readonly #asking = new Map<string, Promise<void>>()
 
@@ -112,18 +112,18 @@ export class Consents implements ConsentService {
         this.#asking.get(wanted.identity) ??
         this.#ask(wanted, config, signal).finally(() => this.#asking.delete(wanted.identity))
       this.#asking.set(wanted.identity, asking)
-      // Files may have changed while the person read about them: what runs is compared with what they agreed to.
+      // Files may have changed while the question was open: what starts is compared with what was approved.
       await asking
     }
   }
 
-  /** What was agreed to also holds for the server with its variables looked up, as long as nothing else changed. */
+  /** A consent also applies to the server with its variables resolved, if nothing else changed. */
   async carry(server: string, config: ServerConfig): Promise<void> {
     const wanted = await this.#pending(server, config)
     if (wanted !== undefined && this.#deps.table.has(wanted.written)) this.#agree(wanted)
   }
 
-  /** Removes refusals: the person wants to be asked again. */
+  /** Removes refusals: the user requested to be asked again. */
   again(): void {
     this.#refused.clear()
   }
@@ -206,18 +206,18 @@ export class Consents implements ConsentService {
 
 /** The command line or URL for the person to review. */
 interface Described {
-  /** The command line as a shell would take it, with the folder it runs in; or the address. */
+  /** The command line in shell syntax with its folder, or the URL. */
   command: string
   /** The file that the command resolves to on this machine, with the target of a link. */
   program?: string
-  /** The variables, or headers, that it is given. */
+  /** The variables or headers it gets. */
   given: GivenValue[]
   findings: TrustFinding[]
   /** One hash of the file and of everything that defines the started command and its variables. */
   identity: string
 }
 
-/** Secrets and inputs are shown by their names; every other variable is shown as what it is now. */
+/** Secrets and inputs are shown by name; every other variable by its current value. */
 async function described(config: ServerConfig, around: Surroundings): Promise<Described> {
   const text = (given: string): string => spelled(given, config, around)
   const { from } = config
@@ -240,7 +240,7 @@ async function described(config: ServerConfig, around: Surroundings): Promise<De
   const kept = envFile === undefined ? undefined : resolve(dirname(from?.file ?? ''), envFile)
   const ofFile = kept === undefined ? {} : await variablesOf(kept)
   const own = Object.entries(config.env ?? {}).map(([name, value]) => [name, text(value)])
-  // The texts of a file of variables are taken as they are, so they are not looked up here either.
+  // Values of an env file are literal, so their variables are not expanded here either.
   const now = { ...ofFile, ...Object.fromEntries(own) }
   const place = await resolveCommand(
     { ...config, command, args, env: now, ...(cwd !== undefined && { cwd }) },
@@ -272,7 +272,7 @@ async function described(config: ServerConfig, around: Surroundings): Promise<De
   }
 }
 
-/** Hashes of the files whose contents the server is given (`${file:path}`). */
+/** Hashes of the files whose contents are passed to the server (`${file:path}`). */
 async function filesIn(config: ServerConfig): Promise<Record<string, string | null>> {
   const names = textsOf(config).flatMap(({ text }) => {
     const read = partsOf(text)
@@ -288,14 +288,14 @@ async function variablesOf(file: string): Promise<Record<string, string>> {
   return fileVariables(file).catch(() => ({}))
 }
 
-/** Whether rules that name a server apply to another server than the one they were written for. */
+/** Whether rules that name a server would now apply to another server. */
 function duplicateName({ from }: ServerConfig): TrustFinding[] {
   if (from?.replaces === undefined) return []
   const message = `It takes the place of your own server of this name in ${from.replaces}, and your rules for that name hold for it.`
   return [{ severity: 'warning', code: 'takes-a-name', at: 'name', message }]
 }
 
-/** What a configuration hands over of the person's own. */
+/** The user's credentials and variables that a configuration passes on. */
 function passedVariables(config: ServerConfig): TrustFinding[] {
   return textsOf(config).flatMap(({ field, text }) => {
     const read = partsOf(text)

@@ -11,22 +11,22 @@ interface IdentitiesDeps {
   table: IdentityTable
   env: ConfigEnvironment
   home: string
-  /** Where the key of the digests is kept; without one it is the store's salt. */
+  /** Where the key of the digests is stored; by default it is the store's salt. */
   credentials: CredentialStore | undefined
-  /** Unlike that of any other store. */
+  /** Unique to the store. */
   salt: string
 }
 
 interface Named {
   config: ServerConfig
-  /** Texts that hold what is only known once it was looked up, by their place. */
+  /** Texts whose values must be resolved first, by position. */
   open: ReadonlySet<string>
 }
 
 /**
- * What servers are. A variable in a command, its arguments, its folder or an address counts as what it stands for, so
- * that nothing agreed to outlives another value; what may be secret of it counts by a keyed digest. Until such a value was
- * looked up, a server is what it was the last time.
+ * Identities of servers. A variable in a command, its arguments, its folder or a URL is part of the identity with its value, so
+ * that no grant survives another value; possible secrets are included as a keyed digest. Until such a value is resolved, a server
+ * keeps its last identity.
  */
 export class Identities {
   readonly #deps: IdentitiesDeps
@@ -42,13 +42,13 @@ export class Identities {
     return isOpen ? (this.#deps.table.get(identity) ?? identity) : identity
   }
 
-  /** What it was when its values were last looked up; undefined where it has none, or they never were. */
+  /** The identity when its values were last resolved; undefined if it has none, or they never were. */
   last(config: ServerConfig): string | undefined {
     const { identity, isOpen } = this.#template(config)
     return isOpen ? this.#deps.table.get(identity) : undefined
   }
 
-  /** Takes notice of what the variables stand for now. */
+  /** Records the current values of the variables. */
   async settle(config: ServerConfig, resolved: ServerConfig): Promise<void> {
     const named = this.#named(config)
     const { identity } = this.#store(config, named)
@@ -77,7 +77,7 @@ export class Identities {
     return template
   }
 
-  /** With what the environment and folders say; what else there is stands as it is written. */
+  /** Expands environment and folder variables; others stay as written. */
   #named(config: ServerConfig): Named {
     const open = new Set<string>()
     const name = (at: string, text: string): string => spelled(text, config, this.#deps, () => open.add(at))
@@ -117,7 +117,7 @@ function mapped(config: ServerConfig, name: (at: string, text: string) => string
   }
 }
 
-/** What a server is told apart by, each text with its place. */
+/** The texts of a server's identity, each with its position. */
 function textsOf(config: ServerConfig): [at: string, text: string][] {
   const texts: [string, string][] = []
   mapped(config, (at, text) => {

@@ -36,7 +36,7 @@ interface LaunchDeps {
     'secrets' | 'credentials' | 'env' | 'home' | 'askInput' | 'startProjectServers' | 'redactFor'
   >
   consents: ConsentTable
-  /** Where answers are remembered that are no secrets. */
+  /** Where answers that are no secrets are stored. */
   settings: FormTable
   identities: IdentityTable
   salt: string
@@ -47,7 +47,7 @@ interface LaunchDeps {
   onWarning: (server: string, message: string) => void
 }
 
-/** What happens before a server is started: the person agrees, variables are replaced, secrets are made known. */
+/** The steps before a server starts: consent, expansion of variables, registration of secrets for redaction. */
 export class Launch {
   readonly secrets: Secrets
   readonly identities: Identities
@@ -114,7 +114,7 @@ export class Launch {
    * @throws McpError 'INVALID' that says what is missing, or the reason of the signal
    */
   prepare(server: string, config: ServerConfig, signal: AbortSignal): Promise<ServerConfig> {
-    // Values may come from a person or a keychain, which may never answer.
+    // A user or a keychain may never answer.
     return orAborted(this.#prepare(server, config, signal), signal)
   }
 
@@ -123,7 +123,7 @@ export class Launch {
     await this.#consents.admit(server, config, signal)
     const resolved = await this.#resolve(server, config)
     await this.identities.settle(config, resolved)
-    // Values that were looked up for the first time are those of what was just agreed to.
+    // Values resolved for the first time belong to the consent just given.
     if (before === undefined && this.identities.last(config) !== undefined) {
       await this.#consents.carry(server, config)
     }
@@ -136,7 +136,7 @@ export class Launch {
     return withMachineVariables(startedAs(resolved, place), variables)
   }
 
-  /** The variables of this machine that a server gets. Those with credentials are asked about once. */
+  /** The machine's variables that a server gets. Those with credentials need approval once. */
   async #machineVariables(
     server: string,
     { from }: ServerConfig,
@@ -157,7 +157,7 @@ export class Launch {
     return given
   }
 
-  /** What the person says, or said before; undefined where they cannot be asked or do not answer. */
+  /** The current or stored answer; undefined if the user cannot be asked or does not answer. */
   async #mayPass(server: string, name: string, file: string | undefined): Promise<string | undefined> {
     const kept = `pass on ${name}${file === undefined ? '' : ` to servers of ${file}`}`
     const whom = file === undefined ? 'the servers that you start here' : `the servers of ${file}`
@@ -165,7 +165,7 @@ export class Launch {
     try {
       return await this.#answer(kept, server, { id: name, description, options: ['no', 'yes'] })
     } catch {
-      // Without a store for answers there is none.
+      // Without a store there is no stored answer.
       return undefined
     }
   }
@@ -180,8 +180,8 @@ export class Launch {
   }
 
   /**
-   * Makes every secret known that can be read without a question, whichever server it is for, and what further
-   * configurations take from the environment. Once for a host.
+   * Registers every secret that can be read without a question, and those that other configurations take from the environment.
+   * Runs once per host.
    */
   learnSecrets(): Promise<void> {
     this.#learned ??= this.#learnAll()
@@ -189,14 +189,14 @@ export class Launch {
   }
 
   async #learnAll(): Promise<void> {
-    // A server that needs a secret of a store that cannot be read says so; the others do without.
+    // A server that needs a secret of an unreadable store reports it; the others are unaffected.
     const readable = await (this.#store.readable?.() ?? Promise.resolve([])).catch(() => [])
     for (const { name, value } of readable) this.#redactor.add(value, markOf(name), name)
     for (const config of (await this.#redactFor?.()) ?? [])
       learnVariables(config, this.#around.env, this.#redactor)
   }
 
-  /** Redacts values that a configuration contains under the name of a secret. */
+  /** Registers values that a configuration contains under secret-like names. */
   keep(config: ServerConfig): ServerConfig {
     learnSecrets(config, this.#redactor)
     return config
@@ -213,7 +213,7 @@ export class Launch {
     return this.#consents
   }
 
-  /** Asks again what was refused. */
+  /** Asks again about refusals. */
   again(): void {
     this.#consents.again()
   }
@@ -224,11 +224,11 @@ function markOf(name: string): string {
   return /^input (.+?) of [/\\A-Z]/.exec(name)?.[1] ?? name
 }
 
-/** States in which the process that wrote to stderr has ended. */
+/** States in which the process that wrote to stderr has exited. */
 const ended: ReadonlySet<string> = new Set(['reconnecting', 'failed', 'disabled', 'asleep'])
 const minRedacted = 6
 
-/** Everything that leaves the host passes here, so that no secret does. */
+/** All data leaving the host passes here to be redacted. */
 export class Redaction {
   readonly redactor: SecretRedactor = createSecretRedactor()
   readonly #streams = new Map<string, RedactedStream>()
@@ -254,7 +254,7 @@ export class Redaction {
     if (event.type !== 'connection' || !ended.has(event.state.state)) return [shown]
     const rest = this.#streams.get(event.server)?.end() ?? ''
     this.#streams.delete(event.server)
-    // What was held back so long may be most of a secret.
+    // The held-back text may be most of a secret.
     if (rest === '' || rest.length >= minRedacted) return [shown]
     return [{ type: 'stderr', server: event.server, text: rest }, shown]
   }
@@ -268,7 +268,7 @@ export class Redaction {
   }
 }
 
-/** Makes the connections those of `wanted`; unchanged ones keep running. */
+/** Changes the connections to `wanted`; unchanged ones keep running. */
 export async function reconfigure(
   wanted: Readonly<Record<string, ServerConfig>>,
   connections: Map<string, ServerConnection>,

@@ -2,12 +2,12 @@ import { stat } from 'node:fs/promises'
 import { type ConfigEnvironment, isSecretName } from '../../config/variables.ts'
 import type { StdioServerConfig } from '../../types/index.ts'
 
-/** A variable that says how programs of this machine reach the network and where they fetch packages. */
+/** A variable that configures network access and package sources of programs. */
 export interface MachineVariable {
   name: string
   value: string
   kind: Kind
-  /** Whether it holds a user name, a password or a token. */
+  /** Whether it contains a user name, a password or a token. */
   isCredential: boolean
 }
 
@@ -35,11 +35,11 @@ const credentialName = /^UV_INDEX_\w+_USERNAME$|_auth$/i
 const credentialValue =
   /(?:^|[\s,=]|:\/\/)[^\s/?#,=@]+@[^\s@]|[?&][^=&#\s]*(?:token|key|secret|passw|auth)[^=&#\s]*=./i
 
-/** The variables of an environment that every started server gets, where they hold no credentials. */
+/** The environment variables that every started server gets, unless they contain credentials. */
 export function machineVariables(env: ConfigEnvironment): MachineVariable[] {
   return Object.entries(env).flatMap(([name, value]): MachineVariable[] => {
     const kind = kinds.find(([, names]) => names.test(name))?.[0]
-    // A value that begins so is an exported shell function.
+    // A value with this prefix is an exported shell function.
     if (kind === undefined || value === undefined || value === '' || value.startsWith('()')) return []
     const holdsAddresses = kind === 'proxy' || kind === 'packages'
     const isNamed = isSecretName(name) || credentialName.test(name)
@@ -47,13 +47,13 @@ export function machineVariables(env: ConfigEnvironment): MachineVariable[] {
   })
 }
 
-/** The secret parts of a value: all of it, and what is before the `@` of an address. */
+/** The secret parts of a value: all of it, and the part before the `@` of a URL. */
 export function secretsIn(value: string): string[] {
   const addresses = value.matchAll(/:\/\/([^\s/?#@:]*):?([^\s/?#@]*)@/g)
   return [value, ...Array.from(addresses, ([, user = '', password]) => password || user)]
 }
 
-/** Those that a server can use: what it has itself wins, whatever the case of its name. */
+/** Those a server can use: its own settings take precedence, ignoring case. */
 export function variablesFor(
   { env = {}, sandbox }: StdioServerConfig,
   of: ConfigEnvironment,
@@ -61,13 +61,13 @@ export function variablesFor(
   const own = new Set(Object.keys(env).map((name) => name.toUpperCase()))
   const isOutside = sandbox === undefined || sandbox === false
   const sharesNetwork = typeof sandbox === 'object' && sandbox.network === true
-  // A sandbox has a proxy of its own, and does not hold the person's folders.
+  // A sandbox has its own proxy, and does not contain the user's folders.
   const isOfUse = (kind: Kind): boolean =>
     isOutside || kind === 'certificates' || kind === 'packages' || (kind === 'proxy' && sharesNetwork)
   return machineVariables(of).filter(({ name, kind }) => !own.has(name.toUpperCase()) && isOfUse(kind))
 }
 
-/** A server with these variables besides its own. In a sandbox the files of certificates can be read. */
+/** A server with these variables in addition to its own. A sandbox may read the certificate files. */
 export async function withMachineVariables(
   config: StdioServerConfig,
   variables: readonly MachineVariable[],

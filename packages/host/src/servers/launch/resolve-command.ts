@@ -14,35 +14,35 @@ import { findProgram, isWithin } from '../../shared/files.ts'
 import type { ServerConfig, StdioServerConfig, TrustFinding } from '../../types/index.ts'
 import { programName, runsPackage } from './command-scan.ts'
 
-/** How a command is started on this machine: which file runs, where, and with which search path. */
+/** How a command starts on this machine: file, folder and search path. */
 interface ResolvedCommand {
-  /** The file that the command names; undefined where there is none. */
+  /** The file of the command; undefined if it is not found. */
   file: string | undefined
-  /** The file that `file` leads to, where it is a link. */
+  /** The target of `file`, if it is a link. */
   real: string | undefined
   args: string[]
   cwd: string
-  /** Whether `cwd` is a folder of the servers of this file alone, instead of the one that is worked in. */
+  /** Whether `cwd` is a folder for the servers of this file alone, instead of the working folder. */
   isApart: boolean
-  /** The search path that it is given; undefined where there is none. */
+  /** The search path it gets; undefined if there is none. */
   path: string | undefined
-  /** A file of the project that the command would name if folders of the project were searched. */
+  /** A project file that the command would run if project folders were searched. */
   left?: string
-  /** SHA-256 of the files of the project that the command line names, by their paths. */
+  /** SHA-256 of the project files in the command line, by path. */
   contents: Record<string, string>
   findings: TrustFinding[]
 }
 
-/** Bytes of files whose contents are compared. Beyond them a file counts by its size and the time of its last change. */
+/** Maximum bytes of files that are hashed. Beyond that a file is compared by size and modification time. */
 const maxHashedBytes = 67_108_864
 const relativePath = /^(--?[\w-]+=)?(\.{1,2}(?:[\\/].*)?)$/s
 
 /**
- * Finds out what a server of a project file would run. `config` has its variables replaced as far as they are known.
+ * Determines what a server of a project file would run. `config` has its variables expanded as far as known.
  *
- * A program that fetches packages (`npx`, `uvx`) reads settings and packages of the folder that it runs in. It is
- * started in a folder of its own, unless the configuration names one, so that nothing of the project changes what it
- * fetches; relative paths among its arguments are made absolute for that.
+ * A program that fetches packages (`npx`, `uvx`) reads settings and packages of its working directory. It is started in a
+ * separate folder, unless the configuration sets one, so that project files cannot change what it fetches; relative paths among
+ * its arguments become absolute.
  */
 export async function resolveCommand(
   config: StdioServerConfig,
@@ -52,7 +52,7 @@ export async function resolveCommand(
   const project = resolve(from?.workspace ?? dirname(from?.file ?? '.'))
   const real = await realpath(project).catch(() => project)
   const isOfProject = (path: string): boolean => isWithin(path, project) || isWithin(path, real)
-  // In a project that holds the home folder, what is installed there is the person's own.
+  // If the project contains the home folder, programs installed there are the user's own.
   const isForeign = (path: string): boolean => !isOfProject(around.home) && isOfProject(path)
   const fetches = runsPackage(command, args)
   const isApart = fetches && config.cwd === undefined
@@ -84,8 +84,8 @@ export async function resolveCommand(
 }
 
 /**
- * What is started, in place of what the configuration says.
- * @throws McpError 'CONNECT_FAILED' for a program that fetches packages and is found in the project alone
+ * The configuration that is actually started.
+ * @throws McpError 'CONNECT_FAILED' for a program that fetches packages and exists only in the project
  */
 export function startedAs(config: StdioServerConfig, place: ResolvedCommand): StdioServerConfig {
   const { file, args, cwd, isApart, path, left } = place
@@ -100,13 +100,13 @@ export function startedAs(config: StdioServerConfig, place: ResolvedCommand): St
     ...config,
     command: file ?? config.command,
     args,
-    // A sandbox opens the folder that is named, so none is named that the configuration does not.
+    // A sandbox opens the named working folder, so none is added that the configuration does not name.
     ...((isApart || config.cwd !== undefined) && { cwd }),
     ...(path !== undefined && { env: { ...withoutPath(config.env), PATH: path } }),
   }
 }
 
-/** A folder that belongs to the servers of one file and holds nothing of the project. */
+/** A folder for the servers of one file, without project files. */
 function apart(
   { from }: StdioServerConfig,
   { env, home }: Surroundings,
@@ -120,13 +120,13 @@ function apart(
     .digest('hex')
     .slice(0, 16)
   const folder = join(cache, 'jackfield', 'servers', name)
-  // Programs look for settings in the folders above as well.
+  // Programs search for settings in parent folders as well.
   return isForeign(folder) ? parse(folder).root : folder
 }
 
 /**
- * The search path without folders that depend on where a program runs. A relative folder of the person's own PATH is
- * left out; one that the configuration names is shown with it, and is that folder below the working directory.
+ * The search path without folders that depend on the working directory. A relative folder of the user's PATH is left out; one in
+ * the configuration is shown, and is resolved below the working directory.
  */
 function searchPath(
   { env }: StdioServerConfig,
@@ -156,7 +156,7 @@ function withoutPath(env: Record<string, string> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => name.toUpperCase() !== 'PATH'))
 }
 
-/** `./x` and `--option=../x` with their whole paths; other words may be no paths. */
+/** Makes `./x` and `--option=../x` absolute; other words may not be paths. */
 function absolute(word: string, base: string): string {
   const [, option = '', path] = relativePath.exec(word) ?? []
   return path === undefined ? word : `${option}${resolve(base, path)}`
@@ -169,7 +169,7 @@ function pathsIn(words: readonly string[], cwd: string): string[] {
   })
 }
 
-/** Hashes of those files that belong to the project, or that a link of the project leads to. */
+/** Hashes of those files that belong to the project, or are the target of a project link. */
 async function contentsOf(
   paths: readonly string[],
   isOfProject: (path: string) => boolean,
@@ -241,13 +241,13 @@ async function findingsOf(
   return found
 }
 
-/** Whether a shell is given a script that names a program that fetches packages. */
+/** Whether a shell gets a script that names a program that fetches packages. */
 function mayFetch(command: string, args: readonly string[]): boolean {
   const isShell = /^(?:(?:ba|z|da|k|fi)?sh|cmd|powershell|pwsh)$/.test(programName(command))
   return isShell && /\b(?:npx|uvx|bunx|pnpx|pipx|dlx|dnx|npm\s+(?:exec|x))\b/.test(args.join(' '))
 }
 
-/** The first part of what follows `-m`, which Python looks for in the working directory first. */
+/** The first part of the argument of `-m`, which Python searches in the working directory first. */
 function moduleIn(args: readonly string[]): string | undefined {
   const at = args.findIndex((arg) => /^-\w*m/.test(arg))
   const word = at === -1 ? undefined : (/^-\w*?m(.+)$/.exec(args[at] ?? '')?.[1] ?? args[at + 1])
@@ -262,8 +262,8 @@ export interface Surroundings {
 }
 
 /**
- * A text of a configuration with what its environment and folders say. Inputs, secrets, files, and variables that sound
- * like secrets stand as they are written; `open` is called for each of them.
+ * A text of a configuration with environment and folder variables expanded. Inputs, secrets, files, and secret-like variables
+ * stay as written; `open` is called for each of them.
  */
 export function spelled(
   text: string,

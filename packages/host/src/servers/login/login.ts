@@ -11,30 +11,30 @@ import { loopback, openBrowser } from '@jackfield/sdk/client/auth/node'
 import type { HttpServerConfig } from '../../types/index.ts'
 import { type LoginPage, pageAt, SignInNeeded } from './sign-in-needed.ts'
 
-/** How a request for a login is met: not at all, by asking the person, or by going ahead, since they agreed. */
+/** How a login request is handled: rejected, with a question, or directly because the user already agreed. */
 type LoginMode = 'quietly' | 'asking' | 'openly'
 
-/** The credentials for one server. */
+/** The login credentials of one server. */
 export interface Login {
   readonly auth: Authorization
-  /** How logins are handled while `work` runs; at all other times the person is asked. */
+  /** Sets how logins are handled while `work` runs; at all other times the user is asked. */
   during<T>(mode: LoginMode, work: () => Promise<T>): Promise<T>
   /** Removes the tokens and revokes them at the authorization server. */
   revoke(): Promise<Revocation>
 }
 
 interface LoginOptions {
-  /** The name of the server, which is also the name of the account there. */
+  /** The server's name, also used for its account. */
   server: string
   config: HttpServerConfig
   store: CredentialStore
-  /** Asks the person whether the page may be opened. Rejects if they refuse or cannot be asked. */
+  /** Asks whether the page may be opened. Rejects if the user refuses or cannot be asked. */
   ask: (page: LoginPage, signal: AbortSignal) => Promise<void>
-  /** Whether the person agreed to this very page where they agreed to a login. */
+  /** Whether the user agreed to this exact page. */
   agreedTo: (page: LoginPage) => boolean
-  /** Opens a page for the person. Default: their browser. */
+  /** Opens a page. Default: the user's browser. */
   open?: ((url: URL) => Promise<void>) | undefined
-  /** How requests to authorization servers leave. Default: to the addresses that were checked. */
+  /** How requests to authorization servers are sent. Default: to the checked addresses. */
   network?: NetworkOptions | undefined
   /** Called with the opened page. */
   onPage: (page: LoginPage) => void
@@ -42,7 +42,7 @@ interface LoginOptions {
 
 const loginTimeoutMs = 300_000
 
-/** Makes credentials for a server. @throws McpError 'INVALID' where the configuration of its sign-in is incomplete */
+/** Creates credentials for a server. @throws McpError 'INVALID' if its login configuration is incomplete */
 export function createLogin(options: LoginOptions): Login {
   const { config, server, store } = options
   /** The active modes, the latest last: one may end before another that started earlier. */
@@ -87,7 +87,7 @@ function registeredIn({
   return { registered: { issuer, clientId, ...(clientSecret !== undefined && { clientSecret }) } }
 }
 
-/** The person's own browser, but only once they agreed to the page. */
+/** Opens the browser only after the user agreed to the page. */
 function redirectFor(
   { ask, agreedTo, open = openBrowser, onPage }: LoginOptions,
   mode: () => LoginMode,

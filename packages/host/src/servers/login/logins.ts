@@ -11,7 +11,7 @@ import type { HostEvent, HttpServerConfig, Inbox, LoginService } from '../../typ
 import type { Login } from './login.ts'
 import type { LoginPage, SignInNeeded } from './sign-in-needed.ts'
 
-/** A connection, as far as signing in goes. */
+/** The login-related part of a connection. */
 interface SignsIn {
   signIn(): Promise<void>
   /** Connects with the tokens that are stored. */
@@ -19,14 +19,14 @@ interface SignsIn {
   signOut(): Promise<Revocation>
 }
 
-/** Who answers the question of one program where the person signed in with another. */
+/** The name recorded for an answer given by a login in another program. */
 const otherWindow = 'a sign-in in another window'
 
 interface LoginsDeps {
   /** Default: in memory. */
   store?: CredentialStore | undefined
   open?: ((url: URL) => Promise<void>) | undefined
-  /** How requests to authorization servers leave. */
+  /** How requests to authorization servers are sent. */
   network?: NetworkOptions | undefined
   questions: QuestionQueue & Pick<Inbox, 'list' | 'answer'>
   recorder: Recorder
@@ -37,32 +37,32 @@ interface LoginsDeps {
   signal: AbortSignal
 }
 
-/** Signs the person in to servers, after consent. */
+/** Logins to servers, after consent. */
 export class Logins implements LoginService {
   readonly #deps: LoginsDeps
   #store: CredentialStore | undefined
   readonly #logins = new Map<string, { login: Login; config: string }>()
-  /** Servers whose question was put in this run, so that it is not put with every attempt to connect. */
+  /** Servers already asked about in this run, so that not every connection attempt asks again. */
   readonly #asked = new Set<string>()
-  /** The pages that people agreed to and are about to see. */
+  /** The pages that users agreed to and that are about to be opened. */
   readonly #agreed = new Map<string, LoginPage>()
-  /** Questions that are open, and what follows from them. */
+  /** Open questions with their follow-up. */
   readonly #pending = new Map<string, Promise<void>>()
   /** Withdraw the open questions. */
   readonly #asking = new Map<string, AbortController>()
   readonly #signIns = new Map<string, Promise<void>>()
-  /** The page that was opened last for each server. */
+  /** The last opened page of each server. */
   readonly #pages = new Map<string, LoginPage>()
 
   constructor(deps: LoginsDeps) {
     this.#deps = deps
   }
 
-  /** The credentials for a server; undefined if its configuration contains credentials or disables signing in. */
+  /** The credentials for a server; undefined if its configuration contains credentials or disables the login. */
   async of(server: string, config: HttpServerConfig): Promise<Login | undefined> {
     const given = Object.keys(config.headers ?? {}).some((name) => name.toLowerCase() === 'authorization')
     if (config.auth === false || given) return undefined
-    // Loaded on demand: few servers require signing in, and the module is large.
+    // Loaded on demand: few servers require a login, and the module is large.
     const [{ createLogin }, { memoryStore }] = await Promise.all([
       import('./login.ts'),
       import('@jackfield/sdk/client/auth'),
@@ -80,7 +80,7 @@ export class Logins implements LoginService {
       network,
       ask: async (page, signal) => {
         if ((await this.#ask(server, page, signal)) !== otherWindow) return
-        // No person agreed to a page in this program.
+        // Nobody agreed to a page in this program.
         throw new McpError('UNAUTHORIZED', 'You signed in with another window meanwhile. Do this again')
       },
       agreedTo: (page) => this.#agreedTo(server, page),
@@ -93,7 +93,7 @@ export class Logins implements LoginService {
     return login
   }
 
-  /** A server requires signing in: the person is asked once, and the server is connected after they agree. */
+  /** A server requires a login: the user is asked once, and the server is connected after they agree. */
   needed(server: string, { page }: SignInNeeded): void {
     const { questions, signal, emit } = this.#deps
     if (this.#asked.has(server) || this.#asking.has(server) || !questions.canAsk('login')) return
@@ -118,13 +118,13 @@ export class Logins implements LoginService {
       })
       .finally(() => {
         this.#agreed.delete(server)
-        // With the tokens of another window it may ask again.
+        // With the tokens of another program it may ask again.
         if (this.#pending.get(server) === pending) this.#pending.delete(server)
       })
     this.#pending.set(server, pending)
   }
 
-  /** The server is connected, so a login that is still asked for is not needed. */
+  /** The server is connected, so a pending login is not needed. */
   ready(server: string): void {
     this.#asking.get(server)?.abort(new McpError('CANCELLED', `you are signed in at ${server} now`))
   }
@@ -133,7 +133,7 @@ export class Logins implements LoginService {
     return this.#pending.get(server)
   }
 
-  /** Allows the question to be asked again, because the person wants to connect. */
+  /** Allows the question to be asked again, because the user requested a connection. */
   again(server: string): void {
     this.#asked.delete(server)
   }
@@ -141,7 +141,7 @@ export class Logins implements LoginService {
   async signIn(server: string): Promise<void> {
     const { recorder } = this.#deps
     const row = recorder.open({ kind: 'login', server, summary: `You sign in at ${server}`, detail: {} })
-    // The person requested it, so no question is asked.
+    // The user requested it, so no question is asked.
     this.#asked.add(server)
     try {
       await this.#signInOnce(server)
@@ -162,13 +162,13 @@ export class Logins implements LoginService {
     return revocation
   }
 
-  /** Who asked for the login themselves agreed to any page; all others to the one that they were shown. */
+  /** A user who requested the login agreed to any page; all others to the one shown. */
   #agreedTo(server: string, page: LoginPage): boolean {
     const agreed = this.#agreed.get(server)
     return agreed === undefined || bare(agreed) === bare(page)
   }
 
-  /** A second sign-in would end the connection of the first, so it waits for that one. */
+  /** A second login would end the connection of the first, so it waits. */
   #signInOnce(server: string): Promise<void> {
     const known = this.#signIns.get(server)
     if (known !== undefined) return known
@@ -180,7 +180,7 @@ export class Logins implements LoginService {
     return signIn
   }
 
-  /** Answers the questions of other programs for the login that was finished here: its tokens are theirs, too. */
+  /** Answers the questions of other programs about this login, since they use the same tokens. */
   #answerOthers(server: string): void {
     const { questions } = this.#deps
     const page = this.#pages.get(server)
@@ -195,7 +195,7 @@ export class Logins implements LoginService {
     }
   }
 
-  /** Asks, and gives who agreed. @throws McpError 'UNAUTHORIZED' where no person did */
+  /** Asks, and returns who agreed. @throws McpError 'UNAUTHORIZED' if nobody did */
   async #ask(server: string, page: LoginPage, signal: AbortSignal): Promise<string> {
     const { questions, recorder } = this.#deps
     const { issuer, scopes } = page
@@ -243,12 +243,12 @@ function revocationNote(revocation: Revocation): string {
 
 const ofOneLogin = ['state', 'code_challenge', 'code_challenge_method', 'nonce']
 
-/** The page without what makes it one login among many: that is over when it is agreed to. */
+/** The page without the parameters unique to one login. */
 function shortened(page: LoginPage): LoginPage {
   return { ...page, url: without(ofOneLogin, page) }
 }
 
-/** What stays the same of a page also where the way back leads over another port, with the client that has it. */
+/** The page's identity, independent of the redirect port and client id. */
 function bare(page: LoginPage): string {
   return without([...ofOneLogin, 'client_id', 'redirect_uri'], page)
 }
@@ -259,10 +259,10 @@ function without(names: readonly string[], page: LoginPage): string {
   return url.href
 }
 
-/** The secrets of tokens and registrations, with the replacement of each. */
+/** The secrets in tokens and registrations, with the replacement of each. */
 const storedSecrets = { accessToken: 'accessToken', refreshToken: 'refreshToken', secret: 'clientSecret' }
 
-/** The store, where every token that passes is made known as a secret. */
+/** Wraps the store so that every token is registered for redaction. */
 function withRedactedErrors(store: CredentialStore, redactor: SecretRedactor): CredentialStore {
   const learn = (text: string | undefined): void => {
     let value: unknown

@@ -1,15 +1,15 @@
 import { McpError } from '@jackfield/sdk'
 
-/** Where a person would sign in. */
+/** The login page. */
 export interface LoginPage {
-  /** The page with everything that makes it this very login. */
+  /** The URL with the parameters of this login. */
   url: string
-  /** Whose page it is. */
+  /** The server of the page. */
   issuer: string
   scopes: readonly string[]
 }
 
-/** A server requires signing in, and the person may not be asked at this point. */
+/** A server requires a login, and the user may not be asked at this point. */
 export class SignInNeeded extends McpError {
   override readonly name: string = 'SignInNeeded'
   readonly page: LoginPage

@@ -4,21 +4,21 @@ import type { Fetch } from '@jackfield/sdk/client'
 import type { NetworkOptions } from '@jackfield/sdk/client/auth'
 import type { ConfigEnvironment } from '../../config/variables.ts'
 
-/** The `fetch` of a host: through the proxy that the environment names for a URL, else the global one. */
+/** The `fetch` of a host: through the proxy that the environment sets for a URL, else the global one. */
 export function fetchIn(env: ConfigEnvironment): Fetch {
   return async (url, init) => {
     const to = new URL(url)
     const proxy = proxyFor(to, env)
     if (proxy === undefined) return fetch(url, init)
-    // Loaded where there is a proxy: it is much of Node.
+    // Loaded only if there is a proxy, because it is a large part of Node.
     const { proxiedFetch } = await import('./proxied-fetch.ts')
     return proxiedFetch(proxy)(to, init)
   }
 }
 
 /**
- * How requests to authorization servers leave: through a proxy where one applies, which then resolves the name; else to the
- * addresses that were checked. Undefined where the environment names no proxy.
+ * How requests to authorization servers are sent: through a proxy if one applies, which then resolves the name; else to the
+ * checked addresses. Undefined if the environment sets no proxy.
  */
 export function authNetworkIn(env: ConfigEnvironment): NetworkOptions | undefined {
   if (!namesProxy(env)) return undefined
@@ -40,7 +40,7 @@ export function authNetworkIn(env: ConfigEnvironment): NetworkOptions | undefine
   }
 }
 
-/** A proxy that the environment names, and the variable that names it. */
+/** A proxy, and the variable that sets it. */
 export interface EnvProxy {
   readonly url: URL
   readonly variable: string
@@ -49,13 +49,13 @@ export interface EnvProxy {
 const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
-/** The name and the digits of an IPv4 address in IPv6 form are judged as the address that they mean. */
+/** The name and the digits of an IPv4 address in IPv6 form count as the IPv4 address. */
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 
 /**
- * The proxy that requests to a URL go through: `https_proxy` or `http_proxy` by the scheme of the URL, in lower or upper
- * case, unless `no_proxy` lists its host. Loopback addresses are never sent to a proxy.
- * @throws McpError 'INVALID' where the variable names no HTTP proxy
+ * The proxy for a URL: `https_proxy` or `http_proxy` by its scheme, in lower or upper case, unless `no_proxy` lists its host.
+ * Loopback addresses never use a proxy.
+ * @throws McpError 'INVALID' if the variable is no HTTP proxy URL
  */
 export function proxyFor(url: URL, env: ConfigEnvironment): EnvProxy | undefined {
   const name = url.protocol === 'https:' ? 'https_proxy' : 'http_proxy'
@@ -76,12 +76,12 @@ export function proxyFor(url: URL, env: ConfigEnvironment): EnvProxy | undefined
   return { url: proxy, variable }
 }
 
-/** A proxy as it is shown: without its user and password. */
+/** A proxy for display: without user and password. */
 export function shownProxy({ url }: EnvProxy): string {
   return `${url.protocol}//${url.host}`
 }
 
-/** Whether some variable of the environment names a proxy. */
+/** Whether any variable of the environment sets a proxy. */
 function namesProxy(env: ConfigEnvironment): boolean {
   return ['https_proxy', 'http_proxy', 'HTTPS_PROXY', 'HTTP_PROXY'].some((name) => Boolean(env[name]))
 }
@@ -93,7 +93,7 @@ function isLoopback(host: string): boolean {
   return family !== 0 && loopback.check(address, family === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** A name excludes itself and what is below it; `*.name` and `.name` exclude what is below; `*` everything. */
+/** A name excludes itself and its subdomains; `*.name` and `.name` exclude subdomains; `*` everything. */
 function isExcluded(host: string, port: string, list: string): boolean {
   const family = isIP(host)
   return list.split(/[\s,]+/).some((written) => {

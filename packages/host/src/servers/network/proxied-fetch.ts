@@ -10,7 +10,7 @@ import { hostOf, openTunnel, proxyCredentials, refusedBy, unreachable } from './
 
 const idleMs = 4_000
 
-/** Connections through one proxy, kept for a short while after each request. */
+/** Connections through one proxy, kept open for a short time after each request. */
 class TunnelAgent extends Agent {
   readonly #proxy: EnvProxy
 
@@ -30,7 +30,7 @@ class TunnelAgent extends Agent {
       done?.(null, socket)
     }
     const failed = (error: Error): void => {
-      // Its type has a socket also where there is none.
+      // Its type declares a socket even if there is none.
       if (done !== undefined) Reflect.apply(done, undefined, [error])
     }
     openTunnel(this.#proxy, { host, port: Number(options.port) }).then(tunnelled, failed)
@@ -81,7 +81,7 @@ function isUnreachable(error: unknown): boolean {
   )
 }
 
-/** An authority that is not known here is named with what to do; every other failure is passed on. */
+/** An unknown certificate authority is reported with a fix; every other failure is passed on. */
 function withCertificateHint(error: unknown, { host }: URL, proxy: EnvProxy | undefined): unknown {
   const cause = error instanceof Error ? error.cause : undefined
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''

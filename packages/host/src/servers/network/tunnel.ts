@@ -6,7 +6,7 @@ import { type EnvProxy, shownProxy } from './fetch.ts'
 
 const connectMs = 30_000
 
-/** A host and port that a proxy is asked to connect to. */
+/** The host and port to connect to through a proxy. */
 interface Destination {
   host: string
   port: number
@@ -14,7 +14,7 @@ interface Destination {
 
 /**
  * Opens a connection through a proxy with `CONNECT`; the proxy resolves the name.
- * @throws McpError 'CONNECT_FAILED' that names the proxy, why it failed and what to do
+ * @throws McpError 'CONNECT_FAILED' that names the proxy, the reason and a fix
  */
 export function openTunnel(
   proxy: EnvProxy,
@@ -44,7 +44,7 @@ export function openTunnel(
       if (head.length > 0) socket.unshift(head)
       resolve(socket)
     })
-    // Some proxies answer CONNECT with an ordinary response and a body.
+    // Some proxies respond to CONNECT with an ordinary response and a body.
     asking.once('response', (response) => {
       response.destroy()
       reject(refusedBy(proxy, response.statusCode ?? 0, authority))
@@ -55,7 +55,7 @@ export function openTunnel(
   })
 }
 
-/** Where a proxy listens, as options of a request. */
+/** The proxy's address, as request options. */
 export function hostOf({ hostname, port, protocol }: URL): {
   host: string
   port: number
@@ -66,14 +66,14 @@ export function hostOf({ hostname, port, protocol }: URL): {
   return { host, port: port === '' ? 443 : Number(port) }
 }
 
-/** The header with the credentials that the URL of a proxy holds. */
+/** The header with the credentials in the proxy's URL. */
 export function proxyCredentials({ username, password }: URL): { 'proxy-authorization'?: string } {
   if (username === '' && password === '') return {}
   const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   return { 'proxy-authorization': `Basic ${Buffer.from(text).toString('base64')}` }
 }
 
-/** What a refusal of a proxy means. */
+/** The meaning of a proxy's refusal. */
 export function refusedBy(proxy: EnvProxy, status: number, authority: string): McpError {
   const name = `The proxy ${shownProxy(proxy)} (${proxy.variable})`
   const text =
@@ -87,7 +87,7 @@ export function refusedBy(proxy: EnvProxy, status: number, authority: string): M
   return new McpError('CONNECT_FAILED', text, { details: { code: `PROXY_${status}` } })
 }
 
-/** What a failure to reach a proxy means. */
+/** The meaning of a failed connection to a proxy. */
 export function unreachable(proxy: EnvProxy, error: unknown): McpError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'no answer'
   return new McpError(

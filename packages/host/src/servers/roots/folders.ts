@@ -7,10 +7,10 @@ import { rootProblem } from '../../config/jackfield-section.ts'
 import type { RootsTable } from '../../log/store/roots-table.ts'
 import type { FolderPreview, OpenFolder, RootFinding, ServerConfig } from '../../types/index.ts'
 
-/** A folder before it is looked at. */
+/** A folder before inspection. */
 type Given = Root & Pick<OpenFolder, 'from'>
 
-/** What folders are judged by. */
+/** Inputs of folder inspection. */
 interface Surroundings {
   home: string
   excluded: readonly string[]
@@ -19,7 +19,7 @@ interface Surroundings {
 const maxEntries = 10_000
 const shownNames = 8
 
-/** Inspects folders as they are now. Folders of the same place are listed once, by the first name. */
+/** Inspects folders in their current state. Folders with the same location are listed once, by the first name. */
 export async function inspectFolder(given: readonly Given[], around: Surroundings): Promise<OpenFolder[]> {
   const homes = [around.home, await realpath(around.home).catch(() => around.home)]
   const places = await Promise.all(given.map(async (root) => ({ root, ...(await placeOf(root)) })))
@@ -93,7 +93,7 @@ export function isOffered({ findings }: OpenFolder): boolean {
   )
 }
 
-/** What lies directly in a folder, in names and numbers, with what ought not to be shown around. */
+/** The direct contents of a folder, as names and counts, with warnings. */
 export async function previewOf(folder: OpenFolder): Promise<Omit<FolderPreview, 'isNew'>> {
   const seen = { folders: 0, files: 0, more: false }
   const names: string[] = []
@@ -154,10 +154,7 @@ function isBelow(path: string, folder: string): boolean {
   return path !== folder && path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)
 }
 
-/**
- * Whether a folder, or one that it lies in, is meant by a pattern. A pattern with a `/` is one of whole paths, any
- * other one of single names.
- */
+/** Whether a pattern matches a folder or a parent of it. A pattern with a `/` matches whole paths, any other one single names. */
 export function isMeant(path: string, pattern: string): boolean {
   const test = expressionOf(pattern)
   for (let at = path; ; at = dirname(at)) {
@@ -181,7 +178,7 @@ function expressionOf(pattern: string): RegExp {
   return new RegExp(`^${parts.join('')}$`)
 }
 
-/** Refuses roots that are no plain local folders. */
+/** Rejects roots that are no plain local folders. */
 export function checkRoots(roots: readonly Root[] = []): void {
   for (const { uri } of roots) {
     const problem = rootProblem(uri)
@@ -189,7 +186,7 @@ export function checkRoots(roots: readonly Root[] = []): void {
   }
 }
 
-/** The URI of a folder that a person names: a path, absolute or from `~`, or a `file:` URI. */
+/** The URI of a folder given as a path, absolute or from `~`, or as a `file:` URI. */
 export function uriOf(folder: string, home: string): string {
   const inHome = folder === '~' || folder.startsWith('~/')
   const path = inHome ? join(home, folder.slice(1)) : folder
@@ -198,7 +195,7 @@ export function uriOf(folder: string, home: string): string {
   return uri
 }
 
-/** Whether two URIs name one folder, with or without a `/` at the end. */
+/** Whether two URIs name one folder, with or without a trailing `/`. */
 export function sameFolder(one: string, other: string): boolean {
   const path = (uri: string): string => resolve(fileURLToPath(uri))
   return path(one) === path(other)
@@ -211,7 +208,7 @@ interface OpenFoldersDeps {
   home: string
 }
 
-/** The folders that are open, from wherever they come. */
+/** All open folders, from every source. */
 export class OpenFolders {
   /** The working folder, for which decisions are stored. */
   readonly workspace: string
@@ -252,7 +249,7 @@ function folder(path: string, from: Given['from']): Given {
   return { uri: pathToFileURL(path).href, name: basename(path), from }
 }
 
-/** The repository around a folder, unless it is as wide as the home folder. */
+/** The repository around a folder, unless it contains the home folder. */
 function repositoryOf(workspace: string, home: string): string | undefined {
   for (let at = workspace; at !== dirname(at); at = dirname(at)) {
     if (home === at || home.startsWith(`${at}/`)) return undefined

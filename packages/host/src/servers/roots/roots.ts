@@ -21,7 +21,7 @@ import type {
 } from '../../types/index.ts'
 import { inspectFolder, isOffered, isReported, OpenFolders, previewOf, sameFolder, uriOf } from './folders.ts'
 
-/** What roots need of a server. */
+/** The server data that roots need. */
 interface RootsServer {
   readonly config: ServerConfig
   readonly identity: string
@@ -33,7 +33,7 @@ interface RootsDeps {
   table: RootsTable
   questions: QuestionQueue
   recorder: Recorder
-  /** Where a question comes from. */
+  /** The origin of a question. */
   find: (server: string, asked: AskContext['cause']) => { cause: Cause; row: number | null }
   servers: () => ReadonlyMap<string, RootsServer>
   emit: (event: HostEvent) => void
@@ -41,16 +41,16 @@ interface RootsDeps {
   signal: AbortSignal
 }
 
-/** A question that is open, and how many requests of the server wait for it. */
+/** An open question, and the number of waiting requests. */
 interface Asking {
   readonly done: Promise<void>
   readonly withdraw: AbortController
   waiting: number
 }
 
-/** Milliseconds between two looks whether an open question was decided elsewhere. */
+/** Interval in milliseconds of checking whether an open question was decided elsewhere. */
 const pollMs = 100
-/** Questions that one request leads to at most. */
+/** Maximum questions caused by one request. */
 const maxRounds = 3
 /** Folders for which a decision is stored. */
 const maxDecided = 1_000
@@ -62,9 +62,9 @@ export class Roots {
   readonly #deps: RootsDeps
   readonly #home: string
   readonly #watch: Watch
-  /** What servers that asked could see then. */
+  /** The folders visible to servers at their last request. */
   readonly #seen = new Map<string, string>()
-  /** Open questions by identity, so that one server under two names, or on two connections, is one question. */
+  /** Open questions by identity, so that a server with two names or connections causes one question. */
   readonly #asking = new Map<string, Asking>()
 
   constructor(deps: RootsDeps) {
@@ -77,7 +77,7 @@ export class Roots {
     this.service = new LiveRootsService(this, deps, this.#home)
   }
 
-  /** Whether `roots/list` of a server can be answered, which decides whether the capability is advertised. */
+  /** Whether `roots/list` of a server can be answered, which decides whether the capability is declared. */
   canAnswer(server: string): boolean {
     const { config, identity } = this.server(server)
     const given = this.folders.of(config)
@@ -89,8 +89,8 @@ export class Roots {
   }
 
   /**
-   * Answers `roots/list` with the allowed folders; the person is asked about new ones. Missing folders are left out, and
-   * a server with an answer is notified when its folders change.
+   * Answers `roots/list` with the allowed folders; asks about new ones. Missing folders are left out, and a server that got an
+   * answer is notified when its folders change.
    */
   async answer(server: string, context: AskContext): Promise<Root[]> {
     const { recorder, questions, find, table } = this.#deps
@@ -127,7 +127,7 @@ export class Roots {
     }
   }
 
-  /** The real paths of what a server may know now. */
+  /** The real paths a server may see now. */
   async agreed(server: string): Promise<string[]> {
     const { allowed } = await this.stateOf(server)
     return allowed.flatMap(({ real }) => (real === undefined ? [] : [real]))
@@ -143,10 +143,7 @@ export class Roots {
     return { home: this.#home, excluded: this.#deps.table.excluded(this.folders.workspace) }
   }
 
-  /**
-   * Stores the decision about the folders that were shown. A decision about folders that are not open now stays, so
-   * that it need not be made again when they are.
-   */
+  /** Stores the decision about the folders in the question. A decision about folders that are not open now is kept for later. */
   decide(
     server: string,
     offered: readonly OpenFolder[],
@@ -188,7 +185,7 @@ export class Roots {
     return this.#deps.table.consent(identity, this.folders.workspace)
   }
 
-  /** Asks, or joins the question that is open. It is withdrawn when no request waits for it any more. */
+  /** Asks, or joins the open question. It is withdrawn when no request waits for it any more. */
   async #askOnce(
     server: string,
     standing: RootsState,
@@ -253,7 +250,7 @@ export class Roots {
     if (answered === undefined) return
     const { answer, by } = answered
     if (answer.verdict === 'deny') return this.decide(server, offered, undefined, by)
-    // Nothing beyond what was shown can be agreed to.
+    // Only folders in the question can be allowed.
     const wanted = answer.roots?.map(({ uri }) => uri)
     this.decide(
       server,
@@ -263,7 +260,7 @@ export class Roots {
     )
   }
 
-  /** What the person answers; undefined once it was decided meanwhile: in another program on this store, or by a command. */
+  /** The user's answer; undefined once it was decided elsewhere: in another program on this store, or by a command. */
   async #unlessDecided<T>(
     server: string,
     consent: RootsConsent | undefined,
@@ -276,7 +273,7 @@ export class Roots {
       try {
         if (this.#consent(identity)?.at === consent?.at) return
       } catch {
-        // A store that cannot be read now is read again.
+        // An unreadable store is read again at the next check.
         return
       }
       decided.abort(new McpError('CANCELLED', 'It was decided elsewhere'))
@@ -310,7 +307,7 @@ export class Roots {
     }
   }
 
-  /** A sandbox shows what was agreed to when it was made. */
+  /** A sandbox contains the folders allowed when it was created. */
   #mindSandbox(server: string, { allowed }: RootsState): void {
     const { config, client } = this.server(server)
     if (!('sandbox' in config) || !config.sandbox || client === undefined || allowed.length === 0) return
@@ -326,13 +323,13 @@ function rootOf({ uri, name }: Root): Root {
   return { uri, ...(name !== undefined && { name }) }
 }
 
-/** What a server could see, so that a change of it can be noticed. */
+/** The visible folders of a server, to detect changes. */
 function keyOf({ consent, allowed, fresh }: RootsState): string {
   if (consent?.verdict === 'deny') return 'none'
   return canonical([allowed.map(rootOf), fresh.map(rootOf)])
 }
 
-/** What a person can see and decide about folders. */
+/** The public service: the user's view and decisions. */
 class LiveRootsService implements RootsService {
   readonly #roots: Roots
   readonly #deps: Pick<RootsDeps, 'table' | 'recorder' | 'servers'>
@@ -430,7 +427,7 @@ class LiveRootsService implements RootsService {
     }
     const agreed = offered.filter(({ uri }) => wanted?.some((one) => sameFolder(one, uri)) ?? true)
     const roots = agreed.map(({ uri, name }) => ({ uri, ...(name !== undefined && { name }) }))
-    // Recorded first: a permission that is not on record does not apply.
+    // Stored first: a permission that is not stored does not apply.
     this.#note(server, `${server} may know ${agreed.length} folders`, { roots, by })
     this.#roots.decide(server, offered, agreed, by)
     await this.#roots.changed()
@@ -490,9 +487,9 @@ class LiveRootsService implements RootsService {
 /** The decisions about one server for the folders that are open now. */
 interface RootsState {
   consent: RootsConsent | undefined
-  /** What the person is asked about. */
+  /** The folders of a question. */
   offered: readonly OpenFolder[]
-  /** What of it they were not asked about before, or was another folder then. */
+  /** Those not asked about before, or with another target at that time. */
   fresh: readonly OpenFolder[]
   /** Allowed folders that exist. */
   allowed: readonly OpenFolder[]
@@ -512,7 +509,7 @@ function rootsStateOf(folders: readonly OpenFolder[], consent: RootsConsent | un
   }
 }
 
-/** A refusal is valid until it is removed; a consent is valid for the folders that were shown. */
+/** A refusal is valid until it is removed; an approval is valid for the folders in the question. */
 function mustAsk({ consent, offered, fresh }: RootsState): boolean {
   if (consent === undefined) return offered.length > 0
   return consent.verdict === 'allow' && fresh.length > 0
@@ -522,7 +519,7 @@ function seenAs({ uri, real }: OpenFolder): SeenFolder {
   return { uri, real: real ?? null }
 }
 
-/** What was missing when it was asked about may come, but not as a link to somewhere else. */
+/** A folder that was missing may appear later, but not as a link to somewhere else. */
 function knows(seen: readonly SeenFolder[], folder: OpenFolder): boolean {
   const isLink = folder.findings.some(({ code }) => code === 'link')
   return seen.some(
@@ -532,10 +529,10 @@ function knows(seen: readonly SeenFolder[], folder: OpenFolder): boolean {
   )
 }
 
-/** Milliseconds between two checks of the folders that servers know. */
+/** Interval in milliseconds of checking the folders that servers know. */
 const watchMs = 500
 
-/** Does something over and over once it was begun, one time after another, until the signal. */
+/** Repeats work after a start, sequentially, until the signal aborts. */
 class Watch {
   readonly #poll: () => Promise<void>
   readonly #signal: AbortSignal

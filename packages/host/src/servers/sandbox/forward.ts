@@ -1,6 +1,6 @@
 /**
- * Runs inside a sandbox without a network: hands connections to a local port on to the socket file of the proxy, and
- * starts the program that is to use it. It stands alone, since nothing else of this package is in the sandbox.
+ * Runs inside a sandbox without a network: forwards a local port to the proxy's socket file, and starts the program that uses it.
+ * It imports nothing, since the rest of this package is not in the sandbox.
  */
 import { spawn } from 'node:child_process'
 import { connect, createServer } from 'node:net'

@@ -1,18 +1,18 @@
 import { BlockList, isIP } from 'node:net'
 import { McpError } from '@jackfield/sdk'
 
-/** One host that may be reached. */
+/** An allowed host. */
 export interface ListedHost {
-  /** As it was written, for messages. */
+  /** As written, for messages. */
   written: string
-  /** A name or address in its canonical form; of a wildcard, what stands after `*.` */
+  /** A name or address in canonical form; for a wildcard, the part after `*.` */
   name: string
   wildcard: boolean
   /** Undefined for 80 and 443. */
   port: number | 'any' | undefined
 }
 
-/** A host and port that a program wants to reach. */
+/** A host and port that a program connects to. */
 export interface Wanted {
   host: string
   port: number
@@ -45,8 +45,8 @@ within.addSubnet('fc00::', 7, 'ipv6')
 within.addSubnet('64:ff9b::', 96, 'ipv6')
 
 /**
- * Reads a list of hosts: `example.org` (ports 80 and 443), `*.example.org`, `example.org:8080`, `example.org:*`.
- * @throws McpError 'INVALID' that names what cannot be read
+ * Parses a list of hosts: `example.org` (ports 80 and 443), `*.example.org`, `example.org:8080`, `example.org:*`.
+ * @throws McpError 'INVALID' that names the invalid entry
  */
 export function readHosts(written: readonly string[]): ListedHost[] {
   return written.map((text) => {
@@ -69,7 +69,7 @@ export function readHosts(written: readonly string[]): ListedHost[] {
   })
 }
 
-/** Reads `host:port` as programs write it to a proxy; undefined where it is none. */
+/** Parses `host:port` in a proxy request; undefined if invalid. */
 export function readWanted(authority: string, defaultPort?: number): Wanted | undefined {
   const url = URL.parse(`http://${authority}`)
   if (url === null || url.host === '' || url.username !== '' || url.pathname !== '/' || url.search !== '') {
@@ -79,7 +79,7 @@ export function readWanted(authority: string, defaultPort?: number): Wanted | un
   return port === undefined || port === 0 ? undefined : { host: bareName(url.hostname), port }
 }
 
-/** The entry of the list that lets a host be reached. */
+/** The entry that allows a host. */
 export function listedAs({ host, port }: Wanted, list: readonly ListedHost[]): ListedHost | undefined {
   return list.find((entry) => {
     const named = entry.wildcard ? host.endsWith(`.${entry.name}`) : host === entry.name
@@ -90,8 +90,8 @@ export function listedAs({ host, port }: Wanted, list: readonly ListedHost[]): L
 }
 
 /**
- * Whether an address that a listed name leads to may be reached. A name of somebody else must not lead into this
- * machine, and whoever owns one name of many (`*.`) must not lead into this network.
+ * Whether the resolved address of an allowed name may be contacted. Another owner's name must not resolve to this machine, and a
+ * wildcard name (`*.`) must not resolve to the local network.
  */
 export function mayLeadTo(address: string, { name, wildcard }: ListedHost): boolean {
   if (isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost')) return true

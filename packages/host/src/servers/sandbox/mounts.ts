@@ -4,11 +4,11 @@ import { basename, dirname, join } from 'node:path'
 import { McpError } from '@jackfield/sdk'
 import { isWithin } from '../../shared/files.ts'
 
-/** One thing that is seen in the sandbox, at `at`. */
+/** One entry of the sandbox, visible at `at`. */
 export type Mount =
   | { kind: 'read' | 'write'; from: string; at: string; optional?: boolean }
   | { kind: 'link'; to: string; at: string }
-  /** A folder in memory that contains the mounts in it, and that nothing can be added to. */
+  /** A read-only folder in memory that contains other mounts. */
   | { kind: 'folder'; at: string }
 
 const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/nix/store']
@@ -30,7 +30,7 @@ const systemFiles = [
 ]
 const networkFiles = ['/etc/hosts', '/etc/resolv.conf', '/etc/services', '/etc/gai.conf', '/etc/host.conf']
 
-/** Under the home folder: left out even where a folder around them is open, unless they are named themselves. */
+/** Paths below the home folder that stay hidden even if a parent folder is open, unless they are named themselves. */
 const secrets = [
   '.ssh',
   '.gnupg',
@@ -54,16 +54,16 @@ const secrets = [
   '.bash_history',
   '.zsh_history',
 ]
-/** Sockets of services that run programs for whoever connects (D-Bus, container engines). */
+/** Sockets of services that run programs for their clients (D-Bus, container engines). */
 const services = ['/run', '/var/run']
-/** What every sandbox has of its own. */
+/** The mounts of every sandbox. */
 const ownFolders = ['/dev', '/proc', '/tmp']
-/** Mounts made one by one; the time that bubblewrap takes grows with their square. */
+/** Mounts made one by one; bubblewrap's time grows with their square. */
 const maxEntries = 500
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The system's programs and libraries, and the few files that they read; with those of the network if it is shared. */
+/** The system's programs and libraries, and the few files they read; with network files if the network is shared. */
 export async function systemMounts(network: boolean): Promise<Mount[]> {
   const folders = await Promise.all(systemFolders.map(async (at) => systemMount(at)))
   const files = await Promise.all(
@@ -74,7 +74,7 @@ export async function systemMounts(network: boolean): Promise<Mount[]> {
   return [...folders, ...files].flat()
 }
 
-/** Of the files of the network those that are links into a folder of services, by their real names. */
+/** Network files that are links into a service folder, by their real names. */
 export async function linkedNetworkFiles(): Promise<Mount[]> {
   const real = await Promise.all(networkFiles.map(realOf))
   return real
@@ -82,16 +82,13 @@ export async function linkedNetworkFiles(): Promise<Mount[]> {
     .map((at) => ({ kind: 'read', from: at, at, optional: true }))
 }
 
-/** A file or folder of the person's, by the name it was given and by its real one. */
+/** A file or folder of the user, by its given name and its real one. */
 export async function ownMounts(kind: 'read' | 'write', path: string): Promise<Mount[]> {
   const real = await realpath(path)
   return [...new Set([path, real])].map((at) => ({ kind, from: real, at }))
 }
 
-/**
- * The paths that stay hidden in an open folder, whether there is anything yet or not: by their names in the home folder and
- * by what these link to.
- */
+/** The paths hidden in an open folder, whether they exist or not: by name in the home folder and by link target. */
 export async function hiddenPaths(home: string, env: Environment): Promise<string[]> {
   const homes = new Set([home, accountHome() ?? home])
   const places = [...homes].flatMap((folder) => secrets.map((name) => join(folder, name)))
@@ -109,9 +106,9 @@ export async function hiddenPaths(home: string, env: Environment): Promise<strin
 }
 
 /**
- * The mounts without what is hidden. A folder around a hidden path is not mounted itself, as what is mounted over a name in
- * it is gone when that name is replaced: it becomes a folder in memory, with a mount for each entry that it has now.
- * @throws McpError 'INVALID' where such a folder is to be writable
+ * The mounts without hidden paths. A folder around a hidden path is not mounted itself, because a mount over a name in it would
+ * disappear when that name is replaced: it becomes a folder in memory, with a mount for each current entry.
+ * @throws McpError 'INVALID' if such a folder is to be writable
  */
 export async function withoutHidden(mounts: readonly Mount[], hidden: readonly string[]): Promise<Mount[]> {
   const whole: Mount[] = []
@@ -129,7 +126,7 @@ export async function withoutHidden(mounts: readonly Mount[], hidden: readonly s
       )
     }
   }
-  // What is named by a link among the entries is mounted by its real name too.
+  // The target of a link among the entries is mounted by its real name too.
   const links = entries.filter(({ kind }) => kind === 'link')
   return [...entries, ...whole.filter(({ at }) => !links.some((link) => isWithin(at, link.at)))]
 }
@@ -165,12 +162,12 @@ function accountHome(): string | undefined {
   try {
     return userInfo().homedir
   } catch {
-    // The account has no entry in the list of users.
+    // The account has no entry in the user database.
     return undefined
   }
 }
 
-/** The real path, also of what does not exist. */
+/** The real path, also of something that does not exist. */
 async function realOf(path: string): Promise<string> {
   return realpath(path).catch(async () => {
     const above = dirname(path)
@@ -178,7 +175,7 @@ async function realOf(path: string): Promise<string> {
   })
 }
 
-/** Outer folders before what lies in them, since a later mount covers an earlier one. */
+/** Outer folders before their contents, since a later mount covers an earlier one. */
 function inOrder(mounts: readonly Mount[]): Mount[] {
   const depth = ({ at }: Mount): number => at.split('/').filter(Boolean).length
   const rank = ({ kind }: Mount): number => (kind === 'write' ? 1 : 0)
@@ -201,12 +198,12 @@ async function exists(path: string): Promise<boolean> {
 
 interface BoxPlan {
   mounts: readonly Mount[]
-  /** The home folder in the sandbox where it has one besides `/tmp`: in memory, and empty at every start. */
+  /** The home folder in the sandbox, if it has one besides `/tmp`: in memory, and empty at every start. */
   home: string | undefined
   cwd: string
-  /** Bytes that each of the folders in memory may hold; undefined where this bubblewrap cannot limit them. */
+  /** Maximum bytes of each folder in memory; undefined if this bubblewrap cannot limit them. */
   temporaryBytes: number | undefined
-  /** Whether the network of this machine is shared whole. */
+  /** Whether the machine's network is shared without restrictions. */
   network: boolean
   /** Variables that bubblewrap must set itself, since its own loader would read them. */
   variables: readonly (readonly [string, string])[]
@@ -214,7 +211,7 @@ interface BoxPlan {
   command: readonly string[]
 }
 
-/** The arguments of bubblewrap. Every one is passed as it is; no shell reads them. */
+/** The arguments of bubblewrap, passed without a shell. */
 export function bwrapArguments(plan: BoxPlan): string[] {
   const { mounts, home, cwd, temporaryBytes, network, variables, command } = plan
   const size = temporaryBytes === undefined ? [] : ['--size', String(temporaryBytes)]
@@ -229,7 +226,7 @@ export function bwrapArguments(plan: BoxPlan): string[] {
     ...['--proc', '/proc', '--dev', '/dev', ...memory('/dev/shm'), ...memory('/tmp')],
     ...(home === undefined ? [] : memory(home)),
     ...inOrder(unique(mounts)).flatMap(argumentsOf),
-    // Their content is complete: what is written goes to the folders in memory that have a size, or nowhere.
+    // Made read-only last: writes go to size-limited folders in memory, or fail.
     ...['/', '/dev', ...mounts.filter(({ kind }) => kind === 'folder').map(({ at }) => at)].flatMap((at) => [
       '--remount-ro',
       at,

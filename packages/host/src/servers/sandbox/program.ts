@@ -5,13 +5,13 @@ import { findProgram, isWithin } from '../../shared/files.ts'
 const firstBytes = 200
 const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/nix/store']
 const manifests = ['package.json', 'pyproject.toml', 'deno.json', 'deno.jsonc', 'Cargo.toml', 'go.mod']
-/** Programs whose first plain argument is the program that is meant. */
+/** Programs whose first non-option argument is the actual program. */
 const interpreters = /^(?:node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|pypy[\d.]*|ruby|perl|php|bash|sh)$/
 const subcommands = ['run']
 
 /**
- * The files and folders that a program is made of, besides those of the system: where it is installed, its
- * interpreter, and the script that an interpreter is given. Never the home folder or anything as wide.
+ * The files and folders of a program, besides those of the system: its installation, its interpreter, and the interpreted script.
+ * Never the home folder or a parent of it.
  */
 export async function programFolders(
   program: string,
@@ -33,7 +33,7 @@ export async function programFolders(
   return [...new Set(wanted)]
 }
 
-/** Whether a folder is too wide to be opened just because a program lies in it. */
+/** Whether a folder is too broad to be opened only because it contains a program. */
 export function isWide(folder: string, home: string): boolean {
   return folder.split(sep).filter(Boolean).length < 2 || isWithin(home, folder) || folder === '/var/tmp'
 }
@@ -59,7 +59,7 @@ async function installedAs(file: string, home: string): Promise<string[]> {
   return [isWide(folder, home) ? file : folder, ...(await modulesAbove(folder))]
 }
 
-/** What belongs to a `bin` folder: libraries beside it, and all of a virtual environment. */
+/** The folders that belong to a `bin` folder: its libraries, and all of a virtual environment. */
 async function installedIn(bin: string, home: string): Promise<string[]> {
   const above = dirname(bin)
   if (isWide(above, home)) return [bin]
@@ -78,8 +78,8 @@ async function modulesAbove(folder: string): Promise<string[]> {
 }
 
 /**
- * The folders of dependencies that are links out of `node_modules` to elsewhere in the same project, as workspaces have them, and of
- * the dependencies of these. Links out of the project are not followed: a project could open any folder with one.
+ * Dependency folders that are links out of `node_modules` within the same project, as in workspaces, and those of their
+ * dependencies. Links out of the project are not followed: a project could open any folder with one.
  */
 async function linkedDependencies(
   folder: string,
@@ -91,7 +91,7 @@ async function linkedDependencies(
     const links = await Promise.all(
       modules.map(async (at) => ({ at, real: await realpath(join(at, name)).catch(() => undefined) })),
     )
-    // Resolved as Node does: the nearest folder that has it.
+    // Resolved as in Node: the nearest folder that contains it.
     const nearest = links.find(({ real }) => real !== undefined)
     if (nearest?.real === undefined || found.has(nearest.real)) continue
     const { at, real } = nearest
@@ -125,7 +125,7 @@ async function containsAny(folder: string, names: readonly string[]): Promise<bo
   return held.includes(true)
 }
 
-/** What the first line of a script asks for: a path, or a name where it goes through `env`. */
+/** The interpreter in a script's first line: a path, or a name if it uses `env`. */
 async function interpreterOf(file: string): Promise<string | undefined> {
   const handle = await open(file, 'r').catch(() => undefined)
   if (handle === undefined) return undefined

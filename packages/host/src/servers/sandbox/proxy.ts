@@ -12,9 +12,9 @@ import { type EnvProxy, proxyFor } from '../network/fetch.ts'
 import { hostOf, openTunnel, proxyCredentials } from '../network/tunnel.ts'
 import { type ListedHost, listedAs, mayLeadTo, readWanted, type Wanted } from './hosts.ts'
 
-/** The only way out of a sandbox: an HTTP proxy on a socket file, which reaches the listed hosts and no others. */
+/** The only network access of a sandbox: an HTTP proxy on a socket file, limited to the listed hosts. */
 export interface SandboxProxy {
-  /** The folder that holds the socket, and nothing else. */
+  /** A folder that contains only the socket. */
   readonly folder: string
   /** The name of the socket in it. */
   readonly socket: string
@@ -38,8 +38,8 @@ const hopHeaders = new Set([
 ])
 
 /**
- * Starts a proxy. `onRefused` is called once for each place that was refused. Connections continue through the proxy that
- * `env` names for a place: that one resolves the name then, so the address it leads to is not checked here.
+ * Starts a proxy. `onRefused` is called once for each refused host. Connections continue through the proxy that `env` sets for a
+ * host: that one then resolves the name, so the resolved address is not checked here.
  */
 export async function startProxy(
   hosts: readonly ListedHost[],
@@ -127,7 +127,7 @@ export async function startProxy(
   }
 }
 
-/** A plain request with the whole address, as programs send it for http. */
+/** A plain http request with an absolute URL. */
 function passOn(
   asked: IncomingMessage,
   answer: ServerResponse,
@@ -188,7 +188,7 @@ function passOn(
   asked.pipe(forward)
 }
 
-/** The proxy of the machine that connections to a place go through; undefined where there is none. */
+/** The machine's proxy for a host; undefined if there is none. */
 function upstream(
   protocol: 'http:' | 'https:',
   wanted: Wanted | undefined,
@@ -199,7 +199,7 @@ function upstream(
   return proxyFor(new URL(`${protocol}//${host}:${wanted.port}`), env)
 }
 
-/** How to reach a place, or why not. The address that was judged is the one that is reached. */
+/** The address to connect to, or the reason for a refusal. The checked address is the one that is used. */
 function resolveUpstream(
   wanted: Wanted | undefined,
   hosts: readonly ListedHost[],

@@ -4,24 +4,24 @@ import { release } from 'node:os'
 import { promisify } from 'node:util'
 import { findProgram } from '../../shared/files.ts'
 
-/** Whether programs can be sandboxed on this machine, and if not, what to do about it. */
+/** Whether programs can be sandboxed on this machine, and if not, how to fix that. */
 export type SandboxReadiness =
   | {
       ready: true
       program: string
       version: string
-      /** Why a limit cannot be enforced on this machine; without those that can be. */
+      /** Why a limit cannot be enforced on this machine; enforceable limits are absent. */
       unenforced: { maxProcesses?: string; maxTemporaryBytes?: string }
     }
   | { ready: false; reason: string; fix: string }
 
-/** The folders of system programs that every sandbox sees. */
+/** The folders of system programs visible in every sandbox. */
 const systemPath = '/usr/bin:/bin:/run/current-system/sw/bin'
 
 const run = promisify(execFile)
 const requestTimeoutMs = 10_000
 
-/** Finds bubblewrap and makes an empty sandbox with it. Never throws. */
+/** Finds bubblewrap and tests it with an empty sandbox. Never throws. */
 export async function sandboxReady(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<SandboxReadiness> {
@@ -60,9 +60,8 @@ export async function sandboxReady(
 }
 
 /**
- * The program that limits the processes of a sandbox, or why there is no such limit. Linux counts the processes of an
- * account anew in a user namespace since 5.14; before, all that the account runs elsewhere would count too. Those of root
- * it never limits.
+ * The program that limits a sandbox's processes, or why the limit is unavailable. Since 5.14 Linux counts an account's processes
+ * separately in each user namespace; before, all processes of the account would count. Root is never limited.
  */
 export async function processLimit(): Promise<{ prlimit: string } | { reason: string }> {
   if (process.getuid?.() === 0) return { reason: 'Linux does not limit the processes of root' }

@@ -22,19 +22,19 @@ import { isWide, programFolders } from './program.ts'
 import type { SandboxProxy } from './proxy.ts'
 import { processLimit, sandboxReady } from './ready.ts'
 
-/** What to start in place of a server's own command, until it is `over`. */
+/** The command to start instead of the server's own, until `over` is called. */
 export interface SandboxedCommand {
   launch: Pick<StdioTransportOptions, 'command' | 'args' | 'env' | 'cwd' | 'askToEnd'>
-  /** Ends what stands beside the process. */
+  /** Stops the helpers of the process. */
   closed(): Promise<void>
-  /** What a person can do about places that it could not reach; undefined where there were none. */
+  /** Advice about refused hosts; undefined if there were none. */
   advice(): Promise<string | undefined>
 }
 
 interface SandboxSurroundings {
-  /** Folders besides those of the configuration that may be read: roots the person agreed to. */
+  /** Additional readable folders: the allowed roots. */
   roots?: readonly string[]
-  /** Hears of what was refused on the way out. */
+  /** Called for refused network access. */
   onWarning?: (message: string) => void
   /** Default: the account's. */
   home?: string
@@ -50,9 +50,9 @@ const forwarder = {
   from: fileURLToPath(new URL(`./forward${extname(import.meta.url)}`, import.meta.url)),
   at: `/dev/jackfield/forward.m${extname(import.meta.url).slice(1)}`,
 }
-/** Read by the loader of any program, so they are kept from bubblewrap. */
+/** Read by the loader of any program, so they are withheld from bubblewrap. */
 const loaderVariables = /^(?:LD_.*|GLIBC_TUNABLES|GCONV_PATH|LOCPATH|MALLOC_.*)$/
-/** Variables that a server without a sandbox is given. */
+/** Variables that a server without a sandbox gets. */
 const droppedVariables: Readonly<Record<string, undefined>> = {
   LOGNAME: undefined,
   SHELL: undefined,
@@ -63,9 +63,9 @@ const droppedVariables: Readonly<Record<string, undefined>> = {
 }
 
 /**
- * What starts a server where it sees only what is named. Without `sandbox` that is its own command.
- * @throws McpError 'INVALID' where a sandbox is wanted and cannot be made, and 'CONNECT_FAILED' where the program is
- * missing: the server must not be started then
+ * The command that starts a server in its sandbox. Without `sandbox` that is its own command.
+ * @throws McpError 'INVALID' if a sandbox is configured and unavailable, and 'CONNECT_FAILED' if the program is missing: the
+ * server must not be started then
  */
 export async function sandboxed(
   config: StdioServerConfig,
@@ -133,7 +133,7 @@ export async function sandboxed(
             ...args,
           ],
         }),
-        // Not as arguments, which everybody on the machine can read.
+        // Not as arguments, which every user of the machine can read.
         env: {
           ...droppedVariables,
           HOME: inner,
@@ -155,8 +155,8 @@ export async function sandboxed(
 }
 
 /**
- * The hosts it may reach through a proxy; undefined where there is none. What fetches itself gets a proxy that refuses
- * everything in place of none, so that a person hears what it needs.
+ * The allowed hosts; undefined if no proxy is needed. A package runner gets a proxy that refuses everything rather than none, so
+ * that the user sees which hosts it needs.
  */
 function hostsOf({ network }: Sandbox, fetching: Fetching | undefined): ListedHost[] | undefined {
   if (network === true) return undefined
@@ -165,8 +165,8 @@ function hostsOf({ network }: Sandbox, fetching: Fetching | undefined): ListedHo
 }
 
 /**
- * What makes the sandbox and its limits.
- * @throws McpError 'INVALID' where there is no bubblewrap, or a limit is set that cannot be enforced
+ * Checks that the sandbox and its limits are available.
+ * @throws McpError 'INVALID' if there is no bubblewrap, or a configured limit cannot be enforced
  */
 async function means(
   box: Sandbox,
@@ -196,11 +196,11 @@ async function means(
   }
 }
 
-/** Starts a program so that no more processes run in its user namespace; empty where that is not possible. */
+/** Starts a program with a process limit in its user namespace; empty if unavailable. */
 async function limitCommand(processes: number): Promise<string[]> {
   const limit = await processLimit()
   if ('reason' in limit) return []
-  // A limit of the account that is lower cannot be raised, and holds.
+  // A lower limit of the account cannot be raised, and applies.
   const limits = await readFile('/proc/self/limits', 'latin1').catch(() => '')
   const most = Number(/^Max processes +\S+ +(\d+)/m.exec(limits)?.[1] ?? processes)
   return [limit.prlimit, `--nproc=${Math.min(processes, most)}`, '--']
@@ -215,7 +215,7 @@ async function ownMountsOf(
   const from = file === undefined ? process.cwd() : dirname(file)
   const write = await named('write', box.write ?? [], from, home)
   const read = await named('read', box.read ?? [], from, home)
-  // What is open for writing stays so, even where a root or the program lies in it.
+  // Writable paths stay writable, even if they contain a root or the program.
   const left = further.filter((folder) => !write.some(({ at }) => isWithin(folder, at)))
   const found = await Promise.all(left.map((folder) => ownMounts('read', folder).catch((): Mount[] => [])))
   return [...write, ...read, ...found.flat()]
@@ -257,8 +257,8 @@ function refusal(place: string, reason: string): string {
 }
 
 /**
- * Asks the programs in a sandbox to end: bubblewrap passes no signal on, and would take them with it. `own` is how many
- * generations below bubblewrap are not the server's: the first process of the sandbox, and what joins it to its proxy.
+ * Sends SIGTERM to the programs in a sandbox: bubblewrap forwards no signal, and would kill them with itself. `own` is the number
+ * of process generations below bubblewrap that are not the server's: the sandbox's first process, and the port forwarder.
  */
 function asksToEnd(own: number): (bwrap: number) => void {
   return (bwrap) => {
@@ -271,7 +271,7 @@ function asksToEnd(own: number): (bwrap: number) => void {
   }
 }
 
-/** The processes that each process of this machine started. */
+/** The child processes of each process. */
 function childrenOf(): Map<number, number[]> {
   const found = new Map<number, number[]>()
   for (const name of readdirSync('/proc')) {
@@ -288,7 +288,7 @@ function childrenOf(): Map<number, number[]> {
 function parentOf(pid: string): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name of the program stands in parentheses and may hold anything.
+    // The program name is in parentheses and may contain anything.
     const [, parent] = stat
       .slice(stat.lastIndexOf(')') + 1)
       .trim()
@@ -303,16 +303,16 @@ function terminate(pid: number): void {
   try {
     process.kill(pid, 'SIGTERM')
   } catch {
-    // It ended in the meantime.
+    // It exited in the meantime.
   }
 }
 
-/** A program that fetches what it runs from a package registry at every start. */
+/** A program that fetches its package from a registry at every start. */
 interface Fetching {
   program: string
-  /** Where the person's registry is written, under the home folder. */
+  /** The registry setting's file, below the home folder. */
   settings: string
-  /** The variable that names a registry as well. */
+  /** The variable that can also set the registry. */
   variable: string
 }
 
@@ -325,7 +325,7 @@ const packageManagers: readonly [words: RegExp, way: Omit<Fetching, 'program'>][
   [/^pipx run\b/, pip],
 ]
 
-/** How a command fetches what it runs; undefined where it does not. */
+/** The package runner of a command; undefined if it is none. */
 function fetchingOf(command: string, args: readonly string[]): Fetching | undefined {
   const program = basename(command)
   const words = [program, ...args.filter((arg) => !arg.startsWith('-')).slice(0, 2)].join(' ')
@@ -333,7 +333,7 @@ function fetchingOf(command: string, args: readonly string[]): Fetching | undefi
   return way && { program, ...way }
 }
 
-/** What a person does where a sandbox refused places, after the reason why the server did not start. */
+/** Advice if a sandbox refused hosts, appended to the reason why the server did not start. */
 async function proxyMountOf(
   refused: readonly string[],
   fetching: Fetching | undefined,
