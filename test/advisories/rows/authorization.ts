@@ -59,7 +59,7 @@ export const authorization: Class = {
         'servers/fetch/test/guard.test.ts > a redirect to a place that may not be fetched',
         'servers/fetch/test/guard.test.ts > goes to the addresses that were checked: the name is resolved once',
         'packages/host/test/sandbox/sandbox.test.ts > reaches a listed host through the proxy, and no other host or port',
-        'packages/host/test/sandbox/hosts.test.ts > never lets through what is not on it, whatever is written',
+        'packages/host/test/sandbox/hosts.test.ts > never allows an unlisted host, however it is written',
       ],
     },
     {
@@ -161,7 +161,7 @@ export const authorization: Class = {
         `${verifiers} > fails, and says nothing about the token, when the keys %s`,
         `${verifiers} > a failure is no answer, and is not kept`,
         `${verifiers} > fails when nobody answers`,
-        'packages/host/test/registry/registry.test.ts > does not take anything for an answer (%#)',
+        'packages/host/test/registry/registry.test.ts > rejects invalid responses (%#)',
       ],
     },
   ],

@@ -79,7 +79,7 @@ export const callers: Class = {
         'test/torture/sessions/equal-ids.test.ts > Concurrent clients that use the same request ids each get their own responses',
         'packages/sdk/test/transports/socket.test.ts > serves many clients at once, each with a session and ids of its own',
         `${legacy} > at once are each answered with their own result`,
-        'packages/host/test/gateway/front.test.ts > keeps connections and activity of its users apart',
+        'packages/host/test/gateway/front.test.ts > separates the connections and activity of its users',
         'packages/sdk/test/compose/separation.test.ts > many people are asked at once by a server with sessions, and each hears only their own',
       ],
     },

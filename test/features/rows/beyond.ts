@@ -108,7 +108,7 @@ export const beyond: Group = {
     {
       title: 'a host: many servers, policy, approval, activity log',
       ours: ours(
-        'packages/host/test/broker/broker.test.ts > asks the person with everything there is to know, and runs after a yes',
+        'packages/host/test/broker/broker.test.ts > asks the user with all details, and runs after approval',
       ),
       peers: all(no(lacks('createHost\\('))),
     },
