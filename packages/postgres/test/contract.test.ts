@@ -1,11 +1,10 @@
 import { type PostgresOptions, postgresBackplane, postgresTaskStore } from '@jackfield/postgres'
 import type { Backplane } from '@jackfield/sdk'
 import type { TaskStore } from '@jackfield/sdk/extensions/tasks'
-import { backplaneContract, taskStoreContract } from '@jackfield/sdk/testing'
+import { backplaneContract, memoryBackplane, taskStoreContract } from '@jackfield/sdk/testing'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { requireSame } from '../../redis/test/support/same-answers.ts'
-import { memoryBackplane } from '../../sdk/src/request/backplane.ts'
 import { isInstalled, note, PostgresServer } from './support/postgres-server.ts'
 
 let server: PostgresServer

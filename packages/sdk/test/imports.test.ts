@@ -10,6 +10,7 @@ const sources = join(root, 'packages/sdk/src/')
 const allowed: Readonly<Record<string, readonly string[]>> = {
   'They state what a parser or an encoding does with any text, which no message shows completely.': [
     'packages/sdk/test/auth/challenge.test.ts',
+    'packages/sdk/test/auth/dpop.test.ts',
     'packages/sdk/test/jsonrpc/framing.test.ts',
     'packages/sdk/test/jsonrpc/line-source.test.ts',
     'packages/sdk/test/jsonrpc/repeated.test.ts',
@@ -27,21 +28,6 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'packages/sdk/test/server/notices.test.ts',
     'packages/sdk/test/server/resources.test.ts',
     'test/docs/names.test.ts',
-  ],
-  'Several servers of one process share the in-memory backplane, or a test reads or breaks what it holds.': [
-    'packages/sdk/test/auth/dpop.test.ts',
-    'packages/sdk/test/core/memory-backplane.test.ts',
-    'packages/sdk/test/serve/http-guard.test.ts',
-    'packages/sdk/test/serve/nodes-visits.test.ts',
-    'packages/sdk/test/serve/nodes.test.ts',
-    'packages/sdk/test/serve/session-takeover.test.ts',
-    'packages/sdk/test/serve/shared-sessions.test.ts',
-    'packages/sdk/test/server/rate-limit.test.ts',
-    'packages/sdk/test/telemetry/http-metrics.test.ts',
-    'test/torture/limits/remembered-rows.ts',
-    'test/torture/recovery/bookings.test.ts',
-    'test/torture/sessions/principals.test.ts',
-    'test/torture/sessions/sealed-state.test.ts',
   ],
   'They run a handler without a transport, to choose the order of its input requests, responses and notifications.':
     [

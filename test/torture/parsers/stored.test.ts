@@ -33,7 +33,7 @@ campaign(
       const said = { server: named(random, 2), result: [named(random, 1)] }
       const written = JSON.stringify(said)
       const id = activity.begin({ kind: 'call', server: 's', summary: 's: x', cause: null, detail: said })
-      const { detail } = activity.end(id, { outcome: 'ok', durationMs: 1, detail: {} })
+      const { detail } = activity.end(id, { outcome: 'ok', durationMs: 1, detail: {} })()
       if (JSON.stringify(JSON.parse(written)) !== written) misread++
       expect(JSON.stringify(detail), `trial ${trial} is read back`).toBe(written)
       expect(JSON.stringify(readJson(written)), `trial ${trial} is read`).toBe(written)
@@ -47,7 +47,7 @@ it('reads an answer as it was given after another text had a name like it', () =
   const { activity } = openStore(':memory:')
   const kept = (detail: JsonRecord): unknown => {
     const id = activity.begin({ kind: 'call', server: 's', summary: 's: x', cause: null, detail })
-    return activity.end(id, { outcome: 'ok', durationMs: 1, detail: {} }).detail
+    return activity.end(id, { outcome: 'ok', durationMs: 1, detail: {} })().detail
   }
   for (let i = 0; i < 3; i++) kept({ pay: 1, 'to\\': 'eve' })
   const read = kept({ pay: 1, 'to\n': 'ann' })

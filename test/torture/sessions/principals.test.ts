@@ -1,6 +1,6 @@
 import { memoryTaskStore } from '@jackfield/sdk/extensions/tasks'
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import { expect, onTestFinished } from 'vitest'
-import { memoryBackplane } from '../../../packages/sdk/src/request/backplane.ts'
 import { nodeFace } from '../../../packages/sdk/test/serve/http-support.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'

@@ -8,9 +8,9 @@ import {
   tool,
 } from '@jackfield/sdk'
 import type { Authenticate } from '@jackfield/sdk/http'
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import { afterEach, expect, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import { memoryBackplane } from '../../../packages/sdk/src/request/backplane.ts'
 import { type Mounted, modern, webFace } from '../../../packages/sdk/test/serve/http-support.ts'
 import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'

@@ -21,6 +21,12 @@ export function addGatewayCommands(
       'with --http: JSON file with a token per user; each user has separate connections',
     )
     .option('--allow-host <name...>', 'with --http: also accept these Host headers')
+    .option(
+      '--backplane <url>',
+      'with --http: Redis or PostgreSQL that the nodes of one gateway share, or JACKFIELD_BACKPLANE; each then serves all sessions',
+    )
+    .option('--keys <file>', 'with --backplane: file with a secret of 32 bytes or more per line')
+    .option('--health <path>', 'with --http: path of the health checks, such as /healthz')
     .addOption(storeOption())
     .addOption(noStoreOption())
     .action(async (options: GatewayCommandOptions) => {

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Host, type LayeredConfig, type Surface, serveGateways, type UserGateway } from '@jackfield/host'
 import { serveStdio } from '@jackfield/sdk/stdio'
+import { backplaneVariable, keysIn, openBackplane } from '../cli/backplane.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
 import { credentialStore } from '../cli/secrets.ts'
@@ -22,6 +23,9 @@ export interface GatewayCommandOptions extends ConfigChoice {
   only?: string[]
   users?: string
   allowHost?: string[]
+  backplane?: string
+  keys?: string
+  health?: string
   store?: string
 }
 
@@ -30,9 +34,13 @@ const userName = /^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}$/
 
 /** `jackfield gateway`: serves every configured server as one server, until Ctrl+C. */
 export async function gateway(options: GatewayCommandOptions, io: Io, output: Output): Promise<ExitCode> {
-  const { http, stdio, users } = options
+  const { http, stdio } = options
   if (http !== undefined && stdio === true) throw usageError('Choose one of --stdio and --http.')
-  if (http === undefined && users !== undefined) throw usageError('--users goes with --http.')
+  if (http === undefined) {
+    for (const name of ['users', 'backplane', 'keys', 'health'] as const) {
+      if (options[name] !== undefined) throw usageError(`--${name} goes with --http.`)
+    }
+  }
   const { config } = await readConfig(options, io, (text) => output.note(text))
   return http === undefined
     ? overStdio(config, options, io, output)
@@ -70,6 +78,14 @@ async function overHttp(
   output: Output,
 ): Promise<ExitCode> {
   const place = placeOf(http)
+  const keys = options.keys === undefined ? undefined : await keysIn(options.keys)
+  if (options.health !== undefined && !/^\/[\w./-]*[\w-]$/.test(options.health))
+    throw usageError(`"${options.health}" is no path. Write --health /healthz.`)
+  const backplaneUrl = options.backplane ?? (io.env[backplaneVariable] || undefined)
+  if (backplaneUrl !== undefined && (keys === undefined || options.users === undefined))
+    throw usageError(
+      `A gateway with a backplane (--backplane, or ${backplaneVariable}) needs --users and --keys, the same ones on all of its nodes.`,
+    )
   const tokens =
     options.users === undefined
       ? { [owner]: randomBytes(24).toString('base64url') }
@@ -81,12 +97,20 @@ async function overHttp(
   }
   const person = surfaceFor(io)
   const surface = person ?? deferringSurface(output, options)
+  const onWarning = (message: string): void => output.note(`! ${oneLine(message)}`)
+  const backplane = backplaneUrl === undefined ? undefined : await openBackplane(backplaneUrl, onWarning)
   const front = await serveGateways({
     ...place,
     tokens,
+    ...(keys !== undefined && { keys }),
+    ...(backplane !== undefined && { backplane }),
+    ...(options.health !== undefined && { health: options.health }),
     ...(options.allowHost !== undefined && { allowedHosts: options.allowHost }),
     open: (user) => open({ config, options, io, output, surface, user }),
-    onWarning: (message) => output.note(`! ${oneLine(message)}`),
+    onWarning,
+  }).catch(async (error: unknown) => {
+    await backplane?.close()
+    throw error
   })
   try {
     if (!/^(?:localhost|127\.|::1$)/.test(place.host))
@@ -103,7 +127,12 @@ async function overHttp(
     })
     return ExitCode.done
   } finally {
-    await front.close()
+    if (backplane === undefined) await front.close()
+    else {
+      output.note('Waits for requests that run. Ctrl+C again ends them.')
+      await front.drain()
+      await backplane.close()
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Server } from '@jackfield/sdk'
+import type { Backplane, Server } from '@jackfield/sdk'
 
 /** Options of a gateway. All have defaults. */
 export interface GatewayOptions {
@@ -60,6 +60,22 @@ export interface GatewayFrontOptions {
   path?: string
   /** Accepted host names besides `host` and the loopback names. */
   allowedHosts?: readonly string[]
+  /**
+   * Secrets of at least 32 bytes that encrypt `requestState`: the first encrypts, all decrypt. Nodes that share a `backplane` have
+   * the same. Default: a random one.
+   */
+  keys?: readonly (string | Uint8Array)[]
+  /**
+   * What the nodes of one gateway share, such as `redisBackplane` of `@jackfield/redis`: with it, every node serves the sessions of
+   * all users. Each node has a host of its own for each of its users, so a balancer routes by the `Authorization` header while
+   * that node runs. Needs `keys`. It is not closed with the gateway. Default: sessions end with this process.
+   */
+  backplane?: Backplane
+  /**
+   * Path of the health checks, such as `/healthz`: `GET /healthz/live` gets 200, and `GET /healthz/ready` gets 200, and 503 while
+   * the gateway drains. Neither needs a token. Default: not served.
+   */
+  health?: string
   onWarning?: (message: string) => void
 }
 
@@ -67,6 +83,12 @@ export interface GatewayFrontOptions {
 export interface GatewayFront {
   /** Where clients connect, with the path. */
   readonly url: string
+  /**
+   * Closes the gateway as `close` does, after requests that run have their responses: the readiness check fails at once.
+   * @param options `settleMs`: milliseconds for balancers to notice, default 5000; `graceMs`: milliseconds for requests to finish
+   *   afterwards, default 25 000
+   */
+  drain(options?: { settleMs?: number; graceMs?: number }): Promise<void>
   /** Stops listening, and closes the gateway of every user. */
   close(): Promise<void>
 }

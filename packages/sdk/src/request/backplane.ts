@@ -260,14 +260,15 @@ function reached(amount: Readonly<Amount>, most: Readonly<Amount>, value: string
 
 const sweepEveryMs = 30_000
 
-/** The limits of a backplane in memory. */
+/** The limits of a backplane in memory: values, characters of values, and characters of stored events (`limits` of the server). */
 export type MemoryBounds = Pick<
   { readonly [Name in keyof typeof limits]: number },
   'remembered' | 'rememberedChars' | 'storedEventChars'
 >
 
 /**
- * A backplane for one process. Expired entries are removed when read, and swept every 30 s of use. A value that does not fit
+ * A backplane for one process, which a server without the `backplane` option has too. Give one to several servers to test in one
+ * process what several nodes share. Expired entries are removed when read, and swept every 30 s of use. A value that does not fit
  * is rejected with McpError 'LIMIT'; a log entry evicts the least recently appended logs.
  */
 export function memoryBackplane(bounds: MemoryBounds = limits): Backplane {

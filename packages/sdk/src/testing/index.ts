@@ -10,6 +10,7 @@ import type { Server } from '../server/server.ts'
 import { memory } from '../transports/client/memory.ts'
 import type { ClientTransport, ClientTransportFactory } from '../transports/client/transport.ts'
 
+export { type MemoryBounds, memoryBackplane } from '../request/backplane.ts'
 export { memory } from '../transports/client/memory.ts'
 export { backplaneContract } from './backplane-contract.ts'
 export type { ContractRule } from './contract.ts'

@@ -1,7 +1,7 @@
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import { exportJWK, generateKeyPair } from 'jose'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ProofChecker } from '../../src/auth/server/dpop.ts'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 import { type Ask, faces, type Mounted, modern, session } from '../serve/http-support.ts'
 import { type Prover, prover } from './dpop-support.ts'
 import { as, authenticated, inSeconds, mcp, mounted, readChallenges, shop, tokenOf } from './support.ts'

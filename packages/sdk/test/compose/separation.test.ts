@@ -10,9 +10,9 @@ import {
   tool,
 } from '@jackfield/sdk'
 import { compose } from '@jackfield/sdk/compose'
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 import { replay } from '../../src/request/replay.ts'
 import { createSealer } from '../../src/request/state.ts'
 import { exchange } from '../server/support.ts'

@@ -1,7 +1,7 @@
 import { RpcError } from '@jackfield/sdk'
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import { describe, expect, it } from 'vitest'
 import { revisions } from '../../src/protocol/revisions.ts'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 import { liveInput } from '../../src/request/live-run.ts'
 import { type LazyHandlerRun, runToOutcome } from '../../src/server/handler-context.ts'
 import { exchange, finish, firstRound, form, node, play, type Run, yes } from './rounds.ts'

@@ -1,6 +1,6 @@
 import type { Change } from '@jackfield/sdk'
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import { describe, expect, it, vi } from 'vitest'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 import { createChanges } from '../../src/request/changes.ts'
 
 describe('changes', () => {

@@ -1,6 +1,6 @@
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

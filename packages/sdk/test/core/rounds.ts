@@ -8,8 +8,8 @@ import {
   type Outcome,
   type Question,
 } from '@jackfield/sdk'
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import { revisions } from '../../src/protocol/revisions.ts'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 import { localCaller } from '../../src/request/exchange.ts'
 import { replay } from '../../src/request/replay.ts'
 import { createSealer } from '../../src/request/state.ts'

@@ -1,6 +1,6 @@
 import { type Exchange, type InputStrategy, type JsonObject, type Outcome, RpcError } from '@jackfield/sdk'
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import { describe, expect, it } from 'vitest'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 import { createSealer } from '../../src/request/state.ts'
 import { runToOutcome } from '../../src/server/handler-context.ts'
 import { exchange, finish, firstRound, form, key, node, play, type Run, yes } from './rounds.ts'

@@ -1,7 +1,7 @@
 import { type JsonObject, MetaKey } from '@jackfield/sdk'
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import { describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 import { createSealer } from '../../src/request/state.ts'
 import { call, cancel, modernCall, open, text } from './duplex-support.ts'
 import { codeOf, initialize, initialized, meta, settle, type Tool } from './support.ts'

@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import { serveHttp } from '@jackfield/sdk/http'
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { faultyPeer } from '../../../../test/setup/faulty-peer.ts'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 import { type Ask, faces, type Mounted, modern, nodeFace } from './http-support.ts'
 import { echo, type TestServer, testServer } from './support.ts'
 

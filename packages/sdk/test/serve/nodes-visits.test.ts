@@ -1,6 +1,6 @@
 import { defineServer, type Server, tool } from '@jackfield/sdk'
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import { expect, it, onTestFinished } from 'vitest'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 import { faces } from './http-support.ts'
 import { settle, until } from './support.ts'
 import { visitor } from './visiting.ts'

@@ -1,6 +1,6 @@
 import { type Backplane, defineServer, type JsonObject, resource, type Server, tool } from '@jackfield/sdk'
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 import { type Answer, type Face, faces, type Mounted, modern, nodeFace, session } from './http-support.ts'
 import { meta, settle, until } from './support.ts'
 

@@ -1,7 +1,7 @@
 import { type Backplane, defineServer, type JsonObject, tool } from '@jackfield/sdk'
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 import { type Answer, type Mounted, nodeFace, session } from './http-support.ts'
 
 const watchdog = { timeout: 20_000, interval: 5 }

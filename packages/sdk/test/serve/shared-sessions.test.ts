@@ -1,8 +1,8 @@
 import { type Backplane, defineServer, type JsonObject, resource, type Server, tool } from '@jackfield/sdk'
 import { type ServeHttpOptions, serveHttp } from '@jackfield/sdk/http'
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 import { type Answer, type Ask, type Mounted, nodeFace, session } from './http-support.ts'
 import { initialize } from './support.ts'
 

@@ -1,7 +1,7 @@
 import { type Backplane, defineServer, prompt, rateLimit, tool } from '@jackfield/sdk'
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 import { call, request } from './support.ts'
 
 const complete = {

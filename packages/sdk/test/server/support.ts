@@ -8,9 +8,9 @@ import {
   type ProtocolVersion,
   type Server,
 } from '@jackfield/sdk'
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import type { ServerNotification } from '../../src/protocol/methods.ts'
 import { revisions } from '../../src/protocol/revisions.ts'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 import { localCaller } from '../../src/request/exchange.ts'
 import { type LiveRequest, liveInput, noInput } from '../../src/request/live-run.ts'
 import { replay } from '../../src/request/replay.ts'

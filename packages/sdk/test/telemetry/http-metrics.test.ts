@@ -1,9 +1,9 @@
 import { type Backplane, defineServer, McpError, tool } from '@jackfield/sdk'
 import { httpMetrics } from '@jackfield/sdk/telemetry'
+import { memoryBackplane } from '@jackfield/sdk/testing'
 import { AggregationTemporality, MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import { memoryBackplane } from '../../src/request/backplane.ts'
 import { nodeFace, session } from '../serve/http-support.ts'
 
 const watchdog = { timeout: 20_000, interval: 10 }

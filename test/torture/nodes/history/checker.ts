@@ -132,10 +132,14 @@ function checkResults(history: History): Violation[] {
   return found
 }
 
+/** The stored events of one stream in the log of one node, in the order of their only writer. */
+type StoredPart = { readonly id: string; readonly isEmpty: boolean }[]
+
 function checkStreams(history: History): Violation[] {
   const found: Violation[] = []
-  /** The stored events of each stream, by session and stream, in the order of their only writer. */
-  const stored = new Map<string, string[]>()
+  /** The parts of streams by their events: `session stream_position`. */
+  const parts = new Map<string, StoredPart>()
+  const byLog = new Map<string, StoredPart>()
   const entries = new Map<string, string>()
   for (const record of history.nodes) {
     if (record.type !== 'stored') continue
@@ -145,37 +149,52 @@ function checkStreams(history: History): Violation[] {
       found.push({ promise: 4, what: `position ${position} of ${log} was given to two events` })
     entries.set(`${log} ${position}`, entry)
     const stream = /^[\w-]+/.exec(entry)?.[0] ?? ''
-    const key = `${log.split(':')[1]} ${stream}`
-    const positions = stored.get(key)
-    if (positions === undefined) stored.set(key, [`${stream}_${position}`])
-    else positions.push(`${stream}_${position}`)
+    const id = `${stream}_${position}`
+    const part = byLog.get(`${log} ${stream}`) ?? []
+    part.push({ id, isEmpty: entry.length === stream.length + 1 })
+    byLog.set(`${log} ${stream}`, part)
+    parts.set(`${log.split(':')[1]} ${id}`, part)
   }
   const read = groupBy(recordsOf(history, 'event'), ({ session, reader, id }) => {
-    return `${session} ${id.slice(0, id.lastIndexOf('_'))} ${reader}`
+    return `${session} ${streamOf(id)} ${reader}`
   })
   for (const [key, events] of read) {
-    const [session = '', stream = ''] = key.split(' ')
-    const order = stored.get(`${session} ${stream}`) ?? []
-    const places = new Map(order.map((id, at) => [id, at]))
+    const [session = ''] = key.split(' ')
     const seen = new Set<string>()
-    let last: number | undefined
+    let last: { number: number; place: number; part: StoredPart } | undefined
     for (const { id } of events) {
       if (seen.has(id)) found.push({ promise: 4, what: `${key} received ${id} twice` })
       seen.add(id)
-      const place = places.get(id)
-      if (place === undefined) {
-        // A node that was killed may have stored it without entering that.
-        if (!history.faults.some(({ kind }) => kind === 'node killed'))
+      const storedId = id.replace(partMark, '_')
+      const part = parts.get(`${session} ${storedId}`)
+      if (part === undefined) {
+        // A node that was killed, or whose store was, may have stored it without entering that.
+        if (!history.faults.some(({ kind }) => kind === 'node killed' || kind === 'store restarted'))
           found.push({ promise: 4, what: `${key} received ${id}, which was not stored` })
-      } else if (last !== undefined && place > last + 1) {
-        found.push({ promise: 4, what: `${key} did not receive ${order.slice(last + 1, place).join(', ')}` })
-      } else if (last !== undefined && place < last) {
-        found.push({ promise: 4, what: `${key} received ${id} after a later event` })
+        last = undefined
+        continue
       }
-      last = place
+      const number = Number(partMark.exec(id)?.[1] ?? 0)
+      const place = part.findIndex((event) => event.id === storedId)
+      if (last !== undefined) {
+        const isSame = last.number === number && last.part === part
+        const missed = part.slice(isSame ? last.place + 1 : 0, place).filter((event) => !event.isEmpty)
+        if (last.number > number || (isSame && place < last.place))
+          found.push({ promise: 4, what: `${key} received ${id} after a later event` })
+        else if (missed.length > 0)
+          found.push({ promise: 4, what: `${key} did not receive ${missed.map((one) => one.id).join(', ')}` })
+      }
+      last = { number, place, part }
     }
   }
   return found
+}
+
+/** The number of the part in the id of an event that another node stored after it took the call over. */
+const partMark = /-p(\d)_/
+
+function streamOf(id: string): string {
+  return id.slice(0, id.lastIndexOf('_')).replace(/-p\d$/, '')
 }
 
 function checkSecrecy(history: History): Violation[] {
